@@ -1,0 +1,206 @@
+"""Django settings; everything an operator may change comes from `meshmgmt.env`."""
+
+import secrets
+from typing import Any
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+from meshmgmt import env
+from meshmgmt.env import BASE_DIR
+
+try:
+    SVC = env.load()
+except env.ConfigError as error:
+    raise ImproperlyConfigured(str(error)) from error
+
+
+def _secret_key() -> str:
+    """Return the configured key, or one made once and kept in the data folder."""
+    if SVC.secret_key:
+        return SVC.secret_key
+    path = SVC.data_dir / "secret_key"
+    SVC.data_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("x", encoding="utf-8", opener=_private_opener) as file:
+            file.write(secrets.token_urlsafe(50))
+    except FileExistsError:
+        pass  # made by an earlier start, or by a process that starts beside this one
+    return path.read_text(encoding="utf-8")
+
+
+def _private_opener(path: str, flags: int) -> int:
+    import os  # noqa: PLC0415 - keeps `os` out of the settings' names
+
+    return os.open(path, flags, mode=0o600)
+
+
+def _database() -> dict[str, Any]:
+    if not SVC.database_url:
+        SVC.data_dir.mkdir(parents=True, exist_ok=True)
+        return _sqlite({"NAME": str(SVC.data_dir / "db.sqlite3")})
+    try:
+        parsed: dict[str, Any] = dict(dj_database_url.parse(SVC.database_url))
+    except (ValueError, KeyError) as error:
+        raise ImproperlyConfigured("SVC_DATABASE_URL is not a database URL") from error
+    if parsed["ENGINE"].endswith("sqlite3"):
+        return _sqlite(parsed)
+    if parsed["ENGINE"].endswith("postgresql"):
+        return {
+            **parsed,
+            "ENGINE": "django_prometheus.db.backends.postgresql",
+            "CONN_MAX_AGE": 600,
+            "CONN_HEALTH_CHECKS": True,
+        }
+    raise ImproperlyConfigured("SVC_DATABASE_URL must begin sqlite:// or postgresql://")
+
+
+def _sqlite(parsed: dict[str, Any]) -> dict[str, Any]:
+    """Write-ahead log, one writer at a time, and every commit on disk."""
+    return {
+        **parsed,
+        "ENGINE": "django_prometheus.db.backends.sqlite3",
+        "CONN_MAX_AGE": 600,
+        "OPTIONS": {
+            "timeout": 20,
+            "transaction_mode": "IMMEDIATE",
+            "init_command": (
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
+                "PRAGMA foreign_keys=ON; PRAGMA cache_size=-65536;"
+            ),
+        },
+    }
+
+
+SECRET_KEY = _secret_key()
+DEBUG = False
+ALLOWED_HOSTS = ["*"]  # meshmgmt.api.middleware checks hosts and answers in JSON
+CSRF_TRUSTED_ORIGINS = list(SVC.csrf_trusted_origins)
+ROOT_URLCONF = "meshmgmt.urls"
+WSGI_APPLICATION = "meshmgmt.wsgi.application"
+APPEND_SLASH = False
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "accounts.User"
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+USE_I18N = False
+
+INSTALLED_APPS = [
+    "meshmgmt.core",
+    "meshmgmt.api",
+    "observability",
+    "events",
+    "meshmgmt.accounts",
+    "meshmgmt.inventory",
+    "groups",
+    "meshmgmt.access",
+    "dns",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_prometheus",
+]
+
+MIDDLEWARE = [
+    "meshmgmt.api.middleware.RequestContextMiddleware",
+    "meshmgmt.api.middleware.TransportMiddleware",
+    "meshmgmt.api.cors.CorsMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "meshmgmt.api.middleware.SessionActorMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATABASES = {"default": _database()}
+
+AUTHENTICATION_BACKENDS = ["meshmgmt.accounts.backends.RoleBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 8},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "admin:login"
+
+STATIC_URL = "/static/"
+STATIC_ROOT = SVC.data_dir / "static"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "meshmgmt.accounts.authentication.TokenAuthentication",
+        "meshmgmt.accounts.authentication.CsrfSessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["meshmgmt.api.permissions.ModulePermission"],
+    "DEFAULT_PARSER_CLASSES": ["meshmgmt.api.parsers.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["meshmgmt.api.renderers.OrjsonRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "meshmgmt.api.negotiation.Negotiation",
+    "DEFAULT_SCHEMA_CLASS": "meshmgmt.api.schema.ApiSchema",
+    "DEFAULT_METADATA_CLASS": None,
+    "EXCEPTION_HANDLER": "meshmgmt.api.exceptions.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Mesh network management API",
+    "DESCRIPTION": (
+        "DNS, groups, events and monitoring of a mesh virtual private network."
+    ),
+    "VERSION": "0.1.0",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "POSTPROCESSING_HOOKS": ["meshmgmt.api.schema.add_error_responses"],
+    "APPEND_COMPONENTS": {
+        "securitySchemes": {
+            "token": {
+                "type": "apiKey",
+                "in": "header",
+                "name": "Authorization",
+                "description": "`Token <API_TOKEN>`",
+            }
+        }
+    },
+    "SECURITY": [{"token": []}],
+}
+PROMETHEUS_EXPORT_MIGRATIONS = False
