@@ -1,0 +1,102 @@
+"""Errors of the domain; each knows its HTTP status (decisions: Transport, Errors)."""
+
+from collections.abc import Iterable
+
+from meshmgmt.core.fielderrors import FieldError
+
+
+class ServiceError(Exception):
+    """A refusal with a sentence for the caller and, where known, the faulty fields."""
+
+    status = 500
+
+    def __init__(self, message: str, errors: Iterable[FieldError] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.errors = tuple(errors)
+
+
+class BadRequest(ServiceError):
+    """The request itself cannot be understood."""
+
+    status = 400
+
+
+class Unauthenticated(ServiceError):
+    """No valid credentials."""
+
+    status = 401
+
+
+class Forbidden(ServiceError):
+    """Valid credentials without the permission."""
+
+    status = 403
+
+
+class NotFound(ServiceError):
+    """No such object."""
+
+    status = 404
+
+    @classmethod
+    def of(cls, kind: str, identifier: str) -> "NotFound":
+        """Return the error for an unknown `kind` of object, quoting its id."""
+        return cls(f"{kind} {identifier[:64]!r} was not found")
+
+
+class Conflict(ServiceError):
+    """The write clashes with what exists already."""
+
+    status = 409
+
+
+class PreconditionFailed(ServiceError):
+    """The state of the object forbids the operation."""
+
+    status = 412
+
+
+class PayloadTooLarge(ServiceError):
+    """The body exceeds the limit of its endpoint."""
+
+    status = 413
+
+
+class UnsupportedMedia(ServiceError):
+    """The body comes in an encoding that is not read here."""
+
+    status = 415
+
+
+class InvalidArgument(ServiceError):
+    """Well-formed, but breaks a rule."""
+
+    status = 422
+
+
+class TooManyRequests(ServiceError):
+    """The caller exceeds a rate limit."""
+
+    status = 429
+
+
+class Unavailable(ServiceError):
+    """The service cannot answer now; trying again may help."""
+
+    status = 503
+
+
+def raise_field_errors(errors: Iterable[FieldError]) -> None:
+    """Raise what the rules found: nothing, Conflict (409) or InvalidArgument (422).
+
+    A broken rule comes before a clash: Conflict is raised only when nothing else is
+    wrong, for then another name or content would do.
+    """
+    found = tuple(errors)
+    if not found:
+        return
+    rules = tuple(error for error in found if not error.conflict)
+    if rules:
+        raise InvalidArgument(rules[0].message, rules)
+    raise Conflict(found[0].message, found)

@@ -1,0 +1,110 @@
+"""Transactions: the one account write lock, and reads that see one state.
+
+Every audited write runs in `account_write()`: it begins a transaction, takes the lock, and
+lets `write_ending` receivers (the audit trail) add their rows before the commit. Rules are
+therefore checked against a state that nobody else changes, and audit ids grow in commit
+order.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from threading import local
+from typing import Final
+
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.dispatch import Signal
+
+# Any fixed number will do, as long as nothing else in the database uses it.
+LOCK_KEY: Final = 0x6D657368
+
+write_ending: Final = Signal()
+"""Sent inside the transaction, just before the outermost `account_write()` ends."""
+
+lock_waited: Final = Signal()
+"""Sent with `seconds`: how long the write lock was waited for."""
+
+lock_held: Final = Signal()
+"""Sent with `seconds`: how long the write lock was held, commit included."""
+
+
+@dataclass
+class _Writer(local):
+    """The write that this thread is in; `number` is 0 outside of one."""
+
+    number: int = 0
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+
+_writer = _Writer()
+
+
+def write_number() -> int:
+    """Return a number that names the running account write, 0 outside of one."""
+    return _writer.number
+
+
+@contextmanager
+def account_write() -> Iterator[None]:
+    """Run a block as one audited write transaction under the account write lock.
+
+    May be nested: the inner block is a savepoint of the outer one.
+    """
+    if _writer.number:
+        with transaction.atomic():
+            yield
+        return
+    with _locked():
+        _writer.number = next(_writer.numbers)
+        try:
+            yield
+            write_ending.send(sender=None)
+        finally:
+            _writer.number = 0
+
+
+@contextmanager
+def _locked() -> Iterator[None]:
+    asked = time.perf_counter()
+    taken: float | None = None
+    try:
+        with transaction.atomic():
+            connection = connections[DEFAULT_DB_ALIAS]
+            if connection.vendor == "postgresql":
+                with connection.cursor() as cursor:
+                    cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
+            # SQLite: BEGIN IMMEDIATE (settings) is the lock.
+            taken = time.perf_counter()
+            lock_waited.send(sender=None, seconds=taken - asked)
+            yield
+    finally:
+        if taken is not None:
+            lock_held.send(sender=None, seconds=time.perf_counter() - taken)
+
+
+@contextmanager
+def read_snapshot() -> Iterator[None]:
+    """Run a block of queries that all see one state of the database; no writes.
+
+    SQLite: a deferred transaction, so readers do not queue for the write lock.
+    PostgreSQL: REPEATABLE READ, READ ONLY. Inside a transaction the block joins it.
+    """
+    connection = connections[DEFAULT_DB_ALIAS]
+    if connection.in_atomic_block:
+        yield
+        return
+    if connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+        return
+    connection.ensure_connection()
+    mode = connection.transaction_mode
+    connection.transaction_mode = "DEFERRED"
+    try:
+        with transaction.atomic():
+            yield
+    finally:
+        connection.transaction_mode = mode
