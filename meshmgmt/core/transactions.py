@@ -9,7 +9,6 @@ order.
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import count
 from threading import local
 from typing import Final
@@ -30,15 +29,14 @@ lock_held: Final = Signal()
 """Sent with `seconds`: how long the write lock was held, commit included."""
 
 
-@dataclass
 class _Writer(local):
     """The write that this thread is in; `number` is 0 outside of one."""
 
-    number: int = 0
-    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    number = 0
 
 
-_writer = _Writer()
+_writer: Final = _Writer()
+_numbers: Final = count(1)
 
 
 def write_number() -> int:
@@ -57,7 +55,7 @@ def account_write() -> Iterator[None]:
             yield
         return
     with _locked():
-        _writer.number = next(_writer.numbers)
+        _writer.number = next(_numbers)
         try:
             yield
             write_ending.send(sender=None)
