@@ -1,0 +1,101 @@
+"""Addresses and record content: what is allowed and its canonical form."""
+
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+
+from meshmgmt.core.names import InvalidNameError, parse_target
+
+RECORD_TYPES = ("A", "AAAA", "CNAME")
+_BROADCAST = IPv4Address("255.255.255.255")
+# Longest literal is 45 characters; the bound keeps hostile text out of messages.
+_MAX_LITERAL = 64
+
+
+class InvalidContentError(ValueError):
+    """The text is not allowed there; `str()` is a clause that says why."""
+
+
+def parse_nameserver_ip(text: str) -> str:
+    """Canonical form of a nameserver address: any unicast IPv4 or IPv6 literal.
+
+    IPv6 may stand in brackets, as clients of the reference API send it.
+    """
+    literal = text
+    bracketed = literal.startswith("[") and literal.endswith("]")
+    address = _ipv6(literal[1:-1]) if bracketed else _ipv4(literal) or _ipv6(literal)
+    if address is None:
+        raise InvalidContentError("it is not an IPv4 or IPv6 address")
+    embedded = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    for candidate in (address, embedded):
+        if candidate is None:
+            continue
+        if candidate.is_unspecified:
+            raise InvalidContentError("the unspecified address cannot be a nameserver")
+        if candidate.is_multicast:
+            raise InvalidContentError("a multicast address cannot be a nameserver")
+        if candidate == _BROADCAST:
+            raise InvalidContentError("the broadcast address cannot be a nameserver")
+    return _text(address)
+
+
+def canonical_content(record_type: str, content: str) -> str:
+    """Canonical form of the content of a record of the given type.
+
+    Raises InvalidContentError, also for a type outside RECORD_TYPES.
+    """
+    parsers = {"A": _a_content, "AAAA": _aaaa_content, "CNAME": _cname_content}
+    parser = parsers.get(record_type)
+    if parser is None:
+        raise InvalidContentError("the record type is not A, AAAA or CNAME")
+    return parser(content)
+
+
+def _a_content(content: str) -> str:
+    address = _ipv4(content)
+    if address is None:
+        raise InvalidContentError("an A record needs an IPv4 address")
+    return str(address)
+
+
+def _aaaa_content(content: str) -> str:
+    address = _ipv6(content)
+    if address is None:
+        raise InvalidContentError("an AAAA record needs an IPv6 address")
+    if address.ipv4_mapped is not None:
+        raise InvalidContentError(
+            "an AAAA record cannot hold an IPv4-mapped address; use an A record"
+        )
+    return str(address)
+
+
+def _cname_content(content: str) -> str:
+    try:
+        return parse_target(content)
+    except InvalidNameError as error:
+        raise InvalidContentError(
+            f"a CNAME record needs a domain name as target: {error}"
+        ) from error
+
+
+def _ipv4(text: str) -> IPv4Address | None:
+    if len(text) > _MAX_LITERAL:
+        return None
+    try:
+        return IPv4Address(text)
+    except AddressValueError:
+        return None
+
+
+def _ipv6(text: str) -> IPv6Address | None:
+    if len(text) > _MAX_LITERAL or "%" in text:
+        return None
+    try:
+        return IPv6Address(text)
+    except AddressValueError:
+        return None
+
+
+def _text(address: IPv4Address | IPv6Address) -> str:
+    """Canonical text; IPv4-mapped in dotted form whatever the Python version."""
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return f"::ffff:{address.ipv4_mapped}"
+    return str(address)

@@ -1,0 +1,83 @@
+"""Rules of custom zones and of the DNS settings (seed, "DNS zone")."""
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
+
+from dns.rules.groupids import group_id_errors
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.names import InvalidNameError, canonical, parse_zone_domain, quoted
+
+MAX_NAME = 255
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneDraft:
+    """A zone as the client sent it."""
+
+    name: str
+    domain: str
+    distribution_groups: Sequence[str]
+
+
+def zone_errors(
+    draft: ZoneDraft,
+    *,
+    known_groups: Container[str],
+    peer_domain: str,
+    used_domains: Container[str],
+    stored_domain: str | None = None,
+) -> list[FieldError]:
+    """Every broken rule, first the one that decides the message.
+
+    `peer_domain` is the domain of the peers' own names, in any spelling.
+    `used_domains` holds the canonical domains of the other zones. On update
+    `stored_domain` is the zone's domain, which cannot change.
+    """
+    return [
+        *_name_errors(draft.name),
+        *_domain_errors(draft.domain, peer_domain, used_domains, stored_domain),
+        *group_id_errors(
+            "distribution_groups", draft.distribution_groups, known_groups
+        ),
+    ]
+
+
+def dns_settings_errors(
+    disabled_management_groups: Sequence[str], *, known_groups: Container[str]
+) -> list[FieldError]:
+    """Broken rules of the DNS settings."""
+    return list(
+        group_id_errors(
+            "disabled_management_groups", disabled_management_groups, known_groups
+        )
+    )
+
+
+def _name_errors(name: str) -> Iterator[FieldError]:
+    if not 1 <= len(name) <= MAX_NAME:
+        yield FieldError("name", f"The zone name must have 1 to {MAX_NAME} characters")
+
+
+def _domain_errors(
+    text: str, peer_domain: str, used: Container[str], stored: str | None
+) -> Iterator[FieldError]:
+    try:
+        domain = parse_zone_domain(text)
+    except InvalidNameError as error:
+        yield FieldError("domain", f"Zone domain {quoted(text)} is not valid: {error}")
+        return
+    if stored is not None:
+        if domain != canonical(stored):
+            yield FieldError("domain", "The domain of a zone cannot be changed")
+        return
+    if peer_domain and domain == canonical(peer_domain):
+        yield FieldError(
+            "domain",
+            f"Zone domain {quoted(text)} is the domain of the peers' own names",
+        )
+    elif domain in used:
+        yield FieldError(
+            "domain",
+            f"A zone for the domain {quoted(text)} already exists",
+            conflict=True,
+        )
