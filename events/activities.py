@@ -1,0 +1,354 @@
+"""The activities of the audit trail: machine-readable code and our text for people.
+
+The codes are those of the seed (section Events) and of the reference API; clients match on
+them, so they never change. `user.update`, `peer.update` and `account.setting.update` are
+ours: they name changes for which the reference has no code.
+"""
+
+from django.db import models
+
+
+class Activity(models.TextChoices):
+    """Every activity code the API may return, with its description."""
+
+    ACCOUNT_CREATE = "account.create", "The account was created"
+    ACCOUNT_DELETE = "account.delete", "The account was deleted"
+    ACCOUNT_DNS_DOMAIN_UPDATE = (
+        "account.dns.domain.update",
+        "The peers' DNS domain was changed",
+    )
+    ACCOUNT_NETWORK_RANGE_UPDATE = (
+        "account.network.range.update",
+        "The account's network range was changed",
+    )
+    ACCOUNT_PEER_INACTIVITY_EXPIRATION_DISABLE = (
+        "account.peer.inactivity.expiration.disable",
+        "Peer inactivity expiration was switched off",
+    )
+    ACCOUNT_PEER_INACTIVITY_EXPIRATION_ENABLE = (
+        "account.peer.inactivity.expiration.enable",
+        "Peer inactivity expiration was switched on",
+    )
+    ACCOUNT_PEER_INACTIVITY_EXPIRATION_UPDATE = (
+        "account.peer.inactivity.expiration.update",
+        "The period of peer inactivity expiration was changed",
+    )
+    ACCOUNT_SETTING_AUTO_UPDATE_ALWAYS_DISABLE = (
+        "account.setting.auto.update.always.disable",
+        "Forced automatic updates were switched off",
+    )
+    ACCOUNT_SETTING_AUTO_UPDATE_ALWAYS_ENABLE = (
+        "account.setting.auto.update.always.enable",
+        "Forced automatic updates were switched on",
+    )
+    ACCOUNT_SETTING_GROUP_PROPAGATION_DISABLE = (
+        "account.setting.group.propagation.disable",
+        "Group propagation was switched off",
+    )
+    ACCOUNT_SETTING_GROUP_PROPAGATION_ENABLE = (
+        "account.setting.group.propagation.enable",
+        "Group propagation was switched on",
+    )
+    ACCOUNT_SETTING_IPV6_DISABLE = (
+        "account.setting.ipv6.disable",
+        "IPv6 in the overlay was switched off",
+    )
+    ACCOUNT_SETTING_IPV6_ENABLE = (
+        "account.setting.ipv6.enable",
+        "IPv6 in the overlay was switched on",
+    )
+    ACCOUNT_SETTING_LAZY_CONNECTION_DISABLE = (
+        "account.setting.lazy.connection.disable",
+        "Lazy connections were switched off",
+    )
+    ACCOUNT_SETTING_LAZY_CONNECTION_ENABLE = (
+        "account.setting.lazy.connection.enable",
+        "Lazy connections were switched on",
+    )
+    ACCOUNT_SETTING_LOCAL_MFA_DISABLE = (
+        "account.setting.local.mfa.disable",
+        "Multi-factor sign-in was switched off",
+    )
+    ACCOUNT_SETTING_LOCAL_MFA_ENABLE = (
+        "account.setting.local.mfa.enable",
+        "Multi-factor sign-in was switched on",
+    )
+    ACCOUNT_SETTING_METRICS_PUSH_DISABLE = (
+        "account.setting.metrics.push.disable",
+        "Pushing metrics was switched off",
+    )
+    ACCOUNT_SETTING_METRICS_PUSH_ENABLE = (
+        "account.setting.metrics.push.enable",
+        "Pushing metrics was switched on",
+    )
+    ACCOUNT_SETTING_PEER_APPROVAL_DISABLE = (
+        "account.setting.peer.approval.disable",
+        "Peer approval was switched off",
+    )
+    ACCOUNT_SETTING_PEER_APPROVAL_ENABLE = (
+        "account.setting.peer.approval.enable",
+        "Peer approval was switched on",
+    )
+    ACCOUNT_SETTING_PEER_EXPOSE_DISABLE = (
+        "account.setting.peer.expose.disable",
+        "Exposing services from peers was switched off",
+    )
+    ACCOUNT_SETTING_PEER_EXPOSE_ENABLE = (
+        "account.setting.peer.expose.enable",
+        "Exposing services from peers was switched on",
+    )
+    ACCOUNT_SETTING_PEER_LOGIN_EXPIRATION_DISABLE = (
+        "account.setting.peer.login.expiration.disable",
+        "Peer login expiration was switched off",
+    )
+    ACCOUNT_SETTING_PEER_LOGIN_EXPIRATION_ENABLE = (
+        "account.setting.peer.login.expiration.enable",
+        "Peer login expiration was switched on",
+    )
+    ACCOUNT_SETTING_PEER_LOGIN_EXPIRATION_UPDATE = (
+        "account.setting.peer.login.expiration.update",
+        "The period of peer login expiration was changed",
+    )
+    ACCOUNT_SETTING_ROUTING_PEER_DNS_RESOLUTION_DISABLE = (
+        "account.setting.routing.peer.dns.resolution.disable",
+        "DNS resolution on routing peers was switched off",
+    )
+    ACCOUNT_SETTING_ROUTING_PEER_DNS_RESOLUTION_ENABLE = (
+        "account.setting.routing.peer.dns.resolution.enable",
+        "DNS resolution on routing peers was switched on",
+    )
+    ACCOUNT_SETTING_UPDATE = "account.setting.update", "An account setting was changed"
+    ACCOUNT_SETTINGS_AUTO_VERSION_UPDATE = (
+        "account.settings.auto.version.update",
+        "The automatic update version was changed",
+    )
+    AGENT_NETWORK_BUDGET_RULE_CREATE = (
+        "agent_network.budget_rule.create",
+        "An agent network budget rule was created",
+    )
+    AGENT_NETWORK_BUDGET_RULE_DELETE = (
+        "agent_network.budget_rule.delete",
+        "An agent network budget rule was deleted",
+    )
+    AGENT_NETWORK_BUDGET_RULE_UPDATE = (
+        "agent_network.budget_rule.update",
+        "An agent network budget rule was changed",
+    )
+    AGENT_NETWORK_GUARDRAIL_CREATE = (
+        "agent_network.guardrail.create",
+        "An agent network guardrail was created",
+    )
+    AGENT_NETWORK_GUARDRAIL_DELETE = (
+        "agent_network.guardrail.delete",
+        "An agent network guardrail was deleted",
+    )
+    AGENT_NETWORK_GUARDRAIL_UPDATE = (
+        "agent_network.guardrail.update",
+        "An agent network guardrail was changed",
+    )
+    AGENT_NETWORK_POLICY_CREATE = (
+        "agent_network.policy.create",
+        "An agent network policy was created",
+    )
+    AGENT_NETWORK_POLICY_DELETE = (
+        "agent_network.policy.delete",
+        "An agent network policy was deleted",
+    )
+    AGENT_NETWORK_POLICY_UPDATE = (
+        "agent_network.policy.update",
+        "An agent network policy was changed",
+    )
+    AGENT_NETWORK_PROVIDER_CREATE = (
+        "agent_network.provider.create",
+        "An agent network provider was created",
+    )
+    AGENT_NETWORK_PROVIDER_DELETE = (
+        "agent_network.provider.delete",
+        "An agent network provider was deleted",
+    )
+    AGENT_NETWORK_PROVIDER_UPDATE = (
+        "agent_network.provider.update",
+        "An agent network provider was changed",
+    )
+    AGENT_NETWORK_SETTINGS_DELETE = (
+        "agent_network.settings.delete",
+        "The agent network settings were deleted",
+    )
+    AGENT_NETWORK_SETTINGS_UPDATE = (
+        "agent_network.settings.update",
+        "The agent network settings were changed",
+    )
+    DASHBOARD_LOGIN = "dashboard.login", "A user signed in to the dashboard"
+    DNS_SETTING_DISABLED_MANAGEMENT_GROUP_ADD = (
+        "dns.setting.disabled.management.group.add",
+        "DNS management was disabled for a group",
+    )
+    DNS_SETTING_DISABLED_MANAGEMENT_GROUP_DELETE = (
+        "dns.setting.disabled.management.group.delete",
+        "DNS management was enabled again for a group",
+    )
+    DNS_ZONE_CREATE = "dns.zone.create", "A DNS zone was created"
+    DNS_ZONE_DELETE = "dns.zone.delete", "A DNS zone was deleted"
+    DNS_ZONE_RECORD_CREATE = "dns.zone.record.create", "A DNS record was created"
+    DNS_ZONE_RECORD_DELETE = "dns.zone.record.delete", "A DNS record was deleted"
+    DNS_ZONE_RECORD_UPDATE = "dns.zone.record.update", "A DNS record was changed"
+    DNS_ZONE_UPDATE = "dns.zone.update", "A DNS zone was changed"
+    DOMAIN_ADD = "domain.add", "A proxy domain was added"
+    DOMAIN_DELETE = "domain.delete", "A proxy domain was deleted"
+    DOMAIN_VALIDATE = "domain.validate", "A proxy domain was validated"
+    GROUP_ADD = "group.add", "A group was created"
+    GROUP_DELETE = "group.delete", "A group was deleted"
+    GROUP_UPDATE = "group.update", "A group was changed"
+    IDENTITYPROVIDER_CREATE = (
+        "identityprovider.create",
+        "An identity provider was created",
+    )
+    IDENTITYPROVIDER_DELETE = (
+        "identityprovider.delete",
+        "An identity provider was deleted",
+    )
+    IDENTITYPROVIDER_UPDATE = (
+        "identityprovider.update",
+        "An identity provider was changed",
+    )
+    INTEGRATION_CREATE = "integration.create", "An integration was created"
+    INTEGRATION_DELETE = "integration.delete", "An integration was deleted"
+    INTEGRATION_UPDATE = "integration.update", "An integration was changed"
+    NAMESERVER_GROUP_ADD = "nameserver.group.add", "A nameserver group was created"
+    NAMESERVER_GROUP_DELETE = (
+        "nameserver.group.delete",
+        "A nameserver group was deleted",
+    )
+    NAMESERVER_GROUP_UPDATE = (
+        "nameserver.group.update",
+        "A nameserver group was changed",
+    )
+    NETWORK_CREATE = "network.create", "A network was created"
+    NETWORK_DELETE = "network.delete", "A network was deleted"
+    NETWORK_RESOURCE_CREATE = (
+        "network.resource.create",
+        "A network resource was created",
+    )
+    NETWORK_RESOURCE_DELETE = (
+        "network.resource.delete",
+        "A network resource was deleted",
+    )
+    NETWORK_RESOURCE_UPDATE = (
+        "network.resource.update",
+        "A network resource was changed",
+    )
+    NETWORK_ROUTER_CREATE = "network.router.create", "A network router was created"
+    NETWORK_ROUTER_DELETE = "network.router.delete", "A network router was deleted"
+    NETWORK_ROUTER_UPDATE = "network.router.update", "A network router was changed"
+    NETWORK_UPDATE = "network.update", "A network was changed"
+    PEER_APPROVAL_REVOKE = "peer.approval.revoke", "A peer's approval was withdrawn"
+    PEER_APPROVE = "peer.approve", "A peer was approved"
+    PEER_GROUP_ADD = "peer.group.add", "A peer was added to a group"
+    PEER_GROUP_DELETE = "peer.group.delete", "A peer was removed from a group"
+    PEER_INACTIVITY_EXPIRATION_DISABLE = (
+        "peer.inactivity.expiration.disable",
+        "Inactivity expiration of a peer was switched off",
+    )
+    PEER_INACTIVITY_EXPIRATION_ENABLE = (
+        "peer.inactivity.expiration.enable",
+        "Inactivity expiration of a peer was switched on",
+    )
+    PEER_IP_UPDATE = "peer.ip.update", "A peer's address was changed"
+    PEER_JOB_CREATE = "peer.job.create", "A job was created for a peer"
+    PEER_LOGIN_EXPIRATION_DISABLE = (
+        "peer.login.expiration.disable",
+        "Login expiration of a peer was switched off",
+    )
+    PEER_LOGIN_EXPIRATION_ENABLE = (
+        "peer.login.expiration.enable",
+        "Login expiration of a peer was switched on",
+    )
+    PEER_LOGIN_EXPIRE = "peer.login.expire", "A peer's login expired"
+    PEER_RENAME = "peer.rename", "A peer was renamed"
+    PEER_SETUPKEY_ADD = "peer.setupkey.add", "A setup key enrolled a peer"
+    PEER_SSH_DISABLE = "peer.ssh.disable", "The SSH server of a peer was switched off"
+    PEER_SSH_ENABLE = "peer.ssh.enable", "The SSH server of a peer was switched on"
+    PEER_UPDATE = "peer.update", "A peer's details were changed"
+    PEER_USER_ADD = "peer.user.add", "A user enrolled a peer"
+    PERSONAL_ACCESS_TOKEN_CREATE = (
+        "personal.access.token.create",
+        "An access token was created",
+    )
+    PERSONAL_ACCESS_TOKEN_DELETE = (
+        "personal.access.token.delete",
+        "An access token was revoked",
+    )
+    POLICY_ADD = "policy.add", "A policy was created"
+    POLICY_DELETE = "policy.delete", "A policy was deleted"
+    POLICY_UPDATE = "policy.update", "A policy was changed"
+    POSTURE_CHECK_CREATE = "posture.check.create", "A posture check was created"
+    POSTURE_CHECK_DELETE = "posture.check.delete", "A posture check was deleted"
+    POSTURE_CHECK_UPDATE = "posture.check.update", "A posture check was changed"
+    RESOURCE_GROUP_ADD = "resource.group.add", "A resource was added to a group"
+    RESOURCE_GROUP_DELETE = (
+        "resource.group.delete",
+        "A resource was removed from a group",
+    )
+    ROUTE_ADD = "route.add", "A route was created"
+    ROUTE_DELETE = "route.delete", "A route was deleted"
+    ROUTE_UPDATE = "route.update", "A route was changed"
+    RULE_ADD = "rule.add", "A policy rule was created"
+    RULE_DELETE = "rule.delete", "A policy rule was deleted"
+    RULE_UPDATE = "rule.update", "A policy rule was changed"
+    SERVICE_CREATE = "service.create", "A proxy service was created"
+    SERVICE_DELETE = "service.delete", "A proxy service was deleted"
+    SERVICE_PEER_EXPOSE = "service.peer.expose", "A peer exposed a service"
+    SERVICE_PEER_EXPOSE_EXPIRE = (
+        "service.peer.expose.expire",
+        "A service exposed by a peer expired",
+    )
+    SERVICE_PEER_UNEXPOSE = (
+        "service.peer.unexpose",
+        "A peer withdrew an exposed service",
+    )
+    SERVICE_UPDATE = "service.update", "A proxy service was changed"
+    SERVICE_USER_CREATE = "service.user.create", "A service user was created"
+    SERVICE_USER_DELETE = "service.user.delete", "A service user was deleted"
+    SETUPKEY_ADD = "setupkey.add", "A setup key was created"
+    SETUPKEY_DELETE = "setupkey.delete", "A setup key was deleted"
+    SETUPKEY_GROUP_ADD = (
+        "setupkey.group.add",
+        "A group was added to a setup key's auto-groups",
+    )
+    SETUPKEY_GROUP_DELETE = (
+        "setupkey.group.delete",
+        "A group was removed from a setup key's auto-groups",
+    )
+    SETUPKEY_OVERUSE = "setupkey.overuse", "A setup key was used too often"
+    SETUPKEY_REVOKE = "setupkey.revoke", "A setup key was revoked"
+    SETUPKEY_UPDATE = "setupkey.update", "A setup key was changed"
+    TRANSFERRED_OWNER_ROLE = "transferred.owner.role", "The owner role was handed over"
+    USER_APPROVE = "user.approve", "A pending user was approved"
+    USER_BLOCK = "user.block", "A user was blocked"
+    USER_CREATE = "user.create", "A user was created"
+    USER_DELETE = "user.delete", "A user was deleted"
+    USER_GROUP_ADD = "user.group.add", "A group was added to a user's auto-groups"
+    USER_GROUP_DELETE = (
+        "user.group.delete",
+        "A group was removed from a user's auto-groups",
+    )
+    USER_INVITE = "user.invite", "A user was invited"
+    USER_INVITE_LINK_ACCEPT = "user.invite.link.accept", "An invite link was accepted"
+    USER_INVITE_LINK_CREATE = "user.invite.link.create", "An invite link was created"
+    USER_INVITE_LINK_DELETE = "user.invite.link.delete", "An invite link was deleted"
+    USER_INVITE_LINK_REGENERATE = (
+        "user.invite.link.regenerate",
+        "An invite link was renewed",
+    )
+    USER_JOIN = "user.join", "A user joined the account"
+    USER_PASSWORD_CHANGE = "user.password.change", "A user's password was changed"
+    USER_PEER_DELETE = "user.peer.delete", "A peer was deleted"
+    USER_PEER_LOGIN = "user.peer.login", "A user signed in on a peer"
+    USER_PEER_SESSION_EXTEND = (
+        "user.peer.session.extend",
+        "A user prolonged a peer's session",
+    )
+    USER_REJECT = "user.reject", "A pending user was rejected"
+    USER_ROLE_UPDATE = "user.role.update", "A user's role was changed"
+    USER_UNBLOCK = "user.unblock", "A user was unblocked"
+    USER_UPDATE = "user.update", "A user's details were changed"

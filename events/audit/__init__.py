@@ -1,0 +1,1 @@
+"""Audit trail: written by model signals, in the transaction of the change."""

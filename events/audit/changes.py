@@ -1,0 +1,127 @@
+"""What happened to objects during one account write, before it becomes events.
+
+Each observed step rides on Django's list of callbacks for after the commit, because Django
+itself drops the entries of a savepoint that is rolled back: a step that was undone leaves
+no trace here either.
+"""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from django.db import models, transaction
+
+from meshmgmt.core import context
+
+MemberKey = Hashable
+Values = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Step:
+    """One save, deletion or membership change, as a signal reported it."""
+
+    kind: Literal["created", "updated", "deleted", "members"]
+    instance: models.Model
+    pk: Any
+    before: Values = field(default_factory=dict)
+    after: Values = field(default_factory=dict)
+    meta: dict[str, str] = field(default_factory=dict)
+    relation: str = ""
+    added: list[MemberKey] = field(default_factory=list)
+    removed: list[MemberKey] = field(default_factory=list)
+    order: list[MemberKey] | None = None
+    reason: str = ""
+    taken: bool = False
+
+    def __call__(self) -> None:
+        """Do nothing after the commit; see the module's text."""
+
+
+@dataclass(slots=True)
+class Members:
+    """What a relation gained and lost; `order` is set when the order alone counts."""
+
+    added: dict[MemberKey, None] = field(default_factory=dict)
+    removed: dict[MemberKey, None] = field(default_factory=dict)
+    order: list[MemberKey] | None = None
+
+    def fold(self, step: Step) -> None:
+        """Take in one more step; a member that went and came back is no change."""
+        for key in step.removed:
+            if key in self.added:
+                del self.added[key]
+            else:
+                self.removed[key] = None
+        for key in step.added:
+            if key in self.removed:
+                del self.removed[key]
+            else:
+                self.added[key] = None
+        self.order = step.order if step.order is not None else self.order
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.order is not None)
+
+
+@dataclass(slots=True)
+class Change:
+    """All steps on one object during one write, folded to their net effect."""
+
+    instance: models.Model
+    pk: Any
+    created: bool = False
+    deleted: bool = False
+    before: Values = field(default_factory=dict)
+    after: Values = field(default_factory=dict)
+    meta_at_deletion: dict[str, str] = field(default_factory=dict)
+    members: dict[str, Members] = field(default_factory=dict)
+    reason: str = ""
+
+    def changed(self, name: str) -> bool:
+        """Tell whether the field `name` has another value than before."""
+        return name in self.after and self.before.get(name) != self.after[name]
+
+    @property
+    def changed_fields(self) -> list[str]:
+        """Names of the fields whose value differs, in the model's order."""
+        return [name for name in self.after if self.changed(name)]
+
+    def fold(self, step: Step) -> None:
+        """Take in one more step on the same object."""
+        self.reason = self.reason or step.reason
+        if step.kind == "members":
+            self.members.setdefault(step.relation, Members()).fold(step)
+            return
+        self.instance = step.instance
+        self.created = self.created or step.kind == "created"
+        if step.kind == "deleted":
+            self.deleted = True
+            self.meta_at_deletion = step.meta
+        for name, value in step.before.items():
+            self.before.setdefault(name, value)
+        self.after.update(step.after)
+
+
+def record(step: Step) -> None:
+    """Keep `step` until the running account write ends."""
+    step.reason = context.current().reason
+    transaction.on_commit(step)
+
+
+def take_pending() -> list[Change]:
+    """Return the net changes of the running write, oldest first, and mark them taken."""
+    changes: dict[tuple[type[models.Model], Any], Change] = {}
+    for step in _pending():
+        step.taken = True
+        key = (type(step.instance), step.pk)
+        if key not in changes:
+            changes[key] = Change(step.instance, step.pk)
+        changes[key].fold(step)
+    return list(changes.values())
+
+
+def _pending() -> Iterator[Step]:
+    for _, callback, *_ in transaction.get_connection().run_on_commit:
+        if isinstance(callback, Step) and not callback.taken:
+            yield callback

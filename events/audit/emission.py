@@ -1,0 +1,211 @@
+"""Turns the changes of a write into rows of the audit trail, before the commit."""
+
+import datetime as dt
+from collections.abc import Iterator
+from typing import Any
+
+from events.activities import Activity
+from events.audit.changes import Change, Members, take_pending
+from events.audit.specs import ActivityOf, AuditSpec, MemberRule, Meta, spec_of
+from events.models.audit import AuditEvent
+from meshmgmt.core import clock, context
+from meshmgmt.core.transactions import account_write, write_ending
+
+SECRET = "changed"  # noqa: S105 - stands where a secret would
+
+
+def connect() -> None:
+    """Write the events of a change at the end of its transaction."""
+    write_ending.connect(write_pending, dispatch_uid="audit.write_pending")
+
+
+def write_pending(**kwargs: Any) -> None:
+    """Insert the events of every change noted since the write began."""
+    rows = [event for change in take_pending() for event in events_of(change)]
+    if rows:
+        AuditEvent.objects.bulk_create(rows, batch_size=500)
+
+
+def audit_record(
+    activity: Activity, *, target_id: str, target_type: str = "", meta: Meta
+) -> None:
+    """Record an activity that is no change of a row, such as signing in."""
+    with account_write():
+        _event(activity, target_id, target_type, meta, {}, "").save()
+
+
+def events_of(change: Change) -> Iterator[AuditEvent]:
+    """Yield the unsaved events of one changed object, in their order."""
+    spec = spec_of(type(change.instance))
+    if spec is None or (change.created and change.deleted):
+        return
+    if change.deleted:
+        yield from _member_events(spec, change)
+        yield from _deleted(spec, change)
+    elif change.created:
+        yield from _created(spec, change)
+        yield from _member_events(spec, change)
+    else:
+        yield from _updated(spec, change)
+        yield from _member_events(spec, change)
+
+
+def _created(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
+    activity = _resolve(spec.created, change)
+    if activity is not None:
+        values = {name: (None, value) for name, value in change.after.items()}
+        meta = spec.meta(change.instance)
+        yield _owner_event(spec, change, activity, meta, _shown(spec, values, change))
+
+
+def _deleted(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
+    activity = _resolve(spec.deleted, change)
+    if activity is not None:
+        values = {name: (value, None) for name, value in change.before.items()}
+        meta = change.meta_at_deletion
+        yield _owner_event(spec, change, activity, meta, _shown(spec, values, change))
+
+
+def _updated(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
+    """One event per distinct code among the changed fields and lists."""
+    by_activity: dict[Activity, list[str]] = {}
+    for name in change.changed_fields:
+        activity = _resolve(spec.activity_for(name), change)
+        if activity is not None:
+            by_activity.setdefault(activity, []).append(name)
+    for relation, members in change.members.items():
+        rule = spec.members.get(relation, MemberRule())
+        if members and rule.owner is not None:
+            by_activity.setdefault(rule.owner, []).append(relation)
+    for activity, names in by_activity.items():
+        values = {
+            name: (change.before.get(name), change.after[name])
+            for name in names
+            if name in change.after
+        }
+        describe = spec.update_meta
+        meta = (
+            spec.meta(change.instance)
+            if describe is None
+            else describe(change, activity)
+        )
+        shown = _shown(spec, values, change, only=names)
+        yield _owner_event(spec, change, activity, meta, shown)
+
+
+def _owner_event(
+    spec: AuditSpec,
+    change: Change,
+    activity: Activity,
+    meta: Meta,
+    changes: dict[str, Any],
+) -> AuditEvent:
+    target = spec.target(change, activity)
+    kind = spec.model._meta.model_name or ""
+    return _event(activity, target, kind, meta, changes, change.reason)
+
+
+def _member_events(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
+    for relation, members in change.members.items():
+        rule = spec.members.get(relation, MemberRule())
+        for activity, keys in (
+            (rule.removed, list(members.removed)),
+            (rule.added, list(members.added)),
+        ):
+            if activity is None or rule.describe is None or not keys:
+                continue
+            described = rule.describe(change.instance, keys)
+            for key in keys:
+                if (event := described.get(key)) is not None:
+                    yield _event(
+                        activity,
+                        event.target_id,
+                        relation,
+                        event.meta,
+                        {},
+                        change.reason,
+                    )
+
+
+def _resolve(activity: ActivityOf | None, change: Change) -> Activity | None:
+    if activity is None or isinstance(activity, Activity):
+        return activity
+    return activity(change)
+
+
+def _shown(
+    spec: AuditSpec,
+    values: dict[str, tuple[Any, Any]],
+    change: Change,
+    only: list[str] | None = None,
+) -> dict[str, Any]:
+    """Return `{field: {"before", "after"}}` and `{list: {"added", "removed"}}`."""
+    shown: dict[str, Any] = {}
+    for name, (before, after) in values.items():
+        if name in spec.secret:
+            before, after = (None if x is None else SECRET for x in (before, after))
+        shown[name] = {"before": _plain(before), "after": _plain(after)}
+    for relation, members in change.members.items():
+        if members and (only is None or relation in only):
+            shown[relation] = _shown_members(members)
+    return shown
+
+
+def _shown_members(members: Members) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "added": [_plain(key) for key in members.added],
+        "removed": [_plain(key) for key in members.removed],
+    }
+    if members.order is not None:
+        shown["order"] = [_plain(key) for key in members.order]
+    return shown
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` as JSON can hold it."""
+    if isinstance(value, dt.datetime):
+        return clock.rfc3339(value)
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    if value is None or isinstance(value, bool | int | float | str | list | dict):
+        return value
+    return str(value)
+
+
+def meta_text(value: Any) -> str:
+    """Return a meta value as text: whole numbers plain, booleans as in JSON."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dt.datetime):
+        return clock.rfc3339(value) or ""
+    if isinstance(value, list | tuple):
+        return ", ".join(meta_text(part) for part in value)
+    return "" if value is None else str(value)
+
+
+def _event(
+    activity: Activity,
+    target_id: str,
+    target_type: str,
+    meta: Meta,
+    changes: dict[str, Any],
+    reason: str,
+) -> AuditEvent:
+    here = context.current()
+    texts = {name: meta_text(value) for name, value in meta.items()}
+    if reason:
+        texts["reason"] = reason
+    return AuditEvent(
+        timestamp=clock.now(),
+        activity_code=activity,
+        initiator_id=here.actor.id,
+        initiator_name=here.actor.name,
+        initiator_email=here.actor.email,
+        target_id=target_id,
+        target_type=target_type,
+        meta=texts,
+        changes=changes,
+        request_id=here.request_id,
+        source_address=here.source_address,
+        token_id=here.token_id,
+    )

@@ -1,0 +1,186 @@
+"""Ordered membership: the rows between an owner and the things it lists.
+
+A list that a client sends is kept in its order. There is one function that writes it, and
+it reports what came and went through the `members_changed` signal.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, ClassVar, Final, TypeVar
+
+from django.db import models
+from django.dispatch import Signal
+
+from meshmgmt.core.transactions import account_write
+
+members_changed: Final = Signal()
+"""Sent with `link`, `owner`, `added`, `removed`, `order` in the write's transaction."""
+
+LinkT = TypeVar("LinkT", bound="OrderedLink")
+_links: list[type["OrderedLink"]] = []
+
+
+class LinkQuerySet(models.QuerySet[LinkT]):
+    """Refuses the operations that would change membership unseen."""
+
+    def update(self, **kwargs: Any) -> int:
+        """Refuse."""
+        raise TypeError(f"{self.model.__name__} is written by set_members() alone")
+
+    def bulk_create(self, objs: Iterable[LinkT], *args: Any, **kwargs: Any) -> Any:
+        """Refuse."""
+        raise TypeError(f"{self.model.__name__} is written by set_members() alone")
+
+    def bulk_update(self, objs: Iterable[LinkT], *args: Any, **kwargs: Any) -> Any:
+        """Refuse."""
+        raise TypeError(f"{self.model.__name__} is written by set_members() alone")
+
+
+class OrderedLink(models.Model):
+    """One entry of an ordered list of members.
+
+    A subclass names its parts: `owner_field` (a foreign key), `member_fields` (columns
+    that identify the member; one column gives plain keys, several give tuples) and
+    `relation` (the list's name in the API and in the audit trail).
+    """
+
+    owner_field: ClassVar[str]
+    member_fields: ClassVar[tuple[str, ...]]
+    relation: ClassVar[str]
+
+    id = models.BigAutoField(primary_key=True)
+    position = models.PositiveIntegerField(default=0)
+
+    objects = LinkQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+        ordering = ["position", "id"]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "relation" in cls.__dict__:
+            _links.append(cls)
+
+    def __str__(self) -> str:
+        return f"{self.relation} of {getattr(self, self.owner_field + '_id')}"
+
+    @property
+    def member_key(self) -> Hashable:
+        """The identity of the member within the list."""
+        return _key(getattr(self, name) for name in self.member_fields)
+
+
+def all_links() -> list[type[OrderedLink]]:
+    """Return every kind of ordered membership."""
+    return list(_links)
+
+
+def _key(parts: Iterable[Any]) -> Hashable:
+    values = tuple(parts)
+    return values[0] if len(values) == 1 else values
+
+
+def member_keys(link: type[OrderedLink], owner: models.Model) -> list[Any]:
+    """Return the members of `owner` in order: keys, or tuples for several columns."""
+    rows = link._default_manager.filter(**{link.owner_field: owner})
+    return [
+        _key(row)
+        for row in rows.order_by("position", "id").values_list(*link.member_fields)
+    ]
+
+
+def set_members(
+    link: type[OrderedLink],
+    owner: models.Model,
+    members: Sequence[Any],
+    *,
+    new: bool = False,
+) -> None:
+    """Make `members` (keys, repeats folded) the whole ordered list of `owner`.
+
+    Rows that stay are kept unless their order changes. `new` says that the owner was
+    just created, which saves the reading. Writes nothing when nothing changes.
+    """
+    with account_write():
+        before = [] if new else member_keys(link, owner)
+        after = list(dict.fromkeys(members))
+        if before == after:
+            return
+        known, wanted = set(before), set(after)
+        removed = [key for key in before if key not in wanted]
+        added = [key for key in after if key not in known]
+        kept_in_order = [key for key in before if key in wanted] == [
+            key for key in after if key in known
+        ]
+        _rewrite(link, owner, before, after, removed, added, kept_in_order)
+        members_changed.send(
+            sender=link,
+            link=link,
+            owner=owner,
+            added=added,
+            removed=removed,
+            order=None if kept_in_order else after,
+        )
+
+
+def _rewrite(
+    link: type[OrderedLink],
+    owner: models.Model,
+    before: list[Any],
+    after: list[Any],
+    removed: list[Any],
+    added: list[Any],
+    kept_in_order: bool,
+) -> None:
+    """Write the difference: delete what went, append what came, else write anew."""
+    rows = link._default_manager.filter(**{link.owner_field: owner})
+    appended = kept_in_order and after[len(after) - len(added) :] == added
+    if appended:
+        _delete(rows, link, removed)
+        start = _next_position(rows) if before else 0
+        _insert(link, owner, added, start)
+    else:
+        rows._raw_delete(rows.db)
+        _insert(link, owner, after, 0)
+
+
+def _next_position(rows: models.QuerySet[Any]) -> int:
+    last = rows.aggregate(last=models.Max("position"))["last"]
+    return 0 if last is None else last + 1
+
+
+def _delete(
+    rows: models.QuerySet[Any], link: type[OrderedLink], keys: list[Any]
+) -> None:
+    for start in range(0, len(keys), 500):
+        part = keys[start : start + 500]
+        if len(link.member_fields) == 1:
+            chosen = rows.filter(**{f"{link.member_fields[0]}__in": part})
+        else:
+            chosen = rows.filter(
+                models.Q(
+                    *(
+                        models.Q(**dict(zip(link.member_fields, key, strict=True)))
+                        for key in part
+                    ),
+                    _connector=models.Q.OR,
+                )
+            )
+        chosen.order_by()._raw_delete(rows.db)
+
+
+def _insert(
+    link: type[OrderedLink], owner: models.Model, keys: list[Any], start: int
+) -> None:
+    objects = [
+        link(
+            **{link.owner_field: owner, "position": position},
+            **dict(zip(link.member_fields, _parts(link, key), strict=True)),
+        )
+        for position, key in enumerate(keys, start)
+    ]
+    models.QuerySet(link).bulk_create(objects, batch_size=500)
+
+
+def _parts(link: type[OrderedLink], key: Any) -> tuple[Any, ...]:
+    return (key,) if len(link.member_fields) == 1 else key

@@ -1,0 +1,158 @@
+"""Signal receivers that note every change of an audited model."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import models
+from django.db.models.signals import post_delete, post_save, pre_delete, pre_save
+
+from events.audit.changes import Step, Values, record
+from events.audit.links import OrderedLink, members_changed
+from events.audit.models import AuditedModel, _copied
+from events.audit.specs import AuditSpec, spec_of
+from meshmgmt.core.transactions import write_number
+
+
+def connect() -> None:
+    """Connect the receivers, once."""
+    for signal, receiver in (
+        (pre_save, before_save),
+        (post_save, after_save),
+        (pre_delete, before_delete),
+        (post_delete, after_delete),
+        (members_changed, after_members_change),
+    ):
+        signal.connect(receiver, dispatch_uid=f"audit.{receiver.__name__}")
+
+
+def current_values(spec: AuditSpec, instance: models.Model) -> Values:
+    """Return the audited columns of `instance` as the database would hold them."""
+    fields = {column.attname: column for column in spec.model._meta.concrete_fields}
+    return _copied(
+        {
+            name: fields[name].to_python(getattr(instance, name))
+            for name in spec.columns
+        }
+    )
+
+
+def before_save(
+    sender: type[models.Model], instance: models.Model, raw: bool, **kwargs: Any
+) -> None:
+    """Make sure that the values before the save are known."""
+    spec = spec_of(sender)
+    if spec is None or raw or not isinstance(instance, AuditedModel):
+        return
+    number, loaded = instance._audit_loaded
+    if instance._state.adding:
+        instance._audit_loaded = (write_number(), {})
+    elif number != write_number() or not loaded.keys() >= set(spec.columns):
+        stored = sender._base_manager.filter(pk=instance.pk).values(*spec.columns)
+        instance._audit_loaded = (write_number(), dict(stored.first() or {}))
+
+
+def after_save(
+    sender: type[models.Model],
+    instance: models.Model,
+    created: bool,
+    raw: bool,
+    update_fields: frozenset[str] | None,
+    **kwargs: Any,
+) -> None:
+    """Note a creation, or the fields whose value is another now."""
+    spec = spec_of(sender)
+    if spec is None or raw or not isinstance(instance, AuditedModel):
+        return
+    if created:
+        note_created(instance)
+        return
+    before = instance._audit_loaded[1]
+    after = current_values(spec, instance)
+    if update_fields is not None:
+        written = {
+            column.attname
+            for column in sender._meta.concrete_fields
+            if column.name in update_fields or column.attname in update_fields
+        }
+        after = {name: after[name] for name in after if name in written}
+    changed = {name for name in after if before.get(name) != after[name]}
+    if changed:
+        record(
+            Step(
+                "updated",
+                instance,
+                instance.pk,
+                before={name: before.get(name) for name in after if name in changed},
+                after={name: after[name] for name in after if name in changed},
+            )
+        )
+    instance._audit_loaded = (write_number(), {**before, **_copied(after)})
+
+
+def note_created(instance: AuditedModel) -> None:
+    """Note that `instance` was inserted."""
+    spec = spec_of(type(instance))
+    if spec is None:
+        return
+    values = current_values(spec, instance)
+    record(Step("created", instance, instance.pk, after=values))
+    instance._audit_loaded = (write_number(), _copied(values))
+
+
+def before_delete(
+    sender: type[models.Model], instance: models.Model, **kwargs: Any
+) -> None:
+    """Note a deletion while relations of the object can still be described."""
+    spec = spec_of(sender)
+    if spec is None:
+        return
+    record(
+        Step(
+            "deleted",
+            instance,
+            instance.pk,
+            before=current_values(spec, instance),
+            meta=spec.meta(instance),
+        )
+    )
+
+
+def after_delete(
+    sender: type[models.Model], instance: models.Model, **kwargs: Any
+) -> None:
+    """Note that a membership row went, by whatever way."""
+    if isinstance(instance, OrderedLink):
+        after_members_change(
+            sender,
+            link=type(instance),
+            owner=getattr(instance, instance.owner_field),
+            added=[],
+            removed=[instance.member_key],
+            order=None,
+        )
+
+
+def after_members_change(
+    sender: object,
+    *,
+    link: type[OrderedLink],
+    owner: models.Model,
+    added: Sequence[Any],
+    removed: Sequence[Any],
+    order: list[Any] | None,
+    **kwargs: Any,
+) -> None:
+    """Note what a list of members gained and lost."""
+    if spec_of(type(owner)) is None:
+        return
+    record(
+        Step(
+            "members",
+            owner,
+            owner.pk,
+            relation=link.relation,
+            added=list(added),
+            removed=list(removed),
+            order=order,
+        )
+    )

@@ -1,0 +1,116 @@
+"""Which change of which model becomes which activity: a registry filled by the apps.
+
+Each app registers one `AuditSpec` per audited model in its `AppConfig.ready()`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import models
+
+from events.activities import Activity
+from events.audit.changes import Change, MemberKey
+
+Meta = dict[str, Any]
+ActivityOf = Activity | Callable[[Change], Activity]
+
+
+@dataclass(frozen=True, slots=True)
+class MemberEvent:
+    """Target and meta of the event about one member."""
+
+    target_id: str
+    meta: Meta
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRule:
+    """What a change of one relation emits.
+
+    `owner` is the code of the single event about the owner; `added` and `removed` give
+    one event per member, described in bulk by `describe(owner, keys)`.
+    """
+
+    owner: Activity | None = None
+    added: Activity | None = None
+    removed: Activity | None = None
+    describe: (
+        Callable[[Any, Sequence[Any]], Mapping[MemberKey, MemberEvent]] | None
+    ) = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSpec:
+    """How changes of one model are reported.
+
+    `updated` is the code of every field not named in `fields`. Fields in `unaudited`
+    emit nothing (connection state and the like), those in `secret` are kept as
+    `"changed"`. `meta` describes the object, `update_meta` replaces it for updates,
+    `target` gives the target id per activity (default: the object's id).
+    """
+
+    model: type[models.Model]
+    created: ActivityOf | None = None
+    updated: ActivityOf | None = None
+    deleted: ActivityOf | None = None
+    fields: Mapping[str, ActivityOf] = field(default_factory=dict)
+    members: Mapping[str, MemberRule] = field(default_factory=dict)
+    unaudited: frozenset[str] = frozenset()
+    secret: frozenset[str] = frozenset()
+    meta: Callable[[Any], Meta] = lambda instance: {}
+    update_meta: Callable[[Change, Activity], Meta] | None = None
+    target: Callable[[Change, Activity], str] = lambda change, activity: str(change.pk)
+
+    @property
+    def columns(self) -> list[str]:
+        """Attribute names of the audited columns, in the model's order."""
+        return [
+            column.attname
+            for column in self.model._meta.concrete_fields
+            if not column.primary_key and column.attname not in self.unaudited
+        ]
+
+    def activity_for(self, name: str) -> ActivityOf | None:
+        """Return the code for a change of the column `name`."""
+        return self.fields.get(name, self.updated)
+
+    def activities(self) -> Iterable[Activity]:
+        """Return the codes this spec can emit, where they are constants."""
+        candidates = [self.created, self.updated, self.deleted, *self.fields.values()]
+        for rule in self.members.values():
+            candidates += [rule.owner, rule.added, rule.removed]
+        return [code for code in candidates if isinstance(code, Activity)]
+
+
+_specs: dict[type[models.Model], AuditSpec] = {}
+_emitted_elsewhere: dict[Activity, str] = {}
+
+
+def register(spec: AuditSpec) -> None:
+    """Add the spec of one model. Raises ValueError when there is one already."""
+    if spec.model in _specs:
+        raise ValueError(f"{spec.model.__name__} has an audit spec already")
+    _specs[spec.model] = spec
+
+
+def declare_emitted(where: str, *codes: Activity) -> None:
+    """Note codes that a callable or an explicit record emits, for the overview."""
+    for code in codes:
+        _emitted_elsewhere[code] = where
+
+
+def spec_of(model: type[models.Model]) -> AuditSpec | None:
+    """Return the spec of `model`, None when it is not audited."""
+    return _specs.get(model)
+
+
+def all_specs() -> list[AuditSpec]:
+    """Return every registered spec."""
+    return list(_specs.values())
+
+
+def emitted_codes() -> set[Activity]:
+    """Return every code that some spec or declared place emits."""
+    found = {code for spec in _specs.values() for code in spec.activities()}
+    return found | set(_emitted_elsewhere)
