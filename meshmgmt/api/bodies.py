@@ -1,0 +1,116 @@
+"""Request bodies as bytes: bounded, chunked or not, decompressed."""
+
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any, Final
+
+import zstandard
+from django.http import HttpRequest
+
+from meshmgmt.core.errors import BadRequest, PayloadTooLarge, UnsupportedMedia
+
+_CHUNK: Final = 1 << 16
+
+
+def read_body(request: HttpRequest, limit: int) -> bytes:
+    """Return the whole body, decompressed.
+
+    `limit` counts bytes before and after decompression. Raises PayloadTooLarge beyond
+    it, UnsupportedMedia for an unknown Content-Encoding, BadRequest for a broken one.
+    """
+    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in {"identity", "", "gzip", "x-gzip", "zstd"}:
+        raise UnsupportedMedia(
+            f"Content-Encoding {encoding[:40]!r} is not supported: use gzip or zstd"
+        )
+    _refuse_announced_size(request, limit)
+    chunks = _raw_chunks(request)
+    if encoding in {"gzip", "x-gzip"}:
+        chunks = _gunzip(_bounded(chunks, limit))
+    elif encoding == "zstd":
+        chunks = _unzstd(_bounded(chunks, limit))
+    return b"".join(_bounded(chunks, limit))
+
+
+def _refuse_announced_size(request: HttpRequest, limit: int) -> None:
+    announced = request.META.get("CONTENT_LENGTH") or "0"
+    if announced.isdecimal() and int(announced) > limit:
+        raise _too_large(limit)
+
+
+def _too_large(limit: int) -> PayloadTooLarge:
+    return PayloadTooLarge(f"the body exceeds the limit of {limit} bytes")
+
+
+def _source(request: HttpRequest) -> IO[bytes]:
+    """Return the stream to read; Django reads nothing of a chunked body by itself."""
+    meta: dict[str, Any] = request.META
+    chunked = "chunked" in meta.get("HTTP_TRANSFER_ENCODING", "").lower()
+    if chunked and not meta.get("CONTENT_LENGTH"):
+        stream: IO[bytes] = meta["wsgi.input"]
+        return stream
+    return request  # type: ignore[return-value]  # HttpRequest has a file's read()
+
+
+def _raw_chunks(request: HttpRequest) -> Iterator[bytes]:
+    source = _source(request)
+    try:
+        while chunk := source.read(_CHUNK):
+            yield chunk
+    except OSError as error:  # the client went away or sent broken chunks
+        raise BadRequest("the body could not be read to its end") from error
+
+
+def _bounded(chunks: Iterator[bytes], limit: int) -> Iterator[bytes]:
+    total = 0
+    for chunk in chunks:
+        total += len(chunk)
+        if total > limit:
+            raise _too_large(limit)
+        yield chunk
+
+
+def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield decompressed pieces of bounded size, so a zip bomb is seen early."""
+    decoder = zlib.decompressobj(wbits=31)
+    try:
+        for chunk in chunks:
+            data = chunk
+            while data:
+                yield decoder.decompress(data, _CHUNK)
+                data = decoder.unconsumed_tail
+                if decoder.eof and decoder.unused_data:  # a further gzip member
+                    data = decoder.unused_data
+                    decoder = zlib.decompressobj(wbits=31)
+    except zlib.error as error:
+        raise BadRequest("the body is not valid gzip") from error
+    if not decoder.eof:
+        raise BadRequest("the gzip body is truncated")
+
+
+def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    source = _Joined(chunks)
+    reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
+        source, read_across_frames=True
+    )
+    try:
+        while piece := reader.read(_CHUNK):
+            yield piece
+    except zstandard.ZstdError as error:
+        raise BadRequest("the body is not valid zstd") from error
+
+
+class _Joined:
+    """An iterator of bytes as a readable object, as the zstd reader wants it."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self.chunks = chunks
+        self.rest = b""
+
+    def read(self, size: int = -1) -> bytes:
+        if not self.rest:
+            self.rest = next(self.chunks, b"")
+        piece, self.rest = (
+            (self.rest, b"") if size < 0 else (self.rest[:size], self.rest[size:])
+        )
+        return piece

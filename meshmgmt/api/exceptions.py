@@ -1,0 +1,160 @@
+"""Every error as one body: `{"message", "code"}`, with `errors` where fields are known."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
+from django.core.exceptions import SuspiciousOperation
+from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework import exceptions as drf
+from rest_framework.response import Response
+
+from meshmgmt.api.fields import TYPE_CODE
+from meshmgmt.api.renderers import CONTENT_TYPE, to_json
+from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.fielderrors import FieldError
+
+log = logging.getLogger(__name__)
+
+CHALLENGE: Final = 'Token realm="api"'
+RETRY_SECONDS: Final = 1
+NO_CREDENTIALS: Final = "no valid authentication provided"
+
+_constraint_messages: dict[str, str] = {}
+
+
+def register_constraint(name: str, message: str) -> None:
+    """Give the sentence for a violated unique constraint (answered 409)."""
+    _constraint_messages[name] = message
+
+
+def error_body(
+    message: str, status: int, errors: tuple[FieldError, ...] = ()
+) -> dict[str, Any]:
+    """Return the body of an error answer."""
+    body: dict[str, Any] = {"message": message, "code": status}
+    if errors:
+        body["errors"] = [
+            {"field": error.field, "message": error.message} for error in errors
+        ]
+    return body
+
+
+def error_response(message: str, status: int) -> HttpResponse:
+    """Return an error answer for code outside of the API's views."""
+    body = to_json(error_body(message, status))
+    response = HttpResponse(body, status=status, content_type=CONTENT_TYPE)
+    if status == 401:  # noqa: PLR2004
+        response["WWW-Authenticate"] = CHALLENGE
+    if status == 503:  # noqa: PLR2004
+        response["Retry-After"] = str(RETRY_SECONDS)
+    return response
+
+
+def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
+    """Return the answer for anything a view raises; what is unforeseen is logged."""
+    status, message, errors = describe(exc)
+    response = Response(error_body(message, status, errors), status=status)
+    if status == 401:  # noqa: PLR2004
+        response["WWW-Authenticate"] = CHALLENGE
+    elif status == 503:  # noqa: PLR2004
+        response["Retry-After"] = str(RETRY_SECONDS)
+    if isinstance(exc, drf.MethodNotAllowed):
+        response["Allow"] = ", ".join(getattr(context["view"], "allowed_methods", ()))
+    if status >= 500:  # noqa: PLR2004
+        log.error("request failed: %s", exc, exc_info=exc)
+    return response
+
+
+def describe(exc: Exception) -> tuple[int, str, tuple[FieldError, ...]]:
+    """Return status, message and field errors for an exception."""
+    if isinstance(exc, ServiceError):
+        return exc.status, exc.message, exc.errors
+    if isinstance(exc, drf.ValidationError):
+        return _validation(exc)
+    if isinstance(exc, drf.NotAuthenticated):
+        return 401, NO_CREDENTIALS, ()
+    if isinstance(exc, Http404 | drf.NotFound):
+        return 404, "the object was not found", ()
+    if isinstance(exc, DjangoPermissionDenied | drf.PermissionDenied):
+        return 403, "permission denied", ()
+    if isinstance(exc, drf.MethodNotAllowed):
+        return 405, f"method {exc.args[0] if exc.args else ''} is not allowed here", ()
+    if isinstance(exc, drf.UnsupportedMediaType):
+        return 415, "multipart bodies are not supported: send JSON", ()
+    if isinstance(exc, SuspiciousOperation):
+        return 400, "the request is malformed", ()
+    if isinstance(exc, DatabaseError | InterfaceError):
+        return _database(exc)
+    if isinstance(exc, drf.APIException):
+        return exc.status_code, str(exc.detail), ()
+    return 500, "an internal error occurred; it was logged with this request's id", ()
+
+
+def _validation(exc: drf.ValidationError) -> tuple[int, str, tuple[FieldError, ...]]:
+    found = list(_flatten(exc.detail, ""))
+    wrong_type = any(code in {TYPE_CODE, "invalid"} for _, _, code in found)
+    errors = tuple(
+        FieldError(path, f"{path}: {text}" if path else text) for path, text, _ in found
+    )
+    return (400 if wrong_type else 422), errors[0].message, errors
+
+
+def _flatten(detail: Any, path: str) -> Iterator[tuple[str, str, str]]:
+    """Yield (field path, text, code) of DRF's nested error detail."""
+    if isinstance(detail, dict):
+        for key, value in detail.items():
+            yield from _flatten(value, _join(path, key))
+    elif isinstance(detail, list):
+        for index, value in enumerate(detail):
+            nested = isinstance(value, dict | list)
+            yield from _flatten(value, f"{path}[{index}]" if nested else path)
+    else:
+        yield path, str(detail), getattr(detail, "code", "") or ""
+
+
+def _join(path: str, key: Any) -> str:
+    if key == "non_field_errors":
+        return path
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else str(key)
+
+
+def _database(exc: Exception) -> tuple[int, str, tuple[FieldError, ...]]:
+    """Races end in 409; a database that is busy, full or away in 503."""
+    text = str(exc)
+    if isinstance(exc, IntegrityError):
+        for name, message in _constraint_messages.items():
+            if name in text:
+                return 409, message, ()
+        return 500, "the write would break the integrity of the data", ()
+    if "disk is full" in text or "No space left" in text or "could not extend" in text:
+        return 503, "the database cannot store anything now: its disk is full", ()
+    if isinstance(exc, OperationalError | InterfaceError):
+        return 503, "the database is not available now; try again", ()
+    return 500, "an internal error occurred; it was logged with this request's id", ()
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer Django's own 400."""
+    return error_response("the request is malformed", 400)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer Django's own 403."""
+    return error_response("permission denied", 403)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer an unknown path."""
+    return error_response("this path was not found", 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer what no view handled; Django has logged it."""
+    return error_response(
+        "an internal error occurred; it was logged with this request's id", 500
+    )

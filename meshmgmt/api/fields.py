@@ -1,0 +1,128 @@
+"""Serializer fields that check JSON types strictly (decisions: Transport, 400 and 422).
+
+A value of the wrong JSON type is refused with the code `type` (answered 400); a missing
+required field with `required` (422). `null` counts as empty for lists and texts and as
+absent for anything else, because clients written in Go send it.
+"""
+
+from typing import Any, Final
+
+from django.conf import settings
+from rest_framework import serializers
+from rest_framework.fields import empty
+
+TYPE_CODE: Final = "type"
+INT64: Final = 2**63
+
+
+class StrictMixin(serializers.Field[Any, Any, Any, Any]):
+    """What strict fields share: nulls, omitted fields, type errors."""
+
+    zero: Any = None
+    json_type = "value"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.error_messages["required"] = (
+            "this field is required (or set SVC_OMITTED_FIELDS=empty on the server"
+            " to read omitted fields as empty)"
+        )
+        self.error_messages[TYPE_CODE] = f"must be a JSON {self.json_type}"
+
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        """Apply the rules on `null` and on omitted fields."""
+        if data is None:
+            data = self.zero if self._null_is_zero() else empty
+            if data is not empty:
+                return True, data
+        if data is empty and self.required and settings.SVC.omitted_fields == "empty":
+            return True, self.zero
+        return super().validate_empty_values(data)
+
+    def _null_is_zero(self) -> bool:
+        return isinstance(self.zero, str | list | dict)
+
+
+class TextField(StrictMixin, serializers.CharField):
+    """A JSON string, kept exactly as sent; rules look at its content."""
+
+    json_type = "string"
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("allow_blank", True)
+        kwargs.setdefault("trim_whitespace", False)
+        self.zero = ""
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the string. Fails with `type` for anything else."""
+        if not isinstance(data, str):
+            self.fail(TYPE_CODE)
+        return data
+
+
+class WholeNumberField(StrictMixin, serializers.IntegerField):
+    """A JSON integer of at most 64 bits; no strings, floats or booleans."""
+
+    json_type = "integer"
+    zero = 0
+
+    def to_internal_value(self, data: Any) -> int:
+        """Return the integer. Fails with `type` for anything else."""
+        if isinstance(data, bool) or not isinstance(data, int):
+            self.fail(TYPE_CODE)
+        if not -INT64 <= data < INT64:
+            self.fail(TYPE_CODE)
+        return int(data)
+
+
+class TruthField(StrictMixin, serializers.BooleanField):
+    """A JSON boolean; no numbers or strings."""
+
+    json_type = "boolean"
+    zero = False
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: Any) -> bool:
+        """Return the boolean. Fails with `type` for anything else."""
+        if not isinstance(data, bool):
+            self.fail(TYPE_CODE)
+        return data
+
+
+class ArrayField(StrictMixin, serializers.ListField):
+    """A JSON array; `null` is the empty one."""
+
+    json_type = "array"
+
+    def __init__(self, **kwargs: Any) -> None:
+        self.zero = []
+        super().__init__(**kwargs)
+
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        """Return a new empty list for `null`."""
+        done, value = super().validate_empty_values(data)
+        return done, list(value) if done and isinstance(value, list) else value
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        """Return the list. Fails with `type` for anything else."""
+        if not isinstance(data, list):
+            self.fail(TYPE_CODE)
+        return super().to_internal_value(data)
+
+
+def texts(**kwargs: Any) -> ArrayField:
+    """Return a field for an array of strings."""
+    return ArrayField(child=TextField(), **kwargs)
+
+
+class ObjectSerializer(serializers.Serializer[Any]):
+    """A JSON object; `null` counts as absent, other types fail with `type`."""
+
+    default_error_messages = {"invalid": "must be a JSON object"}
+
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        """Read `null` as an omitted field."""
+        return super().validate_empty_values(empty if data is None else data)

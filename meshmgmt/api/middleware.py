@@ -1,0 +1,156 @@
+"""Middleware for every request: its context, its transport rules, its actor."""
+
+import ipaddress
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.http.request import split_domain_port, validate_host
+
+from meshmgmt.api.exceptions import error_response
+from meshmgmt.core import context
+from meshmgmt.core.account import account_id
+from meshmgmt.core.context import Actor, RequestContext
+from meshmgmt.core.ids import new_id
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+MAX_PATH: Final = 4096
+MAX_QUERY: Final = 8192
+REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{8,64}")
+LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
+
+
+def source_address(request: HttpRequest) -> str:
+    """Return the client's address; forwarded ones count from trusted proxies alone."""
+    address = str(request.META.get("REMOTE_ADDR", ""))
+    hops = request.headers.get("X-Forwarded-For", "").split(",")
+    for hop in reversed([hop.strip() for hop in hops if hop.strip()]):
+        if not is_trusted_proxy(address):
+            break
+        address = hop
+    return address[:64]
+
+
+def is_trusted_proxy(address: str) -> bool:
+    """Tell whether `address` (empty: a unix socket) is one of `SVC_TRUSTED_PROXIES`."""
+    networks = settings.SVC.trusted_proxies
+    if not networks:
+        return False
+    try:
+        parsed = ipaddress.ip_address(address or "127.0.0.1")
+    except ValueError:
+        return False
+    return any(parsed in network for network in networks)
+
+
+class RequestContextMiddleware:
+    """Gives each request its id and context, and answers with `X-Request-Id`."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Run the request in a context of its own."""
+        claimed = request.headers.get("X-Request-Id", "")
+        claimed = claimed if REQUEST_ID.fullmatch(claimed) else ""
+        trusted = is_trusted_proxy(str(request.META.get("REMOTE_ADDR", "")))
+        request_id = claimed if claimed and trusted else new_id()
+        facts = RequestContext(
+            request_id=request_id,
+            client_request_id=claimed,
+            source_address=source_address(request),
+            path=request.path,
+        )
+        with context.scope(facts):
+            response = self.get_response(request)
+        response["X-Request-Id"] = request_id
+        return response
+
+
+class TransportMiddleware:
+    """Host, length and trailing slash; JSON errors before any view is found."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Refuse what no view should see, else pass on."""
+        query = str(request.META.get("QUERY_STRING", ""))
+        if len(request.path) > MAX_PATH or len(query) > MAX_QUERY:
+            return error_response("the address of the request is too long", 414)
+        if (refused := _refused_host(request)) is not None:
+            return error_response(refused, 400)
+        path = request.path_info
+        if path.startswith("/api/") and path.endswith("/") and len(path) > len("/api/"):
+            request.path_info = path[:-1]
+        context.update(account_id=_account_id())
+        return self.get_response(request)
+
+
+def _account_id() -> str:
+    """Return the account's id, "" while the database cannot be asked."""
+    from django.db import DatabaseError, InterfaceError  # noqa: PLC0415
+
+    try:
+        return account_id()
+    except (DatabaseError, InterfaceError):
+        return ""  # the view that needs the database answers 503 and logs why
+
+
+def _refused_host(request: HttpRequest) -> str | None:
+    """Return why the Host header is refused, None when it is fine.
+
+    Unset, loopback names are accepted; a server bound beyond loopback accepts any
+    (decisions: Transport, Hosts).
+    """
+    raw = str(request.META.get("HTTP_HOST", ""))
+    if not raw:
+        return None
+    domain, _ = split_domain_port(raw)
+    allowed = settings.SVC.allowed_hosts
+    if not domain:
+        return "the Host header is malformed"
+    if not allowed:
+        if not _bound_to_loopback():
+            return None
+        allowed = LOOPBACK_HOSTS
+    if validate_host(domain, ["testserver", *allowed]):
+        return None
+    return f"host {domain[:100]!r} is not allowed: add it to SVC_ALLOWED_HOSTS"
+
+
+def _bound_to_loopback() -> bool:
+    bind = settings.SVC.bind
+    if bind.startswith("unix:"):
+        return False
+    host = bind.rpartition(":")[0].strip("[]")
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class SessionActorMiddleware:
+    """Names the signed-in user of the admin site as the initiator of changes."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Set the actor from the session, except under `/api`, which authenticates."""
+        if not request.path.startswith("/api/"):
+            user: Any = request.user
+            if user.is_authenticated:
+                set_actor(user)
+        return self.get_response(request)
+
+
+def set_actor(user: Any, *, token_id: str = "") -> None:
+    """Name `user` as the one who acts for the rest of the request."""
+    actor = Actor(id=user.pk, name=user.name, email=user.email)
+    context.update(actor=actor, user_id=user.pk, token_id=token_id)

@@ -1,0 +1,88 @@
+"""Who may call an endpoint: the role table applied to the view's module."""
+
+from typing import Any, Final, Protocol
+
+from django.views import View
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from meshmgmt.core.errors import Forbidden
+from meshmgmt.core.roles import Operation, allowed
+
+OPERATIONS: Final = {
+    "GET": Operation.READ,
+    "HEAD": Operation.READ,
+    "OPTIONS": Operation.READ,
+    "POST": Operation.CREATE,
+    "PUT": Operation.UPDATE,
+    "PATCH": Operation.UPDATE,
+    "DELETE": Operation.DELETE,
+}
+
+
+class RoleUser(Protocol):
+    """What permission checks need of a user."""
+
+    role: str
+    is_blocked: bool
+    pending_approval: bool
+
+
+def check_active(user: RoleUser) -> None:
+    """Raise Forbidden for a user who is blocked or waits for approval."""
+    if user.pending_approval:
+        raise Forbidden("this user is pending approval")
+    if user.is_blocked:
+        raise Forbidden("this user is blocked")
+
+
+def check_allowed(user: RoleUser, module: str, operation: Operation) -> None:
+    """Raise Forbidden unless the user's role may do `operation` in `module`."""
+    check_active(user)
+    if not allowed(user.role, module, operation):
+        raise Forbidden(
+            f"permission denied: role {user.role} may not {operation} {module}"
+        )
+
+
+class ModulePermission(BasePermission):
+    """Requires the operation of the method in the view's `module`.
+
+    `module = None` asks only for an active user. A token limited to a scope is good only
+    for views that name the scope in `token_scopes`.
+    """
+
+    def has_permission(self, request: Request, view: View) -> bool:
+        """Return False without credentials (401); raise Forbidden (403) otherwise."""
+        if request.user is None or not request.auth and not _session_user(request):
+            return False
+        check_active(request.user)
+        scope = getattr(request.auth, "scope", "")
+        if scope:
+            return _scope_allows(scope, view)
+        module = getattr(view, "module", None)
+        if module is not None:
+            operation = getattr(view, "operation", None)
+            check_allowed(
+                request.user, module, operation or OPERATIONS[request.method or "GET"]
+            )
+        return True
+
+
+def _session_user(request: Request) -> bool:
+    user: Any = request.user
+    return bool(getattr(user, "is_authenticated", False))
+
+
+def _scope_allows(scope: str, view: View) -> bool:
+    if scope in getattr(view, "token_scopes", ()):
+        return True
+    raise Forbidden(f"permission denied: this token is only for {scope}")
+
+
+class Public(BasePermission):
+    """Needs no credentials at all."""
+
+    def has_permission(self, request: Request, view: View) -> bool:
+        """Allow."""
+        return True

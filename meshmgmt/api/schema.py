@@ -1,0 +1,106 @@
+"""OpenAPI document: read from the views' serializers, with the errors of every answer."""
+
+from typing import Any, Final
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import build_object_type
+from rest_framework import serializers
+
+from meshmgmt.api.views import ApiView, ResourceViewSet
+
+_ERRORS: Final = {
+    "400": "The request cannot be understood",
+    "401": "No valid credentials",
+    "403": "The permission is missing",
+    "404": "No such object",
+    "409": "Clashes with an existing object",
+    "413": "The body is too large",
+    "414": "The address is too long",
+    "415": "The body's encoding is not supported",
+    "422": "A rule is broken",
+    "429": "Too many requests",
+    "500": "Internal error",
+    "503": "The service or its database is not available now",
+}
+
+_ERROR_SCHEMA: Final = {
+    "type": "object",
+    "required": ["message", "code"],
+    "properties": {
+        "message": {"type": "string"},
+        "code": {"type": "integer", "description": "The HTTP status"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["field", "message"],
+                "properties": {
+                    "field": {"type": "string", "example": "nameservers[1].port"},
+                    "message": {"type": "string"},
+                },
+            },
+        },
+    },
+}
+
+
+class ApiSchema(AutoSchema):
+    """Takes serializers from `ResourceViewSet` and answers 200 to every success."""
+
+    def get_tags(self) -> list[str]:
+        """Group operations by the view's tags, else by its module."""
+        if isinstance(self.view, ApiView):
+            return list(self.view.tags) or [self.view.module or "service"]
+        return super().get_tags()
+
+    def get_request_serializer(self) -> Any:
+        """Return the serializer of the body."""
+        view = self.view
+        if isinstance(view, ResourceViewSet):
+            if view.action == "update":
+                return view.update_serializer_class or view.request_serializer_class
+            return view.request_serializer_class if view.action == "create" else None
+        return getattr(view, "request_serializer_class", None)
+
+    def get_response_serializers(self) -> Any:
+        """Return the serializer of the answer, with its status."""
+        view = self.view
+        if isinstance(view, ResourceViewSet):
+            if view.action == "destroy":
+                return {200: build_object_type()}
+            many = view.action == "list"
+            return {200: view.serializer_class(many=many)}
+        serializer = getattr(view, "serializer_class", None)
+        if serializer is None:
+            return {200: build_object_type()}
+        if isinstance(serializer, type) and issubclass(
+            serializer, serializers.BaseSerializer
+        ):
+            return {200: serializer(many=getattr(view, "answers_list", False))}
+        return {200: serializer}
+
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        """Let the serializer alone decide; nothing is paginated by DRF."""
+        return isinstance(serializer, serializers.ListSerializer)
+
+
+def add_error_responses(
+    result: dict[str, Any], generator: Any, request: Any, public: bool
+) -> dict[str, Any]:
+    """Document the error body on every operation (drf-spectacular hook)."""
+    result["components"].setdefault("schemas", {})["Error"] = _ERROR_SCHEMA
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            for status, description in _ERRORS.items():
+                operation["responses"].setdefault(
+                    status,
+                    {
+                        "description": description,
+                        "content": {
+                            "application/json": {
+                                "schema": {"$ref": "#/components/schemas/Error"}
+                            }
+                        },
+                    },
+                )
+    return result

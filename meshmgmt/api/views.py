@@ -1,0 +1,159 @@
+"""Base views: what every endpoint under `/api` shares."""
+
+import io
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.http import HttpRequest
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+from rest_framework.viewsets import ViewSetMixin
+
+from meshmgmt.api.bodies import read_body
+from meshmgmt.core.errors import NotFound
+from meshmgmt.core.ids import is_id
+from meshmgmt.core.roles import Operation
+from meshmgmt.core.transactions import read_snapshot
+
+Row = dict[str, Any]
+
+
+class ApiRequest(Request):
+    """A request whose body is read when it is asked for, chunked bodies too."""
+
+    body_limit: int = 0
+
+    def _load_stream(self) -> None:
+        self._stream = io.BytesIO(read_body(self._request, self.body_limit))
+
+
+class ApiView(APIView):
+    """A view with a module for its permission and a limit for its body."""
+
+    module: ClassVar[str | None] = None
+    operation: ClassVar[Operation | None] = None
+    token_scopes: ClassVar[tuple[str, ...]] = ()
+    max_body_bytes: ClassVar[int] = 0
+    tags: ClassVar[tuple[str, ...]] = ()
+
+    def initialize_request(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> Request:
+        """Wrap the request; permission is checked before its body is read."""
+        wrapped = ApiRequest(
+            request,
+            parsers=self.get_parsers(),
+            authenticators=self.get_authenticators(),
+            negotiator=self.get_content_negotiator(),
+            parser_context=self.get_parser_context(request),
+        )
+        wrapped.body_limit = self.max_body_bytes or settings.SVC.max_body_bytes
+        return wrapped
+
+    def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Answer with the methods of this path."""
+        return Response(
+            {"methods": self.allowed_methods},
+            headers={"Allow": ", ".join(self.allowed_methods)},
+        )
+
+    def validated(self, serializer_class: type[serializers.BaseSerializer[Any]]) -> Any:
+        """Return the checked body. Raises ValidationError (400 or 422)."""
+        serializer = serializer_class(data=self.request.data)
+        serializer.is_valid(raise_exception=True)
+        return serializer.validated_data
+
+
+class ApiViewSet(ViewSetMixin, ApiView):
+    """An `ApiView` whose methods are chosen by `as_view({"get": "list"})`."""
+
+    action: str
+
+
+class ResourceViewSet(ApiViewSet):
+    """List, read, create, replace and delete objects of one kind.
+
+    A subclass gives `kind` (for messages), `url_kwarg` (the id in the path), the two
+    serializers, and four functions: `rows(ids=None)` returns the answer's dicts in list
+    order, `create_object(data)` and `update_object(id, data)` return an id,
+    `delete_object(id)` returns nothing. What a write answers is read back by `rows`, so it
+    equals what the next read returns.
+    """
+
+    kind: ClassVar[str]
+    url_kwarg: ClassVar[str]
+    serializer_class: ClassVar[type[serializers.BaseSerializer[Any]]]
+    request_serializer_class: ClassVar[type[serializers.BaseSerializer[Any]]]
+    update_serializer_class: ClassVar[type[serializers.BaseSerializer[Any]] | None] = (
+        None
+    )
+
+    def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
+        """Return the dicts of all objects, or of those with `ids`."""
+        raise NotImplementedError
+
+    def create_object(self, data: dict[str, Any]) -> str:
+        """Create an object from checked data and return its id."""
+        raise NotImplementedError
+
+    def update_object(self, identifier: str, data: dict[str, Any]) -> str:
+        """Replace an object from checked data and return its id."""
+        raise NotImplementedError
+
+    def delete_object(self, identifier: str) -> None:
+        """Delete an object. Raises NotFound."""
+        raise NotImplementedError
+
+    @property
+    def identifier(self) -> str:
+        """The id in the path. Raises NotFound when it cannot be one."""
+        return path_id(self.kind, self.kwargs[self.url_kwarg])
+
+    def row(self, identifier: str) -> Row:
+        """Return one object as the API shows it. Raises NotFound."""
+        found = self.rows([identifier])
+        if not found:
+            raise NotFound.of(self.kind, identifier)
+        return found[0]
+
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Return all objects, in the order of their creation."""
+        with read_snapshot():
+            return Response(self.rows())
+
+    def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Return one object."""
+        with read_snapshot():
+            return Response(self.row(self.identifier))
+
+    def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Create an object and return it."""
+        data = self.validated(self.request_serializer_class)
+        return Response(self.row(self.create_object(data)))
+
+    def update(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Replace an object and return it."""
+        identifier = self.identifier
+        data = self.validated(
+            self.update_serializer_class or self.request_serializer_class
+        )
+        return Response(self.row(self.update_object(identifier, data)))
+
+    def destroy(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Delete an object."""
+        self.delete_object(self.identifier)
+        return Response({})
+
+
+COLLECTION = {"get": "list", "post": "create"}
+MEMBER = {"get": "retrieve", "put": "update", "delete": "destroy"}
+
+
+def path_id(kind: str, text: str) -> str:
+    """Return an id taken from a path. Raises NotFound when it has not an id's form."""
+    if not is_id(text):
+        raise NotFound.of(kind, text)
+    return text

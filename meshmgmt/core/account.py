@@ -1,0 +1,28 @@
+"""The id of the one account of this deployment, for logs and the audit trail.
+
+The room that stores the account provides it; asking costs a query once per process.
+"""
+
+from collections.abc import Callable
+
+
+class _Holder:
+    provider: Callable[[], str] | None = None
+    value: str = ""
+
+
+def provide(provider: Callable[[], str]) -> None:
+    """Set the function that reads the id, "" when there is no account yet."""
+    _Holder.provider = provider
+
+
+def forget() -> None:
+    """Ask again next time: the account was created or replaced."""
+    _Holder.value = ""
+
+
+def account_id() -> str:
+    """Return the account's id, "" before the database is set up."""
+    if not _Holder.value and _Holder.provider is not None:
+        _Holder.value = _Holder.provider()
+    return _Holder.value

@@ -1,0 +1,19 @@
+"""All paths of the service."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("", include("meshmgmt.api.urls")),
+    path("", include("meshmgmt.accounts.urls")),
+    path("", include("events.urls")),
+    path("", include("meshmgmt.inventory.urls")),
+    path("", include("groups.urls")),
+    path("", include("dns.urls")),
+]
+
+handler400 = "meshmgmt.api.exceptions.bad_request"
+handler403 = "meshmgmt.api.exceptions.forbidden"
+handler404 = "meshmgmt.api.exceptions.not_found"
+handler500 = "meshmgmt.api.exceptions.server_error"
