@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-
 PREFIX: Final = "SVC_"
 BASE_DIR: Final = Path(__file__).resolve().parent.parent
 SECRETS: Final = ("DATABASE_URL", "SECRET_KEY", "OIDC_CLIENT_SECRET")

@@ -1,6 +1,8 @@
 """Django settings; everything an operator may change comes from `meshmgmt.env`."""
 
+import contextlib
 import secrets
+import tempfile
 from typing import Any
 
 import dj_database_url
@@ -20,19 +22,16 @@ def _secret_key() -> str:
     if SVC.secret_key:
         return SVC.secret_key
     path = SVC.data_dir / "secret_key"
-    SVC.data_dir.mkdir(parents=True, exist_ok=True)
-    try:
-        with path.open("x", encoding="utf-8", opener=_private_opener) as file:
+    if not path.exists():
+        SVC.data_dir.mkdir(parents=True, exist_ok=True)
+        # Linked into place when complete: a process that starts beside this one reads
+        # either nothing or the whole key.
+        with tempfile.NamedTemporaryFile("w", dir=SVC.data_dir) as file:
             file.write(secrets.token_urlsafe(50))
-    except FileExistsError:
-        pass  # made by an earlier start, or by a process that starts beside this one
+            file.flush()
+            with contextlib.suppress(FileExistsError):
+                path.hardlink_to(file.name)
     return path.read_text(encoding="utf-8")
-
-
-def _private_opener(path: str, flags: int) -> int:
-    import os  # noqa: PLC0415 - keeps `os` out of the settings' names
-
-    return os.open(path, flags, mode=0o600)
 
 
 def _database() -> dict[str, Any]:

@@ -31,7 +31,7 @@ def audit_record(
 ) -> None:
     """Record an activity that is no change of a row, such as signing in."""
     with account_write():
-        _event(activity, target_id, target_type, meta, {}, "").save()
+        _event(activity, target_id, target_type, meta=meta).save()
 
 
 def events_of(change: Change) -> Iterator[AuditEvent]:
@@ -102,7 +102,9 @@ def _owner_event(
 ) -> AuditEvent:
     target = spec.target(change, activity)
     kind = spec.model._meta.model_name or ""
-    return _event(activity, target, kind, meta, changes, change.reason)
+    return _event(
+        activity, target, kind, meta=meta, changes=changes, reason=change.reason
+    )
 
 
 def _member_events(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
@@ -121,9 +123,8 @@ def _member_events(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
                         activity,
                         event.target_id,
                         relation,
-                        event.meta,
-                        {},
-                        change.reason,
+                        meta=event.meta,
+                        reason=change.reason,
                     )
 
 
@@ -142,13 +143,16 @@ def _shown(
     """Return `{field: {"before", "after"}}` and `{list: {"added", "removed"}}`."""
     shown: dict[str, Any] = {}
     for name, (before, after) in values.items():
-        if name in spec.secret:
-            before, after = (None if x is None else SECRET for x in (before, after))
-        shown[name] = {"before": _plain(before), "after": _plain(after)}
+        show = _masked if name in spec.secret else _plain
+        shown[name] = {"before": show(before), "after": show(after)}
     for relation, members in change.members.items():
         if members and (only is None or relation in only):
             shown[relation] = _shown_members(members)
     return shown
+
+
+def _masked(value: Any) -> str | None:
+    return None if value is None else SECRET
 
 
 def _shown_members(members: Members) -> dict[str, Any]:
@@ -187,9 +191,10 @@ def _event(
     activity: Activity,
     target_id: str,
     target_type: str,
+    *,
     meta: Meta,
-    changes: dict[str, Any],
-    reason: str,
+    changes: dict[str, Any] | None = None,
+    reason: str = "",
 ) -> AuditEvent:
     here = context.current()
     texts = {name: meta_text(value) for name, value in meta.items()}
@@ -204,7 +209,7 @@ def _event(
         target_id=target_id,
         target_type=target_type,
         meta=texts,
-        changes=changes,
+        changes=changes or {},
         request_id=here.request_id,
         source_address=here.source_address,
         token_id=here.token_id,

@@ -112,7 +112,10 @@ def set_members(
         kept_in_order = [key for key in before if key in wanted] == [
             key for key in after if key in known
         ]
-        _rewrite(link, owner, before, after, removed, added, kept_in_order)
+        if kept_in_order and after[len(after) - len(added) :] == added:
+            _remove_and_append(link, owner, removed, added)
+        else:
+            _write_anew(link, owner, after)
         members_changed.send(
             sender=link,
             link=link,
@@ -123,25 +126,21 @@ def set_members(
         )
 
 
-def _rewrite(
-    link: type[OrderedLink],
-    owner: models.Model,
-    before: list[Any],
-    after: list[Any],
-    removed: list[Any],
-    added: list[Any],
-    kept_in_order: bool,
+def _remove_and_append(
+    link: type[OrderedLink], owner: models.Model, removed: list[Any], added: list[Any]
 ) -> None:
-    """Write the difference: delete what went, append what came, else write anew."""
     rows = link._default_manager.filter(**{link.owner_field: owner})
-    appended = kept_in_order and after[len(after) - len(added) :] == added
-    if appended:
-        _delete(rows, link, removed)
-        start = _next_position(rows) if before else 0
-        _insert(link, owner, added, start)
-    else:
-        rows._raw_delete(rows.db)
-        _insert(link, owner, after, 0)
+    _delete(rows, link, removed)
+    if added:
+        _insert(link, owner, added, _next_position(rows))
+
+
+def _write_anew(
+    link: type[OrderedLink], owner: models.Model, members: list[Any]
+) -> None:
+    rows = link._default_manager.filter(**{link.owner_field: owner})
+    rows.order_by()._raw_delete(rows.db)
+    _insert(link, owner, members, 0)
 
 
 def _next_position(rows: models.QuerySet[Any]) -> int:

@@ -66,6 +66,16 @@ class AuditedModel(models.Model):
     class Meta:
         abstract = True
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save in an account write."""
+        with account_write():
+            super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Delete in an account write."""
+        with account_write():
+            return super().delete(*args, **kwargs)
+
     @classmethod
     def from_db(
         cls, db: str | None, field_names: Collection[str], values: Collection[Any]
@@ -76,16 +86,6 @@ class AuditedModel(models.Model):
             loaded = dict(zip(field_names, values, strict=False))
             instance._audit_loaded = (number, _copied(loaded))
         return instance
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save in an account write."""
-        with account_write():
-            super().save(*args, **kwargs)
-
-    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Delete in an account write."""
-        with account_write():
-            return super().delete(*args, **kwargs)
 
 
 def _copied(values: dict[str, Any]) -> dict[str, Any]:

@@ -29,10 +29,7 @@ def current_values(spec: AuditSpec, instance: models.Model) -> Values:
     """Return the audited columns of `instance` as the database would hold them."""
     fields = {column.attname: column for column in spec.model._meta.concrete_fields}
     return _copied(
-        {
-            name: fields[name].to_python(getattr(instance, name))
-            for name in spec.columns
-        }
+        {name: fields[name].to_python(getattr(instance, name)) for name in spec.columns}
     )
 
 

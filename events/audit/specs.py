@@ -35,9 +35,9 @@ class MemberRule:
     owner: Activity | None = None
     added: Activity | None = None
     removed: Activity | None = None
-    describe: (
-        Callable[[Any, Sequence[Any]], Mapping[MemberKey, MemberEvent]] | None
-    ) = None
+    describe: Callable[[Any, Sequence[Any]], Mapping[MemberKey, MemberEvent]] | None = (
+        None
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,29 +68,32 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
     return response
 
 
+INTERNAL: Final = "an internal error occurred; it was logged with this request's id"
+
+_PLAIN: Final[tuple[tuple[tuple[type[Exception], ...], int, str], ...]] = (
+    ((drf.NotAuthenticated,), 401, NO_CREDENTIALS),
+    ((Http404, drf.NotFound), 404, "the object was not found"),
+    ((DjangoPermissionDenied, drf.PermissionDenied), 403, "permission denied"),
+    ((drf.MethodNotAllowed,), 405, "this method is not allowed on this path"),
+    ((drf.UnsupportedMediaType,), 415, "multipart is not supported: send JSON"),
+    ((SuspiciousOperation,), 400, "the request is malformed"),
+)
+
+
 def describe(exc: Exception) -> tuple[int, str, tuple[FieldError, ...]]:
     """Return status, message and field errors for an exception."""
     if isinstance(exc, ServiceError):
         return exc.status, exc.message, exc.errors
     if isinstance(exc, drf.ValidationError):
         return _validation(exc)
-    if isinstance(exc, drf.NotAuthenticated):
-        return 401, NO_CREDENTIALS, ()
-    if isinstance(exc, Http404 | drf.NotFound):
-        return 404, "the object was not found", ()
-    if isinstance(exc, DjangoPermissionDenied | drf.PermissionDenied):
-        return 403, "permission denied", ()
-    if isinstance(exc, drf.MethodNotAllowed):
-        return 405, f"method {exc.args[0] if exc.args else ''} is not allowed here", ()
-    if isinstance(exc, drf.UnsupportedMediaType):
-        return 415, "multipart bodies are not supported: send JSON", ()
-    if isinstance(exc, SuspiciousOperation):
-        return 400, "the request is malformed", ()
+    for kinds, status, message in _PLAIN:
+        if isinstance(exc, kinds):
+            return status, message, ()
     if isinstance(exc, DatabaseError | InterfaceError):
-        return _database(exc)
+        return (*_database(exc), ())
     if isinstance(exc, drf.APIException):
         return exc.status_code, str(exc.detail), ()
-    return 500, "an internal error occurred; it was logged with this request's id", ()
+    return 500, INTERNAL, ()
 
 
 def _validation(exc: drf.ValidationError) -> tuple[int, str, tuple[FieldError, ...]]:
@@ -123,19 +126,21 @@ def _join(path: str, key: Any) -> str:
     return f"{path}.{key}" if path else str(key)
 
 
-def _database(exc: Exception) -> tuple[int, str, tuple[FieldError, ...]]:
+_DISK_FULL: Final = ("disk is full", "No space left", "could not extend")
+
+
+def _database(exc: Exception) -> tuple[int, str]:
     """Races end in 409; a database that is busy, full or away in 503."""
     text = str(exc)
     if isinstance(exc, IntegrityError):
         for name, message in _constraint_messages.items():
             if name in text:
-                return 409, message, ()
-        return 500, "the write would break the integrity of the data", ()
-    if "disk is full" in text or "No space left" in text or "could not extend" in text:
-        return 503, "the database cannot store anything now: its disk is full", ()
+                return 409, message
+    if any(sign in text for sign in _DISK_FULL):
+        return 503, "the database cannot store anything now: its disk is full"
     if isinstance(exc, OperationalError | InterfaceError):
-        return 503, "the database is not available now; try again", ()
-    return 500, "an internal error occurred; it was logged with this request's id", ()
+        return 503, "the database is not available now; try again"
+    return 500, INTERNAL
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -155,6 +160,4 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer what no view handled; Django has logged it."""
-    return error_response(
-        "an internal error occurred; it was logged with this request's id", 500
-    )
+    return error_response(INTERNAL, 500)

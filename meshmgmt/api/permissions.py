@@ -1,6 +1,6 @@
 """Who may call an endpoint: the role table applied to the view's module."""
 
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from django.views import View
 from rest_framework.permissions import BasePermission
@@ -54,7 +54,7 @@ class ModulePermission(BasePermission):
 
     def has_permission(self, request: Request, view: View) -> bool:
         """Return False without credentials (401); raise Forbidden (403) otherwise."""
-        if request.user is None or not request.auth and not _session_user(request):
+        if request.user is None:
             return False
         check_active(request.user)
         scope = getattr(request.auth, "scope", "")
@@ -67,11 +67,6 @@ class ModulePermission(BasePermission):
                 request.user, module, operation or OPERATIONS[request.method or "GET"]
             )
         return True
-
-
-def _session_user(request: Request) -> bool:
-    user: Any = request.user
-    return bool(getattr(user, "is_authenticated", False))
 
 
 def _scope_allows(scope: str, view: View) -> bool:
