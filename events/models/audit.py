@@ -31,7 +31,7 @@ class AuditEvent(models.Model):
     """
 
     timestamp = models.DateTimeField(default=clock.now)
-    activity_code = models.CharField(max_length=80, choices=Activity.choices)
+    activity_code = models.CharField(max_length=80)
     initiator_id = models.CharField(max_length=64, blank=True)
     initiator_name = models.CharField(max_length=255, blank=True)
     initiator_email = models.CharField(max_length=320, blank=True)
