@@ -1,0 +1,74 @@
+# `make help` lists the targets.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --quiet
+RUN_STAMP := $(VENV)/.base-$(shell sha256sum requirements/base.txt | cut -c1-16)
+TEST_STAMP := $(VENV)/.test-$(shell sha256sum requirements/test.txt | cut -c1-16)
+NETBIRD_STAMP := .venv-netbird/.installed-$(shell sha256sum requirements/netbird.txt | cut -c1-16)
+JOBS ?= auto
+
+.PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+$(PY):
+	$(PYTHON) -m venv $(VENV)
+
+$(RUN_STAMP): | $(PY)
+	@echo "Installing the locked dependencies ..."
+	@$(PIP) install --require-hashes -r requirements/base.txt
+	@touch $@
+
+$(TEST_STAMP): | $(PY)
+	@echo "Installing the locked dependencies of the tests ..."
+	@$(PIP) install --require-hashes -r requirements/test.txt
+	@touch $@ $(RUN_STAMP)
+
+$(NETBIRD_STAMP):
+	@echo "Installing the real client used by the end-to-end test ..."
+	@$(PYTHON) -m venv .venv-netbird
+	@.venv-netbird/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/netbird.txt
+	@touch $@
+
+run: $(RUN_STAMP) migrate ## start the service with demo data (DEMO=0: without)
+	@if [ "$${DEMO:-1}" != 0 ]; then $(PY) manage.py seed --profile demo --if-empty; fi
+	@$(PY) manage.py welcome
+	@exec $(PY) manage.py serve $(ARGS)
+
+migrate: $(RUN_STAMP) ## bring the database to the newest schema
+	@$(PY) manage.py migrate --verbosity 0
+
+test: test-sqlite test-postgresql ## the suite on SQLite and on a throwaway PostgreSQL
+
+test-sqlite: $(TEST_STAMP) $(NETBIRD_STAMP)
+	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(JOBS) $(ARGS)
+
+# CI=true makes PostgreSQL mandatory; elsewhere its absence is said and passed over.
+test-postgresql: $(TEST_STAMP) $(NETBIRD_STAMP)
+	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) $(ARGS)
+
+test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) ## the full counts: property tests, kills, soak
+	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(JOBS) -m slow --timeout 900 $(ARGS)
+	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) -m slow --timeout 900 $(ARGS)
+
+check: $(TEST_STAMP) ## formatting, lint, types, layers, migrations, OpenAPI, templates
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" scripts/check
+
+lint: check ## the same as check
+
+bench: $(TEST_STAMP) ## print the speed ratios on both databases
+	$(PY) -m benchmarks
+	scripts/postgres --keep-going-without $(PY) -m benchmarks
+
+lock: $(TEST_STAMP) ## compile the lock files from requirements/*.in
+	@for name in base test netbird; do \
+	  $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
+	    requirements/$$name.in -o requirements/$$name.txt || exit 1; \
+	done
+
+clean: ## remove environments and caches; keeps var/ (your data)
+	rm -rf $(VENV) .venv-netbird .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* build *.egg-info
