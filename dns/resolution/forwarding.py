@@ -1,0 +1,107 @@
+"""The later stages: domain nameservers, primary nameservers, the system."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dns.effective import EffectiveGroup, PeerDns
+from dns.resolution.model import OutcomeKind, Server, Step, Subject
+from meshmgmt.core.names import is_subdomain
+
+DOMAIN_STAGE = "domain_nameservers"
+PRIMARY_STAGE = "primary_nameservers"
+SYSTEM_STAGE = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardResult:
+    """Who is asked: servers in order, or the system resolver."""
+
+    steps: tuple[Step, ...]
+    kind: OutcomeKind
+    servers: tuple[Server, ...] = ()
+
+
+def forward(config: PeerDns, name: str) -> ForwardResult:
+    """Longest match domain, else the primary groups, else the system resolver."""
+    matches = [
+        (group, domain)
+        for group in config.nameserver_groups
+        if not group.primary and (domain := _longest_match(group, name)) is not None
+    ]
+    longest = max((len(domain) for _, domain in matches), default=0)
+    asked = [group for group, domain in matches if len(domain) == longest]
+    primaries = [group for group in config.nameserver_groups if group.primary]
+    steps = [_match_step(group, domain, longest) for group, domain in matches]
+    steps.extend(_excluded(config, name))
+    if asked:
+        steps.extend(_not_primary(primaries))
+        return ForwardResult(tuple(steps), OutcomeKind.FORWARDED, _servers(asked))
+    if primaries:
+        steps.extend(_primary(primaries))
+        return ForwardResult(tuple(steps), OutcomeKind.FORWARDED, _servers(primaries))
+    steps.append(system_step())
+    return ForwardResult(tuple(steps), OutcomeKind.SYSTEM)
+
+
+def system_step(reason: str = "no nameserver of this service applies") -> Step:
+    """The step that hands the name to the peer's system resolver."""
+    text = f"{reason}: the system resolver of the peer is asked"
+    return Step(SYSTEM_STAGE, "system", text, decides=True)
+
+
+def _longest_match(group: EffectiveGroup, name: str) -> str | None:
+    matching = [domain for domain in group.domains if is_subdomain(name, domain)]
+    return max(matching, key=len, default=None)
+
+
+def _match_step(group: EffectiveGroup, domain: str, longest: int) -> Step:
+    if len(domain) == longest:
+        text = f"group {group.name} serves {domain}, the longest match"
+        code = "match"
+    else:
+        text = f"group {group.name} serves {domain}, but a longer domain matches"
+        code = "shadowed"
+    return Step(
+        DOMAIN_STAGE, code, text, subject=_subject(group), decides=code == "match"
+    )
+
+
+def _primary(groups: Iterable[EffectiveGroup]) -> Iterable[Step]:
+    for group in groups:
+        text = f"primary group {group.name} serves all other names"
+        yield Step(PRIMARY_STAGE, "primary", text, _subject(group), decides=True)
+
+
+def _not_primary(groups: Iterable[EffectiveGroup]) -> Iterable[Step]:
+    for group in groups:
+        text = f"primary group {group.name} is not asked: a match domain applies"
+        yield Step(PRIMARY_STAGE, "shadowed", text, subject=_subject(group))
+
+
+def _excluded(config: PeerDns, name: str) -> Iterable[Step]:
+    for excluded in config.excluded:
+        if excluded.kind != "nameserver_group":
+            continue
+        covers = any(is_subdomain(name, domain) for domain in excluded.domains)
+        if not (covers or excluded.primary):
+            continue
+        reasons = "; ".join(reason.text for reason in excluded.reasons)
+        yield Step(
+            PRIMARY_STAGE if excluded.primary else DOMAIN_STAGE,
+            "excluded",
+            f"group {excluded.name} would serve the name, but the peer does not get "
+            f"it: {reasons}",
+            subject=Subject("nameserver_group", excluded.id, excluded.name),
+        )
+
+
+def _servers(groups: Iterable[EffectiveGroup]) -> tuple[Server, ...]:
+    return tuple(
+        Server(server.ip, server.port, server.ns_type, _subject(group))
+        for group in groups
+        for server in group.nameservers
+    )
+
+
+def _subject(group: EffectiveGroup) -> Subject:
+    return Subject("nameserver_group", group.id, group.name)
