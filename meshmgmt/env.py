@@ -16,6 +16,7 @@ PREFIX: Final = "SVC_"
 BASE_DIR: Final = Path(__file__).resolve().parent.parent
 SECRETS: Final = ("DATABASE_URL", "SECRET_KEY", "OIDC_CLIENT_SECRET")
 LEVEL_NAMES: Final = ("trace", "debug", "info", "warn", "error", "fatal", "panic")
+MAX_PORT: Final = 65535
 LEVEL_ALIASES: Final = {"warning": "warn", "critical": "fatal"}
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -91,21 +92,26 @@ def parse_level(text: str) -> str:
     return value
 
 
+def _is_port(text: str) -> bool:
+    digits = re.fullmatch(r"[0-9]{1,5}", text.strip())
+    return digits is not None and 0 < int(text) <= MAX_PORT
+
+
 def parse_port(text: str) -> int | None:
     """Return a TCP port, or None for `off`. Raises ValueError."""
     if text.strip().lower() == "off":
         return None
-    if not re.fullmatch(r"[0-9]{1,5}", text.strip()) or not 0 < int(text) <= 65535:  # noqa: PLR2004 - the port range of TCP
+    if not _is_port(text):
         raise ValueError(f"{text!r} is not a port: use 1 to 65535, or off")
     return int(text)
 
 
 def parse_bind(text: str) -> str:
     """Return `HOST:PORT` or `unix:PATH` unchanged. Raises ValueError."""
-    if text.startswith("unix:") and len(text) > len("unix:"):
+    if re.fullmatch(r"unix:.+", text):
         return text
-    host, separator, port = text.rpartition(":")
-    if not separator or not host or parse_port(port) is None:
+    host, _, port = text.rpartition(":")
+    if not host or not _is_port(port):
         raise ValueError(f"{text!r} is not HOST:PORT or unix:PATH")
     return text
 

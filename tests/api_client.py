@@ -29,9 +29,7 @@ class Api:
         self.client = Client(raise_request_exception=False)
         self.token = token
 
-    def call(
-        self, method: str, path: str, body: Any = None, **headers: str
-    ) -> Answer:
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """Send one request and return its answer."""
         if self.token is not None:
             headers.setdefault("Authorization", f"Token {self.token}")

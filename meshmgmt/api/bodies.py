@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from meshmgmt.core.errors import BadRequest, PayloadTooLarge, UnsupportedMedia
 
 _CHUNK: Final = 1 << 16
+_ZSTD_STEP: Final = 512
 
 
 def read_body(request: HttpRequest, limit: int) -> bytes:
@@ -89,28 +90,19 @@ def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    source = _Joined(chunks)
-    reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
-        source, read_across_frames=True
-    )
+    """Yield decompressed pieces; a block of at least 4 bytes gives at most 128 KiB."""
+    frames = zstandard.ZstdDecompressor(max_window_size=1 << 27)
+    decoder = frames.decompressobj()
     try:
-        while piece := reader.read(_CHUNK):
-            yield piece
+        for chunk in chunks:
+            for start in range(0, len(chunk), _ZSTD_STEP):
+                data = chunk[start : start + _ZSTD_STEP]
+                while data:
+                    if decoder.eof:  # a further frame
+                        decoder = frames.decompressobj()
+                    yield decoder.decompress(data)
+                    data = decoder.unused_data
     except zstandard.ZstdError as error:
         raise BadRequest("the body is not valid zstd") from error
-
-
-class _Joined:
-    """An iterator of bytes as a readable object, as the zstd reader wants it."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self.chunks = chunks
-        self.rest = b""
-
-    def read(self, size: int = -1) -> bytes:
-        if not self.rest:
-            self.rest = next(self.chunks, b"")
-        piece, self.rest = (
-            (self.rest, b"") if size < 0 else (self.rest[:size], self.rest[size:])
-        )
-        return piece
+    if not decoder.eof:
+        raise BadRequest("the zstd body is truncated")

@@ -1,0 +1,101 @@
+"""Reading request bodies: limits, chunks, compression."""
+
+import gzip
+import io
+import zlib
+
+import pytest
+import zstandard
+from django.core.handlers.wsgi import WSGIRequest
+from django.test import RequestFactory
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshmgmt.api.bodies import read_body
+from meshmgmt.core.errors import BadRequest, PayloadTooLarge, UnsupportedMedia
+
+LIMIT = 100_000
+
+
+def request(body: bytes, encoding: str = "") -> WSGIRequest:
+    headers = {"Content-Encoding": encoding} if encoding else {}
+    return RequestFactory().generic("POST", "/api/x", body, headers=headers)
+
+
+def chunked(body: bytes) -> WSGIRequest:
+    made = request(b"")
+    environ = {k: v for k, v in made.environ.items() if k != "CONTENT_LENGTH"}
+    environ["HTTP_TRANSFER_ENCODING"] = "chunked"
+    environ["wsgi.input"] = io.BytesIO(body)
+    return WSGIRequest(environ)
+
+
+def test_plain_body_is_returned():
+    assert read_body(request(b"abc"), LIMIT) == b"abc"
+
+
+def test_chunked_body_without_length_is_read():
+    assert read_body(chunked(b"x" * 70_000), LIMIT) == b"x" * 70_000
+
+
+def test_chunked_body_over_the_limit_is_refused():
+    with pytest.raises(PayloadTooLarge, match="100000 bytes"):
+        read_body(chunked(b"x" * (LIMIT + 1)), LIMIT)
+
+
+def test_body_of_exactly_the_limit_is_read():
+    assert len(read_body(request(b"x" * LIMIT), LIMIT)) == LIMIT
+
+
+def test_announced_length_over_the_limit_is_refused_before_reading():
+    made = request(b"x" * (LIMIT + 1))
+    with pytest.raises(PayloadTooLarge):
+        read_body(made, LIMIT)
+    assert made.environ["wsgi.input"].read(1) == b"x"
+
+
+@given(st.binary(max_size=5000))
+def test_compressed_bodies_come_back_whole(body: bytes):
+    assert read_body(request(gzip.compress(body), "gzip"), LIMIT) == body
+    packed = zstandard.ZstdCompressor().compress(body)
+    assert read_body(request(packed, "zstd"), LIMIT) == body
+
+
+def test_gzip_of_several_members_is_read_to_its_end():
+    body = gzip.compress(b"one") + gzip.compress(b"two")
+    assert read_body(request(body, "gzip"), LIMIT) == b"onetwo"
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_compression_bomb_is_refused_in_bounded_memory(encoding: str):
+    bomb = b"\0" * 50_000_000
+    packed = (
+        gzip.compress(bomb)
+        if encoding == "gzip"
+        else zstandard.ZstdCompressor().compress(bomb)
+    )
+    assert len(packed) < LIMIT
+    with pytest.raises(PayloadTooLarge):
+        read_body(request(packed, encoding), LIMIT)
+
+
+def test_truncated_gzip_is_refused():
+    with pytest.raises(BadRequest, match="truncated"):
+        read_body(request(gzip.compress(b"abc" * 100)[:-9], "gzip"), LIMIT)
+
+
+def test_truncated_zstd_is_refused():
+    packed = zstandard.ZstdCompressor(write_checksum=True).compress(b"abc" * 1000)
+    with pytest.raises(BadRequest, match="zstd"):
+        read_body(request(packed[:-3], "zstd"), LIMIT)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_garbage_instead_of_compressed_data_is_refused(encoding: str):
+    with pytest.raises(BadRequest, match="not valid"):
+        read_body(request(b"garbage" * 9, encoding), LIMIT)
+
+
+def test_unknown_encoding_is_refused_by_name():
+    with pytest.raises(UnsupportedMedia, match="'br'"):
+        read_body(request(zlib.compress(b"x"), "br"), LIMIT)

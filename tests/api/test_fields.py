@@ -1,0 +1,129 @@
+"""Strict JSON types."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from rest_framework.exceptions import ValidationError
+
+from meshmgmt.api.exceptions import describe
+from meshmgmt.api.fields import (
+    ArrayField,
+    ObjectSerializer,
+    TextField,
+    TruthField,
+    WholeNumberField,
+    texts,
+)
+
+
+class Inner(ObjectSerializer):
+    port = WholeNumberField(default=53)
+    ip = TextField()
+
+
+class Outer(ObjectSerializer):
+    name = TextField()
+    enabled = TruthField()
+    ttl = WholeNumberField()
+    ids = texts()
+    servers = ArrayField(child=Inner())
+
+
+GOOD: dict[str, Any] = {
+    "name": "n",
+    "enabled": True,
+    "ttl": 1,
+    "ids": ["a"],
+    "servers": [{"ip": "1.1.1.1"}],
+}
+
+
+def outcome(body: dict[str, Any]) -> tuple[int, list[str]]:
+    serializer = Outer(data=body)
+    try:
+        serializer.is_valid(raise_exception=True)
+    except ValidationError as error:
+        status, _, errors = describe(error)
+        return status, [e.field for e in errors]
+    return 200, []
+
+
+def checked(body: dict[str, Any]) -> dict[str, Any]:
+    serializer = Outer(data=body)
+    serializer.is_valid(raise_exception=True)
+    return serializer.validated_data
+
+
+def test_good_body_passes_with_defaults_filled_in():
+    assert checked(GOOD)["servers"] == [{"ip": "1.1.1.1", "port": 53}]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "path"),
+    [
+        ("name", 5, "name"),
+        ("name", True, "name"),
+        ("name", ["n"], "name"),
+        ("enabled", 1, "enabled"),
+        ("enabled", "true", "enabled"),
+        ("ttl", "53", "ttl"),
+        ("ttl", 53.0, "ttl"),
+        ("ttl", True, "ttl"),
+        ("ttl", 2**63, "ttl"),
+        ("ids", "a", "ids"),
+        ("ids", {"a": 1}, "ids"),
+        ("ids", [1], "ids[0]"),
+        ("servers", [5], "servers[0]"),
+        ("servers", [{"ip": "1.1.1.1", "port": "53"}], "servers[0].port"),
+    ],
+)
+def test_wrong_json_type_is_400_and_names_the_field(field: str, value: Any, path: str):
+    assert outcome({**GOOD, field: value}) == (400, [path])
+
+
+@pytest.mark.parametrize("field", list(GOOD))
+def test_missing_field_is_422_and_names_it(field: str):
+    body = {k: v for k, v in GOOD.items() if k != field}
+    assert outcome(body) == (422, [field])
+
+
+def test_missing_field_of_a_list_entry_is_named_by_its_index():
+    assert outcome({**GOOD, "servers": [{"ip": "1.1.1.1"}, {}]}) == (
+        422,
+        ["servers[1].ip"],
+    )
+
+
+def test_null_is_empty_for_texts_and_lists():
+    body = checked({**GOOD, "name": None, "ids": None})
+    assert (body["name"], body["ids"]) == ("", [])
+
+
+@pytest.mark.parametrize("field", ["enabled", "ttl"])
+def test_null_counts_as_absent_for_other_types(field: str):
+    assert outcome({**GOOD, field: None}) == (422, [field])
+
+
+def test_omitted_fields_are_empty_when_the_server_is_told_so(settings):
+    settings.SVC = replace(settings.SVC, omitted_fields="empty")
+    body = checked({})
+    assert body == {"name": "", "enabled": False, "ttl": 0, "ids": [], "servers": []}
+
+
+def test_the_message_for_omitted_fields_names_the_setting():
+    with pytest.raises(ValidationError) as caught:
+        Outer(data={}).is_valid(raise_exception=True)
+    assert "SVC_OMITTED_FIELDS=empty" in describe(caught.value)[1]
+
+
+def test_nul_in_a_text_is_refused_with_its_field():
+    assert outcome({**GOOD, "name": "a\0b"}) == (422, ["name"])
+
+
+def test_text_is_kept_as_sent():
+    assert checked({**GOOD, "name": "  x\t"})["name"] == "  x\t"
+
+
+def test_wrong_type_wins_over_a_missing_field():
+    assert outcome({"name": 5})[0] == 400

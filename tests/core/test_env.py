@@ -1,0 +1,83 @@
+"""Configuration from the environment."""
+
+from pathlib import Path
+
+import pytest
+
+from meshmgmt import env
+
+
+def test_defaults_need_no_variable():
+    config = env.load({})
+    assert (config.bind, config.metrics_port) == ("127.0.0.1:8000", 9090)
+    assert not config.metrics_port_explicit
+
+
+def test_every_fault_is_reported_at_once():
+    with pytest.raises(env.ConfigError) as caught:
+        env.load(
+            {
+                "SVC_LOG_LEVEL": "loud",
+                "SVC_METRICS_PORT": "70000",
+                "SVC_WORKERS": "0",
+                "SVC_LOGLEVEL": "info",
+            }
+        )
+    text = str(caught.value)
+    assert len(caught.value.problems) == 4
+    for part in ("'loud'", "trace, debug", "'70000'", "SVC_WORKERS", "SVC_LOGLEVEL"):
+        assert part in text
+
+
+def test_unknown_names_are_refused_but_other_prefixes_are_not():
+    with pytest.raises(env.ConfigError, match="SVC_TYPO is not a setting"):
+        env.load({"SVC_TYPO": "1"})
+    assert env.load({"OTHER": "1"})
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("WARNING", "warn"), ("critical", "fatal"), ("Trace", "trace")],
+)
+def test_level_names_ignore_case_and_know_aliases(given: str, expected: str):
+    assert env.load({"SVC_LOG_LEVEL": given}).log_level == expected
+
+
+def test_secret_is_read_from_a_file(tmp_path: Path):
+    file = tmp_path / "key"
+    file.write_text("hush\n")
+    assert env.load({"SVC_SECRET_KEY_FILE": str(file)}).secret_key == "hush"
+
+
+def test_secret_given_twice_is_refused(tmp_path: Path):
+    file = tmp_path / "key"
+    file.write_text("hush")
+    with pytest.raises(env.ConfigError, match="both set"):
+        env.load({"SVC_SECRET_KEY_FILE": str(file), "SVC_SECRET_KEY": "x"})
+
+
+def test_unreadable_secret_file_is_named():
+    with pytest.raises(env.ConfigError, match="/does/not/exist"):
+        env.load({"SVC_DATABASE_URL_FILE": "/does/not/exist"})
+
+
+def test_file_form_is_refused_for_what_is_no_secret():
+    with pytest.raises(env.ConfigError, match="SVC_BIND_FILE"):
+        env.load({"SVC_BIND_FILE": "/tmp/x"})
+
+
+@pytest.mark.parametrize("bind", ["8000", ":8000", "host", "host:0", "host:x", "unix:"])
+def test_bad_bind_is_refused(bind: str):
+    with pytest.raises(env.ConfigError, match="HOST:PORT"):
+        env.load({"SVC_BIND": bind})
+
+
+@pytest.mark.parametrize("bind", ["0.0.0.0:80", "[::1]:8000", "unix:/run/mesh.sock"])
+def test_good_bind_is_kept(bind: str):
+    assert env.load({"SVC_BIND": bind}).bind == bind
+
+
+def test_retention_can_be_switched_off():
+    assert (
+        env.load({"SVC_TRAFFIC_RETENTION_DAYS": "off"}).traffic_retention_days is None
+    )

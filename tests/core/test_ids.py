@@ -1,0 +1,37 @@
+"""Identifiers."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshmgmt.core.ids import ID_LENGTH, is_id, new_id
+
+
+def test_id_has_twenty_characters_of_the_contract_alphabet():
+    assert is_id(new_id())
+    assert len(new_id()) == ID_LENGTH
+
+
+def test_ids_of_one_process_sort_in_order_of_creation():
+    made = [new_id() for _ in range(5000)]
+    assert made == sorted(made)
+    assert len(set(made)) == len(made)
+
+
+def test_ids_of_many_threads_are_distinct():
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: new_id(), range(20_000)))
+    assert len(set(made)) == len(made)
+
+
+@given(st.text(max_size=30))
+def test_other_texts_are_no_ids(text: str):
+    expected = len(text) == ID_LENGTH and set(text) <= set(
+        "0123456789abcdefghijklmnopqrstuv"
+    )
+    assert is_id(text) is expected
+
+
+def test_text_with_a_final_newline_is_no_id():
+    assert not is_id(new_id() + "\n")

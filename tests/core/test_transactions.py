@@ -1,0 +1,149 @@
+"""The account write lock and read snapshots, with real connections."""
+
+import threading
+import time
+
+import pytest
+from django.db import connection, transaction
+
+from events.models import AuditEvent
+from meshmgmt.core.transactions import (
+    account_write,
+    lock_held,
+    lock_waited,
+    read_snapshot,
+    write_number,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def add_event(code: str = "group.add") -> None:
+    AuditEvent(activity_code=code).save()
+
+
+def in_thread(work) -> threading.Thread:
+    def run() -> None:
+        try:
+            work()
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+def test_second_writer_waits_until_the_first_has_committed():
+    order: list[str] = []
+    inside = threading.Event()
+
+    def second() -> None:
+        inside.wait(5)
+        with account_write():
+            order.append("second")
+
+    thread = in_thread(second)
+    with account_write():
+        inside.set()
+        time.sleep(0.2)
+        order.append("first")
+    thread.join(10)
+    assert order == ["first", "second"]
+
+
+def test_event_ids_are_in_commit_order():
+    def write() -> None:
+        for _ in range(10):
+            with account_write():
+                add_event()
+                seen.append(AuditEvent.objects.order_by("-id")[0].pk)
+
+    seen: list[int] = []
+    threads = [in_thread(write) for _ in range(4)]
+    for thread in threads:
+        thread.join(30)
+    assert len(seen) == 40
+    assert seen == sorted(seen)
+
+
+def test_failed_block_leaves_nothing_behind():
+    with pytest.raises(RuntimeError), account_write():
+        add_event()
+        raise RuntimeError
+    assert AuditEvent.objects.count() == 0
+    assert write_number() == 0
+
+
+def test_nested_write_is_a_savepoint_of_the_outer_one():
+    with account_write():
+        add_event()
+        number = write_number()
+        with pytest.raises(RuntimeError), account_write():
+            assert write_number() == number
+            add_event("group.delete")
+            raise RuntimeError
+    assert [e.activity_code for e in AuditEvent.objects.all()] == ["group.add"]
+
+
+def test_waiting_for_and_holding_the_lock_are_reported():
+    heard: dict[str, float] = {}
+
+    def waited(seconds: float, **kwargs: object) -> None:
+        heard["waited"] = seconds
+
+    def held(seconds: float, **kwargs: object) -> None:
+        heard["held"] = seconds
+
+    lock_waited.connect(waited)
+    lock_held.connect(held)
+    try:
+        with account_write():
+            time.sleep(0.05)
+    finally:
+        lock_waited.disconnect(waited)
+        lock_held.disconnect(held)
+    assert heard["held"] >= 0.05
+    assert heard["waited"] >= 0
+
+
+def test_snapshot_does_not_see_what_commits_meanwhile():
+    add_event()
+    with read_snapshot():
+        before = AuditEvent.objects.count()
+        in_thread(add_event).join(10)
+        assert AuditEvent.objects.count() == before == 1
+    assert AuditEvent.objects.count() == 2
+
+
+def test_snapshot_does_not_wait_for_a_writer():
+    started, done = threading.Event(), threading.Event()
+
+    def writer() -> None:
+        with account_write():
+            add_event()
+            started.set()
+            done.wait(5)
+
+    thread = in_thread(writer)
+    started.wait(5)
+    begun = time.monotonic()
+    with read_snapshot():
+        assert AuditEvent.objects.count() == 0
+    assert time.monotonic() - begun < 4
+    done.set()
+    thread.join(10)
+
+
+def test_writes_begin_immediately_again_after_a_snapshot():
+    with read_snapshot():
+        AuditEvent.objects.count()
+    if connection.vendor == "sqlite":
+        assert connection.transaction_mode == "IMMEDIATE"
+
+
+def test_snapshot_inside_a_write_joins_it():
+    with transaction.atomic():
+        add_event()
+        with read_snapshot():
+            assert AuditEvent.objects.count() == 1
