@@ -1,5 +1,6 @@
 """Configuration from the environment."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,14 @@ def test_retention_can_be_switched_off():
     assert (
         env.load({"SVC_TRAFFIC_RETENTION_DAYS": "off"}).traffic_retention_days is None
     )
+
+
+def documented() -> set[str]:
+    text = (env.BASE_DIR / "docs" / "configuration.md").read_text(encoding="utf-8")
+    return set(re.findall(r"^\| `(SVC_[A-Z_]+)`", text, re.MULTILINE))
+
+
+def test_the_configuration_table_lists_exactly_the_settings():
+    source = Path(env.__file__).read_text(encoding="utf-8")
+    read = {f"SVC_{name}" for name in re.findall(r'read\.get\("([A-Z_]+)"', source)}
+    assert documented() == read
