@@ -1,0 +1,27 @@
+"""Django application of the accounts room."""
+
+from django.apps import AppConfig
+
+
+class AccountsConfig(AppConfig):
+    """The account, its users and their access tokens."""
+
+    name = "meshmgmt.accounts"
+    label = "accounts"
+    verbose_name = "Accounts"
+
+    def ready(self) -> None:
+        """Join the audit trail, the admin's permissions and the set-up of databases."""
+        from meshmgmt.accounts import audit, setup, signin  # noqa: PLC0415
+        from meshmgmt.api.exceptions import register_constraint  # noqa: PLC0415
+        from meshmgmt.core import modelmodules  # noqa: PLC0415
+
+        audit.register_specs()
+        setup.connect()
+        signin.connect()
+        modelmodules.assign("users", "accounts.user")
+        modelmodules.assign("pats", "accounts.accesstoken")
+        modelmodules.assign("accounts", "accounts.account")
+        # PostgreSQL names the constraint, SQLite the column.
+        for name in ("accounts_user_email_key", "accounts_user.email_key"):
+            register_constraint(name, "another user has this e-mail address")

@@ -1,0 +1,235 @@
+"""What changes of the account, its users and tokens say in the audit trail."""
+
+from typing import Any, Final
+
+from events.activities import Activity
+from events.audit.changes import Change
+from events.audit.specs import (
+    ActivityOf,
+    AuditSpec,
+    Meta,
+    declare_emitted,
+    register,
+)
+from meshmgmt.accounts.models import AccessToken, Account, User
+
+# Settings that are switched on and off, with the two codes.
+_SWITCHES: Final = {
+    "peer_login_expiration_enabled": (
+        Activity.ACCOUNT_SETTING_PEER_LOGIN_EXPIRATION_ENABLE,
+        Activity.ACCOUNT_SETTING_PEER_LOGIN_EXPIRATION_DISABLE,
+    ),
+    "peer_inactivity_expiration_enabled": (
+        Activity.ACCOUNT_PEER_INACTIVITY_EXPIRATION_ENABLE,
+        Activity.ACCOUNT_PEER_INACTIVITY_EXPIRATION_DISABLE,
+    ),
+    "peer_approval_enabled": (
+        Activity.ACCOUNT_SETTING_PEER_APPROVAL_ENABLE,
+        Activity.ACCOUNT_SETTING_PEER_APPROVAL_DISABLE,
+    ),
+    "groups_propagation_enabled": (
+        Activity.ACCOUNT_SETTING_GROUP_PROPAGATION_ENABLE,
+        Activity.ACCOUNT_SETTING_GROUP_PROPAGATION_DISABLE,
+    ),
+    "routing_peer_dns_resolution_enabled": (
+        Activity.ACCOUNT_SETTING_ROUTING_PEER_DNS_RESOLUTION_ENABLE,
+        Activity.ACCOUNT_SETTING_ROUTING_PEER_DNS_RESOLUTION_DISABLE,
+    ),
+    "peer_expose_enabled": (
+        Activity.ACCOUNT_SETTING_PEER_EXPOSE_ENABLE,
+        Activity.ACCOUNT_SETTING_PEER_EXPOSE_DISABLE,
+    ),
+    "lazy_connection_enabled": (
+        Activity.ACCOUNT_SETTING_LAZY_CONNECTION_ENABLE,
+        Activity.ACCOUNT_SETTING_LAZY_CONNECTION_DISABLE,
+    ),
+    "auto_update_always": (
+        Activity.ACCOUNT_SETTING_AUTO_UPDATE_ALWAYS_ENABLE,
+        Activity.ACCOUNT_SETTING_AUTO_UPDATE_ALWAYS_DISABLE,
+    ),
+    "metrics_push_enabled": (
+        Activity.ACCOUNT_SETTING_METRICS_PUSH_ENABLE,
+        Activity.ACCOUNT_SETTING_METRICS_PUSH_DISABLE,
+    ),
+    "local_mfa_enabled": (
+        Activity.ACCOUNT_SETTING_LOCAL_MFA_ENABLE,
+        Activity.ACCOUNT_SETTING_LOCAL_MFA_DISABLE,
+    ),
+}
+
+_VALUES: Final[dict[str, ActivityOf]] = {
+    "peer_login_expiration": Activity.ACCOUNT_SETTING_PEER_LOGIN_EXPIRATION_UPDATE,
+    "peer_inactivity_expiration": Activity.ACCOUNT_PEER_INACTIVITY_EXPIRATION_UPDATE,
+    "dns_domain": Activity.ACCOUNT_DNS_DOMAIN_UPDATE,
+    "network_range": Activity.ACCOUNT_NETWORK_RANGE_UPDATE,
+    "network_range_v6": Activity.ACCOUNT_NETWORK_RANGE_UPDATE,
+    "auto_update_version": Activity.ACCOUNT_SETTINGS_AUTO_VERSION_UPDATE,
+}
+
+
+def register_specs() -> None:
+    """Register the specs of this room."""
+    register(
+        AuditSpec(
+            model=Account,
+            created=Activity.ACCOUNT_CREATE,
+            updated=Activity.ACCOUNT_SETTING_UPDATE,
+            deleted=Activity.ACCOUNT_DELETE,
+            fields=_account_fields(),
+            unaudited=frozenset({"only", "created_at", "created_by"}),
+            update_meta=_account_update_meta,
+        )
+    )
+    register(
+        AuditSpec(
+            model=User,
+            created=_user_created,
+            updated=Activity.USER_UPDATE,
+            deleted=_user_deleted,
+            fields={
+                "role": Activity.USER_ROLE_UPDATE,
+                "is_blocked": _user_blocked,
+                "pending_approval": _user_pending,
+                "password": Activity.USER_PASSWORD_CHANGE,
+            },
+            unaudited=frozenset({"email_key", "last_login", "created_at"}),
+            secret=frozenset({"password"}),
+            meta=_user_meta,
+            update_meta=_user_update_meta,
+        )
+    )
+    register(
+        AuditSpec(
+            model=AccessToken,
+            created=Activity.PERSONAL_ACCESS_TOKEN_CREATE,
+            # A token never changes but by an emergency in the database.
+            updated=Activity.USER_UPDATE,
+            deleted=Activity.PERSONAL_ACCESS_TOKEN_DELETE,
+            unaudited=frozenset({"last_used", "created_at", "created_by"}),
+            secret=frozenset({"hash"}),
+            meta=_token_meta,
+            target=_token_target,
+        )
+    )
+    declare_emitted(
+        "accounts.User",
+        Activity.USER_CREATE,
+        Activity.SERVICE_USER_CREATE,
+        Activity.USER_DELETE,
+        Activity.SERVICE_USER_DELETE,
+        Activity.USER_BLOCK,
+        Activity.USER_UNBLOCK,
+        Activity.USER_APPROVE,
+    )
+    declare_emitted("accounts.Account", *_switched_codes())
+    declare_emitted("accounts.signin", Activity.DASHBOARD_LOGIN)
+    declare_emitted("accounts.services.users", Activity.TRANSFERRED_OWNER_ROLE)
+
+
+def user_facts(user: User) -> Meta:
+    """Return what every event about a user says of them."""
+    return {"email": user.email, "username": user.name}
+
+
+def _switched_codes() -> list[Activity]:
+    codes = [code for pair in _SWITCHES.values() for code in pair]
+    return [
+        *codes,
+        Activity.ACCOUNT_SETTING_IPV6_ENABLE,
+        Activity.ACCOUNT_SETTING_IPV6_DISABLE,
+    ]
+
+
+def _account_fields() -> dict[str, ActivityOf]:
+    def switch(name: str, on: Activity, off: Activity) -> ActivityOf:
+        return lambda change: on if change.after[name] else off
+
+    switches = {name: switch(name, *codes) for name, codes in _SWITCHES.items()}
+    return {**switches, **_VALUES, "ipv6_enabled_groups": _ipv6}
+
+
+def _ipv6(change: Change) -> Activity:
+    """IPv6 is on while any group has it."""
+    before = change.before.get("ipv6_enabled_groups")
+    after = change.after["ipv6_enabled_groups"]
+    if bool(before) == bool(after):
+        return Activity.ACCOUNT_SETTING_UPDATE
+    if after:
+        return Activity.ACCOUNT_SETTING_IPV6_ENABLE
+    return Activity.ACCOUNT_SETTING_IPV6_DISABLE
+
+
+def _account_update_meta(change: Change, activity: Activity) -> Meta:
+    if activity == Activity.ACCOUNT_DNS_DOMAIN_UPDATE:
+        return _old_and_new(change, "dns_domain")
+    if activity == Activity.ACCOUNT_NETWORK_RANGE_UPDATE:
+        return _old_and_new(change, "network_range", "network_range_v6")
+    if activity == Activity.ACCOUNT_SETTINGS_AUTO_VERSION_UPDATE:
+        return {"version": change.after["auto_update_version"]}
+    return {}
+
+
+def _old_and_new(change: Change, *names: str) -> Meta:
+    meta: dict[str, Any] = {}
+    for name in names:
+        if change.changed(name):
+            meta[f"old_{name}"] = change.before.get(name)
+            meta[f"new_{name}"] = change.after[name]
+    return meta
+
+
+def _user_created(change: Change) -> Activity:
+    if change.after["is_service_user"]:
+        return Activity.SERVICE_USER_CREATE
+    return Activity.USER_CREATE
+
+
+def _user_deleted(change: Change) -> Activity:
+    if change.before["is_service_user"]:
+        return Activity.SERVICE_USER_DELETE
+    return Activity.USER_DELETE
+
+
+def _user_blocked(change: Change) -> Activity:
+    if change.after["is_blocked"]:
+        return Activity.USER_BLOCK
+    if change.changed("pending_approval"):  # approving unblocks: one event
+        return Activity.USER_APPROVE
+    return Activity.USER_UNBLOCK
+
+
+def _user_pending(change: Change) -> Activity:
+    if change.after["pending_approval"]:
+        return Activity.USER_UPDATE
+    return Activity.USER_APPROVE
+
+
+def _user_meta(user: User) -> Meta:
+    """Return the meta of creation and deletion."""
+    meta = {**user_facts(user), "created_at": user.created_at}
+    if user.is_service_user:
+        return {**meta, "name": user.name}
+    return {**meta, "issued": user.issued}
+
+
+def _user_update_meta(change: Change, activity: Activity) -> Meta:
+    user = change.instance
+    assert isinstance(user, User)
+    if activity == Activity.USER_ROLE_UPDATE:
+        return {**user_facts(user), "role": user.role}
+    return user_facts(user)
+
+
+def _token_meta(token: AccessToken) -> Meta:
+    return {
+        "name": token.name,
+        "user_name": token.user.name,
+        "is_service_user": token.user.is_service_user,
+        **user_facts(token.user),
+    }
+
+
+def _token_target(change: Change, activity: Activity) -> str:
+    token = change.instance
+    assert isinstance(token, AccessToken)
+    return token.user_id

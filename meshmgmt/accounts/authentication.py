@@ -1,0 +1,121 @@
+"""Who sends a request: access tokens, bearer tokens of others, admin sessions.
+
+The texts of refusals are those that clients look at (decisions: Texts clients look at).
+"""
+
+import hmac
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse
+from rest_framework.authentication import (
+    BaseAuthentication,
+    CSRFCheck,
+    SessionAuthentication,
+)
+from rest_framework.request import Request
+
+from meshmgmt.accounts.lastuse import note_use
+from meshmgmt.accounts.models import AccessToken, User
+from meshmgmt.accounts.tokens import PREFIX, is_well_formed, token_hash
+from meshmgmt.api.exceptions import CHALLENGE, NO_CREDENTIALS
+from meshmgmt.api.middleware import set_actor
+from meshmgmt.core import clock
+from meshmgmt.core.errors import Forbidden, Unauthenticated
+
+INVALID: Final = "token invalid"
+EXPIRED: Final = "token expired"
+
+Credentials = tuple[User, Any]
+BearerAuthenticator = Callable[[Request, str], Credentials]
+
+_bearer_authenticators: list[BearerAuthenticator] = []
+
+
+def register_bearer(authenticator: BearerAuthenticator) -> None:
+    """Let `authenticator` judge bearer tokens that are not ours (JSON Web Tokens).
+
+    It returns the user and what `request.auth` shall be, or raises Unauthenticated.
+    """
+    _bearer_authenticators.append(authenticator)
+
+
+class TokenAuthentication(BaseAuthentication):
+    """`Authorization: Token <token>`, or `Bearer <token>` with one of our tokens."""
+
+    def authenticate(self, request: Request) -> Credentials | None:
+        """Return user and token, None without the header. Raises Unauthenticated."""
+        header = request.headers.get("Authorization", "")
+        if not header:
+            return None
+        scheme, _, credential = header.partition(" ")
+        scheme = scheme.lower()
+        if scheme not in {"token", "bearer"}:
+            raise Unauthenticated(NO_CREDENTIALS)
+        if scheme == "bearer" and not credential.startswith(PREFIX):
+            return _bearer(request, credential)
+        token = find_token(credential)
+        set_actor(token.user, token_id=token.pk)
+        note_use(token)
+        return token.user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        """Return the challenge of a 401."""
+        return CHALLENGE
+
+
+def find_token(text: str) -> AccessToken:
+    """Return the token with its user, in one query. Raises Unauthenticated.
+
+    Malformed, unknown and revoked tokens are told apart by nobody. The database compares
+    hashes only, so how long it takes says nothing about a token.
+    """
+    if not is_well_formed(text):
+        raise Unauthenticated(INVALID)
+    digest = token_hash(text)
+    token = AccessToken.objects.select_related("user").filter(hash=digest).first()
+    if token is None or not hmac.compare_digest(token.hash, digest):
+        raise Unauthenticated(INVALID)
+    if token.expires_at <= clock.now():
+        raise Unauthenticated(EXPIRED)
+    return token
+
+
+def _bearer(request: Request, credential: str) -> Credentials:
+    for authenticator in _bearer_authenticators:
+        user, auth = authenticator(request, credential)
+        set_actor(user)
+        return user, auth
+    raise Unauthenticated(INVALID)
+
+
+class CsrfSessionAuthentication(SessionAuthentication):
+    """The session of the admin site; writes need its CSRF token too."""
+
+    def authenticate(self, request: Request) -> tuple[User, None] | None:
+        """Return the signed-in user, None without a session. Raises Forbidden."""
+        user = getattr(_django_request(request), "user", None)
+        if not isinstance(user, User):
+            return None
+        self.enforce_csrf(request)
+        set_actor(user)
+        return user, None
+
+    def enforce_csrf(self, request: Request) -> None:
+        """Raise Forbidden for a write without the CSRF token."""
+        check = CSRFCheck(_no_response)
+        http_request = _django_request(request)
+        check.process_request(http_request)
+        reason = check.process_view(http_request, _no_response, (), {})
+        if reason:
+            raise Forbidden(f"CSRF check failed: {reason}")
+
+
+def _django_request(request: Request) -> HttpRequest:
+    """Return the request under DRF's, whose own `user` would authenticate again."""
+    return request._request  # noqa: SLF001 - DRF gives no other way to it
+
+
+def _no_response(request: HttpRequest) -> HttpResponse:
+    """Stand in for the view that the check would otherwise go on to."""
+    return HttpResponse()

@@ -1,0 +1,53 @@
+"""When a token was last used: kept to the minute, and never in the way of a request."""
+
+import datetime as dt
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from django.db import DatabaseError, connection
+from django.db.models import Q
+
+from meshmgmt.accounts.models import AccessToken
+from meshmgmt.core import clock
+
+log = logging.getLogger(__name__)
+
+INTERVAL: Final = dt.timedelta(minutes=1)
+PATIENCE_MS: Final = 50
+
+
+def note_use(token: AccessToken) -> None:
+    """Store that `token` is used now, at most once a minute, without the account lock.
+
+    When the database is busy or full the use goes unrecorded: a read must not wait for
+    another's write, nor fail because nothing can be stored.
+    """
+    now = clock.now()
+    if token.last_used is not None and now - token.last_used < INTERVAL:
+        return
+    stale = Q(last_used__isnull=True) | Q(last_used__lte=now - INTERVAL)
+    try:
+        with _little_patience():
+            AccessToken.objects.filter(stale, pk=token.pk).unaudited_update(
+                last_used=now
+            )
+    except DatabaseError as error:
+        log.info("the last use of a token was not recorded: %s", error)
+
+
+@contextmanager
+def _little_patience() -> Iterator[None]:
+    """Wait for SQLite's write lock only briefly; PostgreSQL locks rows, not the file."""
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
+        yield
+        return
+    with connection.cursor() as cursor:
+        usual = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
+        cursor.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA busy_timeout = {usual}")

@@ -1,0 +1,73 @@
+"""`manage.py create_token`: the first token, and any later one."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from meshmgmt.accounts.management.people import clear_errors
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.accounts.services.users import user_create
+from meshmgmt.core.roles import Role
+from meshmgmt.core.transactions import account_write
+
+
+class Command(BaseCommand):
+    """Prints a new token, alone, on standard output."""
+
+    help = (
+        "Create an access token and print it alone on standard output. A user who does"
+        " not exist yet is created: with --role, or as owner when there is no user."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the options."""
+        parser.add_argument("--user", required=True, metavar="EMAIL")
+        parser.add_argument("--role", choices=[role.value for role in Role])
+        parser.add_argument("--name", default="cli", help="name of the token")
+        parser.add_argument("--days", type=int, default=30, help="life, 1 to 365 days")
+        parser.add_argument(
+            "--only", choices=["ingest"], help="good for the ingest endpoints alone"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Create the token, and the user when absent, in one transaction."""
+        with clear_errors(), account_write():
+            user = self._user(options["user"], options["role"])
+            made = token_create(
+                user_id=user.pk,
+                name=options["name"],
+                expires_in=options["days"],
+                scope=options["only"] or "",
+            )
+        self.stdout.write(made.plain)
+
+    def _user(self, reference: str, role: str | None) -> User:
+        user = (
+            User.objects.with_email(reference).first()
+            or User.objects.filter(pk=reference).first()
+        )
+        if user is None:
+            return self._new_user(reference, role)
+        if role is not None and user.role != role:
+            raise CommandError(
+                f"{user} exists with role {user.role}:"
+                " leave --role out, or use `manage.py users set-role` first"
+            )
+        if not user.is_active:
+            raise CommandError(
+                f"{user} is blocked or pending approval: a token would be of no use"
+            )
+        return user
+
+    def _new_user(self, email: str, role: str | None) -> User:
+        if role is None:
+            if User.objects.exists():
+                raise CommandError(
+                    f"there is no user {email!r}: name a --role to create one"
+                )
+            role = Role.OWNER
+        user = user_create(email=email, role=role)
+        self.stderr.write(f"created user {email} with role {role}")
+        return user

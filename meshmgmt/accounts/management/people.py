@@ -1,0 +1,28 @@
+"""What the commands on users and tokens share."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.core.management.base import CommandError
+
+from meshmgmt.accounts.models import User
+from meshmgmt.core.errors import ServiceError
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Turn the refusals of services into one sentence and exit status 1."""
+    try:
+        yield
+    except ServiceError as error:
+        texts = [fault.message for fault in error.errors] or [error.message]
+        raise CommandError("; ".join(texts)) from error
+
+
+def find_user(reference: str) -> User:
+    """Return the user with this e-mail address or id. Raises CommandError."""
+    user = User.objects.with_email(reference).first()
+    user = user or User.objects.filter(pk=reference).first()
+    if user is None:
+        raise CommandError(f"no user has the e-mail address or id {reference!r}")
+    return user

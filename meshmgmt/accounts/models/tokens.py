@@ -1,0 +1,40 @@
+"""Access tokens as stored: everything but the token itself."""
+
+from django.db import models
+
+from events.audit.models import AuditedModel
+from meshmgmt.accounts.models.users import User
+from meshmgmt.accounts.tokens import HASH_LENGTH
+from meshmgmt.core import clock
+from meshmgmt.core.ids import ID_LENGTH, new_id
+
+
+class AccessToken(AuditedModel):
+    """A credential for the API; acts as its user until it expires or is revoked."""
+
+    class Scope(models.TextChoices):
+        """What a token is good for; the empty scope is all that the role allows."""
+
+        FULL = "", "everything the user may do"
+        INGEST = "ingest", "the ingest of events alone"
+
+    id = models.CharField(
+        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
+    )
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
+    name = models.CharField(max_length=255)
+    hash = models.CharField(max_length=HASH_LENGTH, unique=True, editable=False)
+    scope = models.CharField(
+        max_length=20, choices=Scope.choices, default=Scope.FULL, blank=True
+    )
+    created_by = models.CharField(max_length=64, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    expires_at = models.DateTimeField()
+    last_used = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["id"]
+        verbose_name = "access token"
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.id})"

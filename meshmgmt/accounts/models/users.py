@@ -1,0 +1,183 @@
+"""Users: people who sign in, and service users for programs."""
+
+import unicodedata
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.hashers import check_password, make_password
+from django.db import models
+
+from events.audit.models import AuditedModel, AuditedQuerySet
+from meshmgmt.core import clock
+from meshmgmt.core.ids import ID_LENGTH, new_id
+from meshmgmt.core.modelmodules import module_of
+from meshmgmt.core.roles import MODULES, Operation, Role, allowed
+
+EMAIL_LENGTH = 254
+
+_ADMIN_OPERATIONS = {
+    "add": Operation.CREATE,
+    "view": Operation.READ,
+    "change": Operation.UPDATE,
+    "delete": Operation.DELETE,
+}
+
+
+def fold_email(email: str) -> str | None:
+    """Return the form of an e-mail address for comparisons, None for no address."""
+    return unicodedata.normalize("NFKC", email).casefold() or None
+
+
+class EmailKeyField(models.CharField):  # type: ignore[type-arg]  # not at run time
+    """The folded e-mail of its user, worked out on every insert and update."""
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> str | None:
+        """Return the value to store."""
+        key = fold_email(getattr(model_instance, "email", ""))
+        setattr(model_instance, self.attname, key)
+        return key
+
+
+class UserQuerySet(AuditedQuerySet["User"]):
+    """Users, found by e-mail in any letter case."""
+
+    def with_email(self, email: str) -> "UserQuerySet":
+        """Return the user with this address, or none."""
+        return self.filter(email_key=fold_email(email), email_key__isnull=False)
+
+    def people(self) -> "UserQuerySet":
+        """Return the users that are no service users."""
+        return self.filter(is_service_user=False)
+
+    def owners(self) -> "UserQuerySet":
+        """Return the owners who can act."""
+        return self.filter(role=Role.OWNER, is_blocked=False, pending_approval=False)
+
+    def get_by_natural_key(self, username: str) -> "User":
+        """Return the user who signs in with `username`. Raises User.DoesNotExist."""
+        return self.with_email(username).get()
+
+
+class User(AuditedModel, AbstractBaseUser):
+    """Somebody or something that acts on the account, with one role.
+
+    What a user may do follows from the role alone; Django's permission tables are not
+    used. Service users have no e-mail address and no password.
+    """
+
+    class Issued(models.TextChoices):
+        """Where the user comes from."""
+
+        API = "api"
+        INTEGRATION = "integration"
+        JWT = "jwt"
+
+    id = models.CharField(
+        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
+    )
+    email = models.EmailField("e-mail address", max_length=EMAIL_LENGTH, blank=True)
+    email_key = EmailKeyField(
+        "e-mail address",
+        max_length=2 * EMAIL_LENGTH,  # folding may lengthen a text
+        unique=True,
+        null=True,
+        editable=False,
+    )
+    name = models.CharField(max_length=255, blank=True)
+    role = models.CharField(
+        max_length=20,
+        choices=[(role.value, role.value.replace("_", " ")) for role in Role],
+        default=Role.USER.value,
+    )
+    is_service_user = models.BooleanField(default=False)
+    is_blocked = models.BooleanField("blocked", default=False)
+    pending_approval = models.BooleanField(default=False)
+    issued = models.CharField(
+        max_length=20, choices=Issued.choices, default=Issued.API, editable=False
+    )
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    objects = UserQuerySet.as_manager()  # type: ignore[misc]  # narrows the base's
+
+    EMAIL_FIELD = "email"
+    USERNAME_FIELD = "email_key"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(is_service_user=False) | models.Q(email=""),
+                name="user_service_users_have_no_email",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.email or self.name or self.id
+
+    def clean(self) -> None:
+        """Leave the e-mail address as it was given."""
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save; the folded e-mail follows the e-mail."""
+        fields = kwargs.get("update_fields")
+        if fields is not None and "email" in fields:
+            kwargs["update_fields"] = {*fields, "email_key"}
+        super().save(*args, **kwargs)
+
+    def check_password(self, raw_password: str | None) -> bool:
+        """Tell whether the password is right; renew an outdated hash of it."""
+        return check_password(raw_password, self.password, self._store_stronger_hash)
+
+    def _store_stronger_hash(self, raw_password: str) -> None:
+        # The same password hashed anew is no change for the audit trail.
+        self.password = make_password(raw_password)
+        models.QuerySet(type(self)).filter(pk=self.pk).update(password=self.password)
+
+    def get_short_name(self) -> str:
+        """Return what the admin site greets the user with."""
+        return self.name or self.email
+
+    def get_full_name(self) -> str:
+        """Return the name for people."""
+        return self.name or self.email
+
+    @property
+    def is_active(self) -> bool:  # type: ignore[override]  # a class attribute in Django
+        """Whether the user may do anything at all."""
+        return not self.is_blocked and not self.pending_approval
+
+    @property
+    def is_staff(self) -> bool:
+        """Whether the user may enter the admin site: anyone whose role reads something."""
+        return (
+            self.is_active
+            and not self.is_service_user
+            and any(allowed(self.role, module, Operation.READ) for module in MODULES)
+        )
+
+    @property
+    def is_superuser(self) -> bool:
+        """Whether the user is an owner."""
+        return self.is_active and self.role == Role.OWNER
+
+    def has_perm(self, perm: str, obj: object = None) -> bool:
+        """Tell whether the role allows `app_label.action_modelname` (admin site)."""
+        app_label, _, codename = perm.partition(".")
+        action, _, model_name = codename.partition("_")
+        module = module_of(app_label, model_name)
+        operation = _ADMIN_OPERATIONS.get(action)
+        return (
+            self.is_active
+            and module is not None
+            and operation is not None
+            and allowed(self.role, module, operation)
+        )
+
+    def has_perms(self, perm_list: list[str], obj: object = None) -> bool:
+        """Tell whether the role allows all of `perm_list`."""
+        return all(self.has_perm(perm, obj) for perm in perm_list)
+
+    def has_module_perms(self, app_label: str) -> bool:
+        """Let the admin site look into every app; it asks again for each model."""
+        return self.is_staff

@@ -1,0 +1,56 @@
+"""Writes on access tokens. Every function runs in one account write."""
+
+import datetime as dt
+from dataclasses import dataclass
+
+from meshmgmt.accounts.models import AccessToken, User
+from meshmgmt.accounts.rules import token_errors
+from meshmgmt.accounts.tokens import new_token, token_hash
+from meshmgmt.core import clock, context
+from meshmgmt.core.errors import NotFound, raise_field_errors
+from meshmgmt.core.transactions import account_write
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token just made; `plain` is shown once and stored nowhere."""
+
+    plain: str
+    token: AccessToken
+
+
+def token_create(
+    *, user_id: str, name: str, expires_in: int, scope: str = ""
+) -> NewToken:
+    """Create a token of a user that lives `expires_in` days.
+
+    Raises InvalidArgument, NotFound.
+    """
+    with account_write():
+        raise_field_errors(token_errors(name, expires_in, scope))
+        user = User.objects.filter(pk=user_id).first()
+        if user is None:
+            raise NotFound.of("user", user_id)
+        plain = new_token()
+        now = clock.now()
+        token = AccessToken(
+            user=user,
+            name=name,
+            hash=token_hash(plain),
+            scope=scope,
+            created_by=context.current().actor.id,
+            created_at=now,
+            expires_at=now + dt.timedelta(days=expires_in),
+        )
+        token.save(force_insert=True)
+        return NewToken(plain, token)
+
+
+def token_delete(*, user_id: str, token_id: str) -> None:
+    """Revoke a token of a user. Raises NotFound."""
+    with account_write():
+        tokens = AccessToken.objects.select_related("user")
+        token = tokens.filter(pk=token_id, user_id=user_id).first()
+        if token is None:
+            raise NotFound.of("token", token_id)
+        token.delete()

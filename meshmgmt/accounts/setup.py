@@ -1,0 +1,57 @@
+"""The one account: made when the database is set up, known to all by its id."""
+
+from typing import Any
+
+from django.apps import apps
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models.signals import post_migrate
+
+from meshmgmt.accounts.models import Account
+from meshmgmt.core import account
+from meshmgmt.core.context import SYSTEM, current, scope
+from meshmgmt.core.transactions import account_write
+
+
+def connect() -> None:
+    """Make the account after each migration, which includes emptying the database."""
+    account.provide(stored_account_id)
+    for label in ("accounts", "events"):
+        # Whichever of the two is set up last finds the tables of both.
+        post_migrate.connect(
+            after_migration,
+            sender=apps.get_app_config(label),
+            dispatch_uid=f"accounts.after_migration.{label}",
+        )
+
+
+def stored_account_id() -> str:
+    """Return the id of the account, "" when there is none yet."""
+    return Account.objects.values_list("id", flat=True).first() or ""
+
+
+def after_migration(using: str = DEFAULT_DB_ALIAS, **kwargs: Any) -> None:
+    """Make the account unless it exists or its tables are not there yet."""
+    account.forget()
+    if using == DEFAULT_DB_ALIAS and _tables_exist():
+        ensure_account()
+
+
+def ensure_account() -> Account:
+    """Return the account, made by the system when there is none."""
+    found = Account.objects.first()
+    if found is not None:
+        return found
+    with account_write():
+        found = Account.objects.first()
+        if found is None:
+            with scope(actor=SYSTEM):
+                found = Account.objects.create(created_by=current().actor.id)
+    account.forget()
+    return found
+
+
+def _tables_exist() -> bool:
+    from events.models import AuditEvent  # noqa: PLC0415 - models load after apps
+
+    wanted = {Account._meta.db_table, AuditEvent._meta.db_table}
+    return wanted <= set(connections[DEFAULT_DB_ALIAS].introspection.table_names())

@@ -1,0 +1,28 @@
+"""What happens when somebody signs in to the admin site."""
+
+from typing import Any
+
+from django.contrib.auth.signals import user_logged_in
+
+from events.activities import Activity
+from events.audit.emission import audit_record
+from meshmgmt.accounts.audit import user_facts
+from meshmgmt.accounts.models import User
+from meshmgmt.api.middleware import set_actor
+from meshmgmt.core import clock
+
+
+def connect() -> None:
+    """Note every sign-in."""
+    user_logged_in.connect(record_sign_in, dispatch_uid="accounts.record_sign_in")
+
+
+def record_sign_in(user: User, **kwargs: Any) -> None:
+    """Write `dashboard.login`, by and about the user who signed in."""
+    set_actor(user)
+    audit_record(
+        Activity.DASHBOARD_LOGIN,
+        target_id=user.pk,
+        target_type="user",
+        meta={"timestamp": clock.now(), **user_facts(user)},
+    )

@@ -1,0 +1,36 @@
+"""The cast of the tests: people and service users, each with a token on demand."""
+
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.accounts.services.users import service_user_create, user_create
+from meshmgmt.core.ids import new_id
+from tests.api_client import Api
+
+
+def person(role: str = "owner", **facts: str) -> User:
+    """Create a person with this role; name and e-mail are made up when not given."""
+    email = facts.pop("email", f"{role}-{new_id()}@mesh.dev")
+    return user_create(
+        email=email, role=role, name=facts.pop("name", f"a {role}"), **facts
+    )
+
+
+def robot(role: str = "admin", name: str = "robot") -> User:
+    """Create a service user with this role."""
+    return service_user_create(name=name, role=role)
+
+
+def token_of(user: User, *, scope: str = "", days: int = 1) -> str:
+    """Return a new token of `user`."""
+    made = token_create(user_id=user.pk, name="test", expires_in=days, scope=scope)
+    return made.plain
+
+
+def api_of(user: User, *, scope: str = "") -> Api:
+    """Return a client of the API that acts as `user`."""
+    return Api(token_of(user, scope=scope))
+
+
+def api_as(role: str = "owner") -> Api:
+    """Return a client of the API that acts as a new person with this role."""
+    return api_of(person(role))
