@@ -50,5 +50,5 @@ class DocsView(SpectacularSwaggerView):
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Return the page."""
-        response: HttpResponseBase = super().get(request, *args, **kwargs)
-        return response
+        page: HttpResponseBase = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]
+        return page

@@ -110,7 +110,8 @@ class ArrayField(StrictMixin, serializers.ListField):
         """Return the list. Fails with `type` for anything else."""
         if not isinstance(data, list):
             self.fail(TYPE_CODE)
-        return super().to_internal_value(data)
+        checked: list[Any] = super().to_internal_value(data)
+        return checked
 
 
 def texts(**kwargs: Any) -> ArrayField:

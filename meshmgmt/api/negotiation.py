@@ -1,6 +1,6 @@
 """Content negotiation: JSON in and out, whatever the headers say."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from rest_framework.negotiation import BaseContentNegotiation
@@ -17,12 +17,12 @@ class Negotiation(BaseContentNegotiation):
     """
 
     def select_parser(
-        self, request: Request, parsers: Sequence[BaseParser]
+        self, request: Request, parsers: Iterable[BaseParser]
     ) -> BaseParser | None:
         """Return the JSON parser, None (415) for multipart."""
         if (request.content_type or "").lower().startswith("multipart/"):
             return None
-        return parsers[0]
+        return next(iter(parsers))
 
     def select_renderer(
         self,

@@ -1,6 +1,6 @@
 """Who may call an endpoint: the role table applied to the view's module."""
 
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from django.views import View
 from rest_framework.permissions import BasePermission
@@ -54,9 +54,10 @@ class ModulePermission(BasePermission):
 
     def has_permission(self, request: Request, view: View) -> bool:
         """Return False without credentials (401); raise Forbidden (403) otherwise."""
-        if request.user is None:
+        user: RoleUser | None = cast("Any", request).user
+        if user is None:
             return False
-        check_active(request.user)
+        check_active(user)
         scope = getattr(request.auth, "scope", "")
         if scope:
             return _scope_allows(scope, view)
@@ -64,7 +65,7 @@ class ModulePermission(BasePermission):
         if module is not None:
             operation = getattr(view, "operation", None)
             check_allowed(
-                request.user, module, operation or OPERATIONS[request.method or "GET"]
+                user, module, operation or OPERATIONS[request.method or "GET"]
             )
         return True
 

@@ -53,7 +53,9 @@ class ApiView(APIView):
         wrapped.body_limit = self.max_body_bytes or settings.SVC.max_body_bytes
         return wrapped
 
-    def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+    def options(  # type: ignore[override]  # DRF hands its own Request to handlers
+        self, request: Request, *args: Any, **kwargs: Any
+    ) -> Response:
         """Answer with the methods of this path."""
         return Response(
             {"methods": self.allowed_methods},

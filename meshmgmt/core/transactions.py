@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from threading import local
-from typing import Final
+from typing import Any, Final
 
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.dispatch import Signal
@@ -89,7 +89,7 @@ def read_snapshot() -> Iterator[None]:
     SQLite: a deferred transaction, so readers do not queue for the write lock.
     PostgreSQL: REPEATABLE READ, READ ONLY. Inside a transaction the block joins it.
     """
-    connection = connections[DEFAULT_DB_ALIAS]
+    connection: Any = connections[DEFAULT_DB_ALIAS]
     if connection.in_atomic_block:
         yield
         return

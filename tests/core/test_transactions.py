@@ -2,6 +2,7 @@
 
 import threading
 import time
+from typing import Any, cast
 
 import pytest
 from django.db import connection, transaction
@@ -139,7 +140,7 @@ def test_writes_begin_immediately_again_after_a_snapshot():
     with read_snapshot():
         AuditEvent.objects.count()
     if connection.vendor == "sqlite":
-        assert connection.transaction_mode == "IMMEDIATE"
+        assert cast("Any", connection).transaction_mode == "IMMEDIATE"
 
 
 def test_snapshot_inside_a_write_joins_it():
