@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from events.activities import Activity
+from events.audit import lookup
 from events.audit.changes import Change, Members, take_pending
 from events.audit.specs import ActivityOf, AuditSpec, MemberRule, Meta, spec_of
 from events.models.audit import AuditEvent
@@ -21,7 +22,9 @@ def connect() -> None:
 
 def write_pending(**kwargs: Any) -> None:
     """Insert the events of every change noted since the write began."""
-    rows = [event for change in take_pending() for event in events_of(change)]
+    changes = take_pending()
+    with lookup.emission(changes):
+        rows = [event for change in changes for event in events_of(change)]
     if rows:
         AuditEvent.objects.bulk_create(rows, batch_size=500)
 
@@ -75,8 +78,11 @@ def _updated(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
             by_activity.setdefault(activity, []).append(name)
     for relation, members in change.members.items():
         rule = spec.members.get(relation, MemberRule())
-        if members and rule.owner is not None:
-            by_activity.setdefault(rule.owner, []).append(relation)
+        code = rule.owner
+        if code is None and not members.added and not members.removed:
+            code = rule.reordered
+        if members and code is not None:
+            by_activity.setdefault(code, []).append(relation)
     for activity, names in by_activity.items():
         values = {
             name: (change.before.get(name), change.after[name])

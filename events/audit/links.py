@@ -126,6 +126,41 @@ def set_members(
         )
 
 
+def remove_from_lists(link: type[OrderedLink], **member: Any) -> list[models.Model]:
+    """Take a member out of every list of one kind; return the lists' owners.
+
+    `member` filters on the member's columns (`group_id=...`, `peer_id__in=...`). The
+    number of queries does not depend on the number of lists; the remaining entries keep
+    their order.
+    """
+    with account_write():
+        rows = list(
+            link._default_manager.filter(**member)
+            .select_related(link.owner_field)
+            .order_by("id")
+        )
+        if not rows:
+            return []
+        owners: dict[Any, models.Model] = {}
+        gone: dict[Any, list[Any]] = {}
+        for row in rows:
+            owner = getattr(row, link.owner_field)
+            owners.setdefault(owner.pk, owner)
+            gone.setdefault(owner.pk, []).append(row.member_key)
+        chosen = link._default_manager.filter(**member).order_by()
+        chosen._raw_delete(chosen.db)
+        for pk, owner in owners.items():
+            members_changed.send(
+                sender=link,
+                link=link,
+                owner=owner,
+                added=[],
+                removed=gone[pk],
+                order=None,
+            )
+        return list(owners.values())
+
+
 def _remove_and_append(
     link: type[OrderedLink], owner: models.Model, removed: list[Any], added: list[Any]
 ) -> None:
@@ -178,8 +213,7 @@ def _insert(
         )
         for position, key in enumerate(keys, start)
     ]
-    rows: models.QuerySet[Any] = models.QuerySet(link)
-    rows.bulk_create(objects, batch_size=500)
+    models.QuerySet(link).bulk_create(objects, batch_size=500)
 
 
 def _parts(link: type[OrderedLink], key: Any) -> tuple[Any, ...]:

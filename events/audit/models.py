@@ -78,14 +78,10 @@ class AuditedModel(models.Model):
 
     @classmethod
     def from_db(
-        cls,
-        db: str | None,
-        field_names: Collection[str],
-        values: Collection[Any],
-        **kwargs: Any,
+        cls, db: str | None, field_names: Collection[str], values: Collection[Any]
     ) -> Self:
         """Keep the values read, for the comparison when the object is saved."""
-        instance = super().from_db(db, field_names, values, **kwargs)
+        instance = super().from_db(db, field_names, values)
         if number := write_number():
             loaded = dict(zip(field_names, values, strict=False))
             instance._audit_loaded = (number, _copied(loaded))

@@ -4,7 +4,7 @@ Each app registers one `AuditSpec` per audited model in its `AppConfig.ready()`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import models
@@ -29,10 +29,12 @@ class MemberRule:
     """What a change of one relation emits.
 
     `owner` is the code of the single event about the owner; `added` and `removed` give
-    one event per member, described in bulk by `describe(owner, keys)`.
+    one event per member, described in bulk by `describe(owner, keys)`. `reordered` is
+    the owner's code, where there is no `owner`, when the order alone changed.
     """
 
     owner: Activity | None = None
+    reordered: Activity | None = None
     added: Activity | None = None
     removed: Activity | None = None
     describe: Callable[[Any, Sequence[Any]], Mapping[MemberKey, MemberEvent]] | None = (
@@ -79,7 +81,7 @@ class AuditSpec:
         """Return the codes this spec can emit, where they are constants."""
         candidates = [self.created, self.updated, self.deleted, *self.fields.values()]
         for rule in self.members.values():
-            candidates += [rule.owner, rule.added, rule.removed]
+            candidates += [rule.owner, rule.reordered, rule.added, rule.removed]
         return [code for code in candidates if isinstance(code, Activity)]
 
 
@@ -92,6 +94,19 @@ def register(spec: AuditSpec) -> None:
     if spec.model in _specs:
         raise ValueError(f"{spec.model.__name__} has an audit spec already")
     _specs[spec.model] = spec
+
+
+def register_members(
+    model: type[models.Model], relation: str, rule: MemberRule
+) -> None:
+    """Add the rule of a list that an upper room hangs on a model of a lower one.
+
+    Raises ValueError when the model has no spec or the relation a rule already.
+    """
+    spec = _specs.get(model)
+    if spec is None or relation in spec.members:
+        raise ValueError(f"{model.__name__}.{relation} cannot be given a rule")
+    _specs[model] = replace(spec, members={**spec.members, relation: rule})
 
 
 def declare_emitted(where: str, *codes: Activity) -> None:

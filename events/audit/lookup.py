@@ -1,0 +1,68 @@
+"""Objects that the events of a write are about, looked up when the events are made.
+
+Events are made at the end of the write, when an object named in them may be gone
+already: then the instance that was deleted in this very write answers for it. Each
+object is read once per write, however many events name it.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from django.db import models
+
+from events.audit.changes import Change
+
+ModelT = TypeVar("ModelT", bound=models.Model)
+_Known = dict[tuple[type[models.Model], Any], models.Model | None]
+
+_known: ContextVar[_Known | None] = ContextVar("audit_lookup", default=None)
+
+
+@contextmanager
+def emission(changes: Iterable[Change]) -> Iterator[None]:
+    """Make the objects deleted by `changes` known to `objects_by_id`.
+
+    Django takes the id off an object that it deleted; here it has it back.
+    """
+    deleted = [change for change in changes if change.deleted]
+    for change in deleted:
+        change.instance.pk = change.pk
+    token = _known.set(
+        {(type(change.instance), change.pk): change.instance for change in deleted}
+    )
+    try:
+        yield
+    finally:
+        _known.reset(token)
+        for change in deleted:
+            change.instance.pk = None
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Read each object once for the duration of the block (deleting many objects)."""
+    token = _known.set(dict(_known.get() or {}))
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def objects_by_id(model: type[ModelT], ids: Iterable[Any]) -> dict[Any, ModelT]:
+    """Return the objects with `ids` that exist or were deleted in this write."""
+    known = _known.get()
+    if known is None:
+        known = {}
+    wanted = list(dict.fromkeys(ids))
+    missing = [pk for pk in wanted if (model, pk) not in known]
+    for start in range(0, len(missing), 500):
+        part = missing[start : start + 500]
+        known.update({(model, pk): None for pk in part})
+        for instance in model._default_manager.filter(pk__in=part):
+            known[model, instance.pk] = instance
+    found = {pk: known[model, pk] for pk in wanted}
+    return {
+        pk: instance for pk, instance in found.items() if isinstance(instance, model)
+    }
