@@ -1,0 +1,21 @@
+"""Django application of what groups hold: peers, networks, resources."""
+
+from django.apps import AppConfig
+
+
+class InventoryConfig(AppConfig):
+    """Peers, and the networks behind them with their resources."""
+
+    name = "meshmgmt.inventory"
+    label = "inventory"
+    verbose_name = "Inventory"
+
+    def ready(self) -> None:
+        """Join the audit trail and the admin's permissions; name the constraints."""
+        from meshmgmt.core import modelmodules  # noqa: PLC0415
+        from meshmgmt.inventory import audit, constraints  # noqa: PLC0415
+
+        audit.register_specs()
+        constraints.register()
+        modelmodules.assign("peers", "inventory.peer")
+        modelmodules.assign("networks", "inventory")

@@ -1,0 +1,172 @@
+"""Which activities changes of the inventory emit (decisions: Events, Emission)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from events.activities import Activity
+from events.audit.changes import Change
+from events.audit.lookup import objects_by_id
+from events.audit.specs import AuditSpec, Meta, declare_emitted, register
+from meshmgmt.accounts.models import Account
+from meshmgmt.core.account import account_id
+from meshmgmt.inventory.models import Network, NetworkResource, Peer
+
+_NAMED_BY_ADDRESS = {
+    Activity.PEER_SSH_ENABLE,
+    Activity.PEER_SSH_DISABLE,
+    Activity.PEER_LOGIN_EXPIRATION_ENABLE,
+    Activity.PEER_LOGIN_EXPIRATION_DISABLE,
+    Activity.PEER_INACTIVITY_EXPIRATION_ENABLE,
+    Activity.PEER_INACTIVITY_EXPIRATION_DISABLE,
+}
+"""The reference API gives the peer's address as target of these."""
+
+
+def register_specs() -> None:
+    """Register the specs of this app."""
+    register(_peer_spec())
+    register(
+        AuditSpec(
+            model=Network,
+            created=Activity.NETWORK_CREATE,
+            updated=Activity.NETWORK_UPDATE,
+            deleted=Activity.NETWORK_DELETE,
+            meta=lambda network: {"name": network.name},
+        )
+    )
+    register(
+        AuditSpec(
+            model=NetworkResource,
+            created=Activity.NETWORK_RESOURCE_CREATE,
+            updated=Activity.NETWORK_RESOURCE_UPDATE,
+            deleted=Activity.NETWORK_RESOURCE_DELETE,
+            meta=_resource_meta,
+        )
+    )
+    declare_emitted(
+        "meshmgmt.inventory",
+        Activity.PEER_USER_ADD,
+        Activity.PEER_SETUPKEY_ADD,
+        Activity.PEER_APPROVE,
+        Activity.PEER_APPROVAL_REVOKE,
+        Activity.PEER_LOGIN_EXPIRE,
+        Activity.USER_PEER_LOGIN,
+        *_NAMED_BY_ADDRESS,
+    )
+
+
+def fqdn(peer: Peer) -> str:
+    """Return the peer's name under the account's domain."""
+    account = objects_by_id(Account, [account_id()]).get(account_id())
+    domain = account.dns_domain if account is not None else ""
+    return f"{peer.dns_label}.{domain}" if domain else peer.dns_label
+
+
+def _switched(
+    field: str, when_on: Activity, when_off: Activity
+) -> Callable[[Change], Activity]:
+    return lambda change: when_on if change.after[field] else when_off
+
+
+def _peer_spec() -> AuditSpec:
+    return AuditSpec(
+        model=Peer,
+        created=_enrolled,
+        updated=Activity.PEER_UPDATE,
+        deleted=Activity.USER_PEER_DELETE,
+        fields={
+            "name": Activity.PEER_RENAME,
+            "dns_label": Activity.PEER_RENAME,
+            "ip": Activity.PEER_IP_UPDATE,
+            "ipv6": Activity.PEER_IP_UPDATE,
+            "ssh_enabled": _switched(
+                "ssh_enabled", Activity.PEER_SSH_ENABLE, Activity.PEER_SSH_DISABLE
+            ),
+            "login_expiration_enabled": _switched(
+                "login_expiration_enabled",
+                Activity.PEER_LOGIN_EXPIRATION_ENABLE,
+                Activity.PEER_LOGIN_EXPIRATION_DISABLE,
+            ),
+            "inactivity_expiration_enabled": _switched(
+                "inactivity_expiration_enabled",
+                Activity.PEER_INACTIVITY_EXPIRATION_ENABLE,
+                Activity.PEER_INACTIVITY_EXPIRATION_DISABLE,
+            ),
+            "approval_required": _switched(
+                "approval_required",
+                Activity.PEER_APPROVAL_REVOKE,
+                Activity.PEER_APPROVE,
+            ),
+            "login_expired": _switched(
+                "login_expired", Activity.PEER_LOGIN_EXPIRE, Activity.USER_PEER_LOGIN
+            ),
+        },
+        unaudited=frozenset(
+            {
+                "connected",
+                "last_seen",
+                "last_login",
+                "connection_ip",
+                "country_code",
+                "city_name",
+                "geoname_id",
+            }
+        ),
+        meta=peer_meta,
+        update_meta=_peer_update_meta,
+        target=_peer_target,
+    )
+
+
+def _enrolled(change: Change) -> Activity:
+    by_key = change.after.get("setup_key_id")
+    return Activity.PEER_SETUPKEY_ADD if by_key else Activity.PEER_USER_ADD
+
+
+def _peer_target(change: Change, activity: Activity) -> str:
+    address = getattr(change.instance, "ip", "")
+    return address if activity in _NAMED_BY_ADDRESS else str(change.pk)
+
+
+def peer_meta(peer: Peer) -> Meta:
+    """Return what events about a peer say of it (reference API 10.5, PM)."""
+    meta: dict[str, Any] = {
+        "name": peer.name,
+        "fqdn": fqdn(peer),
+        "ip": peer.ip,
+        "created_at": peer.created_at,
+        "location_city_name": peer.city_name,
+        "location_country_code": peer.country_code,
+        "location_geo_name_id": peer.geoname_id,
+        "location_connection_ip": peer.connection_ip,
+    }
+    if peer.ipv6:
+        meta["ipv6"] = peer.ipv6
+    if peer.setup_key_name:
+        meta["setup_key_name"] = peer.setup_key_name
+    if peer.approval_required:
+        meta["pending_approval"] = True
+    return meta
+
+
+def _peer_update_meta(change: Change, activity: Activity) -> Meta:
+    peer = change.instance
+    if not isinstance(peer, Peer):
+        raise TypeError(f"{peer!r} is not a peer")
+    meta = peer_meta(peer)
+    if activity is Activity.PEER_IP_UPDATE:
+        field = "ip" if change.changed("ip") else "ipv6"
+        meta["old_ip"] = change.before[field]
+        meta["ip"] = change.after[field]
+    return meta
+
+
+def _resource_meta(resource: NetworkResource) -> Meta:
+    networks = objects_by_id(Network, [resource.network_id])
+    network = networks.get(resource.network_id)
+    return {
+        "name": resource.name,
+        "type": resource.type,
+        "network_name": network.name if network else "",
+        "network_id": resource.network_id,
+    }

@@ -1,0 +1,107 @@
+"""Machines of the mesh."""
+
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import models
+
+from events.audit.lookup import remembering
+from events.audit.models import AuditedModel, AuditedQuerySet
+from meshmgmt.core import clock
+from meshmgmt.core.ids import ID_LENGTH, new_id
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.registries import unlink_peers
+
+LOCAL_FLAGS: Final = (
+    "rosenpass_enabled",
+    "rosenpass_permissive",
+    "server_ssh_allowed",
+    "disable_client_routes",
+    "disable_server_routes",
+    "disable_dns",
+    "disable_firewall",
+    "block_lan_access",
+    "block_inbound",
+    "lazy_connection_enabled",
+)
+"""What a peer's owner decided on the machine itself, in the order the API shows it."""
+
+
+class PeerQuerySet(AuditedQuerySet["Peer"]):
+    """Deletes peers together with what refers to them."""
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """Take the peers out of their lists, then delete them, in one write."""
+        with account_write(), remembering():
+            unlink_peers(list(self.order_by().values_list("pk", flat=True)))
+            return super().delete()
+
+    delete.alters_data = True  # type: ignore[attr-defined]
+    delete.queryset_only = True  # type: ignore[attr-defined]
+
+
+class Peer(AuditedModel):
+    """A machine that runs the client, with its address and its WireGuard key.
+
+    `user` is the person who enrolled it; peers enrolled by a setup key, imported ones and
+    those made in the admin may have none. `extra_dns_labels` is a list of labels,
+    `local_flags` maps names of `LOCAL_FLAGS` to booleans (absent: false). Addresses are
+    canonical text. Connection state, sign-in time and place are not audited.
+    """
+
+    id = models.CharField(
+        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
+    )
+    name = models.CharField(max_length=255)
+    wg_public_key = models.CharField("WireGuard public key", max_length=44, unique=True)
+    ip = models.CharField("IPv4 address", max_length=15, unique=True)
+    ipv6 = models.CharField(  # NULL keeps "none" out of the unique index
+        "IPv6 address", max_length=39, unique=True, null=True, blank=True
+    )
+    dns_label = models.CharField("DNS label", max_length=63, unique=True)
+    extra_dns_labels = models.JSONField("extra DNS labels", default=list, blank=True)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="peers",
+    )
+    setup_key_id = models.CharField(max_length=ID_LENGTH, blank=True, editable=False)
+    setup_key_name = models.CharField(max_length=255, blank=True, editable=False)
+    hostname = models.CharField(max_length=255, blank=True)
+    os = models.CharField("operating system", max_length=255, blank=True)
+    kernel_version = models.CharField(max_length=255, blank=True)
+    version = models.CharField("client version", max_length=64, blank=True)
+    ui_version = models.CharField("UI version", max_length=64, blank=True)
+    serial_number = models.CharField(max_length=255, blank=True)
+    ssh_enabled = models.BooleanField("SSH server enabled", default=False)
+    login_expiration_enabled = models.BooleanField(default=False)
+    inactivity_expiration_enabled = models.BooleanField(default=False)
+    login_expired = models.BooleanField(default=False)
+    approval_required = models.BooleanField(default=False)
+    disapproval_reason = models.CharField(max_length=255, blank=True)
+    ephemeral = models.BooleanField(default=False)
+    local_flags = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    connected = models.BooleanField(default=False)
+    last_seen = models.DateTimeField(null=True, blank=True)
+    last_login = models.DateTimeField(null=True, blank=True)
+    connection_ip = models.CharField("connects from", max_length=39, blank=True)
+    country_code = models.CharField(max_length=2, blank=True)
+    city_name = models.CharField(max_length=128, blank=True)
+    geoname_id = models.PositiveIntegerField("GeoNames id", default=0)
+
+    objects = PeerQuerySet.as_manager()  # type: ignore[misc]  # narrows the base's
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Take the peer out of its lists, then delete it, in one write."""
+        with account_write(), remembering():
+            unlink_peers([self.pk])
+            return super().delete(*args, **kwargs)
