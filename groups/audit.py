@@ -1,0 +1,98 @@
+"""Which activities changes of groups emit (decisions: Events, Emission)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from events.activities import Activity
+from events.audit.changes import Change
+from events.audit.lookup import objects_by_id
+from events.audit.specs import AuditSpec, MemberEvent, MemberRule, Meta, register
+from groups.models import Group
+from meshmgmt.inventory.audit import fqdn
+from meshmgmt.inventory.models import NetworkResource, Peer
+
+ResourceKey = tuple[str, str]
+
+
+def register_specs() -> None:
+    """Register the specs of this app."""
+    register(
+        AuditSpec(
+            model=Group,
+            created=Activity.GROUP_ADD,
+            updated=Activity.GROUP_UPDATE,
+            deleted=Activity.GROUP_DELETE,
+            meta=_meta,
+            update_meta=_update_meta,
+            members={
+                "peers": MemberRule(
+                    owner=Activity.GROUP_UPDATE,
+                    added=Activity.PEER_GROUP_ADD,
+                    removed=Activity.PEER_GROUP_DELETE,
+                    describe=_describe_peers,
+                ),
+                "resources": MemberRule(
+                    owner=Activity.GROUP_UPDATE,
+                    added=Activity.RESOURCE_GROUP_ADD,
+                    removed=Activity.RESOURCE_GROUP_DELETE,
+                    describe=_describe_resources,
+                ),
+            },
+        )
+    )
+
+
+def _meta(group: Group) -> Meta:
+    return {"name": group.name}
+
+
+def _update_meta(change: Change, activity: Activity) -> Meta:
+    name = getattr(change.instance, "name", "")
+    return {"old_name": change.before.get("name", name), "new_name": name}
+
+
+def _describe_peers(group: Group, keys: Sequence[str]) -> Mapping[Any, MemberEvent]:
+    return {
+        pk: MemberEvent(
+            target_id=pk,
+            meta={
+                "group": group.name,
+                "group_id": group.pk,
+                "peer_ip": peer.ip,
+                "peer_fqdn": fqdn(peer),
+            },
+        )
+        for pk, peer in objects_by_id(Peer, keys).items()
+    }
+
+
+def _describe_resources(
+    group: Group, keys: Sequence[ResourceKey]
+) -> Mapping[Any, MemberEvent]:
+    """Describe resources; one that nobody knows has an empty name."""
+    names = resource_names(keys)
+    return {
+        key: MemberEvent(
+            target_id=group.pk,
+            meta={
+                "name": group.name,
+                "id": group.pk,
+                "resource_name": names.get(key, ""),
+                "resource_id": key[0],
+                "resource_type": key[1],
+            },
+        )
+        for key in keys
+    }
+
+
+def resource_names(keys: Sequence[ResourceKey]) -> dict[ResourceKey, str]:
+    """Return the names of the resources (id, type) that are known."""
+    peers = objects_by_id(Peer, [pk for pk, kind in keys if kind == "peer"])
+    others = objects_by_id(NetworkResource, [pk for pk, kind in keys if kind != "peer"])
+    names: dict[ResourceKey, str] = {}
+    for key in keys:
+        known = peers.get(key[0]) if key[1] == "peer" else others.get(key[0])
+        if known is not None:
+            names[key] = known.name
+    return names

@@ -1,0 +1,87 @@
+"""Groups: what policies, routes and DNS refer to."""
+
+from typing import Any, Final
+
+from django.db import models
+
+from events.audit.lookup import remembering
+from events.audit.models import AuditedModel, AuditedQuerySet
+from groups.references import unlink_group
+from meshmgmt.core import clock
+from meshmgmt.core.ids import ID_LENGTH, new_id
+from meshmgmt.core.transactions import account_write
+
+ALL: Final = "All"
+"""Name of the reserved group that every peer is in by itself."""
+
+
+class Issued(models.TextChoices):
+    """Where a group comes from (seed, Group origins)."""
+
+    API = "api", "API"
+    INTEGRATION = "integration", "integration"
+    JWT = "jwt", "JWT"
+
+
+class GroupQuerySet(AuditedQuerySet["Group"]):
+    """Deletes groups together with every reference to them."""
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """Delete the groups one by one, in one write."""
+        deleted: dict[str, int] = {}
+        with account_write(), remembering():
+            for group in self.order_by("id"):
+                _, counts = group.delete()
+                for model, count in counts.items():
+                    deleted[model] = deleted.get(model, 0) + count
+        return sum(deleted.values()), deleted
+
+    delete.alters_data = True  # type: ignore[attr-defined]
+    delete.queryset_only = True  # type: ignore[attr-defined]
+
+
+class Group(AuditedModel):
+    """A named list of peers and resources.
+
+    Names are unique among the groups made through the API; those of an identity provider
+    or of claims may repeat. The group `All` has no rows of peers: everybody is in it.
+    """
+
+    id = models.CharField(
+        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
+    )
+    name = models.CharField(max_length=255)
+    issued = models.CharField(
+        max_length=11, choices=Issued.choices, default=Issued.API, editable=False
+    )
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    objects = GroupQuerySet.as_manager()  # type: ignore[misc]  # narrows the base's
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["name"], name="group_name")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name"],
+                condition=models.Q(issued=Issued.API),
+                name="group_name_unique",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_all(self) -> bool:
+        """Whether this is the reserved group of all peers."""
+        return self.issued == Issued.API and self.name == ALL
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Take the group out of everything that refers to it, then delete it.
+
+        All of it is one write; each touched object gets its own event with the reason.
+        """
+        with account_write(), remembering():
+            unlink_group(self)
+            return super().delete(*args, **kwargs)

@@ -1,0 +1,53 @@
+"""What is in a group."""
+
+from django.db import models
+
+from events.audit.links import OrderedLink
+from groups.models.groups import Group
+from meshmgmt.core.ids import ID_LENGTH
+
+
+class GroupPeer(OrderedLink):
+    """A peer in a group."""
+
+    owner_field = "group"
+    member_fields = ("peer_id",)
+    relation = "peers"
+
+    group = models.ForeignKey(
+        Group, on_delete=models.PROTECT, related_name="peer_links"
+    )
+    peer = models.ForeignKey(
+        "inventory.Peer", on_delete=models.CASCADE, related_name="group_links"
+    )
+
+    class Meta(OrderedLink.Meta):
+        verbose_name = "peer of a group"
+        verbose_name_plural = "peers of groups"
+        constraints = [
+            models.UniqueConstraint(fields=["group", "peer"], name="group_peer_unique")
+        ]
+
+
+class GroupResource(OrderedLink):
+    """A resource in a group, kept as it was given: nothing says that it exists."""
+
+    owner_field = "group"
+    member_fields = ("resource_id", "resource_type")
+    relation = "resources"
+
+    group = models.ForeignKey(
+        Group, on_delete=models.PROTECT, related_name="resource_links"
+    )
+    resource_id = models.CharField(max_length=255, db_index=True)
+    resource_type = models.CharField(max_length=ID_LENGTH)
+
+    class Meta(OrderedLink.Meta):
+        verbose_name = "resource of a group"
+        verbose_name_plural = "resources of groups"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["group", "resource_id", "resource_type"],
+                name="group_resource_unique",
+            )
+        ]

@@ -1,0 +1,228 @@
+"""The one registry of what refers to groups.
+
+Every room that keeps ids of groups registers how they are found, named and taken out.
+Deleting a group and the usage endpoint read nothing else, so a reference that is not
+registered is a defect; a test walks all relations to `Group` to find one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from django.db import models
+
+from events.audit.links import OrderedLink, remove_from_lists, set_members
+from events.audit.models import AuditedModel
+from meshmgmt.core import context
+
+if TYPE_CHECKING:
+    from groups.models import Group
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One place where an object refers to a group.
+
+    `kind` and `id` name the object, `relation` the field of it; `disabled_by_deletion`
+    says that the object is enabled now and would not be once the group is gone.
+    """
+
+    kind: str
+    id: str
+    name: str
+    relation: str
+    disabled_by_deletion: bool = False
+
+
+class Reference(Protocol):
+    """How one field of one model refers to groups."""
+
+    @property
+    def model(self) -> type[models.Model]:
+        """The model that holds the reference (the rows of a list, or the object)."""
+
+    @property
+    def column(self) -> str:
+        """Name of the field that holds group ids."""
+
+    def usages(self, group_id: str) -> list[Usage]:
+        """Return the objects that refer to the group."""
+
+    def unlink(self, group_id: str) -> None:
+        """Take the group out of them; disable what must not be widened by that."""
+
+
+def _text(owner: Any) -> str:
+    return str(owner)
+
+
+@dataclass(frozen=True, slots=True)
+class ListReference:
+    """A list of groups kept as rows of an `OrderedLink`.
+
+    `switch` names the owner's boolean that is turned off when the list becomes empty:
+    the list restricts, and an empty one must not mean more than before. `widens`
+    narrows that to owners for which the empty list matters.
+    """
+
+    link: type[OrderedLink]
+    kind: str
+    switch: str = ""
+    widens: Callable[[Any], bool] = lambda owner: True
+    named: Callable[[Any], str] = _text
+    related: tuple[str, ...] = ()
+    column: str = "group"
+
+    @property
+    def model(self) -> type[models.Model]:
+        """The rows of the list."""
+        return self.link
+
+    def usages(self, group_id: str) -> list[Usage]:
+        """Return the owners of the lists with the group, in their order."""
+        name = self.link.owner_field
+        rows = (
+            self.link._default_manager.filter(**{self.column: group_id})
+            .select_related(name, *(f"{name}__{part}" for part in self.related))
+            .order_by(name, "id")
+        )
+        owners = {row.pk: row for row in (getattr(row, name) for row in rows)}
+        kept = self._not_emptied(list(owners), group_id) if self.switch else set()
+        return [
+            Usage(
+                kind=self.kind,
+                id=str(owner.pk),
+                name=self.named(owner),
+                relation=self.link.relation,
+                disabled_by_deletion=owner.pk not in kept and self._turns_off(owner),
+            )
+            for owner in owners.values()
+        ]
+
+    def unlink(self, group_id: str) -> None:
+        """Take the group out of every list and turn off owners left with none."""
+        owners = remove_from_lists(self.link, **{self.column: group_id})
+        if not owners or not self.switch:
+            return
+        kept = self._not_emptied([owner.pk for owner in owners], group_id)
+        for owner in owners:
+            if owner.pk not in kept and self._turns_off(owner):
+                setattr(owner, self.switch, False)
+                owner.save(update_fields=[self.switch])
+
+    def _turns_off(self, owner: Any) -> bool:
+        return bool(self.switch and getattr(owner, self.switch) and self.widens(owner))
+
+    def _not_emptied(self, owner_ids: list[Any], group_id: str) -> set[Any]:
+        """Return the owners that list another group too."""
+        name = f"{self.link.owner_field}_id"
+        kept: set[Any] = set()
+        for start in range(0, len(owner_ids), 500):
+            rows = self.link._default_manager.filter(
+                **{f"{name}__in": owner_ids[start : start + 500]}
+            ).exclude(**{self.column: group_id})
+            kept.update(rows.order_by().values_list(name, flat=True))
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class JsonReference:
+    """A list of group ids in a JSON column of an audited model with few rows.
+
+    `switch` as in `ListReference`.
+    """
+
+    holder: type[AuditedModel]
+    column: str
+    kind: str
+    switch: str = ""
+    named: Callable[[Any], str] = _text
+
+    @property
+    def model(self) -> type[models.Model]:
+        """The model with the column."""
+        return self.holder
+
+    def _holders(self, group_id: str) -> list[Any]:
+        rows = self.holder._default_manager.order_by("pk")
+        return [row for row in rows if group_id in (getattr(row, self.column) or [])]
+
+    def _turns_off(self, row: Any, group_id: str) -> bool:
+        others = [entry for entry in getattr(row, self.column) if entry != group_id]
+        return bool(self.switch and not others and getattr(row, self.switch))
+
+    def usages(self, group_id: str) -> list[Usage]:
+        """Return the rows whose column lists the group."""
+        return [
+            Usage(
+                kind=self.kind,
+                id=str(row.pk),
+                name=self.named(row),
+                relation=self.column,
+                disabled_by_deletion=self._turns_off(row, group_id),
+            )
+            for row in self._holders(group_id)
+        ]
+
+    def unlink(self, group_id: str) -> None:
+        """Take the group out of the columns."""
+        for row in self._holders(group_id):
+            changed = [self.column]
+            if self._turns_off(row, group_id):
+                setattr(row, self.switch, False)
+                changed.append(self.switch)
+            entries = [x for x in getattr(row, self.column) if x != group_id]
+            setattr(row, self.column, entries)
+            row.save(update_fields=changed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Registry:
+    references: list[Reference] = field(default_factory=list)
+    owned: list[type[OrderedLink]] = field(default_factory=list)
+
+
+_registry: Final = _Registry()
+
+
+def register(*references: Reference) -> None:
+    """Add references, in the order in which deletion takes them out."""
+    for reference in references:
+        place = (reference.model, reference.column)
+        if place in registered_columns():
+            raise ValueError(f"{place[0].__name__}.{place[1]} is registered already")
+        _registry.references.append(reference)
+
+
+def register_members(link: type[OrderedLink]) -> None:
+    """Add a list that belongs to the group itself: what is in it."""
+    _registry.owned.append(link)
+
+
+def registered_columns() -> set[tuple[type[models.Model], str]]:
+    """Return every (model, field) that the registry knows."""
+    places = {(ref.model, ref.column) for ref in _registry.references}
+    return places | {(link, link.owner_field) for link in _registry.owned}
+
+
+def usages_of(group_id: str) -> list[Usage]:
+    """Return everything that refers to the group, in the order of registration."""
+    return [
+        usage
+        for reference in _registry.references
+        for usage in reference.usages(group_id)
+    ]
+
+
+def deletion_reason(name: str) -> str:
+    """Return what the events of objects touched by the deletion give as reason."""
+    return f"group {name!r} was deleted"
+
+
+def unlink_group(group: "Group") -> None:
+    """Empty a group that is about to be deleted and take it out of everything."""
+    with context.scope(reason=deletion_reason(group.name)):
+        for reference in _registry.references:
+            reference.unlink(group.pk)
+        for link in _registry.owned:
+            set_members(link, group, [])
