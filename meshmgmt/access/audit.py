@@ -1,0 +1,225 @@
+"""Which activities changes of access objects emit (decisions: Events, Emission)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from events.activities import Activity
+from events.audit.changes import Change
+from events.audit.links import member_keys
+from events.audit.lookup import objects_by_id
+from events.audit.specs import (
+    AuditSpec,
+    MemberEvent,
+    MemberRule,
+    Meta,
+    declare_emitted,
+    register,
+    register_members,
+)
+from groups.models import Group
+from meshmgmt.access.models import (
+    Invite,
+    Policy,
+    PolicyRule,
+    PostureCheck,
+    Route,
+    RoutePeerGroup,
+    Router,
+    RouterPeerGroup,
+    SetupKey,
+)
+from meshmgmt.accounts.models import User
+from meshmgmt.inventory.models import Network, Peer
+
+Describe = Callable[[Any, Sequence[Any]], Mapping[Any, MemberEvent]]
+
+
+def register_specs() -> None:
+    """Register the specs of this app, and the rule of the users' auto-groups."""
+    _register_policies()
+    _register_routes()
+    _register_enrolment()
+
+
+def _named(instance: Any) -> Meta:
+    return {"name": instance.name}
+
+
+def _register_policies() -> None:
+    register(
+        AuditSpec(
+            model=PostureCheck,
+            created=Activity.POSTURE_CHECK_CREATE,
+            updated=Activity.POSTURE_CHECK_UPDATE,
+            deleted=Activity.POSTURE_CHECK_DELETE,
+            meta=_named,
+        )
+    )
+    register(
+        AuditSpec(
+            model=Policy,
+            created=Activity.POLICY_ADD,
+            updated=Activity.POLICY_UPDATE,
+            deleted=Activity.POLICY_DELETE,
+            meta=_named,
+            members={"source_posture_checks": MemberRule(owner=Activity.POLICY_UPDATE)},
+        )
+    )
+    changed = MemberRule(owner=Activity.RULE_UPDATE)
+    register(
+        AuditSpec(
+            model=PolicyRule,
+            created=Activity.RULE_ADD,
+            updated=Activity.RULE_UPDATE,
+            deleted=Activity.RULE_DELETE,
+            meta=_rule_meta,
+            members={
+                "sources": changed,
+                "destinations": changed,
+                "authorized_groups": changed,
+            },
+        )
+    )
+
+
+def _rule_meta(rule: PolicyRule) -> Meta:
+    policy = objects_by_id(Policy, [rule.policy_id]).get(rule.policy_id)
+    return {
+        "name": rule.name,
+        "policy_id": rule.policy_id,
+        "policy_name": policy.name if policy else "",
+    }
+
+
+def _register_routes() -> None:
+    changed = MemberRule(owner=Activity.ROUTE_UPDATE)
+    register(
+        AuditSpec(
+            model=Route,
+            created=Activity.ROUTE_ADD,
+            updated=Activity.ROUTE_UPDATE,
+            deleted=Activity.ROUTE_DELETE,
+            meta=_route_meta,
+            members={
+                "groups": changed,
+                "peer_groups": changed,
+                "access_control_groups": changed,
+            },
+        )
+    )
+    register(
+        AuditSpec(
+            model=Router,
+            created=Activity.NETWORK_ROUTER_CREATE,
+            updated=Activity.NETWORK_ROUTER_UPDATE,
+            deleted=Activity.NETWORK_ROUTER_DELETE,
+            meta=_router_meta,
+            members={"peer_groups": MemberRule(owner=Activity.NETWORK_ROUTER_UPDATE)},
+        )
+    )
+
+
+def _route_meta(route: Route) -> Meta:
+    return {
+        "name": route.network_id,
+        "network_range": route.network,
+        "domains": route.domains,
+        "peer_id": route.peer_id or "",
+        "peer_groups": member_keys(RoutePeerGroup, route),
+    }
+
+
+def _router_meta(router: Router) -> Meta:
+    network = objects_by_id(Network, [router.network_id]).get(router.network_id)
+    peer = objects_by_id(Peer, [router.peer_id]).get(router.peer_id)
+    return {
+        "network_name": network.name if network else "",
+        "network_id": router.network_id,
+        "peer": peer.name if peer else "",
+        "peer_groups": member_keys(RouterPeerGroup, router),
+    }
+
+
+def _register_enrolment() -> None:
+    register(
+        AuditSpec(
+            model=SetupKey,
+            created=Activity.SETUPKEY_ADD,
+            updated=Activity.SETUPKEY_UPDATE,
+            deleted=Activity.SETUPKEY_DELETE,
+            fields={"revoked": _revoked},
+            unaudited=frozenset({"used_times", "last_used", "updated_at"}),
+            secret=frozenset({"key_hash"}),
+            meta=_key_meta,
+            members={
+                "auto_groups": MemberRule(
+                    added=Activity.SETUPKEY_GROUP_ADD,
+                    removed=Activity.SETUPKEY_GROUP_DELETE,
+                    reordered=Activity.SETUPKEY_UPDATE,
+                    describe=_describe_groups(_of_key),
+                )
+            },
+        )
+    )
+    register_members(
+        User,
+        "auto_groups",
+        MemberRule(
+            added=Activity.USER_GROUP_ADD,
+            removed=Activity.USER_GROUP_DELETE,
+            reordered=Activity.USER_UPDATE,
+            describe=_describe_groups(_of_user),
+        ),
+    )
+    register(
+        AuditSpec(
+            model=Invite,
+            created=Activity.USER_INVITE_LINK_CREATE,
+            updated=Activity.USER_INVITE_LINK_REGENERATE,
+            deleted=Activity.USER_INVITE_LINK_DELETE,
+            secret=frozenset({"token_hash"}),
+            meta=lambda invite: {"email": invite.email},
+            members={
+                "auto_groups": MemberRule(owner=Activity.USER_INVITE_LINK_REGENERATE)
+            },
+        )
+    )
+    declare_emitted("access.SetupKey", Activity.SETUPKEY_REVOKE)
+
+
+def _revoked(change: Change) -> Activity:
+    if change.after["revoked"]:
+        return Activity.SETUPKEY_REVOKE
+    return Activity.SETUPKEY_UPDATE
+
+
+def _key_meta(key: SetupKey) -> Meta:
+    return {"name": key.name, "type": key.type, "key": key.masked}
+
+
+def _of_key(key: SetupKey) -> Meta:
+    return {"setupkey": key.name}
+
+
+def _of_user(user: User) -> Meta:
+    return {
+        "is_service_user": user.is_service_user,
+        "user_name": user.name,
+        "email": user.email,
+        "username": user.name,
+    }
+
+
+def _describe_groups(facts: Callable[[Any], Meta]) -> Describe:
+    """Return a describer of groups that an owner's list gained or lost."""
+
+    def describe(owner: Any, keys: Sequence[str]) -> Mapping[Any, MemberEvent]:
+        return {
+            pk: MemberEvent(
+                target_id=str(owner.pk),
+                meta={"group": group.name, "group_id": pk, **facts(owner)},
+            )
+            for pk, group in objects_by_id(Group, keys).items()
+        }
+
+    return describe

@@ -1,0 +1,158 @@
+"""How peers and users get into their first groups."""
+
+from django.conf import settings
+from django.db import models
+
+from events.audit.models import AuditedModel
+from groups.models import GroupLink
+from meshmgmt.core import clock
+from meshmgmt.core.ids import ID_LENGTH, new_id
+from meshmgmt.core.roles import Role
+
+SHA256_HEX_LENGTH = 64
+
+
+class KeyType(models.TextChoices):
+    """How often a setup key is good."""
+
+    REUSABLE = "reusable"
+    ONE_OFF = "one-off"
+
+
+class SetupKey(AuditedModel):
+    """A key that enrols peers without a user.
+
+    The key itself is not kept: `key_hash` is the hex SHA-256 of it, `key_prefix` its
+    first characters for people. `usage_limit` 0 means unlimited; no `expires_at` means
+    for ever.
+    """
+
+    id = models.CharField(
+        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
+    )
+    name = models.CharField(max_length=255)
+    type = models.CharField(
+        max_length=8, choices=KeyType.choices, default=KeyType.REUSABLE
+    )
+    key_hash = models.CharField(max_length=SHA256_HEX_LENGTH, editable=False)
+    key_prefix = models.CharField(max_length=8, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    updated_at = models.DateTimeField(default=clock.now, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked = models.BooleanField(default=False)
+    used_times = models.PositiveIntegerField(default=0, editable=False)
+    last_used = models.DateTimeField(null=True, blank=True, editable=False)
+    usage_limit = models.PositiveIntegerField(default=0)
+    ephemeral = models.BooleanField(default=False)
+    allow_extra_dns_labels = models.BooleanField(
+        "allow extra DNS labels", default=False
+    )
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["key_hash"], name="setup_key_hash_unique")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def masked(self) -> str:
+        """What is shown of the key."""
+        return f"{self.key_prefix}****"
+
+
+class SetupKeyAutoGroup(GroupLink):
+    """A group that peers enrolled by a key join."""
+
+    owner_field = "setup_key"
+    relation = "auto_groups"
+
+    setup_key = models.ForeignKey(
+        SetupKey, on_delete=models.CASCADE, related_name="auto_group_links"
+    )
+
+    class Meta(GroupLink.Meta):
+        verbose_name = "auto-group of a setup key"
+        verbose_name_plural = "auto-groups of setup keys"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["setup_key", "group"], name="setup_key_auto_group_unique"
+            )
+        ]
+
+
+class UserAutoGroup(GroupLink):
+    """A group that the peers of a user join."""
+
+    owner_field = "user"
+    relation = "auto_groups"
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        related_name="auto_group_links",
+    )
+
+    class Meta(GroupLink.Meta):
+        verbose_name = "auto-group of a user"
+        verbose_name_plural = "auto-groups of users"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "group"], name="user_auto_group_unique"
+            )
+        ]
+
+
+class Invite(AuditedModel):
+    """A link by which a person becomes a user.
+
+    `token_hash` is the hex SHA-256 of the secret in the link; `created_by` is the id of
+    the user who made it, kept by value.
+    """
+
+    id = models.CharField(
+        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
+    )
+    email = models.EmailField(max_length=254)
+    name = models.CharField(max_length=255)
+    role = models.CharField(
+        max_length=13,
+        choices=[(role.value, role.value) for role in Role],
+        default=Role.USER.value,
+    )
+    token_hash = models.CharField(max_length=SHA256_HEX_LENGTH, editable=False)
+    token_prefix = models.CharField(max_length=8, editable=False)
+    created_by = models.CharField(max_length=ID_LENGTH, blank=True, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["token_hash"], name="invite_hash_unique")
+        ]
+
+    def __str__(self) -> str:
+        return self.email
+
+
+class InviteAutoGroup(GroupLink):
+    """An auto-group that the invited user starts with."""
+
+    owner_field = "invite"
+    relation = "auto_groups"
+
+    invite = models.ForeignKey(
+        Invite, on_delete=models.CASCADE, related_name="auto_group_links"
+    )
+
+    class Meta(GroupLink.Meta):
+        verbose_name = "auto-group of an invite"
+        verbose_name_plural = "auto-groups of invites"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["invite", "group"], name="invite_auto_group_unique"
+            )
+        ]

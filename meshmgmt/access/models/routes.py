@@ -1,0 +1,145 @@
+"""Routes, and the routers of networks."""
+
+from django.db import models
+
+from events.audit.models import AuditedModel
+from groups.models import GroupLink
+from meshmgmt.core import clock
+from meshmgmt.core.ids import ID_LENGTH, new_id
+from meshmgmt.inventory.models import Network, Peer
+
+
+class Route(AuditedModel):
+    """A network or domains that a peer, or the peers of groups, forward to.
+
+    Exactly one of `network` (CIDR text) and `domains` (list) is set; likewise either
+    `peer` or peer groups. `network_id` is the name that clients of the reference API
+    give to routes that back each other up.
+    """
+
+    id = models.CharField(
+        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
+    )
+    network_id = models.CharField("network identifier", max_length=40)
+    description = models.CharField(max_length=1000, blank=True)
+    enabled = models.BooleanField(default=True)
+    network = models.CharField(max_length=43, blank=True)
+    domains = models.JSONField(default=list, blank=True)
+    peer = models.ForeignKey(
+        Peer, on_delete=models.PROTECT, null=True, blank=True, related_name="routes"
+    )
+    metric = models.PositiveIntegerField(default=9999)
+    masquerade = models.BooleanField(default=True)
+    keep_route = models.BooleanField(default=False)
+    skip_auto_apply = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.network_id
+
+
+class RouteGroup(GroupLink):
+    """A group whose peers get a route."""
+
+    owner_field = "route"
+    relation = "groups"
+
+    route = models.ForeignKey(
+        Route, on_delete=models.CASCADE, related_name="group_links"
+    )
+
+    class Meta(GroupLink.Meta):
+        verbose_name = "group of a route"
+        verbose_name_plural = "groups of routes"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["route", "group"], name="route_group_unique"
+            )
+        ]
+
+
+class RoutePeerGroup(GroupLink):
+    """A group whose peers forward for a route."""
+
+    owner_field = "route"
+    relation = "peer_groups"
+
+    route = models.ForeignKey(
+        Route, on_delete=models.CASCADE, related_name="peer_group_links"
+    )
+
+    class Meta(GroupLink.Meta):
+        verbose_name = "peer group of a route"
+        verbose_name_plural = "peer groups of routes"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["route", "group"], name="route_peer_group_unique"
+            )
+        ]
+
+
+class RouteAccessControlGroup(GroupLink):
+    """A group that policies name to control who may use a route."""
+
+    owner_field = "route"
+    relation = "access_control_groups"
+
+    route = models.ForeignKey(
+        Route, on_delete=models.CASCADE, related_name="access_control_group_links"
+    )
+
+    class Meta(GroupLink.Meta):
+        verbose_name = "access control group of a route"
+        verbose_name_plural = "access control groups of routes"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["route", "group"], name="route_access_control_group_unique"
+            )
+        ]
+
+
+class Router(AuditedModel):
+    """A peer, or the peers of groups, that forward into a network."""
+
+    id = models.CharField(
+        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
+    )
+    network = models.ForeignKey(
+        Network, on_delete=models.CASCADE, related_name="routers"
+    )
+    peer = models.ForeignKey(
+        Peer, on_delete=models.PROTECT, null=True, blank=True, related_name="routers"
+    )
+    metric = models.PositiveIntegerField(default=9999)
+    masquerade = models.BooleanField(default=True)
+    enabled = models.BooleanField(default=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class RouterPeerGroup(GroupLink):
+    """A group whose peers forward into a network."""
+
+    owner_field = "router"
+    relation = "peer_groups"
+
+    router = models.ForeignKey(
+        Router, on_delete=models.CASCADE, related_name="peer_group_links"
+    )
+
+    class Meta(GroupLink.Meta):
+        verbose_name = "peer group of a router"
+        verbose_name_plural = "peer groups of routers"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["router", "group"], name="router_peer_group_unique"
+            )
+        ]

@@ -1,0 +1,82 @@
+"""How access objects and account settings refer to groups; see `groups.references`.
+
+Everything that only hands out memberships (keys, users, invites) just loses the group.
+Lists that restrict switch their object off when they become empty: an empty list of
+access control groups, for one, would open a route to everybody.
+"""
+
+from typing import Any
+
+from groups.references import JsonReference, ListReference, register
+from meshmgmt.access import models
+from meshmgmt.accounts.models import Account
+
+
+def register_references() -> None:
+    """Register every reference of this app and of the account's settings."""
+    register(
+        *(
+            ListReference(
+                link=link,
+                kind="policy_rule",
+                switch="enabled",
+                named=_rule_name,
+                related=("policy",),
+            )
+            for link in (
+                models.RuleSource,
+                models.RuleDestination,
+                models.RuleAuthorizedGroup,
+            )
+        ),
+        *(
+            ListReference(link=link, kind="route", switch="enabled")
+            for link in (
+                models.RouteGroup,
+                models.RoutePeerGroup,
+                models.RouteAccessControlGroup,
+            )
+        ),
+        ListReference(
+            link=models.RouterPeerGroup,
+            kind="network_router",
+            switch="enabled",
+            named=_router_name,
+            related=("network",),
+        ),
+        ListReference(link=models.UserAutoGroup, kind="user"),
+        ListReference(link=models.InviteAutoGroup, kind="invite"),
+        ListReference(link=models.SetupKeyAutoGroup, kind="setup_key"),
+        JsonReference(
+            holder=Account,
+            column="network_traffic_logs_groups",
+            kind="account_setting",
+            switch="network_traffic_logs_enabled",
+            named=_setting_name,
+        ),
+        JsonReference(
+            holder=Account,
+            column="peer_expose_groups",
+            kind="account_setting",
+            switch="peer_expose_enabled",
+            named=_setting_name,
+        ),
+        JsonReference(
+            holder=Account,
+            column="ipv6_enabled_groups",
+            kind="account_setting",
+            named=_setting_name,
+        ),
+    )
+
+
+def _rule_name(rule: Any) -> str:
+    return f"{rule.policy.name} / {rule.name}"
+
+
+def _router_name(router: Any) -> str:
+    return f"router of {router.network.name}"
+
+
+def _setting_name(account: Any) -> str:
+    return "account settings"

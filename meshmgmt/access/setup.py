@@ -1,0 +1,29 @@
+"""Sentences of constraints, and what lower rooms learn from access objects."""
+
+from meshmgmt.api.exceptions import register_constraint
+from meshmgmt.core import modelmodules
+
+_SENTENCES = {
+    "posture_check_name_unique": "a posture check with this name exists already",
+    "access_posturecheck.name": "a posture check with this name exists already",
+}
+
+_ROUTE_MODELS = (
+    "route",
+    "routegroup",
+    "routepeergroup",
+    "routeaccesscontrolgroup",
+)
+
+
+def register() -> None:
+    """Register both."""
+    for name, sentence in _SENTENCES.items():
+        register_constraint(name, sentence)
+    modelmodules.assign("policies", "access")
+    modelmodules.assign("routes", *(f"access.{name}" for name in _ROUTE_MODELS))
+    modelmodules.assign("networks", "access.router", "access.routerpeergroup")
+    modelmodules.assign("setup_keys", "access.setupkey", "access.setupkeyautogroup")
+    modelmodules.assign(
+        "users", "access.userautogroup", "access.invite", "access.inviteautogroup"
+    )
