@@ -151,7 +151,6 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "admin:login"
 
 STATIC_URL = "/static/"
-STATIC_ROOT = SVC.data_dir / "static"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
