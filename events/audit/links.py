@@ -213,7 +213,8 @@ def _insert(
         )
         for position, key in enumerate(keys, start)
     ]
-    models.QuerySet(link).bulk_create(objects, batch_size=500)
+    rows: models.QuerySet[Any] = models.QuerySet(link)
+    rows.bulk_create(objects, batch_size=500)
 
 
 def _parts(link: type[OrderedLink], key: Any) -> tuple[Any, ...]:

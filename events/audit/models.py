@@ -78,10 +78,14 @@ class AuditedModel(models.Model):
 
     @classmethod
     def from_db(
-        cls, db: str | None, field_names: Collection[str], values: Collection[Any]
+        cls,
+        db: str | None,
+        field_names: Collection[str],
+        values: Collection[Any],
+        **kwargs: Any,
     ) -> Self:
         """Keep the values read, for the comparison when the object is saved."""
-        instance = super().from_db(db, field_names, values)
+        instance = super().from_db(db, field_names, values, **kwargs)
         if number := write_number():
             loaded = dict(zip(field_names, values, strict=False))
             instance._audit_loaded = (number, _copied(loaded))
