@@ -19,6 +19,11 @@ from meshmgmt.core.transactions import (
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.fixture(autouse=True)
+def empty_trail() -> None:
+    AuditEvent.objects.all().prune()
+
+
 def add_event(code: str = "group.add") -> None:
     AuditEvent(activity_code=code).save()
 
