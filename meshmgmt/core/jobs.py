@@ -1,0 +1,36 @@
+"""Jobs that run by themselves: any room registers, the housekeeping process runs them.
+
+Kept here so that a room can register without knowing who runs its job.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work to be done every `every_seconds`; `run` is safe to repeat."""
+
+    name: str
+    every_seconds: float
+    run: Callable[[], object]
+
+
+_jobs: Final[dict[str, Job]] = {}
+
+
+def register_job(
+    name: str,
+    every_seconds: float,
+    callable: Callable[[], object],  # noqa: A002
+) -> None:
+    """Register a job under a name of its own. Raises ValueError when it is taken."""
+    if name in _jobs:
+        raise ValueError(f"job {name} is registered already")
+    _jobs[name] = Job(name, every_seconds, callable)
+
+
+def registered_jobs() -> tuple[Job, ...]:
+    """Return all jobs, in the order of their registration."""
+    return tuple(_jobs.values())
