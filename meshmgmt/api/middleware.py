@@ -61,6 +61,7 @@ class RequestContextMiddleware:
         facts = RequestContext(
             request_id=request_id,
             client_request_id=claimed,
+            account_id=_account_id(),
             source_address=source_address(request),
             path=request.path,
         )
@@ -86,7 +87,6 @@ class TransportMiddleware:
         path = request.path_info
         if path.startswith("/api/") and path.endswith("/") and len(path) > len("/api/"):
             request.path_info = path[:-1]
-        context.update(account_id=_account_id())
         return self.get_response(request)
 
 
