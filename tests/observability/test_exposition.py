@@ -1,0 +1,167 @@
+"""The text of a scrape: exact names, every family, both dialects."""
+
+import re
+
+import pytest
+
+from observability import exposition, metrics
+from observability.catalogue import CATALOGUE, SEED, Kind
+from observability.exposition import Family, Sample
+
+# The seed's table, written down by hand: name and type.
+SEED_TABLE = """
+management.grpc.sync.request.counter Counter
+management.grpc.login.request.counter Counter
+management.grpc.login.request.blocked.counter Counter
+management.grpc.connected.streams Gauge
+management.grpc.login.request.duration.ms Histogram
+management.grpc.sync.request.duration.ms Histogram
+management.grpc.updatechannel.queue Histogram
+management.grpc.login.request.high.latency.counter Counter
+management.http.request.counter Counter
+management.http.response.counter Counter
+management.http.request.duration.ms Histogram
+management.http.request.counter.total Counter
+management.http.response.code.total Counter
+management.store.global.lock.acquisition.duration.micro Histogram
+management.store.global.lock.acquisition.duration.ms Histogram
+management.store.persistence.duration.micro Histogram
+management.store.transaction.duration.ms Histogram
+management.account.update.account.peers.duration.ms Histogram
+management.account.get.peer.network.map.duration.ms Histogram
+management.account.network.map.object.count Histogram
+management.account.peer.meta.update.counter Counter
+management.idp.authenticate.request.counter Counter
+management.idp.get.user.by.email.counter Counter
+management.idp.request.error.counter Counter
+management.idp.request.status.error.counter Counter
+"""
+SEED_ROWS = [tuple(row.split()) for row in SEED_TABLE.split("\n") if row]
+
+# What the reference's exporter prints (reference-api 14.2), by hand.
+OTEL_NAMES = {
+    "management.grpc.sync.request.counter": (
+        "management_grpc_sync_request_counter_total"
+    ),
+    "management.grpc.connected.streams": "management_grpc_connected_streams_ratio",
+    "management.grpc.login.request.duration.ms": (
+        "management_grpc_login_request_duration_ms_milliseconds"
+    ),
+    "management.grpc.updatechannel.queue": "management_grpc_updatechannel_queue_length",
+    "management.http.request.counter": "management_http_request_counter_total",
+    "management.http.request.counter.total": "management_http_request_counter_total",
+    "management.http.response.code.total": (
+        "management_http_response_counter_code_total"
+    ),
+    "management.store.global.lock.acquisition.duration.micro": (
+        "management_store_global_lock_acquisition_duration_micro_microseconds"
+    ),
+    "management.account.network.map.object.count": (
+        "management_account_network_map_object_count_objects"
+    ),
+}
+
+
+def scrape_of_this_process() -> str:
+    own = exposition.from_library(metrics.REGISTRY.collect())
+    return exposition.render(exposition.complete(own)).decode()
+
+
+def test_the_catalogue_is_the_table_of_the_seed() -> None:
+    assert [(i.name, i.kind.value.capitalize()) for i in SEED] == SEED_ROWS
+
+
+@pytest.mark.parametrize(("name", "kind"), SEED_ROWS)
+def test_every_family_of_the_seed_is_printed_under_its_exact_name(
+    name: str, kind: str
+) -> None:
+    lines = scrape_of_this_process().splitlines()
+    exposed = name.replace(".", "_")
+    assert lines.count(f"# TYPE {exposed} {kind.lower()}") == 1
+    assert [line for line in lines if line.startswith(f"# HELP {exposed} ")]
+
+
+def test_families_without_labels_start_at_zero() -> None:
+    families = exposition.complete([])
+    assert [f.name for f in families] == [i.exposed for i in CATALOGUE.values()]
+    lines = scrape_of_this_process().splitlines()
+    for instrument in SEED:
+        if not instrument.labels:
+            suffix = "_count" if instrument.kind is Kind.HISTOGRAM else ""
+            starts = f"{instrument.exposed}{suffix} "
+            assert [line for line in lines if line.startswith(starts)], starts
+
+
+def test_the_two_request_counters_are_two_families() -> None:
+    metrics.counter("management.http.request.counter").labels("/x", "GET").inc()
+    metrics.counter("management.http.request.counter.total").inc()
+    text = scrape_of_this_process()
+    assert re.search(
+        r'^management_http_request_counter\{endpoint="/x",method="GET"\} \d',
+        text,
+        re.MULTILINE,
+    )
+    assert re.search(r"^management_http_request_counter_total \d", text, re.MULTILINE)
+    assert "_total_total" not in text
+    assert "_created" not in text
+
+
+@pytest.mark.parametrize(("name", "exposed"), OTEL_NAMES.items())
+def test_the_other_dialect_has_the_names_of_the_reference(
+    name: str, exposed: str
+) -> None:
+    assert CATALOGUE[name].exposed_by_otel == exposed
+
+
+def test_the_other_dialect_joins_what_gets_one_name() -> None:
+    families = [
+        Family(
+            "management_http_request_counter",
+            "counter",
+            "a",
+            [Sample("management_http_request_counter", (("endpoint", "/x"),), 1)],
+        ),
+        Family(
+            "management_http_request_counter_total",
+            "counter",
+            "b",
+            [Sample("management_http_request_counter_total", (), 1)],
+        ),
+        Family("mesh_peers", "gauge", "c", [Sample("mesh_peers", (), 2)]),
+    ]
+    text = exposition.render(exposition.to_otel(families)).decode()
+    assert text.count("# TYPE management_http_request_counter_total counter") == 1
+    assert 'management_http_request_counter_total{endpoint="/x"} 1\n' in text
+    assert "management_http_request_counter_total 1\n" in text
+    assert "mesh_peers 2\n" in text
+
+
+def test_histograms_of_the_other_dialect_keep_their_suffixes() -> None:
+    name = "management_store_transaction_duration_ms"
+    family = Family(name, "histogram", "x", [Sample(f"{name}_sum", (), 1)])
+    text = exposition.render(exposition.to_otel([family])).decode()
+    assert f"{name}_milliseconds_sum 1\n" in text
+
+
+def test_label_values_and_numbers_are_escaped() -> None:
+    family = Family(
+        "x", "gauge", "a\nb\\", [Sample("x", (("l", 'q"\\\n'),), float("inf"))]
+    )
+    assert exposition.render([family]).decode() == (
+        '# HELP x a\\nb\\\\\n# TYPE x gauge\nx{l="q\\"\\\\\\n"} +Inf\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0"), (1000.0, "1000"), (0.25, "0.25"), (1e20, "1e+20"), (-3.0, "-3")],
+)
+def test_whole_numbers_are_plain(number: float, text: str) -> None:
+    assert exposition.number(number) == text
+
+
+def test_unknown_instruments_and_kinds_are_refused() -> None:
+    with pytest.raises(KeyError):
+        metrics.counter("management.nothing")
+    with pytest.raises(TypeError, match="is a gauge, not a counter"):
+        metrics.counter("management.grpc.connected.streams")
