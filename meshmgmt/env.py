@@ -57,6 +57,7 @@ class Config:
     log_files: tuple[str, ...]
     log_format: str
     access_log: str
+    syslog_address: str
     anonymize: bool
     relay_listeners: tuple[str, ...]
     drain_seconds: float
@@ -245,6 +246,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Config:
         log_files=read.get("LOG_FILE", _words, ("console",)),
         log_format=read.get("LOG_FORMAT", _one_of("json", "text"), "json"),
         access_log=read.get("ACCESS_LOG", _one_of("all", "errors"), "all"),
+        syslog_address=read.get("SYSLOG_ADDRESS", str, "/dev/log"),
         anonymize=read.get("ANONYMIZE", _truth, False),
         relay_listeners=read.get("RELAY_LISTENERS", _listeners, ()),
         drain_seconds=read.get("DRAIN_SECONDS", _seconds, 5.0),
