@@ -47,7 +47,7 @@ def _database() -> dict[str, Any]:
     if parsed["ENGINE"].endswith("postgresql"):
         return {
             **parsed,
-            "ENGINE": "django_prometheus.db.backends.postgresql",
+            "ENGINE": "observability.database.postgresql",
             "CONN_MAX_AGE": 600,
             "CONN_HEALTH_CHECKS": True,
         }
@@ -58,7 +58,7 @@ def _sqlite(parsed: dict[str, Any]) -> dict[str, Any]:
     """Write-ahead log, one writer at a time, and every commit on disk."""
     return {
         **parsed,
-        "ENGINE": "django_prometheus.db.backends.sqlite3",
+        "ENGINE": "observability.database.sqlite3",
         "CONN_MAX_AGE": 600,
         "OPTIONS": {
             "timeout": 20,
@@ -110,7 +110,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "observability.middleware.BeforeMiddleware",
     "meshmgmt.api.middleware.RequestContextMiddleware",
+    "observability.middleware.ObservabilityMiddleware",
     "meshmgmt.api.middleware.TransportMiddleware",
     "meshmgmt.api.cors.CorsMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -121,6 +123,7 @@ MIDDLEWARE = [
     "meshmgmt.api.middleware.SessionActorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "observability.middleware.AfterMiddleware",
 ]
 
 TEMPLATES = [
@@ -139,6 +142,12 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": _database()}
+CACHES = {
+    "default": {"BACKEND": "django_prometheus.cache.backends.locmem.LocMemCache"},
+}
+
+LOGGING_CONFIG = "observability.logs.configure_django"
+LOGGING = {"version": 1}  # what is configured comes from SVC; empty would skip the call
 
 AUTHENTICATION_BACKENDS = ["meshmgmt.accounts.backends.RoleBackend"]
 AUTH_PASSWORD_VALIDATORS = [

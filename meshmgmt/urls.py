@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 urlpatterns = [
+    path("", include("observability.urls")),
     path("admin/", admin.site.urls),
     path("", include("meshmgmt.api.urls")),
     path("", include("meshmgmt.accounts.urls")),

@@ -1,0 +1,16 @@
+"""Django application of metrics, logs and health."""
+
+from django.apps import AppConfig
+
+
+class ObservabilityConfig(AppConfig):
+    """Metrics, health checks, logs and bundles; no models."""
+
+    name = "observability"
+    verbose_name = "Observability"
+
+    def ready(self) -> None:
+        """Measure the account write lock."""
+        from observability import storemetrics  # noqa: PLC0415
+
+        storemetrics.connect()

@@ -1,0 +1,51 @@
+"""What `/metrics` answers: all workers added up, and gauges computed now."""
+
+import os
+import platform
+from pathlib import Path
+
+import meshmgmt
+from meshmgmt.env import Config
+from observability import exposition, metricfiles, metrics, processes
+from observability.exposition import Family, Sample
+from observability.inventory import Sampler
+from observability.serving import runtime
+
+
+class Scraper:
+    """Makes the answer of `/metrics` for the server this process belongs to."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.sampler = Sampler()
+
+    def text(self) -> bytes:
+        """Return text format 0.0.4 under the configured dialect's names."""
+        families = exposition.complete(
+            [*_build(), *self._values(), *self.sampler.families()]
+        )
+        if self.config.metrics_dialect == "otel":
+            families = exposition.to_otel(families)
+        return exposition.render(families)
+
+    def _values(self) -> list[Family]:
+        directory = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+        if not directory:
+            own = exposition.from_library(metrics.families_of_this_process())
+            return [f for f in own if not f.name.startswith("django_migrations_")]
+        return [
+            *metricfiles.collect(Path(directory)),
+            *server_figures(self.config.runtime_dir),
+        ]
+
+
+def server_figures(runtime_dir: Path) -> list[Family]:
+    """Return the process figures of the server that runs here, if one does."""
+    info = runtime.running(runtime_dir)
+    return processes.families(info.pid, info.started) if info else []
+
+
+def _build() -> list[Family]:
+    name = "mesh_build_info"
+    labels = (("python", platform.python_version()), ("version", meshmgmt.__version__))
+    return [Family(name, "gauge", "Version; always 1.", [Sample(name, labels, 1.0)])]

@@ -1,0 +1,179 @@
+"""What gunicorn calls: start, workers coming and going, stop. No Django here.
+
+`gunicorn.conf.py` names these functions, so `manage.py serve` and bare gunicorn behave
+alike.
+"""
+
+import ipaddress
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import meshmgmt
+from meshmgmt import env
+from observability import loglevels, logs, metricfiles
+from observability.loglevels import LEVELS
+from observability.serving import listener, runtime
+from observability.serving.supervisor import Supervisor
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class _Server:
+    """What the master keeps between the hooks."""
+
+    lock: int | None = None
+    metrics: socket.socket | None = None
+    supervisor: Supervisor | None = None
+
+
+def metrics_dir(config: env.Config) -> Path:
+    """Return the directory of the processes' metric files."""
+    return config.runtime_dir / runtime.METRICS
+
+
+def on_starting(server: Any) -> None:
+    """Prepare the runtime directory; refuse to start with one sentence and status 2."""
+    config = env.load()
+    upgrade = "GUNICORN_PID" in os.environ
+    try:
+        logs.configure(config)
+        if not upgrade:
+            # A server that replaces a running one (USR2) shares its files with it.
+            _Server.lock = runtime.claim(config.runtime_dir)
+            (config.data_dir / "static").mkdir(parents=True, exist_ok=True)
+            metricfiles.prepare(metrics_dir(config))
+            loglevels.reset(config.runtime_dir)
+        _Server.metrics = _metrics_socket(config)
+        _announce(config, server)
+    except (logs.OutputError, runtime.Occupied, listener.PortTaken) as error:
+        _refuse(str(error))
+    except OSError as error:
+        _refuse(f"the runtime directory {config.runtime_dir} cannot be used: {error}")
+    _warn_about_hosts(config)
+
+
+def _refuse(sentence: str) -> None:
+    sys.stderr.write(f"{sentence}\n")
+    sys.exit(2)
+
+
+def _metrics_socket(config: env.Config) -> socket.socket | None:
+    at = listener.address(config)
+    if at is None:
+        return None
+    try:
+        return listener.listen(*at)
+    except listener.PortTaken as error:
+        if config.metrics_port_explicit:
+            raise
+        _LOG.warning("%s; metrics stay on the API port", error)
+        return None
+
+
+def _announce(config: env.Config, server: Any) -> None:
+    taken = _Server.metrics
+    at = "" if taken is None else "{}:{}".format(*taken.getsockname()[:2])
+    runtime.announce(
+        config.runtime_dir,
+        runtime.ServerInfo(
+            pid=os.getpid(),
+            started=time.time(),
+            kind="gunicorn",
+            bind=",".join(str(bind) for bind in server.cfg.bind),
+            metrics=at,
+            workers=server.cfg.workers,
+            threads=server.cfg.threads,
+            version=meshmgmt.__version__,
+        ),
+    )
+
+
+def _warn_about_hosts(config: env.Config) -> None:
+    host = config.bind.rpartition(":")[0].strip("[]")
+    if config.allowed_hosts or host in {"localhost", ""}:
+        return
+    try:
+        beyond = not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        beyond = not config.bind.startswith("unix:")
+    if beyond:
+        _LOG.warning(
+            "bound to %s with SVC_ALLOWED_HOSTS unset: any Host header is accepted",
+            config.bind,
+        )
+
+
+def when_ready(server: Any) -> None:
+    """Start the housekeeping process, and drain on TERM from now on."""
+    config = env.load()
+    LEVELS.follow(config.runtime_dir)
+    logs.add_spool(config)
+    _Server.supervisor = Supervisor(config, metrics_dir(config), _Server.metrics)
+    _Server.supervisor.start()
+    _install_drain(server, config)
+
+
+def _install_drain(server: Any, config: env.Config) -> None:
+    """Let `/readyz` say 503 for the drain time before gunicorn closes its listeners.
+
+    A second TERM ends the wait. In a child that has not set its own handlers yet the
+    signal is left to gunicorn's.
+    """
+    master = os.getpid()
+    marker = config.runtime_dir / runtime.DRAINING
+    forward = signal.getsignal(signal.SIGTERM)
+
+    def stop() -> None:
+        server.SIG_QUEUE.put_nowait(signal.SIGTERM)
+
+    def drain(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != master or marker.exists() or config.drain_seconds == 0:
+            if callable(forward):
+                forward(number, frame)
+            return
+        try:
+            marker.touch()
+        except OSError:  # a full disk: there is no way to tell, so stop right away
+            stop()
+            return
+        timer = threading.Timer(config.drain_seconds, stop)
+        timer.daemon = True
+        timer.start()
+
+    signal.signal(signal.SIGTERM, drain)
+
+
+def post_worker_init(worker: Any) -> None:
+    """Follow log level changes in a worker whose Django is set up."""
+    del worker
+    config = env.load()
+    LEVELS.follow(config.runtime_dir)
+    loglevels.watch()
+    logs.add_spool(config)
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    """Keep what a worker counted, in the one file of all dead ones."""
+    del server
+    try:
+        metricfiles.fold(metrics_dir(env.load()), worker.pid)
+    except OSError:
+        _LOG.exception("the metrics of worker %s could not be folded", worker.pid)
+
+
+def on_exit(server: Any) -> None:
+    """Stop the housekeeping process and leave no trace of a running server."""
+    del server
+    config = env.load()
+    if _Server.supervisor is not None:
+        _Server.supervisor.stop()
+    for name in (runtime.INFO, runtime.DRAINING, runtime.HOUSEKEEPING):
+        (config.runtime_dir / name).unlink(missing_ok=True)

@@ -1,0 +1,120 @@
+"""The housekeeping process: due jobs, the metrics port, a heartbeat."""
+
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import close_old_connections
+
+from meshmgmt.core.jobs import Job, registered_jobs
+from meshmgmt.env import Config
+from observability import loglevels, logs, metrics
+from observability.leadership import Leadership
+from observability.loglevels import LEVELS
+from observability.scrape import Scraper
+from observability.serving import runtime
+from observability.serving.listener import MetricsServer
+
+_LOG: Final = logging.getLogger(__name__)
+HEARTBEAT_SECONDS: Final = 2.0
+STALE_SECONDS: Final = 15.0
+_TICK: Final = 0.5
+_RUNS: Final = metrics.counter("mesh.job.runs.total")
+_DURATION: Final = metrics.histogram("mesh.job.duration.ms")
+
+
+@dataclass(slots=True)
+class Planned:
+    """A job and when it is due, on the monotonic clock."""
+
+    job: Job
+    due: float
+    last_result: str = ""
+
+
+def run_job(job: Job) -> bool:
+    """Run one job; a failure is logged and counted, and waits for the next turn."""
+    begun = time.perf_counter()
+    close_old_connections()
+    try:
+        job.run()
+    except Exception:
+        _LOG.exception("job %s failed", job.name)
+        result = "failed"
+    else:
+        result = "ok"
+    finally:
+        close_old_connections()
+    _RUNS.labels(job.name, result).inc()
+    _DURATION.labels(job.name).observe((time.perf_counter() - begun) * 1000)
+    return result == "ok"
+
+
+class Housekeeping:
+    """Runs until TERM or until its parent is gone."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.leadership = Leadership(config.runtime_dir)
+        self.stopping = threading.Event()
+        now = time.monotonic()
+        self.plan = [Planned(job, now) for job in registered_jobs()]
+        self.leads = False
+        self._beat = 0.0
+
+    def run(self, metrics_fd: int | None) -> None:
+        """Do the work; blocks."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.stopping.set())
+        LEVELS.follow(self.config.runtime_dir)
+        loglevels.watch()
+        logs.add_spool(self.config)
+        if metrics_fd is not None:
+            self._serve_metrics(metrics_fd)
+        parent = os.getppid()
+        _LOG.info("housekeeping started")
+        while not self.stopping.is_set() and os.getppid() == parent:
+            self.turn()
+            self.stopping.wait(_TICK)
+        self.leadership.release()
+
+    def _serve_metrics(self, descriptor: int) -> None:
+        server = MetricsServer(
+            socket.socket(fileno=descriptor), Scraper(self.config).text
+        )
+        threading.Thread(
+            target=server.serve_forever, name="metrics", daemon=True
+        ).start()
+
+    def turn(self) -> None:
+        """Run what is due, if this process leads, and leave a sign of life."""
+        due = [p for p in self.plan if p.due <= time.monotonic()]
+        if due or time.monotonic() >= self._beat:
+            self.leads = self.leadership.held()
+        for planned in due if self.leads else ():
+            self.beat()
+            planned.last_result = "ok" if run_job(planned.job) else "failed"
+            planned.due = time.monotonic() + planned.job.every_seconds
+            if self.stopping.is_set():
+                break
+        if time.monotonic() >= self._beat:
+            self.beat()
+
+    def beat(self) -> None:
+        """Write who we are and when; a full disk must not end the process."""
+        self._beat = time.monotonic() + HEARTBEAT_SECONDS
+        document = {
+            "pid": os.getpid(),
+            "time": time.time(),
+            "leads": self.leads,
+            "failed_jobs": [p.job.name for p in self.plan if p.last_result == "failed"],
+        }
+        try:
+            runtime.write_json(self.config.runtime_dir / runtime.HOUSEKEEPING, document)
+        except OSError as error:
+            _LOG.warning("the heartbeat cannot be written: %s", error)
