@@ -1,0 +1,358 @@
+"""The audit trail is written in the transaction of the change, on any way of writing."""
+
+import pytest
+from django.apps import apps
+from django.core import checks
+from django.db import IntegrityError, connection, models, transaction
+
+from events.activities import Activity
+from events.audit.emission import audit_record, meta_text
+from events.audit.links import OrderedLink, all_links, set_members
+from events.audit.models import AuditedModel, audited_bulk_create, audited_bulk_delete
+from events.audit.specs import all_specs, spec_of
+from events.models import AuditEvent
+from groups.models import Group, GroupPeer
+from meshmgmt.accounts.models import User
+from meshmgmt.core import context
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.models import Peer
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def empty_trail(db: None) -> None:
+    AuditEvent.objects.all().prune()
+
+
+def codes() -> list[str]:
+    return list(
+        AuditEvent.objects.order_by("id").values_list("activity_code", flat=True)
+    )
+
+
+def newest() -> AuditEvent:
+    return AuditEvent.objects.order_by("-id")[0]
+
+
+def make_peers(count: int) -> list[Peer]:
+    peers = [
+        Peer(
+            name=f"peer{n}",
+            ip=f"100.64.0.{n + 1}",
+            dns_label=f"peer{n}",
+            wg_public_key=f"key{n}",
+        )
+        for n in range(count)
+    ]
+    with account_write():
+        for peer in peers:
+            peer.save()
+    AuditEvent.objects.all().prune()
+    return peers
+
+
+def test_creating_changing_and_deleting_leave_one_event_each():
+    group = Group.objects.create(name="one")
+    group.name = "two"
+    group.save()
+    group.delete()
+    assert codes() == ["group.add", "group.update", "group.delete"]
+
+
+def test_update_keeps_the_values_before_and_after():
+    group = Group.objects.create(name="one")
+    group.name = "two"
+    group.save()
+    assert newest().changes == {"name": {"before": "one", "after": "two"}}
+    assert newest().meta == {"old_name": "one", "new_name": "two"}
+    assert newest().target_id == group.pk
+
+
+def test_saving_without_a_change_leaves_no_event():
+    group = Group.objects.create(name="one")
+    AuditEvent.objects.all().prune()
+    group.save()
+    Group.objects.get(pk=group.pk).save()
+    assert codes() == []
+
+
+def test_change_that_is_taken_back_in_the_same_write_leaves_no_event():
+    group = Group.objects.create(name="one")
+    AuditEvent.objects.all().prune()
+    with account_write():
+        group.name = "two"
+        group.save()
+        group.name = "one"
+        group.save()
+    assert codes() == []
+
+
+def test_object_made_and_deleted_in_one_write_leaves_no_event():
+    with account_write():
+        Group.objects.create(name="one").delete()
+    assert codes() == []
+
+
+def test_several_saves_in_one_write_are_one_event():
+    with account_write():
+        group = Group.objects.create(name="one")
+        group.name = "two"
+        group.save()
+    assert codes() == ["group.add"]
+    assert newest().changes["name"] == {"before": None, "after": "two"}
+
+
+def test_failed_write_leaves_neither_change_nor_event():
+    with pytest.raises(RuntimeError), account_write():
+        Group.objects.create(name="one")
+        raise RuntimeError
+    assert codes() == []
+    assert not Group.objects.filter(name="one").exists()
+
+
+def test_rolled_back_savepoint_leaves_no_event():
+    with account_write():
+        Group.objects.create(name="kept")
+        with pytest.raises(RuntimeError), transaction.atomic():
+            Group.objects.create(name="undone")
+            raise RuntimeError
+    assert codes() == ["group.add"]
+    assert newest().meta == {"name": "kept"}
+
+
+def test_violated_constraint_leaves_no_event_of_its_object():
+    with account_write():
+        Group.objects.create(name="same")
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Group.objects.create(name="same")
+    assert codes() == ["group.add"]
+
+
+def test_event_that_cannot_be_written_undoes_the_change():
+    name = AuditEvent._meta.db_table
+    with pytest.raises(Exception, match=name), account_write():
+        Group.objects.create(name="one")
+        with connection.cursor() as cursor:
+            cursor.execute(f"ALTER TABLE {name} RENAME TO elsewhere")
+    assert not Group.objects.filter(name="one").exists()
+
+
+def test_values_before_are_those_under_the_lock_not_those_loaded_earlier():
+    made = Group.objects.create(name="one")
+    stale = Group.objects.get(pk=made.pk)
+    made.name = "two"
+    made.save()
+    stale.name = "three"
+    stale.save()
+    assert newest().changes == {"name": {"before": "two", "after": "three"}}
+
+
+def test_save_of_some_fields_reports_those_alone():
+    peer = make_peers(1)[0]
+    peer.name = "other"
+    peer.ssh_enabled = True
+    peer.save(update_fields=["name"])
+    assert codes() == ["peer.rename"]
+
+
+def test_each_changed_field_gets_the_event_of_its_code():
+    peer = make_peers(1)[0]
+    peer.name = "other"
+    peer.ssh_enabled = not peer.ssh_enabled
+    peer.save()
+    assert sorted(codes()) == ["peer.rename", "peer.ssh.enable"]
+
+
+def test_members_give_one_event_of_the_group_and_one_each():
+    peers = make_peers(3)
+    group = Group.objects.create(name="g")
+    set_members(GroupPeer, group, [p.pk for p in peers[:2]])
+    AuditEvent.objects.all().prune()
+    set_members(GroupPeer, group, [peers[1].pk, peers[2].pk])
+    assert codes() == ["group.update", "peer.group.delete", "peer.group.add"]
+    removed, added = AuditEvent.objects.order_by("id")[1:]
+    assert (removed.target_id, added.target_id) == (peers[0].pk, peers[2].pk)
+    assert added.meta["peer_ip"] == "100.64.0.3"
+    assert added.meta["group"] == "g"
+
+
+def test_order_of_members_is_kept_and_its_change_is_an_event():
+    peers = make_peers(3)
+    ids = [p.pk for p in peers]
+    group = Group.objects.create(name="g")
+    set_members(GroupPeer, group, ids)
+    AuditEvent.objects.all().prune()
+    turned = [ids[2], ids[0], ids[1]]
+    set_members(GroupPeer, group, turned)
+    rows = GroupPeer.objects.filter(group=group).order_by("position")
+    assert [row.peer_id for row in rows] == turned
+    assert codes() == ["group.update"]
+    assert newest().changes["peers"]["order"] == turned
+
+
+def test_same_members_again_leave_no_event_and_repeats_are_folded():
+    peers = make_peers(2)
+    ids = [p.pk for p in peers]
+    group = Group.objects.create(name="g")
+    set_members(GroupPeer, group, ids)
+    AuditEvent.objects.all().prune()
+    set_members(GroupPeer, group, [ids[0], ids[1], ids[0]])
+    assert codes() == []
+    assert GroupPeer.objects.count() == 2
+
+
+def test_member_that_goes_by_a_cascade_is_reported():
+    peer = make_peers(1)[0]
+    group = Group.objects.create(name="g")
+    set_members(GroupPeer, group, [peer.pk])
+    AuditEvent.objects.all().prune()
+    peer.delete()
+    assert sorted(codes()) == ["group.update", "peer.group.delete", "user.peer.delete"]
+
+
+def test_bulk_creation_writes_one_event_each():
+    audited_bulk_create([Group(name=f"g{n}") for n in range(5)])
+    assert codes() == ["group.add"] * 5
+
+
+def test_bulk_deletion_writes_one_event_each():
+    groups = [Group(name=f"g{n}") for n in range(3)]
+    audited_bulk_create(groups)
+    AuditEvent.objects.all().prune()
+    audited_bulk_delete(groups)
+    assert codes() == ["group.delete"] * 3
+
+
+def test_deleting_a_queryset_writes_one_event_each():
+    audited_bulk_create([Group(name=f"g{n}") for n in range(3)])
+    AuditEvent.objects.all().prune()
+    Group.objects.filter(name__startswith="g").delete()
+    assert codes() == ["group.delete"] * 3
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: Group.objects.update(name="x"),
+        lambda: Group.objects.bulk_create([Group(name="x")]),
+        lambda: Group.objects.bulk_update(Group.objects.all(), ["name"]),
+        lambda: GroupPeer.objects.update(position=1),
+        lambda: GroupPeer.objects.bulk_create([]),
+        lambda: GroupPeer.objects.bulk_update([], ["position"]),
+        lambda: AuditEvent.objects.update(meta={}),
+        lambda: AuditEvent.objects.all().delete(),
+    ],
+)
+def test_writes_that_would_leave_no_event_are_refused(write):
+    with pytest.raises(TypeError):
+        write()
+
+
+def test_a_single_audit_event_cannot_be_deleted():
+    Group.objects.create(name="g")
+    with pytest.raises(TypeError, match="retention"):
+        newest().delete()
+
+
+def test_only_unaudited_columns_can_be_updated_silently():
+    make_peers(1)
+    with pytest.raises(TypeError, match="name of Peer is audited"):
+        Peer.objects.unaudited_update(name="x")
+
+
+def test_initiator_is_the_system_outside_of_requests():
+    Group.objects.create(name="g")
+    assert newest().initiator_id == "system"
+
+
+def test_initiator_request_and_reason_come_from_the_context():
+    actor = context.Actor(id="u1", name="Ada", email="ada@mesh.internal")
+    with context.scope(
+        actor=actor,
+        request_id="r1",
+        source_address="10.0.0.9",
+        token_id="t1",
+        reason="because",
+    ):
+        Group.objects.create(name="g")
+    event = newest()
+    assert (event.initiator_id, event.initiator_name) == ("u1", "Ada")
+    assert event.initiator_email == "ada@mesh.internal"
+    assert (event.request_id, event.source_address) == ("r1", "10.0.0.9")
+    assert event.token_id == "t1"
+    assert event.meta["reason"] == "because"
+
+
+def test_initiator_survives_the_deletion_of_the_user():
+    user = User.objects.create(email="gone@mesh.internal", name="Gone", role="admin")
+    actor = context.Actor(id=user.pk, name=user.name, email=user.email)
+    with context.scope(actor=actor):
+        Group.objects.create(name="g")
+    event = newest()
+    user.delete()
+    event.refresh_from_db()
+    assert event.initiator_email == "gone@mesh.internal"
+
+
+def test_secrets_are_kept_as_changed_only():
+    user = User(email="a@mesh.internal", name="A", role="admin")
+    user.set_password("correct horse battery")
+    user.save()
+    text = str(AuditEvent.objects.values_list("changes", "meta"))
+    assert user.password not in text
+    assert newest().changes["password"] == {"before": None, "after": "changed"}
+
+
+def test_activities_without_a_row_are_recorded_explicitly():
+    audit_record(Activity.DASHBOARD_LOGIN, target_id="u1", meta={"n": 3600})
+    assert newest().meta == {"n": "3600"}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "true"),
+        (False, "false"),
+        (1_000_000, "1000000"),
+        (["a", 2], "a, 2"),
+        (None, ""),
+        ("x", "x"),
+    ],
+)
+def test_meta_values_are_plain_texts(value, text: str):
+    assert meta_text(value) == text
+
+
+def audited_models() -> list[type[models.Model]]:
+    return [m for m in apps.get_models() if issubclass(m, AuditedModel)]
+
+
+@pytest.mark.parametrize("model", audited_models(), ids=lambda m: m.__name__)
+def test_every_column_of_an_audited_model_has_a_code(model):
+    spec = spec_of(model)
+    assert spec is not None
+    silent = [c for c in spec.columns if spec.activity_for(c) is None]
+    assert silent == []
+    known = {column.attname for column in model._meta.concrete_fields}
+    assert spec.unaudited <= known
+    assert spec.secret <= known
+
+
+@pytest.mark.parametrize("link", all_links(), ids=lambda m: m.__name__)
+def test_every_list_of_an_audited_owner_has_a_rule(link: type[OrderedLink]):
+    owner = link._meta.get_field(link.owner_field).related_model
+    spec = spec_of(owner)
+    assert spec is not None, f"{owner.__name__} is not audited"
+    rule = spec.members.get(link.relation)
+    assert rule is not None
+    assert rule.owner or (rule.added and rule.removed)
+
+
+def test_the_system_checks_find_no_gap():
+    assert [c for c in checks.run_checks() if (c.id or "").startswith("events.")] == []
+
+
+def test_each_model_is_registered_once():
+    kinds = [spec.model for spec in all_specs()]
+    assert len(kinds) == len(set(kinds))
