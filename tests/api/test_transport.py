@@ -1,0 +1,212 @@
+"""Transport rules of every path: errors, ids, hosts, slashes, methods, origins."""
+
+from dataclasses import replace
+
+import pytest
+from django.db import OperationalError
+
+from events.api import audit
+from meshmgmt.core.ids import is_id
+from tests.api_client import Answer, Api
+from tests.people import api_as, person, token_of
+
+pytestmark = pytest.mark.django_db
+
+PATH = "/api/events/audit"
+
+
+@pytest.fixture
+def owner() -> Api:
+    return api_as("owner")
+
+
+def assert_error(answer: Answer, status: int, *parts: str) -> None:
+    assert answer.status == status
+    assert answer.json["code"] == status
+    assert answer.headers["Content-Type"] == "application/json; charset=UTF-8"
+    assert is_id(answer.headers["X-Request-Id"])
+    for part in parts:
+        assert part in answer.json["message"]
+
+
+def test_success_is_200_with_json(owner: Api):
+    answer = owner.get(PATH)
+    assert answer.status == 200
+    assert answer.headers["Content-Type"] == "application/json; charset=UTF-8"
+    assert answer.body.endswith(b"\n")
+
+
+@pytest.mark.parametrize("path", ["/api/nothing", "/api/groups/a/b/c", "/nothing"])
+def test_unknown_path_is_404_in_the_common_shape(owner: Api, path: str):
+    assert_error(owner.get(path), 404, "not found")
+
+
+def test_one_trailing_slash_is_the_same_resource(owner: Api):
+    assert owner.get(PATH + "/").status == 200
+
+
+def test_two_trailing_slashes_are_another_path(owner: Api):
+    assert_error(owner.get(PATH + "//"), 404, "not found")
+
+
+def test_wrong_method_is_405_and_lists_the_right_ones(owner: Api):
+    answer = owner.delete(PATH)
+    assert_error(answer, 405, "not allowed")
+    assert "GET" in answer.headers["Allow"]
+
+
+def test_head_answers_like_get_without_a_body(owner: Api):
+    answer = owner.call("HEAD", PATH)
+    assert answer.status == 200
+    assert answer.body == b""
+
+
+def test_options_lists_the_methods(owner: Api):
+    answer = owner.call("OPTIONS", PATH)
+    assert answer.status == 200
+    assert "GET" in answer.json["methods"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["", "Token", "Token a b", "Basic abc", "Token mpt_wrong", "Bearer nothing", "x\0"],
+)
+def test_bad_credentials_are_401_with_a_challenge(header: str):
+    answer = Api().get(PATH, Authorization=header)
+    assert_error(answer, 401)
+    assert answer.headers["WWW-Authenticate"].startswith("Token")
+
+
+def test_missing_credentials_have_the_text_that_clients_look_for():
+    assert Api().get(PATH).json["message"] == "no valid authentication provided"
+
+
+def test_every_answer_has_its_own_request_id(owner: Api):
+    first, second = (owner.get(PATH).headers["X-Request-Id"] for _ in range(2))
+    assert first != second
+
+
+def test_request_id_of_an_untrusted_client_is_not_taken_over(owner: Api):
+    answer = owner.get(PATH, **{"X-Request-Id": "client-chosen-id"})
+    assert answer.headers["X-Request-Id"] != "client-chosen-id"
+
+
+def test_request_id_of_a_trusted_proxy_is_taken_over(owner: Api, settings):
+    networks = ("127.0.0.0/8",)
+    settings.SVC = replace(settings.SVC, trusted_proxies=_networks(networks))
+    answer = owner.get(PATH, **{"X-Request-Id": "proxy-chosen-id"})
+    assert answer.headers["X-Request-Id"] == "proxy-chosen-id"
+
+
+def _networks(texts: tuple[str, ...]):
+    import ipaddress  # noqa: PLC0415
+
+    return tuple(ipaddress.ip_network(text) for text in texts)
+
+
+def test_over_long_path_is_414(owner: Api):
+    assert_error(owner.get("/api/groups/" + "x" * 5000), 414, "too long")
+
+
+def test_over_long_query_is_414(owner: Api):
+    assert_error(owner.get(PATH + "?a=" + "x" * 9000), 414, "too long")
+
+
+def test_foreign_host_is_refused_and_the_setting_named(owner: Api):
+    assert_error(
+        owner.get(PATH, Host="evil.company"), 400, "SVC_ALLOWED_HOSTS", "evil.company"
+    )
+
+
+@pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1", "[::1]:8000"])
+def test_loopback_names_are_allowed_without_a_setting(owner: Api, host: str):
+    assert owner.get(PATH, Host=host).status == 200
+
+
+def test_configured_host_and_its_subdomains_are_allowed(owner: Api, settings):
+    settings.SVC = replace(settings.SVC, allowed_hosts=(".mesh.company",))
+    assert owner.get(PATH, Host="a.mesh.company").status == 200
+    assert owner.get(PATH, Host="localhost").status == 400
+
+
+def test_any_host_is_allowed_when_bound_beyond_loopback(owner: Api, settings):
+    settings.SVC = replace(settings.SVC, bind="0.0.0.0:8000")
+    assert owner.get(PATH, Host="anything.company").status == 200
+
+
+def test_malformed_host_is_refused(owner: Api):
+    assert_error(owner.get(PATH, Host="a b/c"), 400, "malformed")
+
+
+def test_cors_is_off_by_default(owner: Api):
+    answer = owner.get(PATH, Origin="https://dash.company")
+    assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+def test_allowed_origin_may_read_answers_and_errors(owner: Api, settings):
+    settings.SVC = replace(settings.SVC, cors_allowed_origins=("https://d.company",))
+    for path in (PATH, "/api/nothing"):
+        answer = owner.get(path, Origin="https://d.company")
+        assert answer.headers["Access-Control-Allow-Origin"] == "https://d.company"
+        assert "X-Request-Id" in answer.headers["Access-Control-Expose-Headers"]
+    other = owner.get(PATH, Origin="https://evil.company")
+    assert "Access-Control-Allow-Origin" not in other.headers
+    assert "Origin" in other.headers["Vary"]
+
+
+def test_preflight_needs_no_token(settings):
+    settings.SVC = replace(settings.SVC, cors_allowed_origins=("*",))
+    answer = Api().call(
+        "OPTIONS",
+        PATH,
+        Origin="https://d.company",
+        **{"Access-Control-Request-Method": "PUT"},
+    )
+    assert answer.status == 204
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert "PUT" in answer.headers["Access-Control-Allow-Methods"]
+    assert "Authorization" in answer.headers["Access-Control-Allow-Headers"]
+
+
+def test_accept_does_not_change_the_format(owner: Api):
+    for accept in ("text/html", "application/xml", "image/png", "garbage"):
+        assert owner.get(PATH, Accept=accept).status == 200
+
+
+def test_unforeseen_error_is_500_and_leaks_nothing(owner: Api, monkeypatch):
+    def fail(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(audit.AuditEventsView, "get", fail)
+    answer = owner.get(PATH)
+    assert_error(answer, 500)
+    assert b"secret" not in answer.body
+
+
+def test_database_that_is_away_is_503_with_retry_after(owner: Api, monkeypatch):
+    def fail(*args: object, **kwargs: object) -> None:
+        raise OperationalError("connection refused to 10.0.0.1")
+
+    monkeypatch.setattr(audit.AuditEventsView, "get", fail)
+    answer = owner.get(PATH)
+    assert_error(answer, 503)
+    assert int(answer.headers["Retry-After"]) >= 1
+    assert b"10.0.0.1" not in answer.body
+
+
+def test_schema_and_docs_need_no_token_by_default():
+    assert Api().get("/api/schema").status == 200
+    page = Api().get("/api/docs")
+    assert page.status == 200
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert b"http://" not in page.body
+    assert b"https://" not in page.body
+
+
+def test_docs_can_ask_for_a_token_or_be_off(settings):
+    settings.SVC = replace(settings.SVC, api_docs="token")
+    assert Api().get("/api/schema").status == 401
+    assert Api(token_of(person())).get("/api/schema").status == 200
+    settings.SVC = replace(settings.SVC, api_docs="off")
+    assert Api().get("/api/schema").status == 404
+    assert Api().get("/api/docs").status == 404
