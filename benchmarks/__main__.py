@@ -1,0 +1,68 @@
+"""Command line: `python -m benchmarks [--list] [NAME...]`."""
+
+import argparse
+import ast
+import importlib
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import benchmarks
+from benchmarks.report import Report
+from benchmarks.workspace import open_workspace
+
+PREFIX: Final = "bench_"
+
+
+def discover() -> dict[str, str]:
+    """Return the first docstring line of each benchmark by name."""
+    folder = Path(__file__).parent
+    return {
+        path.stem.removeprefix(PREFIX): _purpose(path)
+        for path in sorted(folder.glob(f"{PREFIX}*.py"))
+    }
+
+
+def _purpose(path: Path) -> str:
+    """Return what a module says of itself; it is imported only once Django is ready."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return text.partition("\n")[0]
+
+
+def main(arguments: list[str]) -> int:
+    """Run the chosen benchmarks; return 1 when a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all")
+    parser.add_argument("--list", action="store_true", help="print the names and end")
+    options = parser.parse_args(arguments)
+    known = discover()
+    if unknown := [name for name in options.names if name not in known]:
+        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
+    if options.list:
+        for name, purpose in known.items():
+            print(f"{name:12} {purpose}")
+        return 0
+    return _run({name: known[name] for name in options.names or known})
+
+
+def _run(chosen: dict[str, str]) -> int:
+    report = Report()
+    with open_workspace() as workspace:
+        import django  # noqa: PLC0415 - settings read the workspace's environment
+
+        django.setup()
+        print(f"database: {workspace.vendor}", flush=True)
+        for name, purpose in chosen.items():
+            print(f"{name}: {purpose}", flush=True)
+            started = time.perf_counter()
+            module = importlib.import_module(f"{benchmarks.__name__}.{PREFIX}{name}")
+            module.run(workspace, report)
+            report.note(f"took {time.perf_counter() - started:.0f} s")
+    for name in report.missed:
+        print(f"missed: {name}")
+    return 1 if report.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,92 @@
+"""Where benchmarks run: a database of their own, the large mesh, the server."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from tests.servers import Server, own_database
+
+OWNER: Final = "owner@bench.internal"
+
+
+class Workspace:
+    """Made on first use, so that a benchmark pays only for what it needs."""
+
+    def __init__(self, folder: Path, database_url: str) -> None:
+        self.folder = folder
+        self._server = Server(
+            folder,
+            database_url,
+            {
+                # The same gunicorn and settings, plus one empty view to compare with.
+                "DJANGO_SETTINGS_MODULE": "benchmarks.settings",
+                "SVC_LOG_FILE": str(folder / "log.json"),
+            },
+        )
+        self._large = False
+        self._token = ""
+
+    @property
+    def vendor(self) -> str:
+        """`sqlite` or `postgresql`."""
+        return "postgresql" if self._server.database_url else "sqlite"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of commands that work on the benchmark's database."""
+        return self._server.environment
+
+    def migrate(self) -> None:
+        """Bring the new database to the newest schema."""
+        self._server.manage("migrate", "--verbosity", "0")
+
+    def large_mesh(self) -> None:
+        """Fill the database with the large profile, once."""
+        if not self._large:
+            self._server.manage("seed", "--profile", "large", "--random-seed", "1")
+            self._large = True
+
+    def token(self) -> str:
+        """Return the token of an owner."""
+        if not self._token:
+            self._token = self._server.manage(
+                "create_token", "--user", OWNER, "--role", "owner"
+            ).strip()
+        return self._token
+
+    def server(self) -> Server:
+        """Return the server, started when it is not running."""
+        if self._server.process is None:
+            self._server.start()
+        return self._server
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._server.stop()
+
+
+@contextmanager
+def open_workspace() -> Iterator[Workspace]:
+    """Yield a workspace beside the database of SVC_DATABASE_URL; remove it afterwards."""
+    with (
+        tempfile.TemporaryDirectory(prefix="benchmarks-") as name,
+        own_database() as url,
+    ):
+        workspace = Workspace(Path(name), url)
+        # In-process measurements use the same database as the server.
+        os.environ.update(workspace.environment)
+        workspace.migrate()
+        try:
+            yield workspace
+        finally:
+            workspace.close()
+            _close_connections()
+
+
+def _close_connections() -> None:
+    from django.db import connections  # noqa: PLC0415 - after django.setup()
+
+    connections.close_all()
