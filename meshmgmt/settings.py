@@ -95,6 +95,7 @@ INSTALLED_APPS = [
     "groups",
     "meshmgmt.access",
     "dns",
+    "meshmgmt.demo",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -1,0 +1,48 @@
+"""Where a server with the given configuration is reached from this machine."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from meshmgmt.env import Config
+
+_EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """URLs for people; behind a unix socket, its name and the paths."""
+
+    api: str
+    documentation: str
+    admin: str
+    metrics: str
+
+
+def addresses(config: Config) -> Addresses:
+    """Return the addresses that a server with `config` answers at."""
+    base = _base(config.bind)
+    metrics = f"{base}/metrics"
+    if config.metrics_port is not None:
+        host = config.metrics_host or _host(config.bind)
+        metrics = f"http://{_reachable(host)}:{config.metrics_port}/metrics"
+    return Addresses(
+        f"{base}/api", f"{base}/api/docs", f"{base}/admin/", metrics=metrics
+    )
+
+
+def _base(bind: str) -> str:
+    if bind.startswith("unix:"):
+        return bind
+    host, _, port = bind.rpartition(":")
+    return f"http://{_reachable(host)}:{port}"
+
+
+def _host(bind: str) -> str:
+    return "127.0.0.1" if bind.startswith("unix:") else bind.rpartition(":")[0]
+
+
+def _reachable(host: str) -> str:
+    """Return `host` as it stands in a URL; a wildcard address means this machine."""
+    if ":" in host and not host.startswith("["):
+        host = f"[{host}]"
+    return _EVERYWHERE.get(host, host)

@@ -1,0 +1,114 @@
+"""What somebody needs who starts the service for the first time: a login and a token.
+
+Both are kept in the data folder, readable by its owner alone, and stay the same from run
+to run for as long as they are good.
+"""
+
+import datetime as dt
+import os
+import secrets
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from meshmgmt.accounts.authentication import find_token
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.accounts.services.users import user_create, user_set_password
+from meshmgmt.core import clock
+from meshmgmt.core.errors import Unauthenticated
+from meshmgmt.core.roles import Role
+from meshmgmt.core.transactions import account_write
+
+TOKEN_NAME: Final = "first run"  # noqa: S105 - a name, no token
+TOKEN_DAYS: Final = 365
+SHORTEST_LIFE: Final = dt.timedelta(days=1)
+"""A token that ends sooner is replaced: the day's work should not stop in the middle."""
+
+PASSWORD_BYTES: Final = 18
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRun:
+    """The login of the admin site and a token; `password_file` is None when unknown."""
+
+    email: str
+    password_file: Path | None
+    token: str
+    token_file: Path
+
+
+def prepare(folder: Path, dns_domain: str) -> FirstRun:
+    """Return login and token kept in `folder`; make what is missing or no longer good.
+
+    `dns_domain` is for the e-mail address of the owner who is made when there is none.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with account_write():
+        owner = _owner(dns_domain)
+        password_file = _password(folder / "admin_password", owner)
+        token_file = folder / "token"
+        token = _kept(token_file)
+        if not _is_good(token):
+            made = token_create(
+                user_id=owner.pk, name=TOKEN_NAME, expires_in=TOKEN_DAYS
+            )
+            token = made.plain
+            _keep(token_file, token)
+    return FirstRun(owner.email, password_file, token, token_file)
+
+
+def _owner(dns_domain: str) -> User:
+    """Return the first owner who can sign in, made when there is none."""
+    owner = User.objects.owners().people().order_by("id").first()
+    if owner is not None:
+        return owner
+    return user_create(email=f"owner@{dns_domain}", role=Role.OWNER, name="Owner")
+
+
+def _password(path: Path, owner: User) -> Path | None:
+    """Return the file that holds the owner's password.
+
+    None when the owner has a password of their own choice: it is not touched.
+    """
+    kept = _kept(path)
+    if kept and owner.check_password(kept):
+        return path
+    if owner.has_usable_password():
+        return None
+    password = secrets.token_urlsafe(PASSWORD_BYTES)
+    user_set_password(user_id=owner.pk, password=password)
+    _keep(path, password)
+    return path
+
+
+def _is_good(token: str) -> bool:
+    """Tell whether the token works, for all its user may do, and for a while yet."""
+    try:
+        found = find_token(token)
+    except Unauthenticated:
+        return False
+    lasting = found.expires_at - clock.now() > SHORTEST_LIFE
+    return lasting and found.user.is_active and not found.scope
+
+
+def _kept(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return ""
+
+
+def _keep(path: Path, secret: str) -> None:
+    """Write the file whole or not at all, with mode 600 from the start."""
+    # NamedTemporaryFile makes its file with mode 600.
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+        try:
+            file.write(f"{secret}\n")
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).replace(path)
+        except OSError:
+            Path(file.name).unlink(missing_ok=True)
+            raise

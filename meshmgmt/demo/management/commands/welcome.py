@@ -1,0 +1,42 @@
+"""`manage.py welcome`: where everything is, and with what to get in."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from meshmgmt.accounts.models import Account
+from meshmgmt.demo.addresses import addresses
+from meshmgmt.demo.firstrun import FirstRun, prepare
+
+
+class Command(BaseCommand):
+    """Prints addresses, the admin login and a token; makes login and token at first."""
+
+    help = (
+        "Print the addresses, the admin login and a token. Login and token are made on"
+        " the first run and kept in the data folder."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Make sure that there is a login and a token, and print everything."""
+        account = Account.objects.get()
+        first = prepare(settings.SVC.data_dir, account.dns_domain)
+        at = addresses(settings.SVC)
+        lines = (
+            ("API", at.api),
+            ("Documentation", at.documentation),
+            ("Admin site", at.admin),
+            ("Metrics", at.metrics),
+            ("Admin login", _login(first)),
+            ("Token", first.token),
+            ("", f"(also in {first.token_file})"),
+        )
+        for name, value in lines:
+            self.stdout.write(f"{name:14} {value}".rstrip())
+
+
+def _login(first: FirstRun) -> str:
+    if first.password_file is None:
+        return f"{first.email} with the password you have chosen"
+    return f"{first.email} with the password in {first.password_file}"

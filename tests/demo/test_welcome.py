@@ -1,0 +1,198 @@
+"""`manage.py welcome`: a login and a token on any database, the same from run to run."""
+
+import dataclasses
+import datetime as dt
+import stat
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.contrib.auth import authenticate
+from django.core.management import call_command
+
+from events.models import AuditEvent
+from meshmgmt.accounts.authentication import find_token
+from meshmgmt.accounts.models import AccessToken, User
+from meshmgmt.accounts.services.tokens import token_delete
+from meshmgmt.accounts.services.users import user_set_blocked, user_set_password
+from meshmgmt.core import clock
+from meshmgmt.demo import firstrun
+from meshmgmt.demo.addresses import addresses
+from tests import people
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the service a data folder of its own."""
+    svc = dataclasses.replace(settings.SVC, data_dir=tmp_path / "var")
+    monkeypatch.setattr(settings, "SVC", svc)
+    return tmp_path / "var"
+
+
+def welcome(capsys: pytest.CaptureFixture[str]) -> str:
+    """Run the command and return what it printed."""
+    call_command("welcome")
+    return capsys.readouterr().out
+
+
+def secret(path: Path) -> str:
+    """Return what a secret file holds, after looking at its mode."""
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    return path.read_text().strip()
+
+
+def test_an_empty_database_gets_an_owner_a_password_and_a_token(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = welcome(capsys)
+    owner = User.objects.get()
+    assert owner.role == "owner"
+    assert owner.email == "owner@mesh.internal"
+    assert find_token(secret(folder / "token")).user == owner
+    signed_in = authenticate(
+        username=owner.email, password=secret(folder / "admin_password")
+    )
+    assert signed_in == owner
+    assert secret(folder / "token") in printed
+    assert owner.email in printed
+    assert secret(folder / "admin_password") not in printed
+
+
+def test_the_second_run_prints_the_same_and_writes_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first = welcome(capsys)
+    events = AuditEvent.objects.count()
+    assert welcome(capsys) == first
+    assert AuditEvent.objects.count() == events
+
+
+def test_an_owner_who_is_there_is_used(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people.person("admin")
+    owner = people.person("owner")
+    assert owner.email in welcome(capsys)
+    assert User.objects.count() == 2
+    assert authenticate(
+        username=owner.email, password=secret(folder / "admin_password")
+    )
+
+
+def test_a_password_of_the_owners_own_choice_is_left_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owner = people.person("owner")
+    user_set_password(user_id=owner.pk, password="of my own choice")
+    assert "the password you have chosen" in welcome(capsys)
+    assert not (folder / "admin_password").exists()
+    assert authenticate(username=owner.email, password="of my own choice")
+
+
+def test_a_changed_password_is_not_claimed_to_be_in_the_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    welcome(capsys)
+    user_set_password(user_id=User.objects.get().pk, password="another one")
+    assert "the password you have chosen" in welcome(capsys)
+
+
+def test_a_revoked_token_is_replaced(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    welcome(capsys)
+    before = secret(folder / "token")
+    token = AccessToken.objects.get()
+    token_delete(user_id=token.user_id, token_id=token.pk)
+    welcome(capsys)
+    assert secret(folder / "token") != before
+    assert find_token(secret(folder / "token")).user == User.objects.get()
+
+
+def test_an_expired_token_is_replaced(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with clock.set_to(clock.now() - dt.timedelta(days=365)):
+        welcome(capsys)
+        before = secret(folder / "token")
+        assert welcome(capsys)
+        assert secret(folder / "token") == before
+    welcome(capsys)
+    assert find_token(secret(folder / "token")).expires_at > clock.now()
+
+
+def test_the_token_of_a_blocked_user_is_replaced(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    welcome(capsys)
+    first = User.objects.get()
+    second = people.person("owner")
+    user_set_blocked(user_id=first.pk, blocked=True)
+    assert second.email in welcome(capsys)
+    assert find_token(secret(folder / "token")).user == second
+
+
+def test_nonsense_in_the_token_file_is_replaced(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder.mkdir()
+    (folder / "token").write_text("nonsense")
+    welcome(capsys)
+    assert find_token(secret(folder / "token")).user == User.objects.get()
+
+
+@pytest.mark.parametrize(
+    ("bind", "metrics_host", "metrics_port", "api", "metrics"),
+    [
+        (
+            "127.0.0.1:8000",
+            None,
+            9090,
+            "http://127.0.0.1:8000",
+            "http://127.0.0.1:9090",
+        ),
+        ("0.0.0.0:80", None, 9090, "http://127.0.0.1:80", "http://127.0.0.1:9090"),
+        ("[::]:80", "::1", 9, "http://[::1]:80", "http://[::1]:9"),
+        (
+            "127.0.0.1:8000",
+            None,
+            None,
+            "http://127.0.0.1:8000",
+            "http://127.0.0.1:8000",
+        ),
+        ("unix:/run/m.sock", None, 9090, "unix:/run/m.sock", "http://127.0.0.1:9090"),
+    ],
+)
+def test_addresses_follow_the_configuration(
+    bind: str,
+    metrics_host: str | None,
+    metrics_port: int | None,
+    api: str,
+    metrics: str,
+) -> None:
+    svc = dataclasses.replace(
+        settings.SVC, bind=bind, metrics_host=metrics_host, metrics_port=metrics_port
+    )
+    found = addresses(svc)
+    assert found.api == f"{api}/api"
+    assert found.admin == f"{api}/admin/"
+    assert found.metrics == f"{metrics}/metrics"
+
+
+def test_a_secret_file_never_holds_half_a_secret(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.mkdir()
+    (folder / "token").write_text("the old one")
+
+    def no_space(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("meshmgmt.demo.firstrun.os.fsync", no_space)
+    with pytest.raises(OSError, match="No space"):
+        firstrun.prepare(folder, "mesh.internal")
+    assert (folder / "token").read_text() == "the old one"
+    assert [path.name for path in folder.iterdir()] == ["token"]
+    assert not AccessToken.objects.exists()
