@@ -34,7 +34,7 @@ class Api:
         if self.token is not None:
             headers.setdefault("Authorization", f"Token {self.token}")
         data = body if isinstance(body, bytes) else orjson.dumps(body)
-        response = self.client.generic(
+        response: Any = self.client.generic(
             method,
             path,
             b"" if body is None else data,
@@ -42,7 +42,7 @@ class Api:
             headers=headers,
         )
         content = (
-            b"".join(response.streaming_content)  # type: ignore[arg-type]
+            b"".join(response.streaming_content)
             if response.streaming
             else response.content
         )

@@ -1,5 +1,7 @@
 """The audit trail is written in the transaction of the change, on any way of writing."""
 
+from typing import Any
+
 import pytest
 from django.apps import apps
 from django.core import checks
@@ -341,7 +343,7 @@ def test_every_column_of_an_audited_model_has_a_code(model):
 
 @pytest.mark.parametrize("link", all_links(), ids=lambda m: m.__name__)
 def test_every_list_of_an_audited_owner_has_a_rule(link: type[OrderedLink]):
-    owner = link._meta.get_field(link.owner_field).related_model
+    owner: Any = link._meta.get_field(link.owner_field).related_model
     spec = spec_of(owner)
     assert spec is not None, f"{owner.__name__} is not audited"
     rule = spec.members.get(link.relation)
