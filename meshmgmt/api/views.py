@@ -150,8 +150,8 @@ class ResourceViewSet(ApiViewSet):
         return Response({})
 
 
-COLLECTION = {"get": "list", "post": "create"}
-MEMBER = {"get": "retrieve", "put": "update", "delete": "destroy"}
+COLLECTION: dict[str, Any] = {"get": "list", "post": "create"}
+MEMBER: dict[str, Any] = {"get": "retrieve", "put": "update", "delete": "destroy"}
 
 
 def path_id(kind: str, text: str) -> str:
