@@ -1,0 +1,82 @@
+"""What changes of DNS objects are reported as (reference API, activity codes)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dns.models import DnsSettings, NameserverGroup, Record, Zone
+from events.activities import Activity
+from events.audit.changes import MemberKey
+from events.audit.lookup import objects_by_id
+from events.audit.specs import AuditSpec, MemberEvent, MemberRule, Meta, register
+from groups.models import Group
+from meshmgmt.core.account import account_id
+
+
+def register_specs() -> None:
+    """Register the models of this app with the audit trail."""
+    register(
+        AuditSpec(
+            NameserverGroup,
+            created=Activity.NAMESERVER_GROUP_ADD,
+            updated=Activity.NAMESERVER_GROUP_UPDATE,
+            deleted=Activity.NAMESERVER_GROUP_DELETE,
+            members={"groups": MemberRule(owner=Activity.NAMESERVER_GROUP_UPDATE)},
+            unaudited=frozenset({"created_at"}),
+            meta=lambda group: {"name": group.name},
+        )
+    )
+    register(
+        AuditSpec(
+            DnsSettings,
+            members={
+                "disabled_management_groups": MemberRule(
+                    added=Activity.DNS_SETTING_DISABLED_MANAGEMENT_GROUP_ADD,
+                    removed=Activity.DNS_SETTING_DISABLED_MANAGEMENT_GROUP_DELETE,
+                    describe=_describe_groups,
+                )
+            },
+        )
+    )
+    register(
+        AuditSpec(
+            Zone,
+            created=Activity.DNS_ZONE_CREATE,
+            updated=Activity.DNS_ZONE_UPDATE,
+            deleted=Activity.DNS_ZONE_DELETE,
+            members={"distribution_groups": MemberRule(owner=Activity.DNS_ZONE_UPDATE)},
+            unaudited=frozenset({"created_at", "canonical_domain"}),
+            meta=lambda zone: {"name": zone.name, "domain": zone.domain},
+        )
+    )
+    register(
+        AuditSpec(
+            Record,
+            created=Activity.DNS_ZONE_RECORD_CREATE,
+            updated=Activity.DNS_ZONE_RECORD_UPDATE,
+            deleted=Activity.DNS_ZONE_RECORD_DELETE,
+            unaudited=frozenset({"canonical_name", "canonical_content"}),
+            meta=_record_meta,
+        )
+    )
+
+
+def _record_meta(record: Record) -> Meta:
+    return {
+        "name": record.name,
+        "type": record.type,
+        "content": record.content,
+        "ttl": record.ttl,
+        "zone_id": record.zone_id,
+        "zone_name": record.zone.name,
+    }
+
+
+def _describe_groups(
+    owner: Any, keys: Sequence[Any]
+) -> Mapping[MemberKey, MemberEvent]:
+    """Events of the settings name the account as their target."""
+    groups = objects_by_id(Group, keys)
+    return {
+        key: MemberEvent(account_id(), {"group": group.name, "group_id": key})
+        for key, group in groups.items()
+    }

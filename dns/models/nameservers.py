@@ -1,0 +1,57 @@
+"""Nameserver groups and the peer groups that use them."""
+
+from django.db import models
+
+from events.audit.models import AuditedModel
+from groups.models import GroupLink
+from meshmgmt.core import clock
+from meshmgmt.core.ids import ID_LENGTH, new_id
+
+NAME_LENGTH = 40
+
+
+class NameserverGroup(AuditedModel):
+    """DNS servers for all names (primary) or for the names below some domains.
+
+    `nameservers` is a list of `{"ip", "ns_type", "port"}`, `domains` a list of names as
+    the client sent them. Both are one value: no other object refers to their parts.
+    """
+
+    id = models.CharField(
+        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
+    )
+    name = models.CharField(max_length=NAME_LENGTH)
+    description = models.TextField(blank=True, default="")
+    nameservers = models.JSONField(default=list)
+    enabled = models.BooleanField(default=True)
+    primary = models.BooleanField(default=False)
+    domains = models.JSONField(default=list, blank=True)
+    search_domains_enabled = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["name"], name="dns_nameservergroup_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class NameserverGroupGroup(GroupLink):
+    """A peer group that uses the servers of a nameserver group."""
+
+    owner_field = "nameserver_group"
+    relation = "groups"
+
+    nameserver_group = models.ForeignKey(
+        NameserverGroup, on_delete=models.CASCADE, related_name="group_links"
+    )
+
+    class Meta(GroupLink.Meta):
+        constraints = [
+            models.UniqueConstraint(
+                fields=["nameserver_group", "group"], name="dns_nameservergroup_group"
+            ),
+        ]
