@@ -1,0 +1,123 @@
+"""Bodies of the DNS endpoints. JSON types only: rules are in `dns.rules`."""
+
+from typing import Any
+
+from dns.content import RECORD_TYPES
+from dns.rules import NameserverDraft, NameserverGroupDraft
+from meshmgmt.api.fields import (
+    ArrayField,
+    ObjectSerializer,
+    TextField,
+    TruthField,
+    WholeNumberField,
+    texts,
+)
+
+
+class NameserverSerializer(ObjectSerializer):
+    """One DNS server."""
+
+    ip = TextField(help_text="Unicast IPv4 or IPv6 address")
+    ns_type = TextField(default="udp", help_text="Always `udp`")
+    port = WholeNumberField(default=53, help_text="1 to 65535")
+
+
+class NameserverGroupRequestSerializer(ObjectSerializer):
+    """A nameserver group as a client sends it."""
+
+    name = TextField(help_text="1 to 40 characters, unique")
+    description = TextField()
+    nameservers = ArrayField(
+        child=NameserverSerializer(), help_text="1 to 3 DNS servers"
+    )
+    enabled = TruthField()
+    groups = texts(help_text="Ids of the peer groups that use these servers")
+    primary = TruthField(help_text="Resolves all names; needs empty `domains`")
+    domains = texts(help_text="Match domains, 1 to 255 characters each")
+    search_domains_enabled = TruthField(
+        help_text="Short names are tried in the match domains"
+    )
+
+
+class NameserverGroupSerializer(NameserverGroupRequestSerializer):
+    """A nameserver group."""
+
+    id = TextField()
+
+
+class DnsSettingsSerializer(ObjectSerializer):
+    """DNS settings of the account."""
+
+    disabled_management_groups = texts(
+        help_text="Ids of the groups whose peers get no DNS configuration"
+    )
+
+
+class ZoneRequestSerializer(ObjectSerializer):
+    """A zone as a client creates it."""
+
+    name = TextField(help_text="1 to 255 characters")
+    domain = TextField(help_text="Domain name, unique; cannot be changed")
+    enabled = TruthField(default=True)
+    enable_search_domain = TruthField(
+        help_text="Short names are tried in the zone's domain"
+    )
+    distribution_groups = texts(help_text="Ids of the peer groups that get the zone")
+
+
+class ZoneUpdateSerializer(ObjectSerializer):
+    """What a client changes of a zone; absent fields keep their value."""
+
+    name = TextField(required=False)
+    domain = TextField(required=False, help_text="Only the stored domain is accepted")
+    enabled = TruthField(required=False)
+    enable_search_domain = TruthField(required=False)
+    distribution_groups = texts(required=False)
+
+
+class RecordRequestSerializer(ObjectSerializer):
+    """A record as a client creates it."""
+
+    name = TextField(help_text="The zone's domain or a name below it; `*.` allowed")
+    type = TextField(help_text=f"One of {', '.join(RECORD_TYPES)}")
+    content = TextField(help_text="Address for A and AAAA, domain name for CNAME")
+    ttl = WholeNumberField(help_text="Seconds, 0 to 2147483647")
+
+
+class RecordUpdateSerializer(ObjectSerializer):
+    """What a client changes of a record; absent fields keep their value."""
+
+    name = TextField(required=False)
+    type = TextField(required=False)
+    content = TextField(required=False)
+    ttl = WholeNumberField(required=False)
+
+
+class RecordSerializer(RecordRequestSerializer):
+    """A DNS record."""
+
+    id = TextField()
+
+
+class ZoneSerializer(ObjectSerializer):
+    """A zone with its records."""
+
+    id = TextField()
+    name = TextField()
+    domain = TextField()
+    enabled = TruthField()
+    enable_search_domain = TruthField()
+    distribution_groups = texts()
+    records = ArrayField(child=RecordSerializer())
+
+
+def nameserver_group_draft(data: dict[str, Any]) -> NameserverGroupDraft:
+    """Return the draft that the rules check, from a checked body."""
+    return NameserverGroupDraft(
+        name=data["name"],
+        nameservers=[NameserverDraft(**server) for server in data["nameservers"]],
+        groups=data["groups"],
+        primary=data["primary"],
+        domains=data["domains"],
+        search_domains_enabled=data["search_domains_enabled"],
+    )

@@ -1,0 +1,32 @@
+"""Nameserver groups as the API shows them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from dns.models import NameserverGroup, NameserverGroupGroup
+from dns.selectors.groupids import group_ids_by_owner
+
+Row = dict[str, Any]
+
+_COLUMNS = (
+    "id",
+    "name",
+    "description",
+    "nameservers",
+    "enabled",
+    "primary",
+    "domains",
+    "search_domains_enabled",
+)
+
+
+def nameserver_group_rows(ids: Sequence[str] | None = None) -> list[Row]:
+    """Return all nameserver groups, or those with `ids`, in order of creation."""
+    found = NameserverGroup.objects.order_by("id")
+    if ids is not None:
+        found = found.filter(pk__in=ids)
+    rows: list[Row] = [dict(row) for row in found.values(*_COLUMNS)]
+    groups = group_ids_by_owner(NameserverGroupGroup, ids)
+    for row in rows:
+        row["groups"] = groups.get(row["id"], [])
+    return rows

@@ -1,0 +1,1 @@
+"""Every write to DNS objects: HTTP, admin site and commands call these."""

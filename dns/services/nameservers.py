@@ -1,0 +1,97 @@
+"""Writes of nameserver groups."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from dns.content import parse_nameserver_ip
+from dns.models import NameserverGroup, NameserverGroupGroup
+from dns.rules import NameserverDraft, NameserverGroupDraft, nameserver_group_errors
+from dns.selectors.groupids import known_group_ids
+from events.audit.links import set_members
+from meshmgmt.core.errors import NotFound, raise_field_errors
+from meshmgmt.core.transactions import account_write
+
+NAMESERVER_GROUP_KIND = "nameserver group"
+
+
+def nameserver_group_create(
+    *, draft: NameserverGroupDraft, description: str = "", enabled: bool = True
+) -> NameserverGroup:
+    """Create a nameserver group. Raises InvalidArgument or Conflict."""
+    with account_write():
+        check_nameserver_group(draft=draft)
+        group = NameserverGroup(**_values(draft, description, enabled))
+        group.save(force_insert=True)
+        set_members(NameserverGroupGroup, group, draft.groups, new=True)
+        return group
+
+
+def nameserver_group_update(
+    *,
+    group_id: str,
+    draft: NameserverGroupDraft,
+    description: str = "",
+    enabled: bool = True,
+) -> NameserverGroup:
+    """Replace a nameserver group. Raises NotFound, InvalidArgument or Conflict."""
+    with account_write():
+        group = _get(group_id)
+        check_nameserver_group(draft=draft, group_id=group_id)
+        for name, value in _values(draft, description, enabled).items():
+            setattr(group, name, value)
+        group.save()
+        set_members(NameserverGroupGroup, group, draft.groups)
+        return group
+
+
+def nameserver_group_delete(*, group_id: str) -> None:
+    """Delete a nameserver group. Raises NotFound."""
+    with account_write():
+        group = _get(group_id)
+        set_members(NameserverGroupGroup, group, [])
+        group.delete()
+
+
+def check_nameserver_group(*, draft: NameserverGroupDraft, group_id: str = "") -> None:
+    """Raise what the rules find; `group_id` is the group that is being changed."""
+    namesakes = NameserverGroup.objects.filter(name=draft.name).exclude(pk=group_id)
+    raise_field_errors(
+        nameserver_group_errors(
+            draft,
+            known_groups=known_group_ids(draft.groups),
+            name_taken=namesakes.exists(),
+        )
+    )
+
+
+def _get(group_id: str) -> NameserverGroup:
+    group = NameserverGroup.objects.filter(pk=group_id).first()
+    if group is None:
+        raise NotFound.of(NAMESERVER_GROUP_KIND, group_id)
+    return group
+
+
+def _values(
+    draft: NameserverGroupDraft, description: str, enabled: bool
+) -> dict[str, Any]:
+    return {
+        "name": draft.name,
+        "description": description,
+        "nameservers": _stored_servers(draft.nameservers),
+        "enabled": enabled,
+        "primary": draft.primary,
+        "domains": list(draft.domains),
+        "search_domains_enabled": draft.search_domains_enabled,
+    }
+
+
+def _stored_servers(servers: Sequence[NameserverDraft]) -> list[dict[str, Any]]:
+    """The checked servers with their addresses in canonical form."""
+    return [
+        {
+            "ip": parse_nameserver_ip(server.ip),
+            "ns_type": server.ns_type.lower(),
+            "port": server.port,
+        }
+        for server in servers
+    ]

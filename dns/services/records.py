@@ -1,0 +1,87 @@
+"""Writes of the records of a zone."""
+
+from dns.models import Record, Zone
+from dns.rules import RecordDraft, StoredRecord, record_conflicts, record_errors
+from dns.selectors.zones import RECORD_KIND
+from dns.services.zones import zone_get
+from dns.storedform import stored_form
+from meshmgmt.core.errors import NotFound, raise_field_errors
+from meshmgmt.core.transactions import account_write
+
+
+def record_create(*, zone_id: str, draft: RecordDraft) -> Record:
+    """Add a record to a zone. Raises NotFound, InvalidArgument or Conflict."""
+    with account_write():
+        zone = zone_get(zone_id)
+        record = Record(zone=zone)
+        _assign(record, draft)
+        record.save(force_insert=True)
+        return record
+
+
+def record_update(
+    *,
+    zone_id: str,
+    record_id: str,
+    name: str | None = None,
+    type: str | None = None,  # noqa: A002 - the API's name
+    content: str | None = None,
+    ttl: int | None = None,
+) -> Record:
+    """Change what is given, keep the rest. Raises as `record_create`."""
+    with account_write():
+        record = _get(zone_get(zone_id), record_id)
+        draft = RecordDraft(
+            name=record.name if name is None else name,
+            type=record.type if type is None else type,
+            content=record.content if content is None else content,
+            ttl=record.ttl if ttl is None else ttl,
+        )
+        _assign(record, draft)
+        record.save()
+        return record
+
+
+def record_delete(*, zone_id: str, record_id: str) -> None:
+    """Delete a record. Raises NotFound."""
+    with account_write():
+        _get(zone_get(zone_id), record_id).delete()
+
+
+def check_record(*, zone: Zone, draft: RecordDraft, record_id: str = "") -> None:
+    """Raise what the rules find; `record_id` is the record that is being changed."""
+    raise_field_errors(record_errors(draft, zone_domain=zone.domain))
+    stored = StoredRecord.of(draft)
+    beside = zone.records.filter(canonical_name=stored_form(stored.name))
+    others = [
+        # The name is known to be equal; a digest must not take its place.
+        StoredRecord(stored.name, type_, content)
+        for type_, content in beside.exclude(pk=record_id).values_list(
+            "type", "canonical_content"
+        )
+    ]
+    candidate = StoredRecord(stored.name, stored.type, stored_form(stored.content))
+    raise_field_errors(record_conflicts(candidate, others))
+
+
+def fill_record(record: Record, draft: RecordDraft) -> None:
+    """Set the columns of a record from a draft that passed the rules."""
+    stored = StoredRecord.of(draft)
+    record.name = draft.name
+    record.type = draft.type
+    record.content = draft.content
+    record.ttl = draft.ttl
+    record.canonical_name = stored_form(stored.name)
+    record.canonical_content = stored_form(stored.content)
+
+
+def _assign(record: Record, draft: RecordDraft) -> None:
+    check_record(zone=record.zone, draft=draft, record_id=record.pk)
+    fill_record(record, draft)
+
+
+def _get(zone: Zone, record_id: str) -> Record:
+    record = zone.records.filter(pk=record_id).first()
+    if record is None:
+        raise NotFound.of(RECORD_KIND, record_id)
+    return record

@@ -1,0 +1,25 @@
+"""Writes of the DNS settings."""
+
+from collections.abc import Sequence
+
+from dns.models import DisabledManagementGroup, DnsSettings
+from dns.models.settings import SINGLE_ROW
+from dns.rules import dns_settings_errors
+from dns.selectors.groupids import known_group_ids
+from events.audit.links import set_members
+from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.transactions import account_write
+
+
+def dns_settings_update(*, disabled_management_groups: Sequence[str]) -> DnsSettings:
+    """Replace the groups without DNS management. Raises InvalidArgument."""
+    with account_write():
+        raise_field_errors(
+            dns_settings_errors(
+                disabled_management_groups,
+                known_groups=known_group_ids(disabled_management_groups),
+            )
+        )
+        settings, _ = DnsSettings.objects.get_or_create(pk=SINGLE_ROW)
+        set_members(DisabledManagementGroup, settings, disabled_management_groups)
+        return settings

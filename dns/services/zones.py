@@ -1,0 +1,109 @@
+"""Writes of zones."""
+
+from collections.abc import Sequence
+
+from dns.models import Zone, ZoneGroup
+from dns.rules import ZoneDraft, zone_errors
+from dns.selectors.groupids import known_group_ids
+from dns.selectors.zones import ZONE_KIND
+from dns.services.peerdomain import peer_domain
+from dns.storedform import stored_form
+from events.audit.links import member_keys, set_members
+from events.audit.models import audited_bulk_delete
+from meshmgmt.core.errors import NotFound, raise_field_errors
+from meshmgmt.core.names import InvalidNameError, canonical
+from meshmgmt.core.transactions import account_write
+
+
+def zone_create(
+    *, draft: ZoneDraft, enable_search_domain: bool = False, enabled: bool = True
+) -> Zone:
+    """Create a zone without records. Raises InvalidArgument or Conflict."""
+    with account_write():
+        check_zone(draft=draft)
+        zone = Zone(
+            name=draft.name,
+            domain=draft.domain,
+            canonical_domain=stored_form(canonical(draft.domain)),
+            enabled=enabled,
+            enable_search_domain=enable_search_domain,
+        )
+        zone.save(force_insert=True)
+        set_members(ZoneGroup, zone, draft.distribution_groups, new=True)
+        return zone
+
+
+def zone_update(
+    *,
+    zone_id: str,
+    name: str | None = None,
+    domain: str | None = None,
+    enabled: bool | None = None,
+    enable_search_domain: bool | None = None,
+    distribution_groups: Sequence[str] | None = None,
+) -> Zone:
+    """Change what is given, keep the rest. Raises NotFound or InvalidArgument.
+
+    The domain may come in another spelling of the stored one, which is then kept.
+    """
+    with account_write():
+        zone = zone_get(zone_id)
+        groups = (
+            member_keys(ZoneGroup, zone)
+            if distribution_groups is None
+            else distribution_groups
+        )
+        draft = ZoneDraft(
+            name=zone.name if name is None else name,
+            domain=zone.domain if domain is None else domain,
+            distribution_groups=groups,
+        )
+        check_zone(draft=draft, zone=zone)
+        zone.name, zone.domain = draft.name, draft.domain
+        zone.enabled = zone.enabled if enabled is None else enabled
+        if enable_search_domain is not None:
+            zone.enable_search_domain = enable_search_domain
+        zone.save()
+        set_members(ZoneGroup, zone, groups)
+        return zone
+
+
+def zone_delete(*, zone_id: str) -> None:
+    """Delete a zone and its records, each with its event. Raises NotFound."""
+    with account_write():
+        zone = zone_get(zone_id)
+        # Read through the zone, so that the events find its name without a query each.
+        audited_bulk_delete(list(zone.records.all()))
+        set_members(ZoneGroup, zone, [])
+        zone.delete()
+
+
+def check_zone(*, draft: ZoneDraft, zone: Zone | None = None) -> None:
+    """Raise what the rules find; `zone` is the zone that is being changed."""
+    raise_field_errors(
+        zone_errors(
+            draft,
+            known_groups=known_group_ids(draft.distribution_groups),
+            peer_domain=peer_domain(),
+            used_domains=_namesakes(draft.domain),
+            stored_domain=None if zone is None else zone.domain,
+        )
+    )
+
+
+def zone_get(zone_id: str) -> Zone:
+    """Return a zone. Raises NotFound."""
+    zone = Zone.objects.filter(pk=zone_id).first()
+    if zone is None:
+        raise NotFound.of(ZONE_KIND, zone_id)
+    return zone
+
+
+def _namesakes(domain: str) -> set[str]:
+    """The domain in canonical form if a zone has it, else nothing."""
+    try:
+        name = canonical(domain)
+    except InvalidNameError:
+        return set()  # the rules report it
+    taken = Zone.objects.filter(canonical_domain=stored_form(name)).exists()
+    return {name} if taken else set()

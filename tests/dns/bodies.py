@@ -1,0 +1,61 @@
+"""Valid bodies of the DNS endpoints, to be changed by a test in one place."""
+
+from typing import Any
+
+from groups.models import Group
+from tests.api_client import Answer, Api
+
+
+def nameserver_group(**changes: Any) -> dict[str, Any]:
+    """Return the body of a nameserver group with match domains."""
+    body = {
+        "name": "office",
+        "description": "servers of the office",
+        "nameservers": [{"ip": "10.0.0.53", "ns_type": "udp", "port": 53}],
+        "enabled": True,
+        "groups": [],
+        "primary": False,
+        "domains": ["corp.test"],
+        "search_domains_enabled": False,
+    }
+    return body | changes
+
+
+def zone(**changes: Any) -> dict[str, Any]:
+    """Return the body of a zone."""
+    body = {
+        "name": "Services",
+        "domain": "svc.test",
+        "enabled": True,
+        "enable_search_domain": False,
+        "distribution_groups": [],
+    }
+    return body | changes
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    """Return the body of an A record."""
+    body = {"name": "www.svc.test", "type": "A", "content": "10.0.0.1", "ttl": 300}
+    return body | changes
+
+
+def created(answer: Answer) -> dict[str, Any]:
+    """Return the object of a successful answer."""
+    assert answer.status == 200, answer.json
+    found: dict[str, Any] = answer.json
+    return found
+
+
+def new_group(name: str) -> str:
+    """Create a group and return its id."""
+    return Group.objects.create(name=name).pk
+
+
+def trail(api: Api, pattern: str = "") -> list[dict[str, Any]]:
+    """Return the audit events whose code begins with `pattern`, oldest first."""
+    events = api.get("/api/events/audit").json
+    return [
+        event
+        for event in reversed(events)
+        if event["activity_code"].startswith(pattern)
+    ]

@@ -1,0 +1,261 @@
+"""Nameserver groups over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from dns.selectors.nameservers import nameserver_group_rows
+from tests.api_client import Api
+from tests.dns.bodies import created, nameserver_group, new_group, trail
+
+pytestmark = pytest.mark.django_db
+PATH = "/api/dns/nameservers"
+
+
+def test_created_group_is_returned_as_it_will_be_read(owner: Api) -> None:
+    groups = [new_group(name) for name in ("b", "a")]
+    body = nameserver_group(
+        groups=groups,
+        nameservers=[
+            {"ip": "2001:DB8::0:1", "ns_type": "UDP", "port": 5353},
+            {"ip": "9.9.9.9"},
+        ],
+        domains=["Corp.Test.", "münchen.de"],
+        search_domains_enabled=True,
+    )
+    made = created(owner.post(PATH, body))
+    assert made == {
+        **body,
+        "id": made["id"],
+        "nameservers": [
+            {"ip": "2001:db8::1", "ns_type": "udp", "port": 5353},
+            {"ip": "9.9.9.9", "ns_type": "udp", "port": 53},
+        ],
+    }
+    assert created(owner.get(f"{PATH}/{made['id']}")) == made
+    assert owner.get(PATH).json == [made]
+
+
+def test_list_is_in_order_of_creation(owner: Api) -> None:
+    names = ["z", "a", "m"]
+    for name in names:
+        created(owner.post(PATH, nameserver_group(name=name)))
+    assert [group["name"] for group in owner.get(PATH).json] == names
+
+
+def test_null_lists_and_texts_are_empty(owner: Api) -> None:
+    body = nameserver_group(primary=True, domains=None, groups=None, description=None)
+    made = created(owner.post(PATH, body))
+    assert made["domains"] == []
+    assert made["groups"] == []
+    assert made["description"] == ""
+
+
+@pytest.mark.parametrize("field", sorted(nameserver_group()))
+def test_every_field_is_required(owner: Api, field: str) -> None:
+    body = nameserver_group()
+    del body[field]
+    answer = owner.post(PATH, body)
+    assert answer.status == 422
+    assert list(answer.fields) == [field]
+    assert owner.get(PATH).json == []
+    assert trail(owner, "nameserver") == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"name": 1}, "name"),
+        ({"enabled": 1}, "enabled"),
+        ({"primary": "true"}, "primary"),
+        ({"groups": "x"}, "groups"),
+        ({"domains": [1]}, "domains[0]"),
+        ({"nameservers": {}}, "nameservers"),
+        ({"nameservers": ["10.0.0.1"]}, "nameservers[0]"),
+        ({"nameservers": [{"ip": "10.0.0.1", "port": "53"}]}, "nameservers[0].port"),
+        ({"nameservers": [{"ip": "10.0.0.1", "port": 53.0}]}, "nameservers[0].port"),
+        ({"nameservers": [{"ip": 10}]}, "nameservers[0].ip"),
+    ],
+)
+def test_wrong_json_type_is_400(
+    owner: Api, changes: dict[str, Any], field: str
+) -> None:
+    answer = owner.post(PATH, nameserver_group(**changes))
+    assert answer.status == 400
+    assert list(answer.fields) == [field]
+
+
+SERVER: dict[str, Any] = {"ip": "10.0.0.53", "ns_type": "udp", "port": 53}
+
+
+def servers(**changes: Any) -> dict[str, Any]:
+    """Return a change of the body to one server that differs from `SERVER`."""
+    return {"nameservers": [SERVER | changes]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "text"),
+    [
+        (servers(ip="dns.test"), "nameservers[0].ip", "not an IPv4"),
+        (
+            {"nameservers": [SERVER, {**SERVER, "ip": "0.0.0.0"}]},
+            "nameservers[1].ip",
+            "unspecified",
+        ),
+        (servers(ip="224.0.0.1"), "nameservers[0].ip", "multicast"),
+        (servers(ip="255.255.255.255"), "nameservers[0].ip", "broadcast"),
+        (servers(ns_type="tcp"), "nameservers[0].ns_type", "udp"),
+        (servers(port=0), "nameservers[0].port", "65535"),
+        (servers(port=65536), "nameservers[0].port", "65535"),
+        ({"domains": []}, "domains", "at least one match domain"),
+        ({"primary": True}, "domains", "must not list any"),
+        (
+            {"primary": True, "domains": [], "search_domains_enabled": True},
+            "search_domains_enabled",
+            "no match domains",
+        ),
+        ({"domains": ["ok.test", "*.corp.test"]}, "domains[1]", "wildcards"),
+        ({"domains": [""]}, "domains[0]", "empty"),
+        ({"domains": ["a" * 256]}, "domains[0]", "255"),
+        ({"domains": ["-a.test"]}, "domains[0]", "wrong character"),
+        ({"nameservers": []}, "nameservers", "1 to 3"),
+        ({"nameservers": [SERVER] * 4}, "nameservers", "1 to 3"),
+        ({"name": ""}, "name", "1 to 40"),
+        ({"name": "é" * 41}, "name", "1 to 40"),
+        ({"groups": [""]}, "groups[0]", "not be empty"),
+        ({"groups": ["0" * 20]}, "groups[0]", "not found"),
+        ({"groups": ["\u00e9'"]}, "groups[0]", "not found"),
+        ({"description": "a\u0000b"}, "description", ""),
+    ],
+)
+def test_broken_rule_is_422_and_writes_nothing(
+    owner: Api, changes: dict[str, Any], field: str, text: str
+) -> None:
+    answer = owner.post(PATH, nameserver_group(**changes))
+    assert answer.status == 422
+    assert list(answer.fields) == [field]
+    assert text in answer.fields[field]
+    assert answer.json["message"] == answer.fields[field]
+    assert owner.get(PATH).json == []
+    assert trail(owner, "nameserver") == []
+
+
+def test_forty_characters_count_code_points(owner: Api) -> None:
+    assert owner.post(PATH, nameserver_group(name="é" * 40)).status == 200
+
+
+def test_all_broken_rules_are_listed_in_their_order(owner: Api) -> None:
+    answer = owner.post(
+        PATH, nameserver_group(name="", domains=["*.x"], nameservers=[], groups=[""])
+    )
+    assert list(answer.fields) == ["domains[0]", "nameservers", "name", "groups[0]"]
+    assert answer.json["message"] == answer.fields["domains[0]"]
+
+
+def test_repeated_nameservers_are_kept(owner: Api) -> None:
+    made = created(owner.post(PATH, nameserver_group(nameservers=[SERVER] * 3)))
+    assert made["nameservers"] == [SERVER] * 3
+
+
+def test_name_is_unique_case_sensitively(owner: Api) -> None:
+    first = created(owner.post(PATH, nameserver_group(name="One")))
+    answer = owner.post(PATH, nameserver_group(name="One"))
+    assert answer.status == 409
+    assert "already exists" in answer.fields["name"]
+    second = created(owner.post(PATH, nameserver_group(name="one")))
+    path = f"{PATH}/{second['id']}"
+    assert owner.put(path, nameserver_group(name="One")).status == 409
+    assert owner.put(path, nameserver_group(name="one")).status == 200
+    assert owner.get(PATH).json == [first, second]
+
+
+def test_broken_rule_comes_before_the_name_clash(owner: Api) -> None:
+    created(owner.post(PATH, nameserver_group()))
+    answer = owner.post(PATH, nameserver_group(nameservers=[]))
+    assert answer.status == 422
+    assert list(answer.fields) == ["nameservers"]
+
+
+def test_put_replaces_everything(owner: Api) -> None:
+    groups = [new_group(name) for name in ("a", "b", "c")]
+    made = created(owner.post(PATH, nameserver_group(groups=groups[:2])))
+    body = nameserver_group(
+        name="other",
+        description="",
+        enabled=False,
+        primary=True,
+        domains=[],
+        groups=[groups[2], groups[0]],
+        nameservers=[{"ip": "1.1.1.1"}],
+    )
+    answer = created(owner.put(f"{PATH}/{made['id']}", body))
+    servers = [{"ip": "1.1.1.1", "ns_type": "udp", "port": 53}]
+    assert answer == {**body, "id": made["id"], "nameservers": servers}
+    assert created(owner.get(f"{PATH}/{made['id']}")) == answer
+
+
+def test_fields_that_are_not_ours_are_ignored(owner: Api) -> None:
+    made = created(owner.post(PATH, nameserver_group()))
+    again = created(owner.put(f"{PATH}/{made['id']}", {**made, "x": 1, "id": "other"}))
+    assert again == made
+
+
+def test_deleted_group_is_gone(owner: Api) -> None:
+    group = new_group("a")
+    made = created(owner.post(PATH, nameserver_group(groups=[group])))
+    path = f"{PATH}/{made['id']}"
+    assert created(owner.delete(path)) == {}
+    for method in ("GET", "PUT", "DELETE"):
+        answer = owner.call(method, path, nameserver_group())
+        assert answer.status == 404
+        assert "not found" in answer.json["message"]
+
+
+@pytest.mark.parametrize("identifier", ["x", "0" * 20, "%00", "A" * 20, "é" * 20])
+def test_unknown_or_malformed_id_is_404(owner: Api, identifier: str) -> None:
+    answer = owner.get(f"{PATH}/{identifier}")
+    assert answer.status == 404
+    assert "not found" in answer.json["message"]
+
+
+def test_each_write_is_one_event(owner: Api) -> None:
+    groups = [new_group(name) for name in ("a", "b")]
+    made = created(owner.post(PATH, nameserver_group(groups=groups)))
+    path = f"{PATH}/{made['id']}"
+    created(owner.put(path, nameserver_group(groups=groups)))  # changes nothing
+    created(owner.put(path, nameserver_group(name="new", groups=groups)))
+    created(owner.put(path, nameserver_group(name="new", groups=groups[::-1])))
+    created(owner.put(path, nameserver_group(name="new", groups=[groups[0]])))
+    created(owner.delete(path))
+    events = trail(owner, "nameserver")
+    assert [(e["activity_code"], e["meta"]) for e in events] == [
+        ("nameserver.group.add", {"name": "office"}),
+        ("nameserver.group.update", {"name": "new"}),
+        ("nameserver.group.update", {"name": "new"}),
+        ("nameserver.group.update", {"name": "new"}),
+        ("nameserver.group.delete", {"name": "new"}),
+    ]
+    assert {event["target_id"] for event in events} == {made["id"]}
+
+
+def test_auditor_may_only_read(owner: Api, auditor: Api) -> None:
+    made = created(owner.post(PATH, nameserver_group()))
+    assert auditor.get(PATH).json == [made]
+    assert auditor.get(f"{PATH}/{made['id']}").status == 200
+    assert auditor.post(PATH, b"no json").status == 403
+    assert auditor.put(f"{PATH}/{made['id']}", b"no json").status == 403
+    assert auditor.delete(f"{PATH}/{made['id']}").status == 403
+    assert Api().get(PATH).status == 401
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_list_needs_two_queries_whatever_the_size(
+    owner: Api, count: int, django_assert_num_queries: Any
+) -> None:
+    groups = [new_group(f"g{number}") for number in range(3)]
+    for number in range(count):
+        created(owner.post(PATH, nameserver_group(name=f"n{number}", groups=groups)))
+    with django_assert_num_queries(2):
+        rows = nameserver_group_rows()
+    assert len(rows) == count
+    assert rows[-1]["groups"] == groups

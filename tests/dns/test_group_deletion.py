@@ -1,0 +1,45 @@
+"""What deleting a group does to DNS objects."""
+
+import pytest
+
+from groups.models import Group
+from tests.api_client import Api
+from tests.dns.bodies import created, nameserver_group, new_group, trail, zone
+
+pytestmark = pytest.mark.django_db
+
+
+def test_objects_that_lose_their_last_group_are_disabled(owner: Api) -> None:
+    kept, lost = new_group("kept"), new_group("lost")
+    paths = []
+    for path, body, field in (
+        ("/api/dns/nameservers", nameserver_group, "groups"),
+        ("/api/dns/zones", zone, "distribution_groups"),
+    ):
+        for number, groups in enumerate(([kept, lost], [lost])):
+            changes = {"name": f"n{number}", "domain": f"z{number}.test", field: groups}
+            if path.endswith("nameservers"):
+                del changes["domain"]
+            made = created(owner.post(path, body(**changes)))
+            paths.append((f"{path}/{made['id']}", field))
+    created(owner.put("/api/dns/settings", {"disabled_management_groups": [lost]}))
+    before = len(trail(owner))
+
+    Group.objects.get(pk=lost).delete()
+
+    shown = [(created(owner.get(path)), field) for path, field in paths]
+    assert [(found[field], found["enabled"]) for found, field in shown] == [
+        ([kept], True),
+        ([], False),
+        ([kept], True),
+        ([], False),
+    ]
+    settings = created(owner.get("/api/dns/settings"))
+    assert settings == {"disabled_management_groups": []}
+    events = trail(owner)[before:]
+    codes = [event["activity_code"] for event in events]
+    assert codes.count("nameserver.group.update") == 2
+    assert codes.count("dns.zone.update") == 2
+    assert codes.count("dns.setting.disabled.management.group.delete") == 1
+    assert codes[-1] == "group.delete"
+    assert all("lost" in event["meta"]["reason"] for event in events[:-1])

@@ -1,0 +1,123 @@
+"""Writers that race: real threads, each with its own connection to the database."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+
+from tests.api_client import Answer, Api
+from tests.dns.bodies import created, nameserver_group, record, trail, zone
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ZONES = "/api/dns/zones"
+
+
+def race(calls: Sequence[Callable[[], Answer]]) -> list[Answer]:
+    """Start all calls at the same moment and return their answers."""
+    barrier = Barrier(len(calls))
+
+    def run(call: Callable[[], Answer]) -> Answer:
+        try:
+            barrier.wait(timeout=20)
+            return call()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+def posts(owner: Api, path: str, bodies: Sequence[dict[str, Any]]) -> list[Answer]:
+    """POST all bodies at the same moment, each from a client of its own."""
+    assert owner.token is not None
+    token = owner.token
+    return race([lambda body=body: Api(token).post(path, body) for body in bodies])  # type: ignore[misc]
+
+
+def assert_one_wins(answers: Sequence[Answer]) -> None:
+    """Check that one answer is 200 and all others are 409."""
+    statuses = sorted(answer.status for answer in answers)
+    assert statuses == [200] + [409] * (len(answers) - 1), [a.json for a in answers]
+
+
+def test_one_of_many_gets_the_name_of_a_nameserver_group(owner: Api) -> None:
+    path = "/api/dns/nameservers"
+    bodies = [nameserver_group(description=str(number)) for number in range(6)]
+    assert_one_wins(posts(owner, path, bodies))
+    assert len(owner.get(path).json) == 1
+    assert len(trail(owner, "nameserver")) == 1
+
+
+def test_one_of_many_gets_the_domain_of_a_zone(owner: Api) -> None:
+    spellings = [
+        "svc.test",
+        "SVC.test",
+        "svc.test.",
+        "Svc.Test",
+        "svc.TEST",
+        "sVc.test",
+    ]
+    assert_one_wins(posts(owner, ZONES, [zone(domain=text) for text in spellings]))
+    assert len(owner.get(ZONES).json) == 1
+    assert len(trail(owner, "dns.zone")) == 1
+
+
+@pytest.mark.parametrize(
+    "bodies",
+    [
+        [record(type="CNAME", content=f"t{number}.test") for number in range(6)],
+        [record(ttl=number) for number in range(6)],
+    ],
+    ids=["cname", "identical"],
+)
+def test_one_of_many_gets_the_record(owner: Api, bodies: list[dict[str, Any]]) -> None:
+    path = f"{ZONES}/{created(owner.post(ZONES, zone()))['id']}/records"
+    assert_one_wins(posts(owner, path, bodies))
+    assert len(owner.get(path).json) == 1
+    assert len(trail(owner, "dns.zone.record")) == 1
+
+
+def test_alias_and_addresses_never_meet(owner: Api) -> None:
+    path = f"{ZONES}/{created(owner.post(ZONES, zone()))['id']}/records"
+    alias = record(type="CNAME", content="other.test")
+    addresses = [record(content=f"10.0.0.{number}") for number in range(1, 6)]
+    answers = posts(owner, path, [alias, *addresses])
+    assert {answer.status for answer in answers} == {200, 409}
+    types = {found["type"] for found in owner.get(path).json}
+    assert types in ({"A"}, {"CNAME"})
+
+
+def test_record_into_a_zone_that_is_deleted_meanwhile(owner: Api) -> None:
+    zone_id = created(owner.post(ZONES, zone()))["id"]
+    token = owner.token
+    added, deleted = race(
+        [
+            lambda: Api(token).post(f"{ZONES}/{zone_id}/records", record()),
+            lambda: Api(token).delete(f"{ZONES}/{zone_id}"),
+        ]
+    )
+    assert deleted.status == 200
+    assert added.status in {200, 404}
+    assert owner.get(f"{ZONES}/{zone_id}").status == 404
+
+
+@pytest.mark.postgresql
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="needs PostgreSQL")
+def test_database_itself_keeps_aliases_alone(owner: Api) -> None:
+    """A write that by-passes our code still cannot break the rule."""
+    from django.db import IntegrityError  # noqa: PLC0415
+
+    zone_id = created(owner.post(ZONES, zone()))["id"]
+    made = created(owner.post(f"{ZONES}/{zone_id}/records", record()))
+    with (
+        pytest.raises(IntegrityError, match="dns_record_cname_alone"),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(
+            "INSERT INTO dns_record SELECT %s, name, 'CNAME', 'x', ttl,"
+            " canonical_name, 'x', zone_id FROM dns_record WHERE id = %s",
+            ["0" * 20, made["id"]],
+        )
