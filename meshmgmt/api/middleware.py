@@ -68,6 +68,8 @@ class RequestContextMiddleware:
         with context.scope(facts):
             response = self.get_response(request)
         response["X-Request-Id"] = request_id
+        if not response.streaming and not response.has_header("Content-Length"):
+            response["Content-Length"] = str(len(response.content))
         return response
 
 

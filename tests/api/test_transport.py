@@ -45,6 +45,11 @@ def test_one_trailing_slash_is_the_same_resource(owner: Api):
     assert owner.get(PATH + "/").status == 200
 
 
+def test_answers_announce_their_length(owner: Api):
+    for answer in (owner.get(PATH), owner.get("/api/nothing")):
+        assert int(answer.headers["Content-Length"]) == len(answer.body)
+
+
 def test_two_trailing_slashes_are_another_path(owner: Api):
     assert_error(owner.get(PATH + "//"), 404, "not found")
 
