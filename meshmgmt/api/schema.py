@@ -6,6 +6,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import build_object_type
 from rest_framework import serializers
 
+from meshmgmt.api.permissions import Public
 from meshmgmt.api.views import ApiView, ResourceViewSet
 
 _ERRORS: Final = {
@@ -79,8 +80,17 @@ class ApiSchema(AutoSchema):
             return {200: serializer(many=getattr(view, "answers_list", False))}
         return {200: serializer}
 
+    def get_auth(self) -> list[dict[str, Any]]:
+        """Ask for a token wherever one is needed; sessions are for the admin site."""
+        public = Public in self.view.permission_classes
+        return [{}] if public else [{"token": []}]
+
     def _is_list_view(self, serializer: Any = None) -> bool:
         """Let the serializer alone decide; nothing is paginated by DRF."""
+        if serializer is None:
+            serializer = self.get_response_serializers()
+        if isinstance(serializer, dict):
+            serializer = serializer.get(200)
         return isinstance(serializer, serializers.ListSerializer)
 
 
