@@ -8,8 +8,8 @@ from events.activities import Activity
 from events.audit.emission import audit_record
 from meshmgmt.accounts.audit import user_facts
 from meshmgmt.accounts.models import User
-from meshmgmt.api.middleware import set_actor
-from meshmgmt.core import clock
+from meshmgmt.core import clock, context
+from meshmgmt.core.context import Actor
 
 
 def connect() -> None:
@@ -19,10 +19,10 @@ def connect() -> None:
 
 def record_sign_in(user: User, **kwargs: Any) -> None:
     """Write `dashboard.login`, by and about the user who signed in."""
-    set_actor(user)
-    audit_record(
-        Activity.DASHBOARD_LOGIN,
-        target_id=user.pk,
-        target_type="user",
-        meta={"timestamp": clock.now(), **user_facts(user)},
-    )
+    with context.scope(actor=Actor(user.pk, user.name, user.email)):
+        audit_record(
+            Activity.DASHBOARD_LOGIN,
+            target_id=user.pk,
+            target_type="user",
+            meta={"timestamp": clock.now(), **user_facts(user)},
+        )

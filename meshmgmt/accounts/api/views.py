@@ -1,0 +1,150 @@
+"""Endpoints of users, their tokens and the account."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from meshmgmt.accounts.api.serializers import (
+    AccessTokenRequestSerializer,
+    AccessTokenSerializer,
+    AccountSerializer,
+    CurrentUserSerializer,
+    NewAccessTokenSerializer,
+    UserSerializer,
+)
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.selectors import (
+    Row,
+    account_rows,
+    current_user_row,
+    token_rows,
+    user_rows,
+)
+from meshmgmt.accounts.services.tokens import token_create, token_delete
+from meshmgmt.api.views import ApiView, ResourceViewSet, path_id
+from meshmgmt.core.errors import BadRequest, Forbidden, NotFound
+from meshmgmt.core.roles import Role
+from meshmgmt.core.transactions import read_snapshot
+
+# What the reference API reads as a boolean in a query (Go's strconv.ParseBool).
+_TRUTHS: Final = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+
+
+def viewer_of(request: Request) -> User:
+    """Return the authenticated user."""
+    assert isinstance(request.user, User)  # permissions have seen to it
+    return request.user
+
+
+class UsersView(ApiView):
+    """All users; only the one who asks for roles that may not read users."""
+
+    tags = ("users",)
+    serializer_class = UserSerializer
+    answers_list = True
+
+    @extend_schema(
+        operation_id="users_list",
+        parameters=[
+            OpenApiParameter(
+                "service_user",
+                bool,
+                description="Service users (true) or people (false) alone",
+            )
+        ],
+    )
+    def get(self, request: Request) -> Response:
+        """Return users in the order of their creation."""
+        text = request.query_params.get("service_user", "")
+        if text and text not in _TRUTHS:
+            raise BadRequest(f"service_user: {text[:40]!r} is neither true nor false")
+        with read_snapshot():
+            return Response(
+                user_rows(viewer_of(request), service_users=_TRUTHS.get(text))
+            )
+
+
+class CurrentUserView(ApiView):
+    """The user who asks."""
+
+    tags = ("users",)
+    serializer_class = CurrentUserSerializer
+
+    @extend_schema(operation_id="users_current")
+    def get(self, request: Request) -> Response:
+        """Return the user with their permissions."""
+        with read_snapshot():
+            return Response(current_user_row(viewer_of(request)))
+
+
+class TokensViewSet(ResourceViewSet):
+    """Tokens of one user: their own, or a service user's for owners and admins."""
+
+    kind = "token"
+    url_kwarg = "tokenId"
+    tags = ("tokens",)
+    serializer_class = AccessTokenSerializer
+    request_serializer_class = AccessTokenRequestSerializer
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Check before anything else whose tokens the caller may touch."""
+        super().initial(request, *args, **kwargs)
+        self._check_owner(viewer_of(request))
+
+    def _check_owner(self, viewer: User) -> None:
+        if self.kwargs["userId"] == viewer.pk:
+            return
+        if viewer.role not in {Role.OWNER, Role.ADMIN}:
+            raise Forbidden("permission denied: these are the tokens of another user")
+        owner = User.objects.filter(pk=self.owner_id).first()
+        if owner is None:
+            raise NotFound.of("user", self.owner_id)
+        if not owner.is_service_user:
+            raise Forbidden(
+                "permission denied: people manage their tokens themselves;"
+                " only those of service users can be managed for them"
+            )
+
+    @property
+    def owner_id(self) -> str:
+        """The user in the path. Raises NotFound when it cannot be an id."""
+        return path_id("user", self.kwargs["userId"])
+
+    def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
+        """Return tokens of the user in the path."""
+        return token_rows(self.owner_id, ids)
+
+    @extend_schema(responses={200: NewAccessTokenSerializer})
+    def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Create a token and show it, this once."""
+        data = self.validated(self.request_serializer_class)
+        made = token_create(user_id=self.owner_id, **data)
+        return Response(
+            {
+                "plain_token": made.plain,
+                "personal_access_token": self.row(made.token.pk),
+            }
+        )
+
+    def delete_object(self, identifier: str) -> None:
+        """Revoke a token."""
+        token_delete(user_id=self.owner_id, token_id=identifier)
+
+
+class AccountsView(ApiView):
+    """The account, as a list of one."""
+
+    module = "accounts"
+    serializer_class = AccountSerializer
+    answers_list = True
+
+    @extend_schema(operation_id="accounts_list")
+    def get(self, request: Request) -> Response:
+        """Return the account with its settings."""
+        return Response(account_rows())

@@ -1,0 +1,150 @@
+"""What the API shows of users, tokens and the account. Few queries, whatever the size."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from meshmgmt.accounts.models import AccessToken, Account, User
+from meshmgmt.accounts.registries import auto_groups
+from meshmgmt.core import clock
+from meshmgmt.core.roles import Operation, Role, allowed, permissions_of
+
+Row = dict[str, Any]
+
+NEVER: Final = "0001-01-01T00:00:00Z"
+"""What clients of the reference API know as "not yet" (the zero time of Go)."""
+
+_USER_FIELDS: Final = (
+    "id",
+    "email",
+    "name",
+    "role",
+    "is_service_user",
+    "is_blocked",
+    "pending_approval",
+    "last_login",
+    "issued",
+)
+
+_EXTRA_SETTINGS: Final = (
+    "peer_approval_enabled",
+    "user_approval_required",
+    "network_traffic_logs_enabled",
+    "network_traffic_logs_groups",
+    "network_traffic_packet_counter_enabled",
+)
+
+_SETTINGS: Final = (
+    "peer_login_expiration_enabled",
+    "peer_login_expiration",
+    "peer_inactivity_expiration_enabled",
+    "peer_inactivity_expiration",
+    "regular_users_view_blocked",
+    "groups_propagation_enabled",
+    "jwt_groups_enabled",
+    "jwt_groups_claim_name",
+    "jwt_allow_groups",
+    "routing_peer_dns_resolution_enabled",
+    "dns_domain",
+    "network_range",
+    "network_range_v6",
+    "peer_expose_enabled",
+    "peer_expose_groups",
+    "lazy_connection_enabled",
+    "auto_update_version",
+    "auto_update_always",
+    "ipv6_enabled_groups",
+    "metrics_push_enabled",
+    "local_auth_disabled",
+    "local_mfa_enabled",
+)
+
+
+def user_rows(viewer: User, *, service_users: bool | None = None) -> list[Row]:
+    """Return the users that `viewer` may see: all, or only the viewer.
+
+    `service_users` keeps service users (True) or people (False) alone.
+    """
+    users = User.objects.order_by("id")
+    everybody = allowed(viewer.role, "users", Operation.READ)
+    if not everybody:
+        users = users.filter(pk=viewer.pk)
+    if service_users is not None:
+        users = users.filter(is_service_user=service_users)
+    found = list(users.values(*_USER_FIELDS))
+    if not found:
+        return []
+    groups = auto_groups(None if everybody else [viewer.pk])
+    return [_user_row(row, groups, viewer) for row in found]
+
+
+def current_user_row(viewer: User) -> Row:
+    """Return the user who asks, with what they may do."""
+    values = {name: getattr(viewer, name) for name in _USER_FIELDS}
+    blocked = Account.objects.values_list("regular_users_view_blocked", flat=True)
+    return {
+        **_user_row(values, auto_groups([viewer.pk]), viewer),
+        "permissions": {
+            "is_restricted": viewer.role == Role.USER and bool(blocked.first()),
+            "modules": permissions_of(viewer.role),
+        },
+    }
+
+
+def _user_row(row: Row, groups: Mapping[str, Sequence[str]], viewer: User) -> Row:
+    active = not row["is_blocked"] and not row["pending_approval"]
+    return {
+        **row,
+        "status": "active" if active else "blocked",
+        "auto_groups": list(groups.get(row["id"], ())),
+        "is_current": row["id"] == viewer.pk,
+        "last_login": clock.rfc3339(row["last_login"]) or NEVER,
+    }
+
+
+def token_rows(user_id: str, ids: Sequence[str] | None = None) -> list[Row]:
+    """Return tokens of a user; `last_used` is absent until the first use."""
+    tokens = AccessToken.objects.filter(user_id=user_id).order_by("id")
+    if ids is not None:
+        tokens = tokens.filter(pk__in=ids)
+    return [_token_row(token) for token in tokens]
+
+
+def _token_row(token: AccessToken) -> Row:
+    row = {
+        "id": token.pk,
+        "name": token.name,
+        "expiration_date": token.expires_at,
+        "created_by": token.created_by,
+        "created_at": token.created_at,
+    }
+    return row if token.last_used is None else {**row, "last_used": token.last_used}
+
+
+def account_rows() -> list[Row]:
+    """Return the account, as the list of one that clients expect."""
+    return [
+        {
+            "id": account.pk,
+            "domain": account.domain,
+            "domain_category": account.domain_category,
+            "created_at": account.created_at,
+            "created_by": account.created_by,
+            "settings": _settings(account),
+            # This service has no sign-up and no guided first steps.
+            "onboarding": {
+                "onboarding_flow_pending": False,
+                "signup_form_pending": False,
+            },
+        }
+        for account in Account.objects.all()
+    ]
+
+
+def _settings(account: Account) -> Row:
+    return {
+        **{name: getattr(account, name) for name in _SETTINGS},
+        # Parts of the reference implementation that this service does not have.
+        "agent_network_only": False,
+        "embedded_idp_enabled": False,
+        "extra": {name: getattr(account, name) for name in _EXTRA_SETTINGS},
+    }

@@ -1,0 +1,292 @@
+"""Who gets in, and what the others are told."""
+
+import datetime as dt
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import time_machine
+from django.db import connection
+from django.test import Client
+from pytest_django.fixtures import DjangoAssertNumQueries
+from rest_framework.request import Request
+
+from events.models import AuditEvent
+from meshmgmt.accounts import authentication
+from meshmgmt.accounts.authentication import register_bearer
+from meshmgmt.accounts.models import AccessToken, User
+from meshmgmt.accounts.services.tokens import token_delete
+from meshmgmt.accounts.services.users import user_set_blocked
+from meshmgmt.accounts.tokens import new_token
+from meshmgmt.core.errors import Unauthenticated
+from meshmgmt.core.transactions import account_write
+from tests.api_client import Answer, Api
+from tests.people import api_of, person, robot, token_of
+
+pytestmark = pytest.mark.django_db
+
+ME = "/api/users/current"
+Header = Callable[[str], str]
+
+
+def ask(authorization: str | None) -> Answer:
+    headers = {} if authorization is None else {"Authorization": authorization}
+    return Api().call("GET", ME, **headers)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        lambda token: f"Token {token}",
+        lambda token: f"token {token}",
+        lambda token: f"TOKEN {token}",
+        lambda token: f"Bearer {token}",
+        lambda token: f"bearer {token}",
+    ],
+)
+def test_a_token_of_ours_is_accepted(header: Header) -> None:
+    user = person("user")
+    answer = ask(header(token_of(user)))
+    assert (answer.status, answer.json["id"]) == (200, user.pk)
+
+
+@pytest.mark.parametrize("header", [None, "", "Basic eDp5", "mpt_x", "Digest a b"])
+def test_without_credentials_the_answer_says_so(header: str | None) -> None:
+    answer = ask(header)
+    assert answer.status == 401
+    assert answer.json == {"message": "no valid authentication provided", "code": 401}
+    assert answer.headers["WWW-Authenticate"].startswith("Token ")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        lambda token: "Token",
+        lambda token: "Token ",
+        lambda token: f"Token  {token}",
+        lambda token: f"Token {token} ",
+        lambda token: f"Token {token} x",
+        lambda token: f"Token {token[:-1]}",
+        lambda token: f"Token {token[:-1]}{'1' if token[-1] != '1' else '2'}",
+        lambda token: f"Token {token.swapcase()}",
+        lambda token: f"Token {new_token()}",
+        lambda token: f"Token {token.replace('mpt_', 'nbp_')}",
+        lambda token: "Bearer",
+        lambda token: "Bearer eyJhbGciOiJub25lIn0.e30.",
+        lambda token: "Bearer mpt_",
+        lambda token: "Token \xff\xfe",
+    ],
+)
+def test_bad_tokens_all_get_the_same_answer(header: Header) -> None:
+    answer = ask(header(token_of(person("user"))).encode().decode("latin-1"))
+    assert answer.json == {"message": "token invalid", "code": 401}
+    assert answer.status == 401
+    assert answer.headers["WWW-Authenticate"].startswith("Token ")
+
+
+def test_a_revoked_token_is_invalid() -> None:
+    user = person("user")
+    api = api_of(user)
+    token_delete(user_id=user.pk, token_id=AccessToken.objects.get().pk)
+    assert api.call("GET", ME).json["message"] == "token invalid"
+
+
+def test_a_token_lives_to_its_last_moment_and_no_longer() -> None:
+    with time_machine.travel(dt.datetime(2026, 5, 1, tzinfo=dt.UTC), tick=False) as now:
+        api = api_of(person("user"))  # one day
+        now.shift(dt.timedelta(days=1, microseconds=-1))
+        assert api.call("GET", ME).status == 200
+        now.shift(dt.timedelta(microseconds=1))
+        answer = api.call("GET", ME)
+    assert (answer.status, answer.json["message"]) == (401, "token expired")
+    used = AccessToken.objects.get().last_used
+    assert used is not None
+    assert used.day == 1  # the refused request is no use
+
+
+@pytest.mark.parametrize("role", ["user", "auditor", "admin", "owner"])
+def test_a_blocked_user_is_forbidden_everything(role: str) -> None:
+    person("owner")
+    user = person(role)
+    api = api_of(user)
+    user_set_blocked(user_id=user.pk, blocked=True)
+    paths = [ME, "/api/users", "/api/accounts", f"/api/users/{user.pk}/tokens"]
+    for path in paths:
+        answer = api.call("GET", path)
+        assert answer.status == 403
+        assert "blocked" in answer.json["message"]
+    answer = api.call("POST", paths[-1], {"name": "x", "expires_in": 1})
+    assert answer.status == 403
+    assert AccessToken.objects.filter(user=user).count() == 1
+
+
+def test_a_pending_user_is_told_so() -> None:
+    user = person("admin")
+    api = api_of(user)
+    user.pending_approval = True
+    user.save()
+    answer = api.call("GET", ME)
+    assert answer.status == 403
+    assert "pending" in answer.json["message"]
+
+
+def test_an_ingest_token_opens_nothing_else() -> None:
+    api = api_of(person("owner"), scope="ingest")
+    for path in (ME, "/api/users", "/api/accounts"):
+        answer = api.call("GET", path)
+        assert answer.status == 403
+        assert "ingest" in answer.json["message"]
+
+
+def test_a_token_costs_one_query(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    api = api_of(person("user"))
+    api.call("GET", ME)  # notes the use
+    with django_assert_num_queries(2):  # token with user, account
+        assert api.call("GET", ME).status == 200
+
+
+def test_a_malformed_token_costs_no_query(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    with django_assert_num_queries(0):
+        assert Api("mpt_" + "a" * 36).call("GET", ME).status == 401
+
+
+def test_the_database_sees_hashes_alone(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    token = token_of(person("user"))
+    with django_assert_num_queries(3) as captured:
+        Api(token).call("GET", ME)
+    assert not any(token[4:] in query["sql"] for query in captured.captured_queries)
+    assert not any(token[4:] in str(row) for row in AccessToken.objects.values())
+
+
+def test_the_last_use_is_noted_once_a_minute() -> None:
+    start = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
+    with time_machine.travel(start, tick=False) as now:
+        api = api_of(person("user"))
+
+        def last_use() -> dt.datetime | None:
+            assert api.call("GET", ME).status == 200
+            return AccessToken.objects.get().last_used
+
+        assert last_use() == start
+        now.shift(59)
+        assert last_use() == start
+        now.shift(1)
+        assert last_use() == start + dt.timedelta(minutes=1)
+    assert not AuditEvent.objects.filter(activity_code="user.update").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_busy_writer_does_not_delay_a_read() -> None:
+    """The use goes unrecorded on SQLite, whose one write lock is taken."""
+    api = api_of(person("user"))
+    taken, done = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with account_write():
+            taken.set()
+            done.wait(30)
+        connection.close()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert taken.wait(10)
+        start = time.perf_counter()
+        assert api.call("GET", ME).status == 200
+        assert time.perf_counter() - start < 5
+    finally:
+        done.set()
+        writer.join()
+    assert api.call("GET", ME).status == 200
+    assert AccessToken.objects.get().last_used is not None
+
+
+class TestSessions:
+    """The admin site's session on the API."""
+
+    @pytest.fixture
+    def user(self) -> User:
+        return person("owner", password="correct horse")
+
+    def test_a_session_may_read(self, user: User) -> None:
+        client = Client()
+        client.force_login(user)
+        assert client.get(ME).json()["id"] == user.pk
+
+    def test_a_write_needs_the_csrf_token(self, user: User) -> None:
+        client = Client(enforce_csrf_checks=True)
+        client.force_login(user)
+        path = f"/api/users/{user.pk}/tokens"
+        body = {"name": "x", "expires_in": 1}
+        answer = client.post(path, body, content_type="application/json")
+        assert answer.status_code == 403
+        assert "CSRF" in answer.json()["message"]
+        assert not AccessToken.objects.exists()
+        client.get("/admin/login/")
+        client.get("/admin/")
+        csrf = client.cookies["csrftoken"].value
+        answer = client.post(
+            path, body, content_type="application/json", headers={"X-CSRFToken": csrf}
+        )
+        assert answer.status_code == 200
+        event = AuditEvent.objects.get(activity_code="personal.access.token.create")
+        assert (event.initiator_id, event.token_id) == (user.pk, "")
+
+    def test_a_blocked_user_is_forbidden(self, user: User) -> None:
+        person("owner")
+        client = Client()
+        client.force_login(user)
+        user_set_blocked(user_id=user.pk, blocked=True)
+        answer = client.get(ME)
+        assert answer.status_code == 403
+        assert "blocked" in answer.json()["message"]
+
+
+class TestForeignBearers:
+    """Bearer tokens that somebody else judges."""
+
+    @pytest.fixture
+    def judged(self) -> Iterator[list[str]]:
+        seen: list[str] = []
+
+        def judge(request: Request, text: str) -> tuple[User, Any]:
+            seen.append(text)
+            user = User.objects.filter(name=text).first()
+            if user is None:
+                raise Unauthenticated("token invalid")
+            return user, "claims"
+
+        register_bearer(judge)
+        yield seen
+        authentication._bearer_authenticators.remove(judge)
+
+    def test_they_are_asked_for_what_is_not_ours(self, judged: list[str]) -> None:
+        user = person("auditor", name="a.b.c")
+        assert ask("Bearer a.b.c").json["id"] == user.pk
+        assert ask("Bearer a.b.d").json["message"] == "token invalid"
+        assert ask(f"Bearer {new_token()}").status == 401
+        assert ask("Token a.b.c").status == 401
+        assert judged == ["a.b.c", "a.b.d"]
+
+
+def test_the_actor_of_a_request_is_the_tokens_user() -> None:
+    user = robot("admin")
+    plain = token_of(user)
+    stored = AccessToken.objects.get()
+    path = f"/api/users/{user.pk}/tokens"
+    answer = Api(plain).call("POST", path, {"name": "second", "expires_in": 2})
+    assert answer.status == 200
+    event = AuditEvent.objects.order_by("id").last()
+    assert event is not None
+    assert (event.initiator_id, event.initiator_name) == (user.pk, "robot")
+    assert event.token_id == stored.pk
+    assert event.request_id == answer.headers["X-Request-Id"]
+    assert answer.json["personal_access_token"]["created_by"] == user.pk

@@ -1,0 +1,225 @@
+"""`/api/users/{userId}/tokens`."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from events.models import AuditEvent
+from meshmgmt.accounts.api.serializers import (
+    AccessTokenSerializer,
+    NewAccessTokenSerializer,
+)
+from meshmgmt.accounts.models import AccessToken, User
+from tests.api_client import Answer, Api
+from tests.people import api_of, person, robot, token_of
+
+pytestmark = pytest.mark.django_db
+
+UNKNOWN = "0" * 20
+ROLES = ["owner", "admin", "network_admin", "auditor", "user"]
+
+
+def path_of(user: User, token_id: str = "") -> str:
+    return f"/api/users/{user.pk}/tokens{'/' if token_id else ''}{token_id}"
+
+
+def create(api: Api, user: User, **body: Any) -> Answer:
+    return api.post(path_of(user), {"name": "laptop", "expires_in": 30, **body})
+
+
+def test_a_new_token_is_shown_once_and_works() -> None:
+    user = person("user")
+    answer = create(api_of(user), user)
+    assert answer.status == 200
+    assert set(answer.json) == set(NewAccessTokenSerializer().fields)
+    shown = answer.json["personal_access_token"]
+    assert shown["name"] == "laptop"
+    assert shown["created_by"] == user.pk
+    assert "last_used" not in shown
+    life = dt.datetime.fromisoformat(shown["expiration_date"])
+    life_days = life - dt.datetime.fromisoformat(shown["created_at"])
+    assert life_days == dt.timedelta(days=30)
+    plain = answer.json["plain_token"]
+    mine = Api(plain)
+    assert mine.get(path_of(user, shown["id"])).json["id"] == shown["id"]
+    listed = mine.get(path_of(user)).body.decode()
+    assert plain not in listed
+    assert AccessToken.objects.get(pk=shown["id"]).hash not in listed
+
+
+def test_last_used_appears_with_the_first_use() -> None:
+    user = person("user")
+    plain = token_of(user)
+    row = Api(plain).get(path_of(user)).json[0]
+    assert set(row) == set(AccessTokenSerializer().fields)
+    assert row["last_used"].endswith("Z")
+
+
+def test_the_list_is_in_the_order_of_creation_and_never_null() -> None:
+    owner, machine = person("owner"), robot()
+    api = api_of(owner)
+    assert api.get(path_of(machine)).json == []
+    ids = [
+        create(api, machine, name=name).json["personal_access_token"]["id"]
+        for name in "cab"
+    ]
+    assert [row["id"] for row in api.get(path_of(machine)).json] == ids
+
+
+@pytest.mark.parametrize("make", [person, robot])
+@pytest.mark.parametrize("role", ROLES)
+def test_every_user_manages_their_own_tokens(role: str, make: Any) -> None:
+    if make is robot and role == "owner":
+        pytest.skip("no service user is owner")
+    user = make(role)
+    api = api_of(user)
+    made = create(api, user).json["personal_access_token"]
+    assert len(api.get(path_of(user)).json) == 2
+    assert api.get(path_of(user, made["id"])).status == 200
+    gone = api.call("DELETE", path_of(user, made["id"]))
+    assert (gone.status, gone.json) == (200, {})
+    assert len(api.get(path_of(user)).json) == 1
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("make", [person, robot])
+def test_tokens_of_others(role: str, make: Any) -> None:
+    """Owners and admins manage those of service users; nobody those of people."""
+    other = make("user")
+    token_of(other)
+    token_id = AccessToken.objects.get().pk
+    api = api_of(person(role))
+    status = 200 if make is robot and role in {"owner", "admin"} else 403
+    assert api.get(path_of(other)).status == status
+    assert api.get(path_of(other, token_id)).status == status
+    assert create(api, other).status == status
+    assert api.call("DELETE", path_of(other, token_id)).status == status
+    left = set(AccessToken.objects.filter(user=other).values_list("pk", flat=True))
+    assert (token_id in left) is (status == 403)
+
+
+def test_forbidden_beats_a_bad_body_and_an_unknown_user() -> None:
+    api = api_of(person("auditor"))
+    assert api.post(path_of(person("user")), b"{").status == 403
+    assert api.post(f"/api/users/{UNKNOWN}/tokens", b"{").status == 403
+
+
+@pytest.mark.parametrize("user_id", [UNKNOWN, "x", "%00", "current", "a" * 200])
+def test_an_unknown_user_is_not_found(user_id: str) -> None:
+    answer = api_of(person("owner")).get(f"/api/users/{user_id}/tokens")
+    assert answer.status == 404
+    assert "not found" in answer.json["message"]
+
+
+@pytest.mark.parametrize("token_id", [UNKNOWN, "x", "%00"])
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_an_unknown_token_is_not_found(method: str, token_id: str) -> None:
+    user = person("user")
+    answer = api_of(user).call(method, path_of(user, token_id))
+    assert answer.status == 404
+    assert "not found" in answer.json["message"]
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_a_foreign_token_under_the_own_path_is_not_found(method: str) -> None:
+    user, other = person("admin"), robot()
+    token_of(other)
+    foreign = AccessToken.objects.get().pk
+    assert api_of(user).call(method, path_of(user, foreign)).status == 404
+    assert AccessToken.objects.filter(pk=foreign).exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "field"),
+    [
+        ({"expires_in": 1}, 422, "name"),
+        ({"name": "x"}, 422, "expires_in"),
+        ({"name": "", "expires_in": 1}, 422, "name"),
+        ({"name": " \t", "expires_in": 1}, 422, "name"),
+        ({"name": None, "expires_in": 1}, 422, "name"),
+        ({"name": "n" * 256, "expires_in": 1}, 422, "name"),
+        ({"name": "a\x00b", "expires_in": 1}, 422, "name"),
+        ({"name": "x", "expires_in": 0}, 422, "expires_in"),
+        ({"name": "x", "expires_in": -1}, 422, "expires_in"),
+        ({"name": "x", "expires_in": 366}, 422, "expires_in"),
+        ({"name": "x", "expires_in": None}, 422, "expires_in"),
+        ({"name": "x", "expires_in": "30"}, 400, "expires_in"),
+        ({"name": "x", "expires_in": 1.5}, 400, "expires_in"),
+        ({"name": "x", "expires_in": True}, 400, "expires_in"),
+        ({"name": "x", "expires_in": 2**63}, 400, "expires_in"),
+        ({"name": 7, "expires_in": 1}, 400, "name"),
+    ],
+)
+def test_bad_bodies_name_the_field(
+    body: dict[str, Any], status: int, field: str
+) -> None:
+    user = person("user")
+    answer = api_of(user).post(path_of(user), body)
+    assert (answer.status, answer.json["code"]) == (status, status)
+    assert field in answer.fields
+    assert AccessToken.objects.count() == 1
+    codes = AuditEvent.objects.values_list("activity_code", flat=True)
+    assert list(codes).count("personal.access.token.create") == 1
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'"x"', b"\xff"])
+def test_bodies_that_are_no_object_are_refused(body: bytes) -> None:
+    user = person("user")
+    assert api_of(user).post(path_of(user), body).status == 400
+
+
+@pytest.mark.parametrize("days", [1, 365])
+def test_a_token_lives_one_to_365_days(days: int) -> None:
+    user = person("user")
+    assert create(api_of(user), user, expires_in=days).status == 200
+
+
+def test_names_need_not_differ_and_come_back_as_sent() -> None:
+    user = person("user")
+    api = api_of(user)
+    for _ in range(2):
+        made = create(api, user, name=" né\n ")
+        assert made.json["personal_access_token"]["name"] == " né\n "
+
+
+def test_a_body_on_delete_is_ignored() -> None:
+    user = person("user")
+    api = api_of(user)
+    made = create(api, user).json["personal_access_token"]
+    assert api.call("DELETE", path_of(user, made["id"]), b"{").status == 200
+
+
+def test_creation_and_revocation_are_audited() -> None:
+    owner, machine = person("owner", name="Ann"), robot(name="ci")
+    api = api_of(owner)
+    made = create(api, machine).json["personal_access_token"]
+    api.call("DELETE", path_of(machine, made["id"]))
+    events = AuditEvent.objects.filter(target_id=machine.pk).order_by("id")
+    _, created, deleted = events
+    assert created.activity_code == "personal.access.token.create"
+    assert deleted.activity_code == "personal.access.token.delete"
+    for event in (created, deleted):
+        assert event.meta == {
+            "name": "laptop",
+            "user_name": "ci",
+            "username": "ci",
+            "email": "",
+            "is_service_user": "true",
+        }
+        assert event.initiator_id == owner.pk
+    assert deleted.changes["hash"] == {"before": "changed", "after": None}
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_the_list_takes_the_same_queries_whatever_its_size(
+    count: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    owner, machine = person("owner"), robot()
+    for _ in range(count):
+        token_of(machine)
+    api = api_of(owner)
+    api.get(path_of(machine))
+    with django_assert_num_queries(3):  # caller, owner of the tokens, tokens
+        assert len(api.get(path_of(machine)).json) == count

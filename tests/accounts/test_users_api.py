@@ -1,0 +1,182 @@
+"""`GET /api/users` and `/api/users/current`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from meshmgmt.accounts import registries
+from meshmgmt.accounts.api.serializers import CurrentUserSerializer, UserSerializer
+from meshmgmt.accounts.models import Account, User
+from meshmgmt.accounts.services.users import user_set_blocked
+from meshmgmt.core.roles import MODULES
+from tests.people import api_as, api_of, person, robot
+
+pytestmark = pytest.mark.django_db
+
+
+def test_all_fields_of_a_user() -> None:
+    owner = person("owner", email="Ann@Mesh.dev", name="Ann")
+    assert api_of(owner).get("/api/users").json == [
+        {
+            "id": owner.pk,
+            "email": "Ann@Mesh.dev",
+            "name": "Ann",
+            "role": "owner",
+            "status": "active",
+            "auto_groups": [],
+            "is_current": True,
+            "is_service_user": False,
+            "is_blocked": False,
+            "pending_approval": False,
+            "last_login": "0001-01-01T00:00:00Z",
+            "issued": "api",
+        }
+    ]
+
+
+def test_users_come_in_the_order_of_their_creation() -> None:
+    owner, machine, auditor = person("owner"), robot(), person("auditor")
+    rows = api_of(owner).get("/api/users").json
+    assert [row["id"] for row in rows] == [owner.pk, machine.pk, auditor.pk]
+    assert [row["is_current"] for row in rows] == [True, False, False]
+
+
+def test_a_blocked_user_has_the_status_blocked() -> None:
+    owner, user = person("owner"), person("user")
+    user_set_blocked(user_id=user.pk, blocked=True)
+    row = api_of(owner).get("/api/users").json[1]
+    assert (row["status"], row["is_blocked"]) == ("blocked", True)
+
+
+def test_the_last_login_is_shown() -> None:
+    owner = person("owner")
+    moment = timezone.now().replace(microsecond=0)
+    User.objects.filter(pk=owner.pk).unaudited_update(last_login=moment)
+    row = api_of(owner).get("/api/users").json[0]
+    assert row["last_login"] == moment.isoformat().replace("+00:00", "Z")
+
+
+@pytest.mark.parametrize("role", ["owner", "admin", "network_admin", "auditor"])
+@pytest.mark.parametrize("make", [person, robot])
+def test_roles_that_read_users_see_all(role: str, make: Any) -> None:
+    if make is robot and role == "owner":
+        pytest.skip("no service user is owner")
+    person("owner")
+    assert len(api_of(make(role)).get("/api/users").json) == 2
+
+
+@pytest.mark.parametrize("make", [person, robot])
+def test_a_plain_user_sees_nobody_else(make: Any) -> None:
+    person("owner")
+    user = make("user")
+    rows = api_of(user).get("/api/users").json
+    assert [row["id"] for row in rows] == [user.pk]
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("", [False, True]),
+        ("true", [True]),
+        ("1", [True]),
+        ("T", [True]),
+        ("false", [False]),
+        ("0", [False]),
+        ("False", [False]),
+    ],
+)
+def test_the_service_user_filter(text: str, kinds: list[bool]) -> None:
+    owner = person("owner")
+    robot()
+    rows = api_of(owner).get(f"/api/users?service_user={text}").json
+    assert [row["is_service_user"] for row in rows] == kinds
+
+
+@pytest.mark.parametrize("text", ["yes", "2", "tRUE", "%00", "true,false"])
+def test_a_bad_service_user_value_is_named(text: str) -> None:
+    answer = api_as("owner").get(f"/api/users?service_user={text}")
+    assert answer.status == 400
+    assert answer.json["message"].startswith("service_user:")
+
+
+def test_unknown_query_parameters_are_ignored() -> None:
+    assert api_as("owner").get("/api/users?colour=red").status == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_other_methods_are_refused(method: str) -> None:
+    answer = api_as("owner").call(method, "/api/users/current", {})
+    assert answer.status == 405
+    assert "GET" in answer.headers["Allow"]
+
+
+def test_the_current_user_with_permissions() -> None:
+    answer = api_as("auditor").get("/api/users/current")
+    permissions = answer.json["permissions"]
+    assert permissions["is_restricted"] is False
+    assert set(permissions["modules"]) == set(MODULES)
+    assert permissions["modules"]["dns"] == {
+        "create": False,
+        "read": True,
+        "update": False,
+        "delete": False,
+    }
+    assert answer.json["is_current"] is True
+
+
+def test_a_service_user_may_ask_who_it_is() -> None:
+    machine = robot("network_admin")
+    answer = api_of(machine).get("/api/users/current")
+    assert (answer.status, answer.json["id"]) == (200, machine.pk)
+
+
+@pytest.mark.parametrize("blocked", [True, False])
+def test_a_plain_user_is_restricted_as_the_account_says(blocked: bool) -> None:
+    account = Account.objects.get()
+    account.regular_users_view_blocked = blocked
+    account.save()
+    permissions = api_as("user").get("/api/users/current").json["permissions"]
+    assert permissions["is_restricted"] is blocked
+    assert not any(any(ops.values()) for ops in permissions["modules"].values())
+
+
+def test_auto_groups_come_from_above(monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, user = person("owner"), person("user")
+    asked: list[Sequence[str] | None] = []
+
+    def source(ids: Sequence[str] | None) -> dict[str, list[str]]:
+        asked.append(ids)
+        return {user.pk: ["g2", "g1"]}
+
+    monkeypatch.setattr(registries._Sources, "auto_groups", staticmethod(source))
+    rows = api_of(owner).get("/api/users").json
+    assert [row["auto_groups"] for row in rows] == [[], ["g2", "g1"]]
+    mine = api_of(user).get("/api/users/current").json
+    assert mine["auto_groups"] == ["g2", "g1"]
+    assert asked == [None, [user.pk]]
+
+
+def test_the_list_takes_the_same_queries_whatever_its_size() -> None:
+    api = api_as("owner")
+    api.get("/api/users")
+
+    def queries(users: int) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert len(api.get("/api/users").json) == users
+        return len(captured)
+
+    few = queries(1)
+    for _ in range(20):
+        person("user")
+    assert few == queries(21) <= 4
+
+
+def test_the_answers_have_the_fields_of_the_schema() -> None:
+    api = api_as("owner")
+    assert set(api.get("/api/users").json[0]) == set(UserSerializer().fields)
+    current = api.get("/api/users/current").json
+    assert set(current) == set(CurrentUserSerializer().fields)
