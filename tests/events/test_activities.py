@@ -6,7 +6,20 @@ from events.activities import Activity
 from events.audit.specs import emitted_codes
 
 # Codes of the seed's section Events; clients match on them.
-SEED = ["user.join", "user.invite", "user.create", "user.delete", "user.block", "user.unblock", "user.role.update", "user.approve", "user.reject", "user.peer.login", "user.password.change", "peer.user.add", "peer.setupkey.add", "peer.group.add", "peer.group.delete", "user.peer.delete", "peer.rename", "peer.ip.update", "policy.add", "policy.update", "policy.delete", "rule.add", "rule.update", "rule.delete", "posture.check.create", "posture.check.update", "posture.check.delete", "route.add", "route.update", "route.delete", "nameserver.group.add", "nameserver.group.update", "nameserver.group.delete", "dns.setting.disabled.management.group.add", "dns.setting.disabled.management.group.delete", "setupkey.add", "setupkey.update", "setupkey.revoke", "setupkey.overuse", "setupkey.delete", "personal.access.token.create", "personal.access.token.delete", "account.create", "account.delete", "dashboard.login", "transferred.owner.role", "integration.create", "integration.update", "integration.delete", "identityprovider.create", "identityprovider.update", "identityprovider.delete", "service.create", "service.update", "service.delete", "peer.login.expire"]
+SEED = """
+user.join user.invite user.create user.delete user.block user.unblock user.role.update
+user.approve user.reject user.peer.login user.password.change peer.user.add
+peer.setupkey.add peer.group.add peer.group.delete user.peer.delete peer.rename
+peer.ip.update policy.add policy.update policy.delete rule.add rule.update rule.delete
+posture.check.create posture.check.update posture.check.delete route.add route.update
+route.delete nameserver.group.add nameserver.group.update nameserver.group.delete
+dns.setting.disabled.management.group.add dns.setting.disabled.management.group.delete
+setupkey.add setupkey.update setupkey.revoke setupkey.overuse setupkey.delete
+personal.access.token.create personal.access.token.delete account.create account.delete
+dashboard.login transferred.owner.role integration.create integration.update
+integration.delete identityprovider.create identityprovider.update
+identityprovider.delete service.create service.update service.delete peer.login.expire
+"""
 
 NO_PROXY = "the reverse proxy's services are configured elsewhere"
 NO_AGENTS = "agent networks are not part of this service"
@@ -39,7 +52,7 @@ def covers(entry: str, code: str) -> bool:
 
 
 def test_every_code_of_the_seed_is_in_the_catalogue():
-    assert set(SEED) <= set(Activity.values)
+    assert set(SEED.split()) <= set(Activity.values)
 
 
 def test_codes_are_lower_case_and_dotted():
