@@ -101,7 +101,7 @@ class ListReference:
 
     def unlink(self, group_id: str) -> None:
         """Take the group out of every list and turn off owners left with none."""
-        owners = remove_from_lists(self.link, **{self.column: group_id})
+        owners = remove_from_lists(self.link, *self.related, **{self.column: group_id})
         if not owners or not self.switch:
             return
         kept = self._not_emptied([owner.pk for owner in owners], group_id)

@@ -126,17 +126,21 @@ def set_members(
         )
 
 
-def remove_from_lists(link: type[OrderedLink], **member: Any) -> list[models.Model]:
+def remove_from_lists(
+    link: type[OrderedLink], *related: str, **member: Any
+) -> list[models.Model]:
     """Take a member out of every list of one kind; return the lists' owners.
 
-    `member` filters on the member's columns (`group_id=...`, `peer_id__in=...`). The
-    number of queries does not depend on the number of lists; the remaining entries keep
-    their order.
+    `member` filters on the member's columns (`group_id=...`, `peer_id__in=...`);
+    `related` names relations to load with the owners. The number of queries does not
+    depend on the number of lists; the remaining entries keep their order.
     """
     with account_write():
         rows = list(
             link._default_manager.filter(**member)
-            .select_related(link.owner_field)
+            .select_related(
+                link.owner_field, *(f"{link.owner_field}__{name}" for name in related)
+            )
             .order_by("id")
         )
         if not rows:

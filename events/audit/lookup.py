@@ -66,3 +66,17 @@ def objects_by_id(model: type[ModelT], ids: Iterable[Any]) -> dict[Any, ModelT]:
     return {
         pk: instance for pk, instance in found.items() if isinstance(instance, model)
     }
+
+
+def related_object(instance: models.Model, name: str) -> Any:
+    """Return what the foreign key `name` of `instance` refers to; None for nothing.
+
+    What is cached on the instance costs nothing; anything else is read once per write.
+    """
+    relation = instance._meta.get_field(name)
+    if not isinstance(relation, models.ForeignKey):
+        raise TypeError(f"{name} is not a foreign key")
+    if relation.is_cached(instance):
+        return getattr(instance, name)
+    key = getattr(instance, relation.attname)
+    return objects_by_id(relation.related_model, [key]).get(key)

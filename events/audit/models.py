@@ -7,6 +7,7 @@ from typing import Any, NoReturn, Self, TypeVar
 from django.db import models
 from django.db.models.deletion import Collector
 
+from events.audit.lookup import remembering
 from events.audit.specs import spec_of
 from meshmgmt.core.transactions import account_write, write_number
 
@@ -33,7 +34,7 @@ class AuditedQuerySet(models.QuerySet[ModelT]):
 
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete the selected objects one by one signal, in one account write."""
-        with account_write():
+        with account_write(), remembering():
             return super().delete()
 
     delete.alters_data = True  # type: ignore[attr-defined]
@@ -73,7 +74,7 @@ class AuditedModel(models.Model):
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Delete in an account write."""
-        with account_write():
+        with account_write(), remembering():
             return super().delete(*args, **kwargs)
 
     @classmethod
@@ -120,7 +121,7 @@ def audited_bulk_delete(instances: Sequence[AuditedModel]) -> None:
     """Delete objects of one audited model together, each with its event."""
     if not instances:
         return
-    with account_write():
+    with account_write(), remembering():
         collector = Collector(using=instances[0]._state.db or "default")
         collector.collect(list(instances))
         collector.delete()

@@ -4,7 +4,6 @@ from typing import Any, Final
 
 from django.db import models
 
-from events.audit.lookup import remembering
 from events.audit.models import AuditedModel, AuditedQuerySet
 from groups.references import unlink_group
 from meshmgmt.core import clock
@@ -29,7 +28,7 @@ class GroupQuerySet(AuditedQuerySet["Group"]):
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete the groups one by one, in one write."""
         deleted: dict[str, int] = {}
-        with account_write(), remembering():
+        with account_write():
             for group in self.order_by("id"):
                 _, counts = group.delete()
                 for model, count in counts.items():
@@ -82,6 +81,6 @@ class Group(AuditedModel):
 
         All of it is one write; each touched object gets its own event with the reason.
         """
-        with account_write(), remembering():
+        with account_write():
             unlink_group(self)
             return super().delete(*args, **kwargs)

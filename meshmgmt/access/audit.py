@@ -6,7 +6,7 @@ from typing import Any
 from events.activities import Activity
 from events.audit.changes import Change
 from events.audit.links import member_keys
-from events.audit.lookup import objects_by_id
+from events.audit.lookup import objects_by_id, related_object
 from events.audit.specs import (
     AuditSpec,
     MemberEvent,
@@ -29,7 +29,6 @@ from meshmgmt.access.models import (
     SetupKey,
 )
 from meshmgmt.accounts.models import User
-from meshmgmt.inventory.models import Network, Peer
 
 Describe = Callable[[Any, Sequence[Any]], Mapping[Any, MemberEvent]]
 
@@ -83,7 +82,7 @@ def _register_policies() -> None:
 
 
 def _rule_meta(rule: PolicyRule) -> Meta:
-    policy = objects_by_id(Policy, [rule.policy_id]).get(rule.policy_id)
+    policy = related_object(rule, "policy")
     return {
         "name": rule.name,
         "policy_id": rule.policy_id,
@@ -130,8 +129,8 @@ def _route_meta(route: Route) -> Meta:
 
 
 def _router_meta(router: Router) -> Meta:
-    network = objects_by_id(Network, [router.network_id]).get(router.network_id)
-    peer = objects_by_id(Peer, [router.peer_id]).get(router.peer_id)
+    network = related_object(router, "network")
+    peer = related_object(router, "peer")
     return {
         "network_name": network.name if network else "",
         "network_id": router.network_id,

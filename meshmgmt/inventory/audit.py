@@ -5,7 +5,7 @@ from typing import Any
 
 from events.activities import Activity
 from events.audit.changes import Change
-from events.audit.lookup import objects_by_id
+from events.audit.lookup import objects_by_id, related_object
 from events.audit.specs import AuditSpec, Meta, declare_emitted, register
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.account import account_id
@@ -162,8 +162,7 @@ def _peer_update_meta(change: Change, activity: Activity) -> Meta:
 
 
 def _resource_meta(resource: NetworkResource) -> Meta:
-    networks = objects_by_id(Network, [resource.network_id])
-    network = networks.get(resource.network_id)
+    network = related_object(resource, "network")
     return {
         "name": resource.name,
         "type": resource.type,

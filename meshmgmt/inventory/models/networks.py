@@ -4,7 +4,6 @@ from typing import Any
 
 from django.db import models
 
-from events.audit.lookup import remembering
 from events.audit.models import AuditedModel, AuditedQuerySet
 from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH, new_id
@@ -17,7 +16,7 @@ class NetworkQuerySet(AuditedQuerySet["Network"]):
 
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete the networks and what is in them, in one write."""
-        with account_write(), remembering():
+        with account_write():
             NetworkResource.objects.filter(
                 network__in=list(self.order_by().values_list("pk", flat=True))
             ).delete()
@@ -47,7 +46,7 @@ class Network(AuditedModel):
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Delete the network and what is in it, in one write."""
-        with account_write(), remembering():
+        with account_write():
             NetworkResource.objects.filter(network=self).delete()
             return super().delete(*args, **kwargs)
 
@@ -65,7 +64,7 @@ class NetworkResourceQuerySet(AuditedQuerySet["NetworkResource"]):
 
     def delete(self) -> tuple[int, dict[str, int]]:
         """Take the resources out of their lists, then delete them, in one write."""
-        with account_write(), remembering():
+        with account_write():
             chosen = self.order_by().select_related("network")
             unlink_resources([resource.pk for resource in chosen])
             return super(NetworkResourceQuerySet, chosen).delete()
@@ -103,6 +102,6 @@ class NetworkResource(AuditedModel):
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Take the resource out of its lists, then delete it, in one write."""
-        with account_write(), remembering():
+        with account_write():
             unlink_resources([self.pk])
             return super().delete(*args, **kwargs)

@@ -5,7 +5,6 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import models
 
-from events.audit.lookup import remembering
 from events.audit.models import AuditedModel, AuditedQuerySet
 from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH, new_id
@@ -32,7 +31,7 @@ class PeerQuerySet(AuditedQuerySet["Peer"]):
 
     def delete(self) -> tuple[int, dict[str, int]]:
         """Take the peers out of their lists, then delete them, in one write."""
-        with account_write(), remembering():
+        with account_write():
             unlink_peers(list(self.order_by().values_list("pk", flat=True)))
             return super().delete()
 
@@ -102,6 +101,6 @@ class Peer(AuditedModel):
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Take the peer out of its lists, then delete it, in one write."""
-        with account_write(), remembering():
+        with account_write():
             unlink_peers([self.pk])
             return super().delete(*args, **kwargs)
