@@ -1,12 +1,73 @@
 """Reads of groups; the number of queries does not depend on the size of the data."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypedDict
 
 from django.db.models import Count
 
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
-from meshmgmt.inventory.models import Peer
+from groups.references import usages_of
+from groups.rules import ResourceKey
+from meshmgmt.core.errors import NotFound
+from meshmgmt.core.ids import is_id
+from meshmgmt.inventory.models import NetworkResource, Peer
 from meshmgmt.inventory.registries import ShortGroup
+
+
+class ShortPeer(TypedDict):
+    """A peer as groups show it."""
+
+    id: str
+    name: str
+
+
+class ShortResource(TypedDict):
+    """A resource as groups show it."""
+
+    id: str
+    type: str
+
+
+class GroupRow(TypedDict):
+    """A group as the API shows it."""
+
+    id: str
+    name: str
+    peers_count: int
+    resources_count: int
+    issued: str
+    peers: list[ShortPeer]
+    resources: list[ShortResource]
+
+
+class GroupHead(NamedTuple):
+    """The columns of a group that the API shows."""
+
+    id: str
+    name: str
+    issued: str
+
+
+class UsageEntry(TypedDict):
+    """One place where an object refers to a group."""
+
+    kind: str
+    id: str
+    name: str
+    field: str
+    disabled_by_deletion: bool
+
+
+class UsageRow(TypedDict):
+    """What refers to a group, as the API shows it."""
+
+    id: str
+    name: str
+    deletable: bool
+    peers_count: int
+    resources_count: int
+    unknown_resources: list[ShortResource]
+    references: list[UsageEntry]
 
 
 def all_group_id() -> str:
@@ -86,3 +147,143 @@ def _by_group(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 def _is_all(name: str, issued: str) -> bool:
     return name == ALL and issued == Issued.API
+
+
+def known_peer_ids(peer_ids: Sequence[str]) -> set[str]:
+    """Return those of the ids that name a peer."""
+    known: set[str] = set()
+    wanted = [peer_id for peer_id in peer_ids if is_id(peer_id)]
+    for start in range(0, len(wanted), 500):
+        part = wanted[start : start + 500]
+        known.update(Peer.objects.filter(pk__in=part).values_list("pk", flat=True))
+    return known
+
+
+def known_resource_types(resources: Sequence[ResourceKey]) -> dict[str, str]:
+    """Return the real type of every id that names a peer or a network's resource."""
+    ids = [identifier for identifier, _ in resources if is_id(identifier)]
+    types = dict.fromkeys(known_peer_ids(ids), "peer")
+    for start in range(0, len(ids), 500):
+        part = ids[start : start + 500]
+        rows = NetworkResource.objects.filter(pk__in=part).values_list("pk", "type")
+        types.update(rows)
+    return types
+
+
+def group_rows(
+    group_ids: Sequence[str] | None = None, *, name: str = ""
+) -> list[GroupRow]:
+    """Return groups as the API shows them, in the order of creation.
+
+    `name` keeps those with exactly this name, "" keeps all.
+    """
+    groups = Group.objects.order_by("pk")
+    if group_ids is not None:
+        groups = groups.filter(pk__in=group_ids)
+    if "\0" in name:  # in no stored name, and PostgreSQL cannot be asked for it
+        return []
+    if name:
+        groups = groups.filter(name=name)
+    found = list(groups.values_list("pk", "name", "issued"))
+    chosen = None if group_ids is None and not name else [row[0] for row in found]
+    wants_all = chosen is None or any(_is_all(row[1], row[2]) for row in found)
+    everybody = _every_peer() if wants_all else []
+    peers = _listed_peers(everybody) if chosen is None else _peers_of(chosen)
+    resources = _resources_by_group(chosen)
+    return [
+        _row(
+            GroupHead(pk, group_name, issued),
+            everybody if _is_all(group_name, issued) else peers.get(pk, []),
+            resources.get(pk, []),
+        )
+        for pk, group_name, issued in found
+    ]
+
+
+def _row(
+    head: GroupHead, peers: list[ShortPeer], resources: list[ShortResource]
+) -> GroupRow:
+    return {
+        "id": head.id,
+        "name": head.name,
+        "peers_count": len(peers),
+        "resources_count": len(resources),
+        "issued": head.issued,
+        "peers": peers,
+        "resources": resources,
+    }
+
+
+def _listed_peers(everybody: list[ShortPeer]) -> dict[str, list[ShortPeer]]:
+    """Return the listed peers of all groups, by group, in the order of the lists.
+
+    Peers and lists are read apart: a peer in many groups is then made into a dict once,
+    which is what the long list would spend its time on.
+    """
+    peers = {peer["id"]: peer for peer in everybody}
+    links = GroupPeer.objects.order_by("group_id", "position", "id")
+    by_group: dict[str, list[ShortPeer]] = {}
+    for group_id, peer_id in links.values_list("group_id", "peer_id"):
+        by_group.setdefault(group_id, []).append(peers[peer_id])
+    return by_group
+
+
+def _peers_of(group_ids: Sequence[str]) -> dict[str, list[ShortPeer]]:
+    """Return the listed peers of some groups, by group, in the order of the lists."""
+    rows = (
+        GroupPeer.objects.filter(group__in=group_ids)
+        .order_by("group_id", "position", "id")
+        .values_list("group_id", "peer_id", "peer__name")
+    )
+    by_group: dict[str, list[ShortPeer]] = {}
+    for group_id, pk, name in rows:
+        by_group.setdefault(group_id, []).append({"id": pk, "name": name})
+    return by_group
+
+
+def _resources_by_group(
+    group_ids: Sequence[str] | None,
+) -> dict[str, list[ShortResource]]:
+    links = GroupResource.objects.order_by("group_id", "position", "id")
+    if group_ids is not None:
+        links = links.filter(group__in=group_ids)
+    by_group: dict[str, list[ShortResource]] = {}
+    rows = links.values_list("group_id", "resource_id", "resource_type")
+    for group_id, identifier, kind in rows:
+        by_group.setdefault(group_id, []).append({"id": identifier, "type": kind})
+    return by_group
+
+
+def _every_peer() -> list[ShortPeer]:
+    rows = Peer.objects.order_by("pk").values_list("pk", "name")
+    return [{"id": pk, "name": name} for pk, name in rows]
+
+
+def group_usage(group_id: str) -> UsageRow:
+    """Return what refers to a group and what its deletion would do. Raises NotFound."""
+    group = Group.objects.filter(pk=group_id).first()
+    if group is None:
+        raise NotFound.of("group", group_id)
+    row = group_rows([group_id])[0]
+    keys = [(entry["id"], entry["type"]) for entry in row["resources"]]
+    known = known_resource_types(keys)
+    return {
+        "id": group.pk,
+        "name": group.name,
+        "deletable": not group.is_all,
+        "peers_count": row["peers_count"],
+        "resources_count": row["resources_count"],
+        "unknown_resources": [
+            entry for entry in row["resources"] if entry["id"] not in known
+        ],
+        "references": [
+            {
+                "kind": usage.kind,
+                "id": usage.id,
+                "name": usage.name,
+                "field": usage.relation,
+                "disabled_by_deletion": usage.disabled_by_deletion,
+            }
+            for usage in usages_of(group_id)
+        ],
+    }

@@ -1,0 +1,307 @@
+"""Deleting a group takes it out of everything, and disables what it restricted."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from events.audit.links import member_keys, set_members
+from groups.models import Group, GroupLink
+from groups.references import deletion_reason
+from groups.services import group_delete
+from meshmgmt.access import models as access
+from meshmgmt.accounts.models import Account
+from meshmgmt.core import clock
+from meshmgmt.core.ids import new_id
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.models import Network, Peer
+from tests.api_client import Api
+from tests.mesh import Trail, group, peer, peers, resource, rule
+from tests.people import api_as, person
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def api() -> Api:
+    return api_as("admin")
+
+
+def route(**lists: list[Group]) -> access.Route:
+    """Store an enabled route with the given lists of groups."""
+    links: dict[str, type[GroupLink]] = {
+        "groups": access.RouteGroup,
+        "peer_groups": access.RoutePeerGroup,
+        "access_control_groups": access.RouteAccessControlGroup,
+    }
+    with account_write():
+        made = access.Route(network_id="office", network="10.1.0.0/16")
+        made.save()
+        for name, groups in lists.items():
+            set_members(links[name], made, [entry.pk for entry in groups], new=True)
+    return made
+
+
+def router(groups: list[Group]) -> access.Router:
+    """Store an enabled router of a new network."""
+    with account_write():
+        network = Network(name="lab")
+        network.save()
+        made = access.Router(network=network)
+        made.save()
+        keys = [entry.pk for entry in groups]
+        set_members(access.RouterPeerGroup, made, keys, new=True)
+    return made
+
+
+def setup_key(groups: list[Group]) -> access.SetupKey:
+    """Store a setup key with auto-groups."""
+    with account_write():
+        made = access.SetupKey(name="key", key_hash=new_id(), key_prefix="ABCDE")
+        made.save()
+        keys = [entry.pk for entry in groups]
+        set_members(access.SetupKeyAutoGroup, made, keys, new=True)
+    return made
+
+
+def invite(groups: list[Group]) -> access.Invite:
+    """Store an invite with auto-groups."""
+    with account_write():
+        made = access.Invite(
+            email="new@mesh.dev", token_hash="1" * 64, expires_at=clock.now()
+        )
+        made.save()
+        keys = [entry.pk for entry in groups]
+        set_members(access.InviteAutoGroup, made, keys, new=True)
+    return made
+
+
+def test_deletion_acts_on_everything_with_one_event_each(api: Api) -> None:
+    one, two = peer("one"), peer("two")
+    host = resource("printer")
+    gone = group("gone", one, two, resources=[(host.pk, "host"), ("ghost", "domain")])
+    kept = group("kept")
+    restricted = rule([gone], [kept])
+    relaxed = rule([gone, kept], [kept, gone])
+    set_members(access.RuleAuthorizedGroup, relaxed, [(kept.pk, ""), (gone.pk, "root")])
+    way = route(groups=[kept, gone], peer_groups=[kept], access_control_groups=[gone])
+    gate = router([gone])
+    key = setup_key([kept, gone])
+    guest = invite([gone])
+    user = person("user", name="Ann", email="ann@mesh.dev")
+    set_members(access.UserAutoGroup, user, [gone.pk])
+    with account_write():
+        account = Account.objects.get()
+        account.peer_expose_enabled = True
+        account.peer_expose_groups = [gone.pk]
+        account.network_traffic_logs_groups = [gone.pk, kept.pk]
+        account.save()
+    trail = Trail()
+
+    answer = api.delete(f"/api/groups/{gone.pk}")
+
+    assert (answer.status, answer.json) == (200, {})
+    assert trail.targets == [
+        ("rule.update", restricted.pk),
+        ("rule.update", relaxed.pk),
+        ("route.update", way.pk),
+        ("network.router.update", gate.pk),
+        ("user.group.delete", user.pk),
+        ("user.invite.link.regenerate", guest.pk),
+        ("setupkey.group.delete", key.pk),
+        ("account.setting.update", account.pk),
+        ("account.setting.peer.expose.disable", account.pk),
+        ("peer.group.delete", one.pk),
+        ("peer.group.delete", two.pk),
+        ("resource.group.delete", gone.pk),
+        ("resource.group.delete", gone.pk),
+        ("group.delete", gone.pk),
+    ]
+    reason = "group 'gone' was deleted"
+    assert {event.meta["reason"] for event in trail.events} == {reason}
+    by_code = {(event.activity_code, event.target_id): event for event in trail.events}
+    assert by_code["user.group.delete", user.pk].meta == {
+        "group": "gone",
+        "group_id": gone.pk,
+        "is_service_user": "false",
+        "user_name": "Ann",
+        "username": "Ann",
+        "email": "ann@mesh.dev",
+        "reason": reason,
+    }
+    assert by_code["peer.group.delete", one.pk].meta == {
+        "group": "gone",
+        "group_id": gone.pk,
+        "peer_ip": one.ip,
+        "peer_fqdn": f"{one.dns_label}.mesh.internal",
+        "reason": reason,
+    }
+    assert by_code["rule.update", restricted.pk].changes == {
+        "enabled": {"before": True, "after": False},
+        "sources": {"added": [], "removed": [gone.pk]},
+    }
+
+    for changed in (restricted, relaxed, way, gate, account):
+        changed.refresh_from_db()
+    assert not restricted.enabled
+    assert relaxed.enabled
+    assert member_keys(access.RuleSource, relaxed) == [kept.pk]
+    assert member_keys(access.RuleDestination, relaxed) == [kept.pk]
+    assert member_keys(access.RuleAuthorizedGroup, relaxed) == [(kept.pk, "")]
+    assert not way.enabled
+    assert member_keys(access.RouteGroup, way) == [kept.pk]
+    assert not gate.enabled
+    assert member_keys(access.SetupKeyAutoGroup, key) == [kept.pk]
+    assert member_keys(access.UserAutoGroup, user) == []
+    assert not account.peer_expose_enabled
+    assert account.network_traffic_logs_groups == [kept.pk]
+    assert account.network_traffic_logs_enabled
+    assert Peer.objects.filter(pk__in=[one.pk, two.pk]).count() == 2
+    assert not Group.objects.filter(pk=gone.pk).exists()
+
+
+@pytest.mark.parametrize("name", ["groups", "peer_groups", "access_control_groups"])
+def test_route_is_disabled_when_any_of_its_lists_becomes_empty(name: str) -> None:
+    gone, kept = group(), group()
+    full = route(**{name: [gone, kept]})
+    emptied = route(**{name: [gone]})
+
+    gone.delete()
+
+    full.refresh_from_db()
+    emptied.refresh_from_db()
+    assert (full.enabled, emptied.enabled) == (True, False)
+
+
+def test_traffic_log_of_some_groups_never_becomes_that_of_all() -> None:
+    gone = group()
+    with account_write():
+        account = Account.objects.get()
+        account.network_traffic_logs_enabled = True
+        account.network_traffic_logs_groups = [gone.pk]
+        account.save()
+
+    gone.delete()
+
+    account.refresh_from_db()
+    assert account.network_traffic_logs_groups == []
+    assert not account.network_traffic_logs_enabled
+
+
+def test_object_that_is_off_already_stays_so_without_an_event_about_it() -> None:
+    gone = group()
+    off = rule([gone], [group()])
+    off.enabled = False
+    off.save()
+    trail = Trail()
+
+    gone.delete()
+
+    assert trail.events[0].changes == {
+        "sources": {"added": [], "removed": [gone_id(trail)]}
+    }
+
+
+def gone_id(trail: Trail) -> str:
+    """Return the id of the group that went."""
+    return next(e.target_id for e in trail.events if e.activity_code == "group.delete")
+
+
+def test_usage_says_before_what_deletion_then_does(api: Api) -> None:
+    gone, kept = group("gone", peer(), resources=[("ghost", "domain")]), group("kept")
+    restricted = rule([gone], [kept])
+    relaxed = rule([gone, kept], [kept])
+    key = setup_key([gone])
+
+    usage = api.get(f"/api/groups/{gone.pk}/usage")
+
+    assert usage.status == 200
+    assert usage.json == {
+        "id": gone.pk,
+        "name": "gone",
+        "deletable": True,
+        "peers_count": 1,
+        "resources_count": 1,
+        "unknown_resources": [{"id": "ghost", "type": "domain"}],
+        "references": [
+            {
+                "kind": "policy_rule",
+                "id": restricted.pk,
+                "name": f"{restricted.policy.name} / {restricted.name}",
+                "field": "sources",
+                "disabled_by_deletion": True,
+            },
+            {
+                "kind": "policy_rule",
+                "id": relaxed.pk,
+                "name": f"{relaxed.policy.name} / {relaxed.name}",
+                "field": "sources",
+                "disabled_by_deletion": False,
+            },
+            {
+                "kind": "setup_key",
+                "id": key.pk,
+                "name": "key",
+                "field": "auto_groups",
+                "disabled_by_deletion": False,
+            },
+        ],
+    }
+
+
+def test_group_all_may_be_used_but_not_deleted(api: Api) -> None:
+    everybody = Group.objects.get()
+    rule([everybody], [everybody])
+
+    usage = api.get(f"/api/groups/{everybody.pk}/usage").json
+
+    assert usage["deletable"] is False
+    assert [entry["field"] for entry in usage["references"]] == [
+        "sources",
+        "destinations",
+    ]
+
+
+def test_deleting_through_the_model_or_a_queryset_does_the_same() -> None:
+    first, second, third = group("a", peer()), group("b", peer()), group("c", peer())
+    rules = [rule([entry], [entry]) for entry in (first, second, third)]
+    trail = Trail()
+
+    group_delete(group_id=first.pk)
+    by_service = trail.codes
+    trail = Trail()
+    second.delete()
+    by_model = trail.codes
+    trail = Trail()
+    Group.objects.filter(pk=third.pk).delete()
+
+    assert by_service == by_model == trail.codes
+    assert by_service == ["rule.update", "peer.group.delete", "group.delete"]
+    for entry in rules:
+        entry.refresh_from_db()
+        assert not entry.enabled
+
+
+def test_event_of_an_emptied_list_is_in_the_same_write(api: Api) -> None:
+    gone = group("gone", peer())
+    rule([gone], [group()])
+    trail = Trail()
+
+    api.delete(f"/api/groups/{gone.pk}")
+
+    assert len({event.request_id for event in trail.events}) == 1
+    assert deletion_reason("gone") in trail.events[0].meta["reason"]
+
+
+def test_deletion_needs_the_same_queries_for_any_number_of_lists() -> None:
+    def queries(size: int) -> int:
+        gone, kept = group("", *peers(size)), group()
+        policy = rule([gone, kept], [kept, gone]).policy
+        for _ in range(size):
+            rule([gone, kept], [kept, gone])
+            rule([gone, kept], [kept, gone], policy)
+            setup_key([gone])
+        with CaptureQueriesContext(connection) as captured:
+            gone.delete()
+        return len(captured)
+
+    assert queries(20) == queries(1)

@@ -1,0 +1,88 @@
+"""Nothing refers to groups unless the registry knows of it."""
+
+import pytest
+from django.apps import apps
+from django.db import models
+
+from groups.models import Group, GroupLink
+from groups.references import ListReference, register, registered_columns
+
+NOT_GROUP_IDS = {
+    ("accounts.account", "jwt_allow_groups"): "names of claims, not ids",
+    ("accounts.account", "jwt_groups_claim_name"): "name of a claim",
+}
+"""Columns that look like lists of groups and are none."""
+
+
+def relations_to_group() -> list[tuple[type[models.Model], str]]:
+    """Return every (model, field) with a relation to Group."""
+    return [
+        (model, field.name)
+        for model in apps.get_models()
+        for field in model._meta.get_fields()
+        if not field.auto_created and field.related_model is Group
+    ]
+
+
+def columns_named_after_groups() -> list[tuple[type[models.Model], str]]:
+    """Return the JSON and text columns whose name speaks of groups."""
+    return [
+        (model, field.name)
+        for model in apps.get_models()
+        for field in model._meta.concrete_fields
+        if isinstance(field, models.JSONField | models.CharField | models.TextField)
+        and ("_group" in field.name or field.name.startswith("group"))
+    ]
+
+
+def test_there_are_relations_to_look_at() -> None:
+    assert len(relations_to_group()) >= 12
+    assert len(columns_named_after_groups()) >= 4
+
+
+@pytest.mark.parametrize(
+    ("model", "field"),
+    relations_to_group(),
+    ids=lambda part: part if isinstance(part, str) else part._meta.label,
+)
+def test_every_relation_to_groups_is_registered(
+    model: type[models.Model], field: str
+) -> None:
+    assert (model, field) in registered_columns()
+
+
+@pytest.mark.parametrize(
+    ("model", "field"),
+    columns_named_after_groups(),
+    ids=lambda part: part if isinstance(part, str) else part._meta.label,
+)
+def test_every_column_of_group_ids_is_registered_or_explained(
+    model: type[models.Model], field: str
+) -> None:
+    place = (model._meta.label_lower, field)
+    if place[0].startswith(("auth.", "admin.", "sessions.", "contenttypes.")):
+        return
+    assert (model, field) in registered_columns() or place in NOT_GROUP_IDS
+
+
+@pytest.mark.parametrize(
+    ("model", "field"),
+    relations_to_group(),
+    ids=lambda part: part if isinstance(part, str) else part._meta.label,
+)
+def test_the_database_refuses_to_lose_a_group_that_is_referred_to(
+    model: type[models.Model], field: str
+) -> None:
+    relation = model._meta.get_field(field)
+
+    assert isinstance(relation, models.ForeignKey)
+    assert relation.remote_field.on_delete is models.PROTECT
+
+
+def test_a_reference_cannot_be_registered_twice() -> None:
+    link = next(
+        model for model, _ in relations_to_group() if issubclass(model, GroupLink)
+    )
+
+    with pytest.raises(ValueError, match="registered already"):
+        register(ListReference(link=link, kind="again"))

@@ -1,0 +1,104 @@
+"""Objects of the mesh for tests: peers, groups and what refers to groups."""
+
+from itertools import count
+from typing import Any
+
+from events.audit.links import set_members
+from events.audit.models import audited_bulk_create
+from events.models import AuditEvent
+from groups.models import Group
+from groups.services import group_create
+from meshmgmt.access.models import (
+    Policy,
+    PolicyRule,
+    RuleDestination,
+    RuleSource,
+)
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.models import Network, NetworkResource, Peer
+
+_numbers = count(1)
+
+
+def peer(name: str = "", **facts: Any) -> Peer:
+    """Store a peer with an address and a key of its own."""
+    made = _unsaved_peer(name, facts)
+    made.save()
+    return made
+
+
+def peers(number: int) -> list[Peer]:
+    """Store many peers at once."""
+    made = [_unsaved_peer("", {}) for _ in range(number)]
+    audited_bulk_create(made)
+    return made
+
+
+def _unsaved_peer(name: str, facts: dict[str, Any]) -> Peer:
+    number = next(_numbers)
+    facts.setdefault("wg_public_key", f"{number:043d}=")
+    facts.setdefault(
+        "ip", f"100.{64 + number // 65536}.{number // 256 % 256}.{number % 256}"
+    )
+    facts.setdefault("dns_label", f"peer-{number}")
+    return Peer(name=name or f"peer {number}", **facts)
+
+
+def group(name: str = "", *members: Peer, **facts: Any) -> Group:
+    """Store a group of peers."""
+    chosen = name or f"group {next(_numbers)}"
+    return group_create(name=chosen, peers=[member.pk for member in members], **facts)
+
+
+def resource(name: str = "", kind: str = "host", **facts: Any) -> NetworkResource:
+    """Store a resource in a network, which is made when not given."""
+    number = next(_numbers)
+    with account_write():
+        if "network" not in facts:
+            facts["network"] = Network(name=f"network {number}")
+            facts["network"].save()
+        facts.setdefault("address", f"10.0.0.{number % 256}/32")
+        made = NetworkResource(name=name or f"resource {number}", type=kind, **facts)
+        made.save()
+    return made
+
+
+def rule(
+    sources: list[Group], destinations: list[Group], policy: Policy | None = None
+) -> PolicyRule:
+    """Store a rule between groups, in a policy of its own when none is given."""
+    number = next(_numbers)
+    with account_write():
+        if policy is None:
+            policy = Policy(name=f"policy {number}")
+            policy.save()
+        made = PolicyRule(policy=policy, name=f"rule {number}")
+        made.save()
+        set_members(RuleSource, made, [entry.pk for entry in sources], new=True)
+        set_members(
+            RuleDestination, made, [entry.pk for entry in destinations], new=True
+        )
+    return made
+
+
+class Trail:
+    """The audit events written since this object was made."""
+
+    def __init__(self) -> None:
+        newest = AuditEvent.objects.order_by("-id").first()
+        self.start = 0 if newest is None else newest.pk
+
+    @property
+    def events(self) -> list[AuditEvent]:
+        """The events, oldest first."""
+        return list(AuditEvent.objects.filter(pk__gt=self.start).order_by("pk"))
+
+    @property
+    def codes(self) -> list[str]:
+        """The activity codes, oldest first."""
+        return [event.activity_code for event in self.events]
+
+    @property
+    def targets(self) -> list[tuple[str, str]]:
+        """The activity codes with their targets, oldest first."""
+        return [(event.activity_code, event.target_id) for event in self.events]
