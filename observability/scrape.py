@@ -15,8 +15,11 @@ from observability.serving import runtime
 class Scraper:
     """Makes the answer of `/metrics` for the server this process belongs to."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, directory: Path | None = None) -> None:
+        """Read the metric files of `directory`, by default this process's own."""
         self.config = config
+        shared = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+        self.directory = directory or (Path(shared) if shared else None)
         self.sampler = Sampler()
 
     def text(self) -> bytes:
@@ -29,12 +32,11 @@ class Scraper:
         return exposition.render(families)
 
     def _values(self) -> list[Family]:
-        directory = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
-        if not directory:
+        if self.directory is None or not self.directory.is_dir():
             own = exposition.from_library(metrics.families_of_this_process())
             return [f for f in own if not f.name.startswith("django_migrations_")]
         return [
-            *metricfiles.collect(Path(directory)),
+            *metricfiles.collect(self.directory),
             *server_figures(self.config.runtime_dir),
         ]
 

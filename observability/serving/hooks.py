@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import meshmgmt
 from meshmgmt import env
-from observability import loglevels, logs, metricfiles
+from observability import loglevels, logs, metricfiles, settingstext
 from observability.loglevels import LEVELS
 from observability.serving import listener, runtime
 from observability.serving.supervisor import Supervisor
@@ -51,8 +51,10 @@ def on_starting(server: Any) -> None:
             (config.data_dir / "static").mkdir(parents=True, exist_ok=True)
             metricfiles.prepare(metrics_dir(config))
             loglevels.reset(config.runtime_dir)
+            _check_bind(server)
         _Server.metrics = _metrics_socket(config)
         _announce(config, server)
+        settingstext.keep(config)
     except (logs.OutputError, runtime.Occupied, listener.PortTaken) as error:
         _refuse(str(error))
     except OSError as error:
@@ -65,16 +67,39 @@ def _refuse(sentence: str) -> None:
     sys.exit(2)
 
 
+def _check_bind(server: Any) -> None:
+    """Refuse a taken address at once; gunicorn would try for five seconds.
+
+    With listeners handed over by systemd there is nothing to take.
+    """
+    if "LISTEN_FDS" in os.environ:
+        return
+    for at in server.cfg.address:
+        if isinstance(at, tuple):
+            try:
+                listener.listen(at[0], at[1]).close()
+            except OSError as error:
+                raise listener.PortTaken(
+                    f"{at[0]}:{at[1]} cannot be used ({error.strerror}): choose another "
+                    "HOST:PORT, or unix:PATH, with --bind or SVC_BIND"
+                ) from error
+
+
 def _metrics_socket(config: env.Config) -> socket.socket | None:
     at = listener.address(config)
     if at is None:
         return None
+    host, port = at
     try:
-        return listener.listen(*at)
-    except listener.PortTaken as error:
+        return listener.listen(host, port)
+    except OSError as error:
+        sentence = (
+            f"metrics port {port} on {host} cannot be used ({error.strerror}): choose "
+            "1 to 65535, or off, with --metrics-port or SVC_METRICS_PORT"
+        )
         if config.metrics_port_explicit:
-            raise
-        _LOG.warning("%s; metrics stay on the API port", error)
+            raise listener.PortTaken(sentence) from error
+        _LOG.warning("%s; metrics stay on the API port", sentence)
         return None
 
 
@@ -158,6 +183,14 @@ def post_worker_init(worker: Any) -> None:
     LEVELS.follow(config.runtime_dir)
     loglevels.watch()
     logs.add_spool(config)
+    _load_views()
+
+
+def _load_views() -> None:
+    """Import all views now, or the worker's first request would pay for it."""
+    from django.urls import get_resolver  # noqa: PLC0415 - there is none in the master
+
+    get_resolver().url_patterns  # noqa: B018 - a property that imports
 
 
 def child_exit(server: Any, worker: Any) -> None:

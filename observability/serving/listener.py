@@ -15,7 +15,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class PortTaken(Exception):
-    """The metrics port cannot be had."""
+    """A port that was asked for cannot be had."""
 
 
 def address(config: Config) -> tuple[str, int] | None:
@@ -30,29 +30,19 @@ def address(config: Config) -> tuple[str, int] | None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Raises PortTaken with a sentence."""
-    try:
-        family, _, _, _, at = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
-    except OSError as error:
-        raise PortTaken(_refusal(host, port, error)) from error
+    """Return a listening socket. Raises OSError."""
+    family, _, _, _, at = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(at)
         listener.listen(64)
-    except OSError as error:
+    except OSError:
         listener.close()
-        raise PortTaken(_refusal(host, port, error)) from error
+        raise
     return listener
-
-
-def _refusal(host: str, port: int, error: OSError) -> str:
-    return (
-        f"metrics port {port} on {host} cannot be used ({error.strerror}): choose a "
-        "free port from 1 to 65535, or off, with --metrics-port or SVC_METRICS_PORT"
-    )
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,0 +1,143 @@
+"""Addresses and domain names replaced, the same one always by the same stand-in.
+
+For `status` and debug bundles, never for server logs (seed, anonymize). Every address
+but loopback and unspecified ones, private ones included, and every label of a domain
+name is replaced; prefix lengths and ports stay. In free text a domain name is whatever
+has a dot and ends in a word; in documents, fields that hold names count too.
+"""
+
+import ipaddress
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+# RFC 2544 and RFC 3849: ranges that no real network uses.
+_V4: Final = int(ipaddress.IPv4Address("198.18.0.1"))
+_V6: Final = int(ipaddress.IPv6Address("2001:db8::1"))
+
+NAME_FIELDS: Final = frozenset(
+    {
+        "cname",
+        "content",
+        "dns_domain",
+        "dns_label",
+        "domain",
+        "domains",
+        "extra_dns_labels",
+        "fqdn",
+        "host",
+        "hostname",
+        "match_domains",
+        "query",
+        "search_domains",
+        "target",
+        "zone",
+    }
+)
+_KEPT_FIELDS: Final = frozenset({"time", "level", "logger", "activity_code"})
+
+_ADDRESS: Final = re.compile(
+    r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)"
+    r"|(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4})"
+    r"(?![\w:])"
+)
+_DOMAIN: Final = re.compile(
+    r"(?P<file>(?<=[\w.-]/)[\w.-]{1,128}\.(?:py|log|json|sock|db|sqlite3|conf|txt)(?![\w.]))"
+    r"|(?<![\w.-])(?:[\w-]{1,63}\.){1,127}[^\W\d_][\w-]{0,62}(?![\w-])"
+)
+# Lines of a Python traceback: where, and which exception. They name no network.
+_TRACE: Final = re.compile(
+    r"^\s*File \"[^\"]*\", line \d+, in \S+$|^[\w.]*\.?[A-Z]\w*(?=: |$)", re.MULTILINE
+)
+
+
+class Anonymiser:
+    """Remembers what stands for what, within one output or bundle."""
+
+    def __init__(self) -> None:
+        self._addresses: dict[str, str] = {}
+        self._labels: dict[str, str] = {}
+
+    def text(self, value: str) -> str:
+        """Return free text with addresses and domain names replaced."""
+        replaced = _ADDRESS.sub(lambda match: self._address(match[0]), value)
+        return _DOMAIN.sub(
+            lambda match: match[0] if match["file"] else self.name(match[0]), replaced
+        )
+
+    def name(self, value: str) -> str:
+        """Return a domain name with each of its labels replaced; `*` stays."""
+        return ".".join(self._label(label) for label in value.split("."))
+
+    def document(self, value: Any, field: str = "") -> Any:
+        """Return a JSON document with addresses and names replaced in its values."""
+        if isinstance(value, Mapping):
+            return {
+                self.text(str(key)): (
+                    inner if key in _KEPT_FIELDS else self.document(inner, str(key))
+                )
+                for key, inner in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return [self.document(inner, field) for inner in value]
+        if not isinstance(value, str):
+            return value
+        if field == "stack":
+            return self._stack(value)
+        if field in NAME_FIELDS and re.fullmatch(r"[\w*-]+", value):
+            return self.name(value)
+        return self.text(value)
+
+    def line(self, value: str) -> str:
+        """Return a line of a log: a JSON record as a document, anything else as text."""
+        if value.startswith("{"):
+            try:
+                return json.dumps(self.document(json.loads(value)), ensure_ascii=False)
+            except ValueError:
+                pass
+        return self.text(value)
+
+    def lines(self, value: str) -> str:
+        """Return the lines of a log, or a JSON document, or text."""
+        if value.lstrip()[:1] in {"{", "["}:
+            try:
+                document = json.loads(value)
+            except ValueError:
+                pass  # one document per line
+            else:
+                return json.dumps(self.document(document), indent=2, ensure_ascii=False)
+        return "\n".join(self.line(row) for row in value.split("\n"))
+
+    def _stack(self, value: str) -> str:
+        parts, end = [], 0
+        for match in _TRACE.finditer(value):
+            parts += [self.text(value[end : match.start()]), match[0]]
+            end = match.end()
+        return "".join([*parts, self.text(value[end:])])
+
+    def _address(self, found: str) -> str:
+        try:
+            address = ipaddress.ip_address(found)
+        except ValueError:
+            return found
+        mapped = getattr(address, "ipv4_mapped", None)
+        for form in (address, mapped):
+            if form is not None and (form.is_loopback or form.is_unspecified):
+                return found
+        key = str(address)
+        if key not in self._addresses:
+            number = len(self._addresses)
+            stand_in = (
+                ipaddress.IPv4Address(_V4 + number)
+                if address.version == 4  # noqa: PLR2004 - the version is what is asked
+                else ipaddress.IPv6Address(_V6 + number)
+            )
+            self._addresses[key] = str(stand_in)
+        return self._addresses[key]
+
+    def _label(self, label: str) -> str:
+        if label in {"", "*"}:
+            return label
+        key = label.casefold()
+        return self._labels.setdefault(key, f"anon-{len(self._labels) + 1}")

@@ -1,0 +1,79 @@
+"""What the database says about itself; for `status` and bundles."""
+
+import os
+from typing import Any
+
+from django.db import connection
+
+Row = dict[str, Any]
+
+_POSTGRESQL_TABLES = """
+    SELECT relname AS table, n_live_tup AS rows, n_dead_tup AS dead_rows,
+           pg_total_relation_size(relid) AS bytes, seq_scan, idx_scan,
+           last_autovacuum, last_autoanalyze
+      FROM pg_stat_user_tables ORDER BY pg_total_relation_size(relid) DESC LIMIT 100
+"""
+_POSTGRESQL_SESSIONS = """
+    SELECT coalesce(state, backend_type) AS state, wait_event_type, count(*) AS sessions,
+           max(extract(epoch FROM now() - xact_start))::int AS oldest_transaction_seconds
+      FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1, 2 ORDER BY 3 DESC
+"""
+_POSTGRESQL_DATABASE = """
+    SELECT numbackends, xact_commit, xact_rollback, blks_read, blks_hit, deadlocks,
+           temp_bytes, conflicts, stats_reset
+      FROM pg_stat_database WHERE datname = current_database()
+"""
+
+
+def overview() -> Row:
+    """Return vendor, version and size in bytes. Raises DatabaseError."""
+    if connection.vendor == "postgresql":
+        [row] = _rows(
+            "SELECT current_setting('server_version') AS version,"
+            " pg_database_size(current_database()) AS bytes"
+        )
+        return {"vendor": "postgresql", **row}
+    [row] = _rows("SELECT sqlite_version() AS version")
+    return {"vendor": "sqlite", **row, "bytes": _sqlite_bytes()}
+
+
+def _sqlite_bytes() -> int:
+    name = str(connection.settings_dict["NAME"])
+    parts = (name, f"{name}-wal", f"{name}-shm")
+    return sum(os.stat(part).st_size for part in parts if os.path.exists(part))  # noqa: PTH110, PTH116 - may be a URI
+
+
+def details() -> dict[str, Any]:
+    """Return figures of tables and sessions. Raises DatabaseError."""
+    if connection.vendor == "postgresql":
+        return {
+            "overview": overview(),
+            "database": _rows(_POSTGRESQL_DATABASE),
+            "sessions": _rows(_POSTGRESQL_SESSIONS),
+            "tables": _rows(_POSTGRESQL_TABLES),
+        }
+    pragmas = ("page_size", "page_count", "freelist_count", "journal_mode")
+    return {
+        "overview": overview(),
+        "pragmas": {name: _rows(f"PRAGMA {name}")[0][name] for name in pragmas},
+        "tables": [
+            {"table": name, "highest_rowid": _highest_rowid(name)}
+            for name in sorted(connection.introspection.table_names())
+        ],
+    }
+
+
+def _highest_rowid(table: str) -> int | None:
+    """Return a cheap upper bound of the table's rows, None when it has none."""
+    quoted = connection.ops.quote_name(table)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT rowid FROM {quoted} ORDER BY rowid DESC LIMIT 1")  # noqa: S608 - a name the database gave
+        row = cursor.fetchone()
+    return int(row[0]) if row and str(row[0]).isdecimal() else None
+
+
+def _rows(sql: str) -> list[Row]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

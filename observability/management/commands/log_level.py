@@ -1,0 +1,25 @@
+"""`manage.py log_level`: show or change the level of the running server."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from observability import levelcontrol
+
+
+class Command(BaseCommand):
+    """Works without the database."""
+
+    help = "Show or change the log level of the running server, within two seconds."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the arguments."""
+        levelcontrol.add_arguments(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Change the level and print what holds now."""
+        for line in levelcontrol.change(settings.SVC, options):
+            self.stdout.write(line)
