@@ -1,0 +1,253 @@
+"""Real servers for tests: started as an operator starts them, on free ports."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
+
+from meshmgmt.env import BASE_DIR
+
+PATIENCE = 30.0
+T = TypeVar("T")
+
+
+@dataclass
+class Reply:
+    """Status, headers (lower-case names) and body of an answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body, parsed."""
+        return json.loads(self.body)
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode()
+
+
+def free_port() -> int:
+    """Return a TCP port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def until(read: Callable[[], T], what: str, patience: float = PATIENCE) -> T:
+    """Return the first true value of `read`, asked again and again for a while."""
+    end = monotonic() + patience
+    pause = threading.Event()
+    while True:
+        found = read()
+        if found:
+            return found
+        assert monotonic() < end, f"not within {patience} s: {what}"
+        pause.wait(0.05)
+
+
+def request(port: int, path: str, method: str = "GET", **headers: str) -> Reply:
+    """Send one request on a connection of its own."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    try:
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        found = {name.lower(): value for name, value in answer.getheaders()}
+        return Reply(answer.status, found, answer.read())
+    finally:
+        connection.close()
+
+
+@cache
+def _migrated_database() -> Path:
+    """Return an SQLite file with all migrations, made once per test process."""
+    import tempfile  # noqa: PLC0415
+
+    folder = Path(tempfile.mkdtemp(prefix="meshmgmt-servers-"))
+    environ = {**clean_environ(), "SVC_DATA_DIR": str(folder)}
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(command, cwd=BASE_DIR, env=environ, check=True)
+    return folder / "db.sqlite3"
+
+
+def clean_environ() -> dict[str, str]:
+    """Return this process's environment without anything of the service."""
+    dropped = ("SVC_", "PROMETHEUS_", "GUNICORN", "COV_", "PYTEST_")
+    return {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
+
+
+class Server:
+    """A server in a folder of its own; `flags` are those of `manage.py serve`."""
+
+    def __init__(
+        self, folder: Path, *flags: str, migrated: bool = True, **environ: str
+    ) -> None:
+        self.folder = folder
+        self.flags = flags
+        self.port = free_port()
+        self.metrics_port = free_port()
+        self.environ = {
+            **clean_environ(),
+            "SVC_DATA_DIR": str(folder),
+            "SVC_BIND": f"127.0.0.1:{self.port}",
+            "SVC_METRICS_PORT": str(self.metrics_port),
+            "SVC_DRAIN_SECONDS": "0",
+            "SVC_WORKERS": "2",
+            **environ,
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+        folder.mkdir(parents=True, exist_ok=True)
+        if migrated and "SVC_DATABASE_URL" not in environ:
+            shutil.copy(_migrated_database(), folder / "db.sqlite3")
+
+    @property
+    def runtime_dir(self) -> Path:
+        """Where the server keeps its files."""
+        return Path(self.environ.get("SVC_RUNTIME_DIR", str(self.folder / "run")))
+
+    @property
+    def output(self) -> Path:
+        """What the server printed."""
+        return self.folder / "output.log"
+
+    def start(self, *command: str) -> "Server":
+        """Start, and wait until the API answers."""
+        self.launch(*command)
+        until(self._answers, f"an answer; output:\n{self.printed()[-3000:]}")
+        return self
+
+    def launch(self, *command: str) -> None:
+        """Start without waiting."""
+        words = command or (sys.executable, "manage.py", "serve", *self.flags)
+        with self.output.open("ab") as output:
+            self.process = subprocess.Popen(
+                words, cwd=BASE_DIR, env=self.environ, stdout=output, stderr=output
+            )
+
+    def _answers(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, self.printed()[-3000:]
+        try:
+            return self.get("/livez").status == 200
+        except OSError:
+            return False
+
+    def printed(self) -> str:
+        """Return all that the server printed so far."""
+        return self.output.read_text() if self.output.exists() else ""
+
+    def get(self, path: str, method: str = "GET", **headers: str) -> Reply:
+        """Send a request to the API port."""
+        return request(self.port, path, method, **headers)
+
+    def scrape(self) -> str:
+        """Return the metrics port's answer."""
+        reply = request(self.metrics_port, "/metrics")
+        assert reply.status == 200, reply.text
+        return reply.text
+
+    def value(self, series: str) -> float:
+        """Return one series of a scrape; 0 when it is not there."""
+        return value_of(self.scrape(), series)
+
+    def info(self) -> dict[str, Any]:
+        """Return what the server says about itself in its runtime directory."""
+        found: dict[str, Any] = json.loads(
+            (self.runtime_dir / "server.json").read_text()
+        )
+        return found
+
+    def workers(self) -> set[int]:
+        """Return the processes of the workers."""
+        pid = self.info()["pid"]
+        path = Path(f"/proc/{pid}/task")
+        children = {
+            int(word)
+            for task in path.glob("*/children")
+            for word in task.read_text().split()
+        }
+        return {pid for pid in children if b"gunicorn" in _command_line(pid)}
+
+    def housekeeper(self) -> int:
+        """Return the housekeeping process."""
+        beat = self.runtime_dir / "housekeeping.json"
+        assert until(beat.exists, "a heartbeat")
+        document = json.loads(beat.read_text())
+        return int(document["pid"])
+
+    def manage(
+        self, *words: str, check: bool = True, **environ: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a management command as an operator beside the server does."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *words],
+            cwd=BASE_DIR,
+            env={**self.environ, **environ},
+            capture_output=True,
+            text=True,
+            check=check,
+            timeout=60,
+        )
+
+    def records(self, **wanted: Any) -> list[dict[str, Any]]:
+        """Return the JSON log records printed so far that have the wanted fields."""
+        return [r for r in json_records(self.printed()) if wanted.items() <= r.items()]
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal and return the exit status."""
+        assert self.process is not None
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(PATIENCE)
+
+    def __enter__(self) -> "Server":
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop(signal.SIGINT)
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def value_of(scrape: str, series: str) -> float:
+    """Return the value of one series, 0 when it is absent."""
+    for line in scrape.splitlines():
+        if line.startswith(f"{series} "):
+            return float(line.rpartition(" ")[2])
+    return 0.0
+
+
+def json_records(text: str) -> list[dict[str, Any]]:
+    """Return the lines that are whole JSON objects."""
+    return [
+        json.loads(line)
+        for line in text.splitlines()
+        if line.startswith("{") and line.endswith("}")
+    ]
+
+
+def series_names(scrape: str) -> Iterable[str]:
+    """Yield the name of each sample."""
+    for line in scrape.splitlines():
+        if line and not line.startswith("#"):
+            yield line.partition("{")[0].partition(" ")[0]

@@ -1,0 +1,296 @@
+"""`manage.py serve` and bare gunicorn: start, workers, errors, stop."""
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.observability.servers import (
+    Server,
+    free_port,
+    request,
+    until,
+    value_of,
+)
+
+# The servers have databases of their own: one run of the suite is enough.
+pytestmark = pytest.mark.sqlite
+
+LIVEZ = 'management_http_request_counter{endpoint="/livez",method="GET"}'
+ANSWERED = 'management_http_response_counter{code="200",endpoint="/livez",method="GET"}'
+
+
+def many(server: Server, count: int) -> None:
+    """Send requests on connections of their own, eight at a time."""
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda _: server.get("/livez").status, range(count)))
+    assert set(replies) == {200}
+
+
+def test_a_thousand_requests_and_a_killed_worker_count_a_thousand(
+    folder: Path,
+) -> None:
+    with Server(folder, "--workers", "4") as server:
+        before = server.scrape()
+        many(server, 500)
+        [victim, *others] = server.workers()
+        os.kill(victim, signal.SIGKILL)
+        until(lambda: len(server.workers() - {victim}) == 4, "a new worker")
+        many(server, 500)
+        assert len(others) == 3
+        after = server.scrape()
+    for series in (LIVEZ, ANSWERED, "management_http_request_counter_total"):
+        assert value_of(after, series) - value_of(before, series) == 1000
+    assert value_of(after, "django_http_requests_before_middlewares_total") >= 1000
+
+
+def test_recycled_workers_lose_no_count_and_leave_no_files(folder: Path) -> None:
+    options = "--max-requests 20 --max-requests-jitter 0"
+    with Server(folder, GUNICORN_CMD_ARGS=options) as server:
+        before = server.value(LIVEZ)
+        first = server.workers()
+        for _ in range(6):
+            many(server, 25)
+            until(lambda: len(server.workers()) == 2, "both workers")
+        assert not first & server.workers()
+        assert server.value(LIVEZ) - before == 150
+        live = {*server.workers(), server.housekeeper()}
+        files = (server.runtime_dir / "metrics").glob("*.db")
+        pids = {file.stem.rpartition("_")[2] for file in files}
+        assert pids - {"folded"} <= {str(pid) for pid in live}
+
+
+def test_a_dead_housekeeping_process_is_replaced(folder: Path) -> None:
+    with Server(folder) as server:
+        first = server.housekeeper()
+        os.kill(first, signal.SIGKILL)
+        until(lambda: server.housekeeper() != first, "another housekeeping process")
+        assert until(lambda: _scrapes(server), "the metrics port")
+        assert server.get("/readyz").json["checks"]["housekeeping"] == "ok"
+
+
+def _scrapes(server: Server) -> bool:
+    try:
+        return "mesh_build_info" in server.scrape()
+    except OSError:
+        return False
+
+
+def test_everything_ends_with_a_killed_master(folder: Path) -> None:
+    with Server(folder) as server:
+        pids = {*server.workers(), server.housekeeper()}
+        server.stop(signal.SIGKILL)
+        until(
+            lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids),
+            "all processes gone",
+        )
+        server.start()
+        assert server.get("/readyz").status == 200
+
+
+def test_bare_gunicorn_does_the_same(folder: Path) -> None:
+    server = Server(folder)
+    command = ("-m", "gunicorn", "meshmgmt.wsgi:application")
+    server.start(sys.executable, *command)
+    try:
+        many(server, 20)
+        assert server.value(LIVEZ) >= 20
+        assert len(server.workers()) == 2
+        assert server.records(msg="HTTP response", path="/livez", status=200)
+    finally:
+        assert server.stop() == 0
+
+
+def test_runserver_has_metrics_and_logs_too(folder: Path) -> None:
+    server = Server(folder)
+    address = f"127.0.0.1:{server.port}"
+    server.start(sys.executable, "manage.py", "runserver", "--noreload", address)
+    try:
+        metrics = server.get("/metrics")
+        assert metrics.status == 200
+        assert value_of(metrics.text, LIVEZ) >= 1
+        assert value_of(metrics.text, "process_resident_memory_bytes") > 0
+        assert server.records(msg="HTTP response", path="/livez", status=200)
+        assert "runserver" not in server.manage("log_level", "debug").stderr
+    finally:
+        server.stop(signal.SIGINT)
+
+
+@pytest.fixture
+def occupied() -> Iterator[int]:
+    """A port that somebody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        yield holder.getsockname()[1]
+
+
+def test_a_taken_metrics_port_that_was_asked_for_stops_the_start(
+    folder: Path, occupied: int
+) -> None:
+    server = Server(folder, "--metrics-port", str(occupied))
+    server.launch()
+    assert server.process is not None
+    assert server.process.wait(20) == 2
+    [line] = server.printed().splitlines()
+    assert f"metrics port {occupied} on 127.0.0.1 cannot be used" in line
+    assert "--metrics-port or SVC_METRICS_PORT" in line
+
+
+def test_a_taken_api_port_stops_the_start(folder: Path, occupied: int) -> None:
+    server = Server(folder, "--bind", f"127.0.0.1:{occupied}")
+    server.launch()
+    assert server.process is not None
+    assert server.process.wait(20) == 2
+    [line] = server.printed().splitlines()
+    assert f"127.0.0.1:{occupied} cannot be used" in line
+
+
+def test_the_default_metrics_port_may_be_taken(folder: Path) -> None:
+    server = Server(folder)
+    del server.environ["SVC_METRICS_PORT"]
+    try:
+        holder = socket.create_server(("127.0.0.1", 9090))
+    except OSError:
+        holder = None  # taken by another program: just as good
+    try:
+        server.start()
+        assert [r for r in server.records(level="warn") if "9090" in r["msg"]]
+        assert value_of(server.get("/metrics").text, LIVEZ) >= 1
+    finally:
+        server.stop(signal.SIGINT)
+        if holder is not None:
+            holder.close()
+
+
+def test_metrics_can_be_switched_off_their_port(folder: Path) -> None:
+    with Server(folder, "--metrics-port", "off") as server:
+        assert value_of(server.get("/metrics").text, LIVEZ) >= 1
+        with pytest.raises(ConnectionRefusedError):
+            server.scrape()
+
+
+def test_a_second_server_in_the_same_runtime_directory_is_refused(
+    server: Server,
+) -> None:
+    other = Server(server.folder / "other", SVC_RUNTIME_DIR=str(server.runtime_dir))
+    other.launch()
+    assert other.process is not None
+    assert other.process.wait(20) == 2
+    assert "SVC_RUNTIME_DIR" in other.printed()
+    assert server.get("/readyz").status == 200
+    assert server.value(LIVEZ) > 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--log-level", "loud"), "'loud' is not a log level: use trace, debug, info"),
+        (
+            ("--log-file", "/proc/nowhere/x.log"),
+            "'/proc/nowhere/x.log' is not writable",
+        ),
+        (("--workers", "none"), "'none' is not a whole number from 1 to 512"),
+        (("--metrics-port", "99999"), "'99999' is not a port: use 1 to 65535, or off"),
+        (("--bind", "nowhere"), "'nowhere' is not HOST:PORT or unix:PATH"),
+    ],
+)
+def test_an_unusable_flag_ends_the_start_with_one_sentence(
+    folder: Path, flags: tuple[str, ...], sentence: str
+) -> None:
+    server = Server(folder, *flags)
+    server.launch()
+    assert server.process is not None
+    assert server.process.wait(20) == 2
+    [line] = server.printed().splitlines()
+    assert sentence in line
+
+
+def raw(port: int, data: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(data)
+        received = b""
+        while part := connection.recv(65536):
+            received += part
+        return received
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"GARBAGE\r\n\r\n", 400),
+        (b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+        (b"GET / HTTP/1.1\r\nX: " + b"a" * 20000 + b"\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400),
+    ],
+)
+def test_requests_that_cannot_be_read_get_our_error_body(
+    server: Server, data: bytes, code: int
+) -> None:
+    received = raw(server.port, data)
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert head.startswith(f"HTTP/1.1 {code} ".encode())
+    assert b"Content-Type: application/json" in head
+    assert f'"code": {code}}}'.encode() in body
+    request_id = head.partition(b"X-Request-Id: ")[2].partition(b"\r\n")[0].decode()
+    until(
+        lambda: server.records(request_id=request_id, status=code),
+        "a log record of the refusal",
+        5,
+    )
+
+
+def test_the_metrics_port_answers_metrics_alone(server: Server) -> None:
+    assert request(server.metrics_port, "/other").status == 404
+    assert request(server.metrics_port, "/metrics", "HEAD").body == b""
+    assert request(server.metrics_port, "/metrics?x=1").status == 200
+    assert request(server.metrics_port, "/metrics", "POST").status == 501
+    openmetrics = request(
+        server.metrics_port, "/metrics", Accept="application/openmetrics-text"
+    )
+    assert openmetrics.headers["content-type"].startswith("text/plain; version=0.0.4")
+
+
+def test_readiness_is_withdrawn_before_the_listeners_close(folder: Path) -> None:
+    with Server(folder, SVC_DRAIN_SECONDS="2") as server:
+        assert server.get("/readyz").status == 200
+        assert server.process is not None
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: server.get("/readyz").status == 503, "readiness withdrawn", 1.5)
+        reply = server.get("/readyz")
+        assert reply.json["checks"]["draining"] == "failed"
+        assert server.get("/livez").status == 200
+        assert server.process.wait(20) == 0
+        with pytest.raises(ConnectionRefusedError):
+            server.get("/livez")
+
+
+def test_a_second_term_ends_the_drain(folder: Path) -> None:
+    with Server(folder, SVC_DRAIN_SECONDS="60") as server:
+        assert server.process is not None
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: server.get("/readyz").status == 503, "readiness withdrawn")
+        assert server.stop(signal.SIGTERM) == 0
+
+
+def test_a_unix_socket_can_be_bound(folder: Path) -> None:
+    path = folder / "api.sock"
+    server = Server(folder, "--bind", f"unix:{path}")
+    server.launch()
+    try:
+        until(path.exists, "the socket")
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+            client.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert client.recv(4096).startswith(b"HTTP/1.1 200 ")
+            # Nothing says where a caller over the socket comes from.
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert client.recv(4096).startswith(b"HTTP/1.1 404 ")
+        until(lambda: _scrapes(server), "the metrics port")
+        assert free_port() != server.metrics_port
+    finally:
+        server.stop(signal.SIGINT)
