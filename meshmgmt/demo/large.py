@@ -1,0 +1,274 @@
+"""The large mesh: 5,000 peers in ten dimensions of fifty groups, 200 zones.
+
+Every peer is in exactly one group of each dimension. Policies join each group of the first
+dimension with its counterpart in the second, so a peer sees about 200 others; each group
+gets one zone or, in three dimensions, shares one, so a peer has about ten zones with about
+a thousand records.
+"""
+
+import base64
+import datetime as dt
+import ipaddress
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from dns.models import Record, Zone, ZoneGroup
+from dns.rules import NameserverDraft, NameserverGroupDraft, RecordDraft
+from dns.services.nameservers import nameserver_group_create
+from dns.services.records import fill_record
+from dns.services.settings import dns_settings_update
+from dns.storedform import stored_form
+from events.audit.links import set_members
+from events.audit.models import audited_bulk_create
+from groups.models import ALL, Group, GroupPeer
+from meshmgmt.access.models import Route, RouteGroup, SetupKey, SetupKeyAutoGroup
+from meshmgmt.accounts.models import User
+from meshmgmt.core import clock
+from meshmgmt.core.transactions import account_write
+from meshmgmt.demo.permits import policy_create
+from meshmgmt.inventory.models import Network, NetworkResource, Peer
+
+PEERS: Final = 5000
+PER_DIMENSION: Final = 50
+DIMENSIONS: Final = (
+    "site",
+    "team",
+    "floor",
+    "platform",
+    "product",
+    "project",
+    "shift",
+    "rack",
+    "ring",
+    "tier",
+)
+ZONES: Final = 200
+RECORDS_PER_ZONE: Final = 100
+PEOPLE: Final = 300
+NETWORKS: Final = 20
+FIRST_ADDRESS: Final = ipaddress.IPv4Address("100.96.0.10")
+SYSTEMS: Final = ("linux 13", "darwin 15.1", "windows 11", "android 15", "ios 18.2")
+ROLES: Final = ("admin", "network_admin", "auditor", "user", "user", "user")
+MARK: Final = "LM"
+"""Serial numbers of the machines begin with it."""
+
+DOMAIN: Final = "grand.internal"
+
+
+@dataclass
+class LargeMesh:
+    """What exists of the large mesh so far."""
+
+    random: random.Random
+    users: list[User] = field(default_factory=list)
+    peers: list[Peer] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+    zones: list[Zone] = field(default_factory=list)
+
+
+Step = Callable[[LargeMesh], None]
+
+
+def _users(mesh: LargeMesh) -> None:
+    for number in range(PEOPLE):
+        role = "owner" if number == 0 else ROLES[number % len(ROLES)]
+        user = User(
+            email=f"person-{number:03d}@{DOMAIN}",
+            name=f"Person Number {number}",
+            role=role,
+        )
+        user.set_unusable_password()
+        mesh.users.append(user)
+    audited_bulk_create(mesh.users)
+
+
+def _peers(mesh: LargeMesh) -> None:
+    now = clock.now()
+    chance = mesh.random
+    for number in range(PEERS):
+        person = (
+            mesh.users[number % (2 * PEOPLE)]
+            if number % (2 * PEOPLE) < PEOPLE
+            else None
+        )
+        name = f"node-{number:04d}"
+        mesh.peers.append(
+            Peer(
+                name=name,
+                wg_public_key=base64.b64encode(chance.randbytes(32)).decode(),
+                ip=str(FIRST_ADDRESS + number),
+                dns_label=name,
+                user=person,
+                hostname=name,
+                os=SYSTEMS[number % len(SYSTEMS)],
+                version="0.59.3",
+                serial_number=f"{MARK}{number:08d}",
+                connected=number % 5 != 0,
+                last_seen=now - dt.timedelta(minutes=chance.randrange(10_000)),
+                country_code=("SE", "PT", "DE", "NO")[number % 4],
+                city_name=("Gothenburg", "Porto", "Leipzig", "Bergen")[number % 4],
+            )
+        )
+    audited_bulk_create(mesh.peers)
+
+
+def _groups(mesh: LargeMesh) -> None:
+    mesh.groups = [
+        Group(name=f"{dimension}-{number:02d}")
+        for dimension in DIMENSIONS
+        for number in range(PER_DIMENSION)
+    ]
+    audited_bulk_create(mesh.groups)
+
+
+def _members(dimension: int) -> Step:
+    """Return the step that spreads all peers evenly over one dimension's groups."""
+
+    def step(mesh: LargeMesh) -> None:
+        ids = [peer.pk for peer in mesh.peers]
+        mesh.random.shuffle(ids)
+        size = PEERS // PER_DIMENSION
+        for number in range(PER_DIMENSION):
+            group = mesh.groups[dimension * PER_DIMENSION + number]
+            part = ids[number * size : (number + 1) * size]
+            set_members(GroupPeer, group, part, new=True)
+
+    return step
+
+
+def _policies(mesh: LargeMesh) -> None:
+    for number in range(PER_DIMENSION):
+        policy_create(
+            name=f"site {number:02d} to team {number:02d}",
+            sources=[mesh.groups[number].pk],
+            destinations=[mesh.groups[PER_DIMENSION + number].pk],
+        )
+
+
+def _zones(mesh: LargeMesh) -> None:
+    for number in range(ZONES):
+        domain = f"z{number:03d}.{DOMAIN}"
+        mesh.zones.append(
+            Zone(
+                name=f"Zone {number:03d}",
+                domain=domain,
+                canonical_domain=stored_form(domain),
+                enable_search_domain=number % 10 == 0,
+            )
+        )
+    audited_bulk_create(mesh.zones)
+    for number, zone in enumerate(mesh.zones):
+        groups = [group.pk for group in mesh.groups[number::ZONES]]
+        set_members(ZoneGroup, zone, groups, new=True)
+
+
+def _records(first: int, last: int) -> Step:
+    """Return the step that fills the zones from `first` up to `last`."""
+
+    def step(mesh: LargeMesh) -> None:
+        records = []
+        for zone in mesh.zones[first:last]:
+            for draft in _drafts(zone.domain, mesh.random):
+                record = Record(zone=zone)
+                fill_record(record, draft)
+                records.append(record)
+        audited_bulk_create(records)
+
+    return step
+
+
+def _drafts(domain: str, chance: random.Random) -> Iterator[RecordDraft]:
+    """Yield the hundred records of a zone: addresses, aliases and a wildcard."""
+    for number in range(60):
+        address = f"10.{chance.randrange(64, 128)}.{chance.randrange(256)}.{number + 1}"
+        yield RecordDraft(f"host-{number:02d}.{domain}", "A", address, 300)
+    for number in range(20):
+        name = f"host-{number:02d}.{domain}"
+        yield RecordDraft(name, "AAAA", f"fd10::{number + 1:x}", 300)
+    for number in range(19):
+        target = f"host-{chance.randrange(60):02d}.{domain}"
+        yield RecordDraft(f"alias-{number:02d}.{domain}", "CNAME", target, 600)
+    yield RecordDraft(f"*.wild.{domain}", "A", "10.64.0.1", 60)
+
+
+def _nameservers(mesh: LargeMesh) -> None:
+    everybody = Group.objects.get(name=ALL, issued="api").pk
+    _nameserver_group("Default resolvers", "9.9.9.9", [], [everybody])
+    for number in range(9):
+        groups = [group.pk for group in mesh.groups[number * 5 : number * 5 + 5]]
+        domain = f"site-{number}.{DOMAIN}"
+        _nameserver_group(f"Resolvers {number}", f"10.1.{number}.53", [domain], groups)
+    dns_settings_update(disabled_management_groups=[mesh.groups[-1].pk])
+
+
+def _nameserver_group(
+    name: str, address: str, domains: list[str], groups: list[str]
+) -> None:
+    draft = NameserverGroupDraft(
+        name=name,
+        nameservers=[NameserverDraft(address)],
+        groups=groups,
+        primary=not domains,
+        domains=domains,
+        search_domains_enabled=bool(domains),
+    )
+    nameserver_group_create(draft=draft)
+
+
+def _others(mesh: LargeMesh) -> None:
+    """Networks with resources, routes and setup keys: enough to fill their pages."""
+    networks = [Network(name=f"Network {number:02d}") for number in range(NETWORKS)]
+    audited_bulk_create(networks)
+    audited_bulk_create(
+        [
+            NetworkResource(
+                network=network,
+                name=f"subnet {number:02d}-{part}",
+                type="subnet",
+                address=f"10.{200 + number}.{part}.0/24",
+            )
+            for number, network in enumerate(networks)
+            for part in range(5)
+        ]
+    )
+    for number in range(NETWORKS):
+        group = mesh.groups[number]
+        route = Route(
+            network_id=f"route-{number:02d}",
+            network=f"10.{200 + number}.0.0/16",
+            peer=mesh.peers[number],
+        )
+        route.save(force_insert=True)
+        set_members(RouteGroup, route, [group.pk], new=True)
+        key = SetupKey(
+            name=f"key of {group.name}",
+            key_hash=mesh.random.randbytes(32).hex(),
+            key_prefix=mesh.random.randbytes(2).hex().upper(),
+        )
+        key.save(force_insert=True)
+        set_members(SetupKeyAutoGroup, key, [group.pk], new=True)
+
+
+ZONES_PER_STEP: Final = 20
+STEPS: Final[tuple[Step, ...]] = (
+    _users,
+    _peers,
+    _groups,
+    *(_members(number) for number in range(len(DIMENSIONS))),
+    _policies,
+    _zones,
+    *(
+        _records(first, first + ZONES_PER_STEP)
+        for first in range(0, ZONES, ZONES_PER_STEP)
+    ),
+    _nameservers,
+    _others,
+)
+
+
+def run_step(mesh: LargeMesh, step: Step) -> None:
+    """Run one step as one audited write."""
+    with account_write():
+        step(mesh)

@@ -1,0 +1,92 @@
+"""Fills an empty database with a profile: all of it or nothing."""
+
+import random
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from django.db import models, transaction
+
+from dns.models import DisabledManagementGroup, NameserverGroup, Record, Zone
+from events.models import AuditEvent
+from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
+from meshmgmt.access.models import Invite, Policy, PostureCheck, Route, Router, SetupKey
+from meshmgmt.accounts.models import User
+from meshmgmt.core import clock
+from meshmgmt.demo import company, large
+from meshmgmt.demo.parts import DEMO_PARTS, LARGE_PARTS
+from meshmgmt.demo.story import Progress, Story, no_progress
+from meshmgmt.inventory.models import Network, NetworkResource, Peer
+
+Counts = dict[str, int]
+
+_COUNTED: Final[dict[str, type[models.Model]]] = {
+    "users": User,
+    "peers": Peer,
+    "memberships": GroupPeer,
+    "group_resources": GroupResource,
+    "nameserver_groups": NameserverGroup,
+    "zones": Zone,
+    "records": Record,
+    "disabled_management_groups": DisabledManagementGroup,
+    "policies": Policy,
+    "posture_checks": PostureCheck,
+    "routes": Route,
+    "networks": Network,
+    "resources": NetworkResource,
+    "routers": Router,
+    "setup_keys": SetupKey,
+    "invites": Invite,
+    "audit_events": AuditEvent,
+}
+_NO_DATA: Final = {"users", "audit_events"}
+"""Users are no data that stands in the way, nor are the events about them."""
+
+
+def counts() -> Counts:
+    """Return how many objects of each kind there are; groups without `All`."""
+    groups = Group.objects.exclude(name=ALL, issued=Issued.API).count()
+    found = {kind: model._default_manager.count() for kind, model in _COUNTED.items()}
+    return {"users": found.pop("users"), "groups": groups, **found}
+
+
+def other_data() -> Counts:
+    """Return the counts of what is there beside users, the account and `All`."""
+    return {
+        kind: count
+        for kind, count in counts().items()
+        if count and kind not in _NO_DATA
+    }
+
+
+def is_seeded(profile: str) -> bool:
+    """Tell whether the machines of a profile are there, which nobody else makes."""
+    mark = PROFILES[profile][0]
+    return Peer.objects.filter(serial_number__startswith=mark).exists()
+
+
+def seed(profile: str, random_seed: int, progress: Progress = no_progress) -> None:
+    """Write a profile in one transaction; the same seed gives the same mesh."""
+    with transaction.atomic():
+        PROFILES[profile][1](random.Random(random_seed), progress)  # noqa: S311
+
+
+def _demo(chance: random.Random, progress: Progress) -> None:
+    story = Story(chance, clock.now())
+    for plan in DEMO_PARTS:
+        plan(story)
+    story.play(progress)
+
+
+def _large(chance: random.Random, progress: Progress) -> None:
+    mesh = large.LargeMesh(chance)
+    steps = [partial(large.run_step, mesh, step) for step in LARGE_PARTS]
+    for step in progress("large mesh", steps, len(steps)):
+        step()
+
+
+Build = Callable[[random.Random, Progress], None]
+PROFILES: Final[dict[str, tuple[str, Build]]] = {
+    "demo": (company.MARK, _demo),
+    "large": (large.MARK, _large),
+}

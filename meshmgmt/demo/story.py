@@ -1,0 +1,104 @@
+"""A history that is planned first and then played: real writes at moments in the past.
+
+Parts plan deeds in any order. Playing runs them by time, each with the clock set to its
+moment and its actor named, so the audit trail tells them as they would have happened.
+"""
+
+import datetime as dt
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from dns.models import NameserverGroup, Zone
+from groups.models import Group
+from meshmgmt.access.models import SetupKey
+from meshmgmt.accounts.models import User
+from meshmgmt.core import clock, context
+from meshmgmt.core.context import SYSTEM, Actor
+from meshmgmt.core.ids import new_id
+from meshmgmt.inventory.models import Network, NetworkResource, Peer
+
+DAYS: Final = 7
+LONGEST_WRITE: Final = dt.timedelta(seconds=5)
+Deed = Callable[[], object]
+Progress = Callable[[str, Iterable[Deed], int], Iterable[Deed]]
+"""Wraps deeds under a title, of which there are so many."""
+
+
+def no_progress(title: str, deeds: Iterable[Deed], total: int) -> Iterable[Deed]:
+    """Show nothing."""
+    return deeds
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    moment: dt.datetime
+    number: int
+    who: str
+    deed: Deed
+
+
+@dataclass
+class Story:
+    """What was planned, and what exists of it so far, by the names the parts use."""
+
+    random: random.Random
+    now: dt.datetime
+    users: dict[str, User] = field(default_factory=dict)
+    groups: dict[str, Group] = field(default_factory=dict)
+    peers: dict[str, Peer] = field(default_factory=dict)
+    zones: dict[str, Zone] = field(default_factory=dict)
+    nameservers: dict[str, NameserverGroup] = field(default_factory=dict)
+    keys: dict[str, SetupKey] = field(default_factory=dict)
+    networks: dict[str, Network] = field(default_factory=dict)
+    resources: dict[str, NetworkResource] = field(default_factory=dict)
+    _planned: list[_Planned] = field(default_factory=list)
+
+    @property
+    def begin(self) -> dt.datetime:
+        """Midnight (UTC) of the first day; the last of the days was yesterday."""
+        today = self.now.replace(hour=0, minute=0, second=0, microsecond=0)
+        return today - dt.timedelta(days=DAYS)
+
+    def plan(self, day: int, minute: float, who: str, deed: Deed) -> None:
+        """Plan what user `who` ("" the system) does in minute `minute` of a day."""
+        moment = self.begin + dt.timedelta(days=day, minutes=minute)
+        self._planned.append(_Planned(moment, len(self._planned), who, deed))
+
+    def some_minute(self) -> float:
+        """Return a random minute of a working day."""
+        return self.random.uniform(7 * 60, 18 * 60)
+
+    def play(self, progress: Progress = no_progress) -> None:
+        """Do everything planned, in order of time."""
+        ordered = sorted(self._planned, key=lambda deed: (deed.moment, deed.number))
+        deeds = []
+        earliest = self.begin
+        for planned in ordered:
+            # A write takes a while: the next one may not begin before it ends.
+            moment = max(planned.moment, earliest)
+            earliest = moment + LONGEST_WRITE
+            deeds.append(self._staged(planned, moment))
+        for deed in progress("history", deeds, len(deeds)):
+            deed()
+
+    def _staged(self, planned: _Planned, moment: dt.datetime) -> Deed:
+        def run() -> None:
+            with (
+                clock.set_to(moment),
+                context.scope(actor=self._actor(planned.who), request_id=new_id()),
+            ):
+                planned.deed()
+
+        return run
+
+    def _actor(self, who: str) -> Actor:
+        if not who:
+            return SYSTEM
+        user = self.users[who]
+        return Actor(id=user.pk, name=user.name, email=user.email)
+
+    def group_ids(self, names: Iterable[str]) -> list[str]:
+        """Return the ids of groups that exist by now."""
+        return [self.groups[name].pk for name in names]

@@ -1,0 +1,148 @@
+"""Rebuilds the state of every audited object from the audit trail alone."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from dns.models import DnsSettings
+from events.activities import Activity
+from events.audit.emission import _masked, _plain
+from events.audit.links import OrderedLink, all_links
+from events.audit.receivers import current_values
+from events.audit.specs import AuditSpec, all_specs
+from events.models import AuditEvent
+
+Key = tuple[str, str]
+"""Name of the model and id of the object."""
+
+# Lists that have only events per member: code, model, list, comes or goes.
+MEMBER_EVENTS: Final[Mapping[str, tuple[str, str, bool]]] = {
+    Activity.USER_GROUP_ADD: ("user", "auto_groups", True),
+    Activity.USER_GROUP_DELETE: ("user", "auto_groups", False),
+    Activity.SETUPKEY_GROUP_ADD: ("setupkey", "auto_groups", True),
+    Activity.SETUPKEY_GROUP_DELETE: ("setupkey", "auto_groups", False),
+    Activity.DNS_SETTING_DISABLED_MANAGEMENT_GROUP_ADD: (
+        "dnssettings",
+        "disabled_management_groups",
+        True,
+    ),
+    Activity.DNS_SETTING_DISABLED_MANAGEMENT_GROUP_DELETE: (
+        "dnssettings",
+        "disabled_management_groups",
+        False,
+    ),
+}
+
+
+@dataclass
+class State:
+    """Values by object and column; members by object and list."""
+
+    values: dict[Key, dict[str, Any]] = field(default_factory=dict)
+    members: dict[tuple[Key, str], list[Any]] = field(default_factory=dict)
+
+    def change_members(
+        self, key: Key, relation: str, added: Iterable[Any], removed: Iterable[Any]
+    ) -> None:
+        """Append what came and drop what went, each once."""
+        gone = list(removed)
+        kept = [m for m in self.members.get((key, relation), []) if m not in gone]
+        kept += [m for m in added if m not in kept]
+        self._set_members(key, relation, kept)
+
+    def set_order(self, key: Key, relation: str, order: list[Any]) -> None:
+        """Make `order` the whole list."""
+        self._set_members(key, relation, order)
+
+    def _set_members(self, key: Key, relation: str, members: list[Any]) -> None:
+        self.members.pop((key, relation), None)
+        if members:
+            self.members[key, relation] = members
+
+    def forget(self, key: Key) -> None:
+        """Drop an object and its lists."""
+        del self.values[key]
+        for place in [place for place in self.members if place[0] == key]:
+            del self.members[place]
+
+
+def replayed() -> State:
+    """Return the state that the whole trail leads to."""
+    state = State()
+    specs = {spec.model._meta.model_name or "": spec for spec in all_specs()}
+    for event in AuditEvent.objects.order_by("id"):
+        if event.activity_code in MEMBER_EVENTS:
+            _apply_member(state, event)
+        elif event.target_type in specs and event.changes:
+            _apply(state, event, specs[event.target_type])
+    return state
+
+
+def _apply_member(state: State, event: AuditEvent) -> None:
+    model, relation, comes = MEMBER_EVENTS[event.activity_code]
+    # Events of the settings name the account as their target.
+    target = "1" if model == "dnssettings" else event.target_id
+    group = [event.meta["group_id"]]
+    state.change_members(
+        (model, target), relation, group if comes else [], [] if comes else group
+    )
+
+
+def _apply(state: State, event: AuditEvent, spec: AuditSpec) -> None:
+    key = (event.target_type, event.target_id)
+    columns = {name: v for name, v in event.changes.items() if name in spec.columns}
+    if spec.deleted == event.activity_code:
+        held = {name: value["before"] for name, value in columns.items()}
+        assert state.values[key] == held, "a deletion shows what was there"
+        state.forget(key)
+        return
+    key = _by_address(state, key)
+    known = state.values.setdefault(key, {})
+    for name, value in columns.items():
+        assert known.get(name) == value["before"] or value["before"] == "changed"
+        known[name] = value["after"]
+    for relation, change in event.changes.items():
+        if relation in spec.columns:
+            continue
+        state.change_members(key, relation, change["added"], change["removed"])
+        if "order" in change:
+            state.set_order(key, relation, change["order"])
+
+
+def _by_address(state: State, key: Key) -> Key:
+    """Return the key of a peer whose event names its address as target."""
+    if key[0] != "peer" or "." not in key[1]:
+        return key
+    return next(k for k, v in state.values.items() if v.get("ip") == key[1])
+
+
+def stored() -> State:
+    """Return the state that the database holds."""
+    state = State()
+    for spec in all_specs():
+        model = spec.model._meta.model_name or ""
+        if spec.model is DnsSettings:
+            continue  # a row without columns, which the trail does not mention
+        for instance in spec.model._default_manager.all():
+            # Events of tokens name the user as their target (reference API).
+            owner = getattr(instance, "user_id", "")
+            pk = owner if model == "accesstoken" else instance.pk
+            assert (model, str(pk)) not in state.values
+            state.values[model, str(pk)] = {
+                name: _masked(value) if name in spec.secret else _plain(value)
+                for name, value in current_values(spec, instance).items()
+            }
+    for link in all_links():
+        _add_members(state, link)
+    return state
+
+
+def _add_members(state: State, link: type[OrderedLink]) -> None:
+    owner = link._meta.get_field(link.owner_field).related_model
+    assert not isinstance(owner, str)
+    assert owner is not None
+    model = owner._meta.model_name or ""
+    for row in link._default_manager.order_by("position", "id"):
+        key = (model, str(getattr(row, f"{link.owner_field}_id")))
+        members = state.members.setdefault((key, link.relation), [])
+        members.append(_plain(row.member_key))
