@@ -1,0 +1,27 @@
+"""Zone files (RFC 1035, Section 5): reading, writing, comparing; pure.
+
+An own reader, because dnslib's (the one parser that does not clash with our name
+`dns`) was tried and is not good enough: its errors carry no line or column, it
+refuses a class before the TTL, TTLs with units and blank owners, and it drops
+surplus record data without a word.
+"""
+
+from dns.zonefile.changes import Change, Diff, compare, merge_conflicts
+from dns.zonefile.lexer import Fault, ZoneFileError
+from dns.zonefile.reader import Skipped, ZoneFile, read_zone
+from dns.zonefile.writer import Authority, unwritable, write_zone
+
+__all__ = [
+    "Authority",
+    "Change",
+    "Diff",
+    "Fault",
+    "Skipped",
+    "ZoneFile",
+    "ZoneFileError",
+    "compare",
+    "merge_conflicts",
+    "read_zone",
+    "unwritable",
+    "write_zone",
+]

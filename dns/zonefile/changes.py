@@ -1,0 +1,106 @@
+"""What a zone file would change: added, changed and removed records."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dns.effective.snapshot import Record
+
+_Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A record that stays the same object with another TTL or content."""
+
+    before: Record
+    after: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """The difference between a zone and a file, each list in its own order."""
+
+    added: tuple[Record, ...]
+    changed: tuple[Change, ...]
+    removed: tuple[Record, ...]
+    unchanged: int
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+
+def compare(
+    current: Sequence[Record], wanted: Sequence[Record], *, merge: bool = False
+) -> Diff:
+    """How `current` becomes `wanted`; with `merge` nothing is removed.
+
+    A record is changed when only its TTL differs, and also when it is the one
+    record of its name and type on both sides (for a merge: when it is a CNAME,
+    of which a name can have only one).
+    """
+    old, new = _by_key(current), _by_key(wanted)
+    changed = [
+        Change(old[key], record)
+        for key, record in new.items()
+        if key in old and old[key].ttl != record.ttl
+    ]
+    added = [record for key, record in new.items() if key not in old]
+    removed = [record for key, record in old.items() if key not in new]
+    pairs = _single_pairs(current, wanted, added, removed, merge=merge)
+    changed.extend(pairs)
+    moved_in = {_key(change.after) for change in pairs}
+    moved_out = {_key(change.before) for change in pairs}
+    return Diff(
+        added=tuple(record for record in added if _key(record) not in moved_in),
+        changed=tuple(changed),
+        removed=()
+        if merge
+        else tuple(record for record in removed if _key(record) not in moved_out),
+        unchanged=sum(key in old and old[key].ttl == new[key].ttl for key in new),
+    )
+
+
+def merge_conflicts(current: Iterable[Record], diff: Diff) -> list[str]:
+    """Names at which a CNAME would not be alone after a merge."""
+    replaced = {_key(change.before) for change in diff.changed}
+    result = [record for record in current if _key(record) not in replaced]
+    result += [change.after for change in diff.changed]
+    result += diff.added
+    types: defaultdict[str, list[str]] = defaultdict(list)
+    for record in result:
+        types[record.name].append(record.type)
+    return sorted(
+        name for name, here in types.items() if "CNAME" in here and len(here) > 1
+    )
+
+
+def _single_pairs(
+    current: Sequence[Record],
+    wanted: Sequence[Record],
+    added: list[Record],
+    removed: list[Record],
+    *,
+    merge: bool,
+) -> list[Change]:
+    """Added and removed records that are one record with new content."""
+    sizes: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for side, records in enumerate((current, wanted)):
+        for record in records:
+            sizes[record.name, record.type][side] += 1
+    gone = {(record.name, record.type): record for record in removed}
+    return [
+        Change(gone[record.name, record.type], record)
+        for record in added
+        if (record.name, record.type) in gone
+        and sizes[record.name, record.type] == [1, 1]
+        and (record.type == "CNAME" or not merge)
+    ]
+
+
+def _by_key(records: Iterable[Record]) -> dict[_Key, Record]:
+    return {_key(record): record for record in records}
+
+
+def _key(record: Record) -> _Key:
+    return (record.name, record.type, record.content)

@@ -1,0 +1,194 @@
+"""Writing and comparing zone files."""
+
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from dns.effective import Record
+from dns.zonefile import (
+    Authority,
+    Change,
+    Diff,
+    compare,
+    merge_conflicts,
+    read_zone,
+    unwritable,
+    write_zone,
+)
+from tests.dns import accounts
+
+A1 = Record("a.corp.lan", "A", "10.0.0.1", 60, id="r1")
+A2 = Record("a.corp.lan", "A", "10.0.0.2", 60, id="r2")
+B = Record("b.corp.lan", "CNAME", "a.corp.lan", 60, id="r3")
+
+
+def test_the_canonical_form_is_sorted_and_explicit() -> None:
+    records = [
+        Record("z.corp.lan", "CNAME", "x.example", 5),
+        Record("a.z.corp.lan", "A", "10.0.0.10", 5),
+        Record("a.z.corp.lan", "A", "10.0.0.9", 5),
+        Record("a.z.corp.lan", "AAAA", "2001:db8::1", 5),
+        Record("*.corp.lan", "A", "10.0.0.1", 0),
+        Record("corp.lan", "A", "10.0.0.1", 5),
+        Record("b.corp.lan", "A", "10.0.0.1", 5),
+    ]
+    assert write_zone("corp.lan", records) == (
+        "$ORIGIN corp.lan.\n"
+        "@\t5\tIN\tA\t10.0.0.1\n"
+        "*\t0\tIN\tA\t10.0.0.1\n"
+        "b\t5\tIN\tA\t10.0.0.1\n"
+        "z\t5\tIN\tCNAME\tx.example.\n"
+        "a.z\t5\tIN\tA\t10.0.0.9\n"
+        "a.z\t5\tIN\tA\t10.0.0.10\n"
+        "a.z\t5\tIN\tAAAA\t2001:db8::1\n"
+    )
+
+
+def check_round_trip(records: tuple[Record, ...]) -> None:
+    first = write_zone("corp", records)
+    read = read_zone(first, domain="corp")
+    assert set(read.records) == set(records)
+    assert write_zone("corp", read.records) == first
+    shuffled = list(records)
+    random.Random(1).shuffle(shuffled)
+    assert write_zone("corp", shuffled) == first
+    with_authority = write_zone("corp", records, authority=Authority())
+    again = read_zone(with_authority, domain="corp")
+    assert again.ignored == 2
+    assert write_zone("corp", again.records) == first
+
+
+@given(accounts.records("corp"))
+def test_export_import_export_gives_the_same_bytes(
+    records: tuple[Record, ...],
+) -> None:
+    check_round_trip(records)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000, deadline=None)
+@given(accounts.records("corp"))
+def test_export_import_export_gives_the_same_bytes_many_times(
+    records: tuple[Record, ...],
+) -> None:
+    check_round_trip(records)
+
+
+def test_names_too_long_for_a_file_are_left_out_and_listed() -> None:
+    kept = Record(".".join(["a" * 62] * 4)[:249] + ".corp", "A", "1.1.1.1", 1)
+    long = Record(".".join(["a" * 60] * 5) + ".corp", "A", "1.1.1.1", 1)
+    records = [kept, long]
+    assert len(kept.name) == 254
+    assert unwritable(records) == [long]
+    assert unwritable(records, authority=Authority()) == records
+    assert read_zone(write_zone("corp", records), domain="corp").records == (kept,)
+
+
+def needs(program: str) -> str:
+    """Path of a program; its test is skipped without it, except in CI."""
+    found = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin")
+    if found is None and not os.environ.get("CI"):
+        pytest.skip(f"{program} is not installed")
+    assert found is not None, f"{program} is needed in CI"
+    return found
+
+
+def test_named_checkzone_accepts_an_export_with_authority(tmp_path: Path) -> None:
+    records = [
+        Record("corp.lan", "A", "10.0.0.1", 60),
+        Record("corp.lan", "AAAA", "2001:db8::1", 60),
+        Record("*.corp.lan", "A", "10.0.0.2", 0),
+        Record("_srv._tcp.corp.lan", "A", "10.0.0.3", 2**31 - 1),
+        Record("xn--mnchen-3ya.corp.lan", "CNAME", "www.corp.lan", 5),
+        Record("www.corp.lan", "CNAME", "target.example.org", 5),
+        Record("x" * 63 + ".corp.lan", "A", "10.0.0.4", 60),
+        *(Record(f"h{n}.corp.lan", "A", f"10.1.0.{n}", n) for n in range(200)),
+    ]
+    path = tmp_path / "corp.lan.zone"
+    path.write_text(write_zone("corp.lan", records, authority=Authority()))
+    done = subprocess.run(
+        [needs("named-checkzone"), "corp.lan", path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("OK\n")
+    assert "warning" not in done.stdout.lower()
+
+
+def test_named_compilezone_reads_the_same_records(tmp_path: Path) -> None:
+    """BIND's reading of our file, written out by BIND, is what we wrote."""
+    records = (
+        Record("corp.lan", "A", "10.0.0.1", 60),
+        Record("*.corp.lan", "AAAA", "2001:db8::1", 7),
+        Record("www.corp.lan", "CNAME", "target.example.org", 5),
+    )
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_text(write_zone("corp.lan", records, authority=Authority()))
+    subprocess.run(
+        [needs("named-compilezone"), "-o", target, "corp.lan", source],
+        capture_output=True,
+        check=True,
+    )
+    read = read_zone(target.read_text(), domain="corp.lan")
+    assert set(read.records) == set(records)
+    assert read.ignored == 2
+
+
+def test_equal_zones_do_not_differ() -> None:
+    diff = compare([A1, A2, B], [B, A2, A1])
+    assert not diff
+    assert diff.unchanged == 3
+
+
+def test_the_diff_tells_added_changed_and_removed() -> None:
+    slower = Record("a.corp.lan", "A", "10.0.0.1", 600)
+    third = Record("c.corp.lan", "A", "10.0.0.3", 60)
+    assert compare([A1, A2, B], [slower, B, third]) == Diff(
+        added=(third,), changed=(Change(A1, slower),), removed=(A2,), unchanged=1
+    )
+
+
+def test_the_only_record_of_its_name_and_type_is_changed_not_replaced() -> None:
+    moved = Record("a.corp.lan", "A", "10.0.0.9", 60)
+    elsewhere = Record("b.corp.lan", "CNAME", "x.example", 60)
+    diff = compare([A1, B], [moved, elsewhere])
+    assert diff == Diff((), (Change(A1, moved), Change(B, elsewhere)), (), 0)
+    both = compare([A1, A2], [moved])
+    assert (both.added, both.changed, both.removed) == ((moved,), (), (A1, A2))
+
+
+def test_a_merge_removes_nothing_and_replaces_aliases_only() -> None:
+    moved = Record("a.corp.lan", "A", "10.0.0.9", 60)
+    elsewhere = Record("b.corp.lan", "CNAME", "x.example", 60)
+    diff = compare([A1, B], [moved, elsewhere], merge=True)
+    assert diff == Diff((moved,), (Change(B, elsewhere),), (), 0)
+    assert merge_conflicts([A1, B], diff) == []
+
+
+def test_a_merge_that_puts_a_cname_beside_others_is_found() -> None:
+    beside = Record("b.corp.lan", "A", "10.0.0.9", 60)
+    alias = Record("a.corp.lan", "CNAME", "x.example", 60)
+    diff = compare([A1, B], [beside, alias], merge=True)
+    assert merge_conflicts([A1, B], diff) == ["a.corp.lan", "b.corp.lan"]
+
+
+def unidentified(records: set[Record]) -> set[tuple[str, str, str, int]]:
+    return {(r.name, r.type, r.content, r.ttl) for r in records}
+
+
+@given(accounts.records("corp"), accounts.records("corp"))
+def test_applying_a_diff_gives_the_wanted_zone(
+    current: tuple[Record, ...], wanted: tuple[Record, ...]
+) -> None:
+    diff = compare(current, wanted)
+    result = set(current) - set(diff.removed) - {c.before for c in diff.changed}
+    result |= set(diff.added) | {c.after for c in diff.changed}
+    assert unidentified(result) == unidentified(set(wanted))
+    assert diff.unchanged == len(set(current) & set(wanted))
