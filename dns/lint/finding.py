@@ -1,0 +1,159 @@
+"""Findings and the catalogue of their codes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """`warning`: something does not work as configured; `info`: worth knowing."""
+
+    INFO = "info"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What all findings of one code have in common."""
+
+    severity: Severity
+    meaning: str
+    remedy: str
+
+
+CATALOGUE: dict[str, Rule] = {
+    "zone_shadowed": Rule(
+        Severity.WARNING,
+        "names of a zone also exist in a longer zone, which wins",
+        "Keep each name in one of the two zones.",
+    ),
+    "zone_overlaps_peer_domain": Rule(
+        Severity.WARNING,
+        "a zone and the domain of the peers' own names overlap",
+        "Move the zone to a domain outside the peers' domain.",
+    ),
+    "zone_without_peers": Rule(
+        Severity.WARNING,
+        "an enabled zone with records that no managed peer gets",
+        "Add a distribution group with managed peers, or disable the zone.",
+    ),
+    "zone_empty": Rule(
+        Severity.WARNING,
+        "an enabled zone without records, which peers do not get",
+        "Add records, or disable the zone.",
+    ),
+    "cname_target_missing": Rule(
+        Severity.WARNING,
+        "a CNAME to a name that does not exist in its own zone",
+        "Add the target to the zone or correct the CNAME.",
+    ),
+    "search_domain_unused": Rule(
+        Severity.WARNING,
+        "a zone is a search domain but has no name one label below it",
+        "Turn the search domain off, or add a name directly below the zone domain.",
+    ),
+    "ttl_zero": Rule(
+        Severity.INFO,
+        "records with TTL 0, which nobody may cache",
+        "Give the records a TTL such as 300 seconds.",
+    ),
+    "name_too_long": Rule(
+        Severity.WARNING,
+        "a name longer than the 253 octets of DNS, which matches nothing",
+        "Shorten the name.",
+    ),
+    "match_domain_shadowed": Rule(
+        Severity.WARNING,
+        "a match domain inside the peers' own domain, for which no server is asked",
+        "Remove the match domain, or choose one outside the peers' domain.",
+    ),
+    "match_domain_overlaid": Rule(
+        Severity.INFO,
+        "a zone answers for names inside a match domain before its servers",
+        "Nothing, if the zone is meant to override; else move the records.",
+    ),
+    "nameserver_group_only_disabled": Rule(
+        Severity.WARNING,
+        "a nameserver group that only groups without DNS management use",
+        "Assign a managed group, or disable the nameserver group.",
+    ),
+    "nameserver_group_without_peers": Rule(
+        Severity.WARNING,
+        "an enabled nameserver group that no managed peer gets",
+        "Assign a group with managed peers, or disable the nameserver group.",
+    ),
+    "nameserver_repeated": Rule(
+        Severity.WARNING,
+        "the same nameserver twice in one group",
+        "Remove the repetition.",
+    ),
+    "group_empty": Rule(
+        Severity.INFO,
+        "a group that DNS objects refer to has no peers",
+        "Add peers to the group, or remove it from the DNS objects.",
+    ),
+    "several_primaries": Rule(
+        Severity.WARNING,
+        "peers with more than one primary nameserver group",
+        "Leave one primary group per peer, so that it is clear who answers.",
+    ),
+    "no_primary": Rule(
+        Severity.INFO,
+        "managed peers without a primary nameserver group",
+        "Nothing, if their own system resolver shall answer; else add a primary group.",
+    ),
+    "unmanaged_with_zones": Rule(
+        Severity.WARNING,
+        "peers without DNS management that have zones assigned",
+        "Enable DNS management for the group, or take its peers out of it.",
+    ),
+    "too_many_search_domains": Rule(
+        Severity.WARNING,
+        "more search domains than a resolv.conf holds (6, or 256 characters)",
+        "Turn search domains off that are not needed.",
+    ),
+    "network_map_large": Rule(
+        Severity.WARNING,
+        "peers whose network map has more than 5000 objects",
+        "Narrow policies and distribution groups.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding about one object; `text` is a sentence for people."""
+
+    code: str
+    kind: str
+    id: str
+    name: str
+    text: str
+
+    @property
+    def severity(self) -> Severity:
+        """How serious the finding is."""
+        return CATALOGUE[self.code].severity
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return CATALOGUE[self.code].remedy
+
+
+def at_least(findings: Iterable[Finding], severity: Severity) -> list[Finding]:
+    """Findings that are as serious as `severity` or more."""
+    order = list(Severity)
+    bound = order.index(severity)
+    return [finding for finding in findings if order.index(finding.severity) >= bound]
+
+
+def to_json(finding: Finding) -> dict[str, object]:
+    """The finding as plain data."""
+    return {
+        "code": finding.code,
+        "severity": finding.severity.value,
+        "object": {"kind": finding.kind, "id": finding.id, "name": finding.name},
+        "message": finding.text,
+        "remedy": finding.remedy,
+    }

@@ -1,0 +1,132 @@
+"""Lint rules about what peers get together; findings cover many peers each."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+from dns.effective.result import NETWORK_MAP_GUIDANCE
+from dns.lint.facts import Facts
+from dns.lint.finding import Finding
+
+MAX_SEARCH_DOMAINS = 6
+MAX_SEARCH_CHARACTERS = 256
+
+
+def primaries(facts: Facts) -> Iterator[Finding]:
+    """Managed peers with several primary groups, or with none."""
+    by_primaries: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for peer in facts.managed.values():
+        own = {peer.ip, peer.ipv6}
+        ids = tuple(
+            group.id
+            for group in facts.primaries(peer.groups)
+            if not any(server.ip in own for server in group.nameservers)
+        )
+        by_primaries[ids].append(peer.id)
+    names = {group.id: group.name for group in facts.sent_groups}
+    for ids, peers in by_primaries.items():
+        if not ids:
+            yield Finding(
+                "no_primary",
+                "account",
+                "",
+                "",
+                f"{facts.peers_text(peers)} without a primary nameserver group: "
+                "their own system resolver answers all other names",
+            )
+        elif len(ids) > 1:
+            first = names[ids[0]]
+            listed = ", ".join(names[id_] for id_ in ids)
+            yield Finding(
+                "several_primaries",
+                "nameserver_group",
+                ids[0],
+                first,
+                f"{facts.peers_text(peers)} with several primary groups: {listed}",
+            )
+
+
+def unmanaged_with_zones(facts: Facts) -> Iterator[Finding]:
+    """Groups that take the zones assigned to them away from their peers."""
+    assigned = frozenset().union(*(zone.groups for zone in facts.sent_zones))
+    for group_id in sorted(facts.snapshot.disabled_groups):
+        peers = [
+            id_
+            for id_ in facts.snapshot.members.get(group_id, ())
+            if id_ in facts.snapshot.peers
+            and facts.snapshot.peers[id_].groups & assigned
+        ]
+        if peers:
+            name = facts.group_name(group_id)
+            yield Finding(
+                "unmanaged_with_zones",
+                "group",
+                group_id,
+                name,
+                f"DNS management is disabled for group {name}, so "
+                f"{facts.peers_text(peers)} get none of the zones assigned to them",
+            )
+
+
+def search_domains(facts: Facts) -> Iterator[Finding]:
+    """Search lists that resolv.conf cuts off."""
+    lists: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    by_groups: dict[frozenset[str], tuple[str, ...]] = {}
+    own_servers = {
+        server.ip for group in facts.sent_groups for server in group.nameservers
+    }
+    for peer in facts.managed.values():
+        # A peer that serves a nameserver group itself differs from its like.
+        shared = peer.ip not in own_servers and peer.ipv6 not in own_servers
+        domains = by_groups.get(peer.groups) if shared else None
+        if domains is None:
+            config = facts.configurator.config(peer.id)
+            domains = tuple(search.domain for search in config.search_domains)
+            if shared:
+                by_groups[peer.groups] = domains
+        lists[domains].append(peer.id)
+    for domains, peers in lists.items():
+        characters = len(" ".join(domains))
+        if len(domains) > MAX_SEARCH_DOMAINS or characters > MAX_SEARCH_CHARACTERS:
+            first = facts.snapshot.peers[min(peers)]
+            yield Finding(
+                "too_many_search_domains",
+                "peer",
+                first.id,
+                first.name,
+                f"{facts.peers_text(peers)} with {len(domains)} search domains of "
+                f"{characters} characters; hosts keep {MAX_SEARCH_DOMAINS} and "
+                f"{MAX_SEARCH_CHARACTERS}",
+            )
+
+
+def large_maps(facts: Facts) -> Iterator[Finding]:
+    """Peers that get more objects than is good for them."""
+    snapshot = facts.snapshot
+    labels = sum(1 + len(peer.extra_labels) for peer in snapshot.peers.values())
+    records = sum(len(zone.records) for zone in facts.sent_zones)
+    most_possible = records + 3 * labels + len(facts.sent_groups)
+    if most_possible <= NETWORK_MAP_GUIDANCE:
+        return
+    sizes = {
+        peer_id: facts.configurator.config(peer_id).object_count
+        for peer_id in facts.managed
+    }
+    large = [id_ for id_, size in sizes.items() if size > NETWORK_MAP_GUIDANCE]
+    if large:
+        largest = snapshot.peers[max(large, key=sizes.__getitem__)]
+        yield Finding(
+            "network_map_large",
+            "peer",
+            largest.id,
+            largest.name,
+            f"{facts.peers_text(large)} with more than {NETWORK_MAP_GUIDANCE} objects "
+            f"in the network map; {largest.name} has {sizes[largest.id]}",
+        )
+
+
+RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
+    primaries,
+    unmanaged_with_zones,
+    search_domains,
+    large_maps,
+)

@@ -1,0 +1,374 @@
+"""Every lint rule fires on what it is about and is silent on what it is not."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from dns.effective import (
+    Nameserver,
+    NameserverGroup,
+    Peer,
+    Record,
+    Snapshot,
+    Zone,
+)
+from dns.lint import CATALOGUE, Finding, Severity, at_least, lint, to_json
+from meshmgmt.access.reach import Policy, ReachFacts, Rule, RuleSide
+
+STAFF, LAB = frozenset({"staff"}), frozenset({"lab"})
+TOO_LONG = ".".join(["x" * 60] * 5)
+
+
+def a(name: str, ttl: int = 300) -> Record:
+    return Record(name, "A", "10.0.0.1", ttl, id=f"r-{name}")
+
+
+def cname(name: str, target: str) -> Record:
+    return Record(name, "CNAME", target, 300, id=f"r-{name}")
+
+
+ZONE = Zone("z1", "Corp", "corp.lan", STAFF, (a("a.corp.lan"),))
+SERVERS = NameserverGroup("n1", "Office", (Nameserver("10.0.0.53"),), STAFF, ("x.lan",))
+PRIMARY = NameserverGroup("n2", "Main", (Nameserver("9.9.9.9"),), STAFF, primary=True)
+
+
+def account(
+    zones: Iterable[Zone] = (ZONE,),
+    groups: Iterable[NameserverGroup] = (SERVERS, PRIMARY),
+    **changes: object,
+) -> Snapshot:
+    peers = {
+        "p1": Peer("p1", "ann", "ann", "100.64.0.1", STAFF),
+        "p2": Peer("p2", "bob", "bob", "100.64.0.2", STAFF),
+    }
+    snapshot = Snapshot(
+        dns_domain="mesh.lan",
+        peers=peers,
+        members={"staff": ["p1", "p2"], "lab": []},
+        zones=tuple(zones),
+        nameserver_groups=tuple(groups),
+        group_names={"staff": "Staff", "lab": "Lab"},
+    )
+    return replace(snapshot, **changes)  # type: ignore[arg-type]
+
+
+def found(snapshot: Snapshot, code: str) -> list[Finding]:
+    return [finding for finding in lint(snapshot) if finding.code == code]
+
+
+def search_zones(number: int, length: int = 1) -> list[Zone]:
+    domains = [f"{'s' * length}{index}.lan" for index in range(number)]
+    return [
+        Zone(f"z{i}", domain, domain, STAFF, (a(f"a.{domain}"),), search=True)
+        for i, domain in enumerate(domains)
+    ]
+
+
+def many_records(number: int) -> Zone:
+    return replace(ZONE, records=tuple(a(f"h{i}.corp.lan") for i in range(number)))
+
+
+LONGER = Zone("z2", "Sub", "sub.corp.lan", STAFF, (a("a.sub.corp.lan"),))
+SHADOWED = replace(ZONE, records=(a("a.sub.corp.lan"), a("b.sub.corp.lan")))
+
+# code -> (snapshots it must fire on, object named, words in the sentence)
+FIRING: dict[str, list[tuple[Snapshot, str, str]]] = {
+    "zone_shadowed": [
+        (account([SHADOWED, LONGER]), "Corp", "1 name of zone corp.lan"),
+        (account([LONGER, SHADOWED]), "Corp", "wins for 2 peers (ann, bob)"),
+        (
+            account([SHADOWED, replace(LONGER, records=(a("*.sub.corp.lan"),))]),
+            "Corp",
+            "2 names of zone corp.lan",
+        ),
+    ],
+    "zone_overlaps_peer_domain": [
+        (
+            account([replace(ZONE, domain="x.mesh.lan", records=(a("x.mesh.lan"),))]),
+            "Corp",
+            "lies in the peers' domain",
+        ),
+        (
+            account([replace(ZONE, domain="lan", records=(a("db.mesh.lan"),))]),
+            "Corp",
+            "never answers",
+        ),
+    ],
+    "zone_without_peers": [
+        (account([replace(ZONE, groups=frozenset())]), "Corp", "no managed peer"),
+        (account([replace(ZONE, groups=LAB)]), "Corp", "no managed peer"),
+        (account(disabled_groups=STAFF), "Corp", "no managed peer"),
+    ],
+    "zone_empty": [(account([replace(ZONE, records=())]), "Corp", "no records")],
+    "cname_target_missing": [
+        (
+            account([replace(ZONE, records=(cname("w.corp.lan", "no.corp.lan"),))]),
+            "w.corp.lan",
+            "no.corp.lan",
+        ),
+    ],
+    "search_domain_unused": [
+        (
+            account(
+                [replace(ZONE, search=True, records=(a("corp.lan"), a("a.b.corp.lan")))]
+            ),
+            "Corp",
+            "search domain",
+        ),
+    ],
+    "ttl_zero": [
+        (
+            account([replace(ZONE, records=(a("a.corp.lan", 0), a("b.corp.lan", 0)))]),
+            "Corp",
+            "2 names (a.corp.lan, …)",
+        ),
+    ],
+    "name_too_long": [
+        (account([replace(ZONE, domain=TOO_LONG)]), "Corp", "253"),
+        (
+            account([replace(ZONE, records=(a(f"{TOO_LONG}.corp.lan"),))]),
+            f"{TOO_LONG}.corp.lan",
+            "253",
+        ),
+        (
+            account([replace(ZONE, records=(cname("a.corp.lan", TOO_LONG),))]),
+            "a.corp.lan",
+            "253",
+        ),
+        (account(groups=[replace(SERVERS, domains=(TOO_LONG,))]), "Office", "253"),
+    ],
+    "match_domain_shadowed": [
+        (
+            account(groups=[replace(SERVERS, domains=("mesh.lan",))]),
+            "Office",
+            "mesh.lan",
+        ),
+        (account(groups=[replace(SERVERS, domains=("a.mesh.lan",))]), "Office", ""),
+    ],
+    "match_domain_overlaid": [
+        (
+            account(groups=[replace(SERVERS, domains=("corp.lan",))]),
+            "Office",
+            "1 name inside match domain corp.lan",
+        ),
+        (account(groups=[replace(SERVERS, domains=("a.corp.lan",))]), "Office", ""),
+    ],
+    "nameserver_group_only_disabled": [
+        (account(disabled_groups=STAFF, groups=[SERVERS]), "Office", "disabled"),
+    ],
+    "nameserver_group_without_peers": [
+        (account(groups=[replace(SERVERS, groups=LAB)]), "Office", "no managed peer"),
+        (
+            account(groups=[replace(SERVERS, groups=frozenset())]),
+            "Office",
+            "no group is assigned",
+        ),
+    ],
+    "nameserver_repeated": [
+        (
+            account(
+                groups=[
+                    replace(SERVERS, nameservers=(Nameserver("1.1.1.1"),) * 2),
+                ]
+            ),
+            "Office",
+            "1.1.1.1 port 53 2 times",
+        ),
+    ],
+    "group_empty": [
+        (account([replace(ZONE, groups=STAFF | LAB)]), "Lab", "Corp is meant for it"),
+    ],
+    "several_primaries": [
+        (
+            account(groups=[PRIMARY, replace(PRIMARY, id="n3", name="Second")]),
+            "Main",
+            "2 peers (ann, bob) with several primary groups: Main, Second",
+        ),
+    ],
+    "no_primary": [
+        (account(groups=[SERVERS]), "", "2 peers (ann, bob)"),
+        (
+            account(groups=[replace(PRIMARY, nameservers=(Nameserver("100.64.0.1"),))]),
+            "",
+            "1 peer (ann)",
+        ),
+        (account(groups=[replace(PRIMARY, enabled=False)]), "", "2 peers"),
+    ],
+    "unmanaged_with_zones": [
+        (account(disabled_groups=STAFF), "Staff", "2 peers (ann, bob)"),
+    ],
+    "too_many_search_domains": [
+        (account(search_zones(6)), "ann", "7 search domains"),
+        (account(search_zones(5, length=50)), "ann", "of 288 characters"),
+    ],
+    "network_map_large": [
+        (account([many_records(5001)]), "ann", "2 peers (ann, bob)"),
+    ],
+}
+
+SILENT: dict[str, list[Snapshot]] = {
+    "zone_shadowed": [
+        account([SHADOWED, replace(LONGER, records=(a("c.sub.corp.lan"),))]),
+        account([SHADOWED, replace(LONGER, groups=LAB)]),
+        account([SHADOWED, replace(LONGER, enabled=False)]),
+        account([SHADOWED, replace(LONGER, domain="bcorp.lan")]),
+    ],
+    "zone_overlaps_peer_domain": [
+        account([replace(ZONE, domain="lan", records=(a("db.lan"),))]),
+        account([replace(ZONE, domain="xmesh.lan")]),
+        account([replace(ZONE, domain="a.mesh.lan")], dns_domain=""),
+    ],
+    "zone_without_peers": [
+        account(),
+        account([replace(ZONE, groups=LAB, enabled=False)]),
+    ],
+    "zone_empty": [account(), account([replace(ZONE, records=(), enabled=False)])],
+    "cname_target_missing": [
+        account([replace(ZONE, records=(cname("w.corp.lan", "a.example"),))]),
+        account(
+            [replace(ZONE, records=(cname("w.corp.lan", "a.corp.lan"), *ZONE.records))]
+        ),
+        account(
+            [
+                replace(
+                    ZONE,
+                    records=(cname("w.corp.lan", "q.corp.lan"), a("*.corp.lan")),
+                )
+            ]
+        ),
+    ],
+    "search_domain_unused": [
+        account([replace(ZONE, search=True)]),
+        account([replace(ZONE, search=True, records=(a("*.corp.lan"),))]),
+        account([replace(ZONE, records=(a("corp.lan"),))]),
+    ],
+    "ttl_zero": [account()],
+    "name_too_long": [account()],
+    "match_domain_shadowed": [
+        account(groups=[replace(SERVERS, domains=("lan", "amesh.lan"))]),
+        account(groups=[replace(SERVERS, domains=("mesh.lan",), enabled=False)]),
+    ],
+    "match_domain_overlaid": [
+        account(groups=[replace(SERVERS, domains=("b.corp.lan", "lan"))]),
+        account(groups=[replace(SERVERS, domains=("corp.lan",), groups=LAB)]),
+    ],
+    "nameserver_group_only_disabled": [
+        account(disabled_groups=LAB),
+        account(groups=[replace(SERVERS, groups=frozenset())], disabled_groups=STAFF),
+    ],
+    "nameserver_group_without_peers": [
+        account(),
+        account(groups=[replace(SERVERS, groups=LAB, enabled=False)]),
+    ],
+    "nameserver_repeated": [
+        account(
+            groups=[
+                replace(
+                    SERVERS,
+                    nameservers=(Nameserver("1.1.1.1"), Nameserver("1.1.1.1", 54)),
+                )
+            ]
+        ),
+    ],
+    "group_empty": [account(), account([replace(ZONE, groups=LAB, enabled=False)])],
+    "several_primaries": [
+        account(),
+        account(groups=[PRIMARY, replace(PRIMARY, id="n3", groups=LAB)]),
+        account(groups=[PRIMARY, replace(PRIMARY, id="n3", enabled=False)]),
+        account(groups=[PRIMARY, replace(PRIMARY, id="n3")], disabled_groups=STAFF),
+    ],
+    "no_primary": [account(), account(groups=[], disabled_groups=STAFF)],
+    "unmanaged_with_zones": [
+        account(disabled_groups=LAB),
+        account([replace(ZONE, groups=LAB)], disabled_groups=STAFF),
+    ],
+    "too_many_search_domains": [
+        account(search_zones(5)),
+        account(search_zones(6), disabled_groups=STAFF),
+    ],
+    "network_map_large": [
+        account([many_records(4996)]),
+        account([replace(many_records(6000), groups=LAB)]),
+    ],
+}
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_each_rule_fires(code: str) -> None:
+    for snapshot, name, words in FIRING[code]:
+        [finding] = found(snapshot, code)
+        assert finding.name == name
+        assert words in finding.text
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_each_rule_is_silent(code: str) -> None:
+    for snapshot in SILENT[code]:
+        assert found(snapshot, code) == []
+
+
+def test_a_sound_account_has_no_findings() -> None:
+    assert lint(account()) == []
+    assert lint(Snapshot(dns_domain="mesh.lan", peers={}, members={})) == []
+
+
+def test_findings_come_in_the_order_of_the_catalogue() -> None:
+    snapshot = account([replace(ZONE, records=()), *search_zones(7)], groups=[])
+    codes = [finding.code for finding in lint(snapshot)]
+    assert codes == sorted(codes, key=list(CATALOGUE).index)
+    assert len(set(codes)) >= 3
+
+
+def test_search_domains_are_judged_for_peers_that_serve_themselves() -> None:
+    """A peer does not get the group it serves, so its list is shorter."""
+    group = replace(
+        SERVERS,
+        domains=("s8.lan",),
+        search=True,
+        nameservers=(Nameserver("100.64.0.1"),),
+    )
+    [finding] = found(
+        account(search_zones(5), groups=[group]), "too_many_search_domains"
+    )
+    assert finding.name == "bob"
+    assert "1 peer (bob)" in finding.text
+
+
+def test_visible_peers_count_in_the_network_map() -> None:
+    peers = {
+        f"p{i:04}": Peer(
+            f"p{i:04}", f"n{i}", f"n{i}", f"10.0.{i // 250}.{i % 250}", STAFF
+        )
+        for i in range(2600)
+    }
+    rule = Rule(RuleSide(peer="p0000"), RuleSide(groups=STAFF))
+    snapshot = account(
+        peers=peers,
+        members={"staff": list(peers)},
+        reach=ReachFacts(policies=(Policy("p", "P", (rule,)),)),
+    )
+    [finding] = found(snapshot, "network_map_large")
+    # 2,600 names, 2,600 peers, one zone record, two nameserver groups.
+    assert "n0 has 5203" in finding.text
+
+
+def test_severities_can_be_compared() -> None:
+    findings = lint(account([replace(ZONE, records=(a("a.corp.lan", 0),))], groups=[]))
+    assert {finding.severity for finding in findings} == {Severity.INFO}
+    assert at_least(findings, Severity.INFO) == findings
+    assert at_least(findings, Severity.WARNING) == []
+    warning = lint(account([replace(ZONE, groups=LAB)]))
+    assert at_least(warning, Severity.WARNING)
+
+
+def test_json_form_is_plain_data() -> None:
+    [finding] = found(account([replace(ZONE, records=())]), "zone_empty")
+    assert json.loads(json.dumps(to_json(finding))) == {
+        "code": "zone_empty",
+        "severity": "warning",
+        "object": {"kind": "zone", "id": "z1", "name": "Corp"},
+        "message": finding.text,
+        "remedy": CATALOGUE["zone_empty"].remedy,
+    }
