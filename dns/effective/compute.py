@@ -4,8 +4,10 @@
 of each peer, the choice of zones and groups for each set of group ids.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 from dns.effective.result import (
     EffectiveGroup,
@@ -16,11 +18,24 @@ from dns.effective.result import (
     SearchDomain,
     VisiblePeer,
 )
+from dns.effective.selection import Selection, effective_group, effective_zone
 from dns.effective.snapshot import NameserverGroup, Peer, Record, Snapshot, Zone
 from meshmgmt.access.reach import Cause, ReachGraph, Visibility
 
 PEER_RECORD_TTL = 300
 _PEERS_ZONE_NAME = "Peers"
+_PEERS_ZONE_REASON = Reason("peers_zone")
+
+
+_Key = tuple[str, frozenset[str]]
+
+
+class _Seen(NamedTuple):
+    """A peer as others see it: itself, its IPv4 records, all its records."""
+
+    peer: VisiblePeer
+    ipv4_records: tuple[Record, ...]
+    records: tuple[Record, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +64,13 @@ class Configurator:
     def __init__(self, snapshot: Snapshot, *, graph: ReachGraph | None = None) -> None:
         self._snapshot = snapshot
         self._visibility = Visibility(
-            graph or ReachGraph(snapshot.reach), snapshot.members
+            graph or ReachGraph(snapshot.reach), snapshot.members, self._seen
         )
+        self._zones = Selection(snapshot.zones)
+        self._groups = Selection(snapshot.nameserver_groups)
         self._choices: dict[frozenset[str], _Choice] = {}
-        self._records: dict[str, tuple[tuple[Record, ...], tuple[Record, ...]]] = {}
+        self._effective_zones: dict[_Key, EffectiveZone] = {}
+        self._effective_groups: dict[_Key, EffectiveGroup] = {}
 
     @property
     def snapshot(self) -> Snapshot:
@@ -86,60 +104,95 @@ class Configurator:
             excluded=excluded,
         )
 
-    def visible_from(self, peer_id: str) -> Mapping[str, Cause]:
-        """Peers the peer may reach, with the object that lets it."""
+    def search_domains(self, peer_id: str) -> tuple[SearchDomain, ...]:
+        """The search domains alone, without looking at who sees whom."""
         peer = self._snapshot.peers[peer_id]
-        return self._visibility.visible_from(peer.id, peer.groups)
+        choice = self._choice(peer.groups)
+        groups, _ = self._without_own_servers(peer, choice)
+        if choice.disabled_by:
+            return ()
+        own = (self._peers_zone(()),) if self._snapshot.dns_domain else ()
+        return _search_domains((*own, *choice.zones), groups)
 
     def _choice(self, groups: frozenset[str]) -> _Choice:
         choice = self._choices.get(groups)
         if choice is None:
-            choice = self._choices[groups] = _choose(self._snapshot, groups)
+            choice = self._choices[groups] = self._choose(groups)
         return choice
 
+    def _choose(self, groups: frozenset[str]) -> _Choice:
+        snapshot = self._snapshot
+        disabled = groups & snapshot.disabled_groups
+        disabled_by = _group_names(snapshot, disabled)
+        general = Reason("management_disabled", disabled_by) if disabled else None
+        zones, zones_out = self._zones.choose(groups, general)
+        chosen, groups_out = self._groups.choose(groups, general)
+        return _Choice(
+            disabled_by=disabled_by,
+            zones=tuple([self._zone(zone, zone.groups & groups) for zone in zones]),
+            groups=tuple(
+                [self._group(group, group.groups & groups) for group in chosen]
+            ),
+            excluded=(*zones_out, *groups_out),
+        )
+
+    def _zone(self, zone: Zone, shared: frozenset[str]) -> EffectiveZone:
+        """The zone for peers that share these groups with it."""
+        key = (zone.id, shared)
+        if key not in self._effective_zones:
+            reason = Reason("group", _group_names(self._snapshot, shared))
+            self._effective_zones[key] = effective_zone(zone, reason)
+        return self._effective_zones[key]
+
+    def _group(self, group: NameserverGroup, shared: frozenset[str]) -> EffectiveGroup:
+        """The nameserver group for peers that share these groups with it."""
+        key = (group.id, shared)
+        if key not in self._effective_groups:
+            reason = Reason("group", _group_names(self._snapshot, shared))
+            self._effective_groups[key] = effective_group(group, reason)
+        return self._effective_groups[key]
+
     def _own_zone(self, peer: Peer) -> tuple[EffectiveZone, tuple[VisiblePeer, ...]]:
-        peers = self._snapshot.peers
-        causes = self.visible_from(peer.id)
-        visible = [VisiblePeer(peer.id, peer.name, None)]
-        records: list[Record] = []
+        seen = self._visibility.visible_from(peer.id, peer.groups)
+        itself = _Seen(VisiblePeer(peer.id, peer.name, None), *self._records_of(peer))
+        ordered = [itself, *map(seen.__getitem__, sorted(seen))]
         # IPv6 addresses are of use only to a peer that has one itself.
-        family = 0 if peer.ipv6 is None else 1
-        if self._snapshot.dns_domain:
-            records.extend(self._records_of(peer)[family])
-        for other_id in sorted(causes):
-            other = peers.get(other_id)
-            if other is None:  # a rule may still name a peer that was deleted
-                continue
-            visible.append(VisiblePeer(other.id, other.name, causes[other_id]))
-            if self._snapshot.dns_domain:
-                records.extend(self._records_of(other)[family])
-        zone = EffectiveZone(
+        records = (
+            [entry.records for entry in ordered]
+            if peer.ipv6 is not None
+            else [entry.ipv4_records for entry in ordered]
+        )
+        zone = self._peers_zone(tuple(chain.from_iterable(records)))
+        return zone, tuple([entry.peer for entry in ordered])
+
+    def _peers_zone(self, records: tuple[Record, ...]) -> EffectiveZone:
+        return EffectiveZone(
             kind="peers",
             id="",
             name=_PEERS_ZONE_NAME,
             domain=self._snapshot.dns_domain,
             search=True,
-            records=tuple(records),
-            reason=Reason("peers_zone"),
+            records=records,
+            reason=_PEERS_ZONE_REASON,
         )
-        return zone, tuple(visible)
+
+    def _seen(self, peer_id: str, cause: Cause) -> _Seen | None:
+        peer = self._snapshot.peers.get(peer_id)
+        if peer is None:  # a rule may still name a peer that was deleted
+            return None
+        return _Seen(VisiblePeer(peer.id, peer.name, cause), *self._records_of(peer))
 
     def _records_of(self, peer: Peer) -> tuple[tuple[Record, ...], tuple[Record, ...]]:
-        """Records of a peer for receivers without and with IPv6."""
-        records = self._records.get(peer.id)
-        if records is None:
-            domain = self._snapshot.dns_domain
-            names = [f"{label}.{domain}" for label in (peer.label, *peer.extra_labels)]
-            v4 = tuple(Record(name, "A", peer.ip, PEER_RECORD_TTL) for name in names)
-            v6 = (
-                tuple(
-                    Record(name, "AAAA", peer.ipv6, PEER_RECORD_TTL) for name in names
-                )
-                if peer.ipv6 is not None
-                else ()
-            )
-            records = self._records[peer.id] = (v4, v4 + v6)
-        return records
+        """Records of a peer: those of IPv4, and all."""
+        domain = self._snapshot.dns_domain
+        if not domain:
+            return (), ()
+        names = [f"{label}.{domain}" for label in (peer.label, *peer.extra_labels)]
+        ipv4 = tuple([Record(name, "A", peer.ip, PEER_RECORD_TTL) for name in names])
+        if peer.ipv6 is None:
+            return ipv4, ipv4
+        ipv6 = [Record(name, "AAAA", peer.ipv6, PEER_RECORD_TTL) for name in names]
+        return ipv4, (*ipv4, *ipv6)
 
     @staticmethod
     def _without_own_servers(
@@ -171,91 +224,9 @@ class Configurator:
         return kept, (*choice.excluded, *out)
 
 
-def _choose(snapshot: Snapshot, groups: frozenset[str]) -> _Choice:
+def _group_names(snapshot: Snapshot, ids: Iterable[str]) -> tuple[str, ...]:
     names = snapshot.group_names
-
-    def named(ids: Iterable[str]) -> tuple[str, ...]:
-        return tuple(f"group {names.get(id_, id_)}" for id_ in sorted(ids))
-
-    disabled_by = named(groups & snapshot.disabled_groups)
-    general = [Reason("management_disabled", disabled_by)] if disabled_by else []
-    zones: list[EffectiveZone] = []
-    chosen: list[EffectiveGroup] = []
-    excluded: list[Excluded] = []
-    for zone in snapshot.zones:
-        shared = zone.groups & groups
-        if reasons := [*general, *_zone_reasons(zone, shared)]:
-            excluded.append(_excluded_zone(zone, reasons))
-        else:
-            zones.append(_effective_zone(zone, Reason("group", named(shared))))
-    for group in snapshot.nameserver_groups:
-        shared = group.groups & groups
-        if reasons := [*general, *_group_reasons(group, shared)]:
-            excluded.append(_excluded_group(group, reasons))
-        else:
-            chosen.append(_effective_group(group, Reason("group", named(shared))))
-    return _Choice(disabled_by, tuple(zones), tuple(chosen), tuple(excluded))
-
-
-def _zone_reasons(zone: Zone, shared: frozenset[str]) -> Iterable[Reason]:
-    if not zone.enabled:
-        yield Reason("disabled")
-    if zone.is_empty:
-        yield Reason("empty_zone")
-    if not shared:
-        yield Reason("no_shared_group")
-
-
-def _group_reasons(group: NameserverGroup, shared: frozenset[str]) -> Iterable[Reason]:
-    if not group.enabled:
-        yield Reason("disabled")
-    if not shared:
-        yield Reason("no_shared_group")
-
-
-def _excluded_zone(zone: Zone, reasons: list[Reason]) -> Excluded:
-    return Excluded(
-        kind="zone",
-        id=zone.id,
-        name=zone.name,
-        domains=(zone.domain,),
-        reasons=tuple(reasons),
-    )
-
-
-def _excluded_group(group: NameserverGroup, reasons: list[Reason]) -> Excluded:
-    return Excluded(
-        kind="nameserver_group",
-        id=group.id,
-        name=group.name,
-        domains=group.domains,
-        reasons=tuple(reasons),
-        primary=group.primary,
-    )
-
-
-def _effective_zone(zone: Zone, reason: Reason) -> EffectiveZone:
-    return EffectiveZone(
-        kind="zone",
-        id=zone.id,
-        name=zone.name,
-        domain=zone.domain,
-        search=zone.search,
-        records=zone.records,
-        reason=reason,
-    )
-
-
-def _effective_group(group: NameserverGroup, reason: Reason) -> EffectiveGroup:
-    return EffectiveGroup(
-        id=group.id,
-        name=group.name,
-        primary=group.primary,
-        domains=group.domains,
-        search=group.search,
-        nameservers=group.nameservers,
-        reason=reason,
-    )
+    return tuple(f"group {names.get(id_, id_)}" for id_ in sorted(ids))
 
 
 def _search_domains(

@@ -1,6 +1,7 @@
 """The configuration of one peer and its JSON form."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dns.effective.snapshot import Nameserver, Record
 from meshmgmt.access.reach import Cause
@@ -94,8 +95,7 @@ class SearchDomain:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class VisiblePeer:
+class VisiblePeer(NamedTuple):
     """A peer whose names are in the own zone, and the object that lets it be."""
 
     id: str
@@ -147,13 +147,20 @@ def to_json(config: PeerDns) -> dict[str, object]:
             }
             for search in config.search_domains
         ],
-        "visible_peers": [
-            {"id": peer.id, "name": peer.name, "reason": _reason(peer.reason)}
-            for peer in config.visible_peers
-        ],
+        "visible_peers": _visible(config.visible_peers),
         "excluded": [_excluded(excluded) for excluded in config.excluded],
         "object_count": config.object_count,
     }
+
+
+def _visible(peers: tuple[VisiblePeer, ...]) -> list[dict[str, object]]:
+    # Hundreds of peers share a few causes.
+    by_cause = {peer.cause: peer for peer in peers}
+    reasons = {cause: _reason(peer.reason) for cause, peer in by_cause.items()}
+    return [
+        {"id": peer.id, "name": peer.name, "reason": reasons[peer.cause]}
+        for peer in peers
+    ]
 
 
 def _reason(reason: Reason) -> dict[str, object]:

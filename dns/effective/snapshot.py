@@ -7,13 +7,16 @@ canonical form (`meshmgmt.core.names`), addresses too, lists in creation order
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from meshmgmt.access.reach import ReachFacts
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A resource record; `ttl` in seconds. `id` is empty for generated ones."""
+class Record(NamedTuple):
+    """A resource record; `ttl` in seconds. `id` is empty for generated ones.
+
+    A tuple, because accounts have tens of thousands of them.
+    """
 
     name: str
     type: str

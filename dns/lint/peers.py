@@ -79,8 +79,8 @@ def search_domains(facts: Facts) -> Iterator[Finding]:
         shared = peer.ip not in own_servers and peer.ipv6 not in own_servers
         domains = by_groups.get(peer.groups) if shared else None
         if domains is None:
-            config = facts.configurator.config(peer.id)
-            domains = tuple(search.domain for search in config.search_domains)
+            found = facts.configurator.search_domains(peer.id)
+            domains = tuple(search.domain for search in found)
             if shared:
                 by_groups[peer.groups] = domains
         lists[domains].append(peer.id)

@@ -10,8 +10,11 @@ the members of a few groups only (`ReachGraph.targets` says which).
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,41 +158,54 @@ class ReachGraph:
             self._by_peer[peer].add(number)
 
 
-@dataclass(slots=True)
-class Visibility:
+class Visibility(Generic[Entry]):
     """Peers seen by peers, given the members of groups.
 
-    The members of each target are collected once and shared by all peers.
+    `entry` makes what is told about a seen peer from its id and the cause; None
+    leaves the peer out. Entries are made once per target and shared by all peers.
     """
 
-    graph: ReachGraph
-    members: Mapping[str, Collection[str]]
-    _collected: dict[int, dict[str, Cause]] = field(default_factory=dict)
+    def __init__(
+        self,
+        graph: ReachGraph,
+        members: Mapping[str, Collection[str]],
+        entry: Callable[[str, Cause], Entry | None],
+    ) -> None:
+        self._graph = graph
+        self._members = members
+        self._entry = entry
+        self._collected: dict[int, dict[str, Entry]] = {}
 
-    def visible_from(
-        self, peer_id: str, groups: Collection[str]
-    ) -> Mapping[str, Cause]:
-        """Peers that `peer_id`, a member of `groups`, sees: id to first cause.
+    def visible_from(self, peer_id: str, groups: Collection[str]) -> dict[str, Entry]:
+        """Peers that `peer_id`, a member of `groups`, sees: id to entry.
 
-        The peer itself is not among them.
+        The first cause in the order of the facts counts. The peer itself is not
+        among them.
         """
-        seen: dict[str, Cause] = {}
-        for number in reversed(self.graph.target_numbers(peer_id, groups)):
+        seen: dict[str, Entry] = {}
+        for number in reversed(self._graph.target_numbers(peer_id, groups)):
             seen.update(self._collect(number))
         seen.pop(peer_id, None)
         return seen
 
-    def _collect(self, number: int) -> dict[str, Cause]:
+    def _collect(self, number: int) -> dict[str, Entry]:
         collected = self._collected.get(number)
         if collected is None:
-            target = self.graph.target(number)
-            collected = dict.fromkeys(target.peers, target.cause)
-            for group in target.groups:
-                collected.update(
-                    dict.fromkeys(self.members.get(group, ()), target.cause)
-                )
+            target = self._graph.target(number)
+            ids = set(target.peers).union(
+                *(self._members.get(group, ()) for group in target.groups)
+            )
+            made = ((id_, self._entry(id_, target.cause)) for id_ in ids)
+            collected = {id_: entry for id_, entry in made if entry is not None}
             self._collected[number] = collected
         return collected
+
+
+def causes(
+    graph: ReachGraph, members: Mapping[str, Collection[str]]
+) -> Visibility[Cause]:
+    """Visibility that tells the cause of each peer seen."""
+    return Visibility(graph, members, lambda _, cause: cause)
 
 
 def _links(facts: ReachFacts) -> Iterator[tuple[Cause, _Side, _Side]]:

@@ -16,7 +16,7 @@ from meshmgmt.access.reach import (
     Router,
     Rule,
     RuleSide,
-    Visibility,
+    causes,
 )
 
 MEMBERS = {"dev": {"ann", "bob"}, "ops": {"bob", "cy"}, "gw": {"gate"}, "void": set()}
@@ -31,7 +31,7 @@ def policy(*rules: Rule, enabled: bool = True) -> Policy:
 
 
 def seen(facts: ReachFacts, peer: str) -> Mapping[str, Cause]:
-    visibility = Visibility(ReachGraph(facts), MEMBERS)
+    visibility = causes(ReachGraph(facts), MEMBERS)
     own = [group for group, members in MEMBERS.items() if peer in members]
     return visibility.visible_from(peer, own)
 
@@ -188,7 +188,7 @@ def test_all_peers_share_the_look_up_of_members() -> None:
     rules = tuple(
         Rule(groups(f"g{n % 50}"), groups(f"g{(n * 7) % 50}")) for n in range(100)
     )
-    visibility = Visibility(ReachGraph(ReachFacts(policies=(policy(*rules),))), members)
+    visibility = causes(ReachGraph(ReachFacts(policies=(policy(*rules),))), members)
     for number in range(500):
         peer = f"p{number}"
         own = [group for group, ids in members.items() if peer in ids]
