@@ -1,0 +1,259 @@
+"""A real DNS server with the local part of a configuration gives the same answers.
+
+The server is unbound. It differs by design on wildcards, CNAME chasing, empty
+non-terminals and zones inside zones, so the account holds none of these.
+"""
+
+import os
+import shutil
+import socket
+import socketserver
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from dnslib import QTYPE, RCODE, RR, A, DNSRecord
+
+from dns.effective import (
+    Nameserver,
+    NameserverGroup,
+    Peer,
+    PeerDns,
+    Record,
+    Snapshot,
+    Zone,
+    peer_config,
+)
+from dns.resolution import OutcomeKind, explain
+
+UNBOUND = shutil.which("unbound", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+pytestmark = pytest.mark.skipif(
+    UNBOUND is None and not os.environ.get("CI"), reason="unbound is not installed"
+)
+
+STAFF = frozenset({"staff"})
+MARKERS = {"domain": "192.0.2.50", "primary": "192.0.2.1"}
+
+
+class Upstream(socketserver.ThreadingUDPServer):
+    """A nameserver that answers every A question with its own marker."""
+
+    def __init__(self, marker: str) -> None:
+        super().__init__(("127.0.0.1", 0), UpstreamHandler)
+        self.marker = marker
+
+
+class UpstreamHandler(socketserver.BaseRequestHandler):
+    """Answers one UDP question."""
+
+    def handle(self) -> None:
+        data, endpoint = self.request
+        question = DNSRecord.parse(data)
+        reply = question.reply()
+        if question.q.qtype == QTYPE.A:
+            assert isinstance(self.server, Upstream)
+            reply.add_answer(RR(question.q.qname, ttl=5, rdata=A(self.server.marker)))
+        endpoint.sendto(reply.pack(), self.client_address)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came over the wire: response code and (type, content) pairs."""
+
+    rcode: str
+    records: frozenset[tuple[str, str]]
+
+
+def account(domain_port: int, primary_port: int) -> Snapshot:
+    def zone(domain: str, *records: tuple[str, str, str]) -> Zone:
+        return Zone(
+            id=domain,
+            name=domain,
+            domain=domain,
+            groups=STAFF,
+            records=tuple(Record(n, t, c, 60) for n, t, c in records),
+        )
+
+    return Snapshot(
+        dns_domain="mesh.test",
+        peers={
+            "p1": Peer("p1", "ann", "ann", "100.64.0.1", STAFF, ipv6="fd00::1"),
+            "p2": Peer("p2", "bob", "bob", "100.64.0.2", frozenset()),
+        },
+        members={"staff": ["p1"]},
+        zones=(
+            zone(
+                "corp.test",
+                ("corp.test", "A", "10.0.0.1"),
+                ("web.corp.test", "A", "10.0.0.2"),
+                ("web.corp.test", "A", "10.0.0.3"),
+                ("web.corp.test", "AAAA", "2001:db8::2"),
+                ("six.corp.test", "AAAA", "2001:db8::6"),
+                ("alias.corp.test", "CNAME", "web.corp.test"),
+            ),
+            zone("lab.test", ("box.lab.test", "A", "10.0.1.1")),
+        ),
+        nameserver_groups=(
+            NameserverGroup(
+                "n1",
+                "Lab",
+                (Nameserver("127.0.0.1", domain_port),),
+                STAFF,
+                ("lab.test",),
+            ),
+            NameserverGroup(
+                "n2",
+                "All",
+                (Nameserver("127.0.0.1", primary_port),),
+                STAFF,
+                primary=True,
+            ),
+        ),
+    )
+
+
+def unbound_config(config: PeerDns, port: int, folder: Path) -> str:
+    """The configuration of a peer in unbound's words."""
+    lines = [
+        "server:",
+        f"  interface: 127.0.0.1@{port}",
+        f'  directory: "{folder}"',
+        '  username: ""',
+        '  chroot: ""',
+        f'  pidfile: "{folder}/unbound.pid"',
+        "  use-syslog: no",
+        "  do-ip6: no",
+        "  do-daemonize: no",
+        "  do-not-query-localhost: no",
+        '  module-config: "iterator"',
+        "  num-threads: 1",
+    ]
+    for zone in config.zones:
+        # `transparent`: an absent name is resolved as if the zone were not there.
+        kind = "static" if zone.authoritative else "transparent"
+        lines.append(f'  local-zone: "{zone.domain}." {kind}')
+        lines += [
+            f'  local-data: "{r.name}. {r.ttl} IN {r.type} {r.content}'
+            + ('."' if r.type == "CNAME" else '"')
+            for r in zone.records
+        ]
+    lines.append('  local-zone: "test." transparent')
+    lines += ["remote-control:", "  control-enable: no"]
+    for group in config.nameserver_groups:
+        for domain in group.domains or ("",):
+            lines += ["forward-zone:", f'  name: "{domain}."']
+            lines += [f"  forward-addr: {s.ip}@{s.port}" for s in group.nameservers]
+    return "\n".join(lines) + "\n"
+
+
+def ask(port: int, name: str, rtype: str) -> Answer:
+    reply = DNSRecord.parse(
+        DNSRecord.question(name, rtype).send("127.0.0.1", port, timeout=5)
+    )
+    return Answer(
+        RCODE[reply.header.rcode],
+        frozenset((QTYPE[rr.rtype], str(rr.rdata).rstrip(".")) for rr in reply.rr),
+    )
+
+
+def free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_until_it_answers(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            DNSRecord.question("ann.mesh.test").send("127.0.0.1", port, timeout=0.2)
+        except OSError:
+            assert process.poll() is None, "unbound ended"
+            assert time.monotonic() < deadline, "unbound does not answer"
+        else:
+            return
+
+
+@pytest.fixture(scope="module")
+def served(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[PeerDns, int]]:
+    """The configuration of p1 and the port of an unbound that serves it."""
+    folder = tmp_path_factory.mktemp("unbound")
+    upstreams = [Upstream(marker) for marker in MARKERS.values()]
+    threads = [threading.Thread(target=u.serve_forever) for u in upstreams]
+    for thread in threads:
+        thread.start()
+    config = peer_config(account(*(u.server_address[1] for u in upstreams)), "p1")
+    port = free_port()
+    path = folder / "unbound.conf"
+    path.write_text(unbound_config(config, port, folder))
+    assert UNBOUND is not None, "unbound is needed in CI"
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([UNBOUND, "-c", path], stdout=log, stderr=log)
+        try:
+            wait_until_it_answers(port, process)
+            yield config, port
+        finally:
+            process.terminate()
+            process.wait(10)
+            for upstream in upstreams:
+                upstream.shutdown()
+                upstream.server_close()
+            for thread in threads:
+                thread.join()
+
+
+@pytest.mark.parametrize("rtype", ["A", "AAAA"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "corp.test",
+        "web.corp.test",
+        "six.corp.test",
+        "absent.corp.test",
+        "box.lab.test",
+        "absent.lab.test",
+        "lab.test",
+        "ann.mesh.test",
+        "bob.mesh.test",
+        "absent.mesh.test",
+        "elsewhere.example",
+    ],
+)
+def test_unbound_gives_the_answers_we_explain(
+    served: tuple[PeerDns, int], name: str, rtype: str
+) -> None:
+    config, port = served
+    outcome = explain(config, name, rtype).outcome
+    answer = ask(port, name, rtype)
+    match outcome.kind:
+        case OutcomeKind.ANSWER:
+            expected = frozenset((r.type, r.content) for r in outcome.records)
+            assert answer == Answer("NOERROR", expected)
+        case OutcomeKind.NODATA:
+            assert answer == Answer("NOERROR", frozenset())
+        case OutcomeKind.NXDOMAIN:
+            assert answer == Answer("NXDOMAIN", frozenset())
+        case OutcomeKind.FORWARDED:
+            [server] = outcome.servers
+            marker = MARKERS["domain" if server.group.name == "Lab" else "primary"]
+            records = {("A", marker)} if rtype == "A" else set()
+            assert answer == Answer("NOERROR", frozenset(records))
+        case _:
+            pytest.fail(f"unexpected outcome {outcome.kind}")
+
+
+def test_the_questions_cover_every_kind_of_end(served: tuple[PeerDns, int]) -> None:
+    config, _ = served
+    ends = {
+        explain(config, name, rtype).outcome.kind.value
+        for name in ("web.corp.test", "six.corp.test", "bob.mesh.test", "a.lab.test")
+        for rtype in ("A", "AAAA")
+    }
+    assert ends == {"answer", "nodata", "nxdomain", "forwarded"}
