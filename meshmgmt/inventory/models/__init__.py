@@ -1,6 +1,6 @@
 """Models of the inventory."""
 
 from meshmgmt.inventory.models.networks import Network, NetworkResource, ResourceType
-from meshmgmt.inventory.models.peers import LOCAL_FLAGS, Peer
+from meshmgmt.inventory.models.peers import Peer
 
-__all__ = ["LOCAL_FLAGS", "Network", "NetworkResource", "Peer", "ResourceType"]
+__all__ = ["Network", "NetworkResource", "Peer", "ResourceType"]

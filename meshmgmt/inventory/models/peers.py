@@ -1,6 +1,6 @@
 """Machines of the mesh."""
 
-from typing import Any, Final
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -10,20 +10,6 @@ from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.registries import unlink_peers
-
-LOCAL_FLAGS: Final = (
-    "rosenpass_enabled",
-    "rosenpass_permissive",
-    "server_ssh_allowed",
-    "disable_client_routes",
-    "disable_server_routes",
-    "disable_dns",
-    "disable_firewall",
-    "block_lan_access",
-    "block_inbound",
-    "lazy_connection_enabled",
-)
-"""What a peer's owner decided on the machine itself, in the order the API shows it."""
 
 
 class PeerQuerySet(AuditedQuerySet["Peer"]):

@@ -1,0 +1,260 @@
+"""Peers from NDJSON: one object per line, told apart by their public key.
+
+All or nothing: one faulty line and nothing is written. Importing the same file again
+changes nothing. A column that a line does not give keeps its value, or its default for a
+new peer; a new peer without `ip` gets a free address.
+"""
+
+import datetime as dt
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from events.audit.models import audited_bulk_create
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.models.users import fold_email
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.rules import Taken
+from meshmgmt.inventory.services import load_taken, peer_prepare
+
+MAX_LINE: Final = 64 * 1024
+MAX_FAULTS: Final = 100
+
+_TEXT: Final = "a string"
+_TRUTH: Final = "a boolean"
+_NUMBER: Final = "a whole number"
+_LABELS: Final = "an array of strings"
+_FLAGS: Final = "an object of booleans"
+_TIME: Final = "an RFC 3339 time"
+
+FIELDS: Final = {
+    "wg_public_key": _TEXT,
+    "name": _TEXT,
+    "ip": _TEXT,
+    "ipv6": _TEXT,
+    "user": _TEXT,
+    "hostname": _TEXT,
+    "os": _TEXT,
+    "kernel_version": _TEXT,
+    "version": _TEXT,
+    "ui_version": _TEXT,
+    "serial_number": _TEXT,
+    "connection_ip": _TEXT,
+    "country_code": _TEXT,
+    "city_name": _TEXT,
+    "disapproval_reason": _TEXT,
+    "geoname_id": _NUMBER,
+    "ssh_enabled": _TRUTH,
+    "login_expiration_enabled": _TRUTH,
+    "inactivity_expiration_enabled": _TRUTH,
+    "login_expired": _TRUTH,
+    "approval_required": _TRUTH,
+    "ephemeral": _TRUTH,
+    "connected": _TRUTH,
+    "extra_dns_labels": _LABELS,
+    "local_flags": _FLAGS,
+    "last_seen": _TIME,
+    "last_login": _TIME,
+    "created_at": _TIME,
+}
+"""What a line may hold, with the JSON type; `user` is an e-mail address or an id."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineFault:
+    """What is wrong with one line; `field` is empty when it is the whole line."""
+
+    line: int
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        place = f"line {self.line}"
+        return f"{place}: {self.message}"
+
+
+class ImportFault(Exception):
+    """The file cannot be imported; nothing was written."""
+
+    def __init__(self, faults: list[LineFault]) -> None:
+        super().__init__(f"{len(faults)} faulty lines")
+        self.faults = faults
+
+
+class _DryRunError(Exception):
+    """Takes back what a dry run wrote."""
+
+
+@dataclass(slots=True)
+class ImportResult:
+    """How many peers the import made, changed and found unchanged."""
+
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+
+
+@dataclass(slots=True)
+class _Import:
+    """The state of a running import."""
+
+    taken: Taken
+    users: dict[str, str]
+    known: dict[str, Peer]
+    lines: dict[str, int] = field(default_factory=dict)
+    new: list[Peer] = field(default_factory=list)
+    changed: list[Peer] = field(default_factory=list)
+    unchanged: int = 0
+
+
+def peers_import(
+    lines: Iterable[bytes],
+    *,
+    dry_run: bool = False,
+    watched: Callable[[Iterable[bytes]], Iterable[bytes]] = iter,
+) -> ImportResult:
+    """Create and update peers from NDJSON lines; blank lines are skipped.
+
+    `watched` wraps the lines (a progress bar). Raises ImportFault with every fault
+    found, at most MAX_FAULTS of them.
+    """
+    result = ImportResult()
+    try:
+        with account_write():
+            state = _begin()
+            faults: list[LineFault] = []
+            for number, line in enumerate(watched(lines), 1):
+                faults += _take(state, number, line)
+                if len(faults) >= MAX_FAULTS:
+                    break
+            if faults:
+                raise ImportFault(faults[:MAX_FAULTS])
+            _write(state)
+            result = ImportResult(len(state.new), len(state.changed), state.unchanged)
+            if dry_run:
+                raise _DryRunError
+    except _DryRunError:
+        return result
+    return result
+
+
+def _begin() -> _Import:
+    users: dict[str, str] = {}
+    for pk, key in User.objects.values_list("pk", "email_key"):
+        users[pk] = pk
+        if key:
+            users[key] = pk
+    peers = {peer.wg_public_key: peer for peer in Peer.objects.all()}
+    return _Import(taken=load_taken(), users=users, known=peers)
+
+
+def _write(state: _Import) -> None:
+    audited_bulk_create(state.new)
+    for peer in state.changed:
+        peer.save()
+
+
+def _take(state: _Import, number: int, line: bytes) -> list[LineFault]:
+    """Read one line into the state; return its faults."""
+    if not line.strip():
+        return []
+    if len(line) > MAX_LINE:
+        return [LineFault(number, "", f"the line is longer than {MAX_LINE} bytes")]
+    try:
+        entry = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return [LineFault(number, "", f"not JSON: {error}")]
+    if not isinstance(entry, dict):
+        return [LineFault(number, "", "not a JSON object")]
+    values, errors = _values(entry, state.users)
+    errors = errors or _apply(state, number, values)
+    return [LineFault(number, error.field, error.message) for error in errors]
+
+
+def _values(
+    entry: dict[str, Any], users: dict[str, str]
+) -> tuple[dict[str, Any], list[FieldError]]:
+    """Return the columns that a line gives, and the faults of its types."""
+    values: dict[str, Any] = {}
+    errors: list[FieldError] = []
+    for name, given in entry.items():
+        kind = FIELDS.get(name)
+        if kind is None:
+            shown = name[:64]
+            errors.append(FieldError(shown, f"{shown!r} is not a field of a peer"))
+            continue
+        value = _typed(kind, given)
+        if value is None:
+            errors.append(FieldError(name, f"{name} must be {kind}"))
+        else:
+            values[name] = value
+    if "wg_public_key" not in entry:
+        errors.append(FieldError("wg_public_key", "wg_public_key is required"))
+    if "user" in values:
+        values["user_id"] = _user_id(values.pop("user"), users, errors)
+    return values, errors
+
+
+def _user_id(
+    reference: str, users: dict[str, str], errors: list[FieldError]
+) -> str | None:
+    if not reference:
+        return None
+    found = users.get(reference) or users.get(fold_email(reference) or "")
+    if found is None:
+        message = f"no user has the e-mail address or id {reference[:64]!r}"
+        errors.append(FieldError("user", message))
+    return found
+
+
+def _typed(kind: str, given: Any) -> Any:
+    """Return the value of a field as its column has it, None for a wrong type."""
+    if kind == _TIME:
+        return _moment(given)
+    fits = {
+        _TEXT: isinstance(given, str),
+        _TRUTH: isinstance(given, bool),
+        _NUMBER: isinstance(given, int) and not isinstance(given, bool),
+        _LABELS: isinstance(given, list) and all(isinstance(x, str) for x in given),
+        _FLAGS: isinstance(given, dict)
+        and all(isinstance(x, bool) for x in given.values()),
+    }
+    return given if fits[kind] else None
+
+
+def _moment(given: Any) -> dt.datetime | None:
+    if not isinstance(given, str):
+        return None
+    try:
+        moment = dt.datetime.fromisoformat(given)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else None
+
+
+def _apply(state: _Import, number: int, values: dict[str, Any]) -> list[FieldError]:
+    """Prepare the peer of a line: a new one, or the one with this key."""
+    key = values["wg_public_key"]
+    if key in state.lines:
+        message = f"the peer of line {state.lines[key]} has this public key too"
+        return [FieldError("wg_public_key", message)]
+    peer = state.known.get(key) or Peer()
+    fresh = peer._state.adding
+    if fresh and "name" not in values:
+        return [FieldError("name", "name is required for a new peer")]
+    before = {name: getattr(peer, name) for name in values} if not fresh else {}
+    errors = peer_prepare(peer, values, state.taken)
+    if errors:
+        return errors
+    state.lines[key] = number
+    if fresh:
+        state.new.append(peer)
+    elif any(getattr(peer, name) != value for name, value in before.items()):
+        state.changed.append(peer)
+    else:
+        state.unchanged += 1
+    return []

@@ -1,0 +1,78 @@
+"""`manage.py import_peers`: peers from NDJSON, without the peer protocol."""
+
+import contextlib
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.progress import bar
+from meshmgmt.inventory.imports import FIELDS, ImportFault, ImportResult, peers_import
+
+
+class Command(BaseCommand):
+    """Create or update peers from a file of JSON objects, one per line."""
+
+    help = (
+        "Create or update peers from NDJSON, told apart by wg_public_key. All or"
+        f" nothing. Fields: {', '.join(FIELDS)}."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Define the command line."""
+        parser.add_argument("file", help="path of the file, - for standard input")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="check and count, write nothing"
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="print the result as JSON"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run the import; exit status 1 when a line is faulty."""
+        try:
+            with _opened(options["file"]) as lines:
+                result = peers_import(lines, dry_run=options["dry_run"], watched=_bar)
+        except ImportFault as error:
+            self._print_faults(error, as_json=options["json"])
+            raise CommandError("nothing was imported") from error
+        except ServiceError as error:
+            raise CommandError(error.message) from error
+        self._print_result(result, **options)
+
+    def _print_faults(self, error: ImportFault, *, as_json: bool) -> None:
+        if as_json:
+            faults = [asdict(fault) for fault in error.faults]
+            self.stdout.write(orjson.dumps({"faults": faults}).decode())
+            return
+        for fault in error.faults:
+            self.stderr.write(str(fault))
+
+    def _print_result(self, result: ImportResult, **options: Any) -> None:
+        if options["json"]:
+            body = {**asdict(result), "dry_run": options["dry_run"]}
+            self.stdout.write(orjson.dumps(body).decode())
+            return
+        would = "would be " if options["dry_run"] else ""
+        self.stdout.write(
+            f"peers: {result.created} {would}created, {result.updated} {would}updated,"
+            f" {result.unchanged} unchanged"
+        )
+
+
+def _opened(path: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    if path == "-":
+        return contextlib.nullcontext(sys.stdin.buffer)
+    try:
+        return Path(path).open("rb")
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _bar(lines: Iterable[bytes]) -> Iterable[bytes]:
+    return bar("peers", lines)

@@ -1,0 +1,167 @@
+"""Rules of peers: pure; what other peers have comes in as `Taken`."""
+
+import base64
+import binascii
+import ipaddress
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.inventory.flags import LOCAL_FLAGS
+from meshmgmt.inventory.labels import is_label
+
+KEY_BYTES: Final = 32  # a Curve25519 public key
+MAX_TEXT: Final = {
+    "name": 255,
+    "hostname": 255,
+    "os": 255,
+    "kernel_version": 255,
+    "version": 64,
+    "ui_version": 64,
+    "serial_number": 255,
+    "disapproval_reason": 255,
+    "country_code": 2,
+    "city_name": 128,
+}
+MAX_GEONAME: Final = 2**31 - 1
+
+Values = Mapping[str, Any]
+"""Columns of a peer that are to be set, by name; addresses as text."""
+
+
+@dataclass(slots=True)
+class Taken:
+    """What exists already: each value with the id of the peer that has it.
+
+    `next_host` is where the search for a free address goes on.
+    """
+
+    keys: dict[str, str] = field(default_factory=dict)
+    ips: dict[str, str] = field(default_factory=dict)
+    ipv6s: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    users: frozenset[str] = frozenset()
+    network_range: str = "100.64.0.0/10"
+    network_range_v6: str = ""
+    next_host: int = 1
+
+
+def canonical_ip(text: str) -> str:
+    """Return an address in canonical form, other text unchanged."""
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return text
+
+
+def peer_errors(values: Values, taken: Taken, peer_id: str) -> list[FieldError]:
+    """Return what is wrong with the given columns; those not given are not looked at."""
+    return [
+        *_text_errors(values),
+        *_key_errors(values, taken, peer_id),
+        *_ip_errors(values, taken, peer_id),
+        *_ipv6_errors(values, taken, peer_id),
+        *_label_errors(values),
+        *_other_errors(values, taken),
+    ]
+
+
+def _text_errors(values: Values) -> Iterator[FieldError]:
+    for name, limit in MAX_TEXT.items():
+        text = values.get(name, "")
+        if len(text) > limit:
+            yield FieldError(name, f"{name} must have at most {limit} characters")
+        elif "\0" in text:
+            yield FieldError(name, f"{name} must not contain NUL")
+    if "name" in values and not values["name"].strip():
+        yield FieldError("name", "name must not be empty or blank")
+
+
+def _key_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldError]:
+    if "wg_public_key" not in values:
+        return
+    key = values["wg_public_key"]
+    if not _is_public_key(key):
+        message = "wg_public_key must be the base64 text of 32 bytes"
+        yield FieldError("wg_public_key", message)
+    elif taken.keys.get(key, peer_id) != peer_id:
+        message = "another peer has this WireGuard public key"
+        yield FieldError("wg_public_key", message, conflict=True)
+
+
+def _is_public_key(text: str) -> bool:
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return len(raw) == KEY_BYTES and base64.b64encode(raw).decode() == text
+
+
+def _ip_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldError]:
+    if "ip" not in values:
+        return
+    try:
+        address = ipaddress.IPv4Address(values["ip"])
+    except ValueError:
+        yield FieldError("ip", f"{values['ip'][:64]!r} is not an IPv4 address")
+        return
+    network = ipaddress.IPv4Network(taken.network_range)
+    if address not in network:
+        message = f"{address} is not within the account's network range {network}"
+        yield FieldError("ip", message)
+    elif address in {network.network_address, network.broadcast_address}:
+        yield FieldError("ip", f"{address} cannot be the address of a peer")
+    elif taken.ips.get(str(address), peer_id) != peer_id:
+        yield FieldError("ip", f"another peer has the address {address}", conflict=True)
+
+
+def _ipv6_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldError]:
+    if not values.get("ipv6"):
+        return
+    try:
+        address = ipaddress.IPv6Address(values["ipv6"])
+    except ValueError:
+        yield FieldError("ipv6", f"{values['ipv6'][:64]!r} is not an IPv6 address")
+        return
+    if address.scope_id is not None:
+        yield FieldError("ipv6", "an address of a peer has no zone")
+        return
+    if taken.network_range_v6:
+        network = ipaddress.IPv6Network(taken.network_range_v6)
+        if address not in network:
+            message = f"{address} is not within the account's network range {network}"
+            yield FieldError("ipv6", message)
+            return
+    if taken.ipv6s.get(str(address), peer_id) != peer_id:
+        message = f"another peer has the address {address}"
+        yield FieldError("ipv6", message, conflict=True)
+
+
+def _label_errors(values: Values) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for index, label in enumerate(values.get("extra_dns_labels", ())):
+        name = f"extra_dns_labels[{index}]"
+        if not is_label(label):
+            message = f"{label[:64]!r} is not a DNS label in lower case"
+            yield FieldError(name, message)
+        elif label in seen:
+            yield FieldError(name, f"the label {label!r} is given twice")
+        seen.add(label)
+
+
+def _other_errors(values: Values, taken: Taken) -> Iterator[FieldError]:
+    user_id = values.get("user_id")
+    if user_id is not None and user_id not in taken.users:
+        yield FieldError("user", f"user {user_id[:64]!r} does not exist")
+    for flag in values.get("local_flags", {}):
+        if flag not in LOCAL_FLAGS:
+            message = f"{flag[:64]!r} is not one of {', '.join(LOCAL_FLAGS)}"
+            yield FieldError(f"local_flags.{flag[:64]}", message)
+    if values.get("connection_ip"):
+        try:
+            ipaddress.ip_address(values["connection_ip"])
+        except ValueError:
+            yield FieldError("connection_ip", "connection_ip must be an IP address")
+    if not 0 <= values.get("geoname_id", 0) <= MAX_GEONAME:
+        yield FieldError("geoname_id", f"geoname_id must be from 0 to {MAX_GEONAME}")

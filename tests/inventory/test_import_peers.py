@@ -1,0 +1,293 @@
+"""`manage.py import_peers`: all or nothing, line by line, again and again."""
+
+import base64
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from meshmgmt.accounts.models import Account
+from meshmgmt.core.errors import InvalidArgument
+from meshmgmt.inventory.imports import ImportFault, peers_import
+from meshmgmt.inventory.models import Peer
+from tests.mesh import Trail, peer
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+
+def key(number: int) -> str:
+    """Return a well-formed public key."""
+    return base64.b64encode(number.to_bytes(32, "big")).decode()
+
+
+def line(number: int, **facts: Any) -> dict[str, Any]:
+    """Return one importable peer."""
+    return {"wg_public_key": key(number), "name": f"host-{number}", **facts}
+
+
+def ndjson(*entries: Any) -> list[bytes]:
+    """Return lines as they are in a file."""
+    return [
+        entry if isinstance(entry, bytes) else json.dumps(entry).encode() + b"\n"
+        for entry in entries
+    ]
+
+
+def faults(*entries: Any) -> list[tuple[int, str, str]]:
+    """Import lines that must fail; return line, field and message of each fault."""
+    before, trail = list(Peer.objects.values()), Trail()
+    with pytest.raises(ImportFault) as caught:
+        peers_import(ndjson(*entries))
+    assert list(Peer.objects.values()) == before
+    assert trail.codes == []
+    return [(f.line, f.field, f.message) for f in caught.value.faults]
+
+
+def test_new_peers_get_address_label_and_event() -> None:
+    trail = Trail()
+
+    result = peers_import(ndjson(line(1), b"\n", line(2, ip="100.64.0.9")))
+
+    assert (result.created, result.updated, result.unchanged) == (2, 0, 0)
+    one, two = Peer.objects.all()
+    assert (one.ip, one.dns_label) == ("100.64.0.1", "host-1")
+    assert (two.ip, two.dns_label) == ("100.64.0.9", "host-2")
+    assert trail.targets == [("peer.user.add", one.pk), ("peer.user.add", two.pk)]
+    assert trail.events[0].initiator_id == "system"
+
+
+def test_every_field_is_taken() -> None:
+    owner = person("user", email="Ann@mesh.dev")
+    facts: dict[str, Any] = {
+        "ip": "100.70.0.1",
+        "ipv6": "FD00::0001",
+        "user": "ann@MESH.dev",
+        "hostname": "h",
+        "os": "Debian 12",
+        "kernel_version": "6.1",
+        "version": "0.50",
+        "ui_version": "u",
+        "serial_number": "s",
+        "connection_ip": "203.0.113.5",
+        "country_code": "DE",
+        "city_name": "Köln",
+        "disapproval_reason": "r",
+        "geoname_id": 7,
+        "ssh_enabled": True,
+        "login_expiration_enabled": True,
+        "inactivity_expiration_enabled": True,
+        "login_expired": True,
+        "approval_required": True,
+        "ephemeral": True,
+        "connected": True,
+        "extra_dns_labels": ["www", "api"],
+        "local_flags": {"disable_dns": True},
+        "last_seen": "2026-01-02T03:04:05Z",
+        "last_login": "2026-01-02T03:04:05+02:00",
+        "created_at": "2025-01-02T03:04:05Z",
+    }
+
+    peers_import(ndjson(line(1, **facts)))
+
+    made = Peer.objects.get()
+    for name, value in facts.items():
+        if name not in {"user", "ipv6", "last_seen", "last_login", "created_at"}:
+            assert getattr(made, name) == value
+    assert made.ipv6 == "fd00::1"
+    assert made.user_id == owner.pk
+    assert made.last_login is not None
+    assert made.last_login.isoformat() == "2026-01-02T01:04:05+00:00"
+
+
+def test_second_run_changes_nothing() -> None:
+    lines = ndjson(line(1, ipv6="fd00::1", extra_dns_labels=["a"]), line(2))
+    peers_import(lines)
+    before, trail = list(Peer.objects.values()), Trail()
+
+    result = peers_import(lines)
+
+    assert (result.created, result.updated, result.unchanged) == (0, 0, 2)
+    assert list(Peer.objects.values()) == before
+    assert trail.codes == []
+
+
+def test_given_columns_change_and_others_stay() -> None:
+    peers_import(ndjson(line(1, os="Debian 12", ssh_enabled=True)))
+    trail = Trail()
+
+    result = peers_import(ndjson({"wg_public_key": key(1), "name": "New Name"}))
+
+    assert (result.created, result.updated, result.unchanged) == (0, 1, 0)
+    changed = Peer.objects.get()
+    assert (changed.name, changed.dns_label) == ("New Name", "new-name")
+    assert (changed.os, changed.ssh_enabled) == ("Debian 12", True)
+    assert trail.codes == ["peer.rename"]
+
+
+def test_peers_of_one_name_get_labels_of_their_own() -> None:
+    peers_import(
+        ndjson(
+            line(1, name="web", ip="100.64.1.2"),
+            line(2, name="Web.example", ip="100.64.3.4"),
+            line(3, name="web", ip="100.65.3.4"),
+            line(4, name="Bücher"),
+            line(5, name="☂☂"),
+            line(6, name="a b_c."),
+            line(7, name="..."),
+        )
+    )
+
+    labels = list(Peer.objects.values_list("dns_label", flat=True))
+    assert labels[:3] == ["web", "web-3-4", "web-3-4-2"]
+    assert labels[3] == "xn--bcher-kva"
+    assert labels[4:] == ["peer", "a-b-c", "peer-0-4"]
+
+
+BAD: list[tuple[str, Any, str, str]] = [
+    ("no JSON", b"{\n", "", "not JSON"),
+    ("no UTF-8", b'{"name":"\xff"}\n', "", "not JSON"),
+    ("array", [], "", "not a JSON object"),
+    ("no key", {"name": "x"}, "wg_public_key", "is required"),
+    ("no name", {"wg_public_key": key(9)}, "name", "name is required for a new peer"),
+    ("short key", line(9, wg_public_key="AAAA"), "wg_public_key", "32 bytes"),
+    ("odd key", line(9, wg_public_key=key(9)[:-2] + "B="), "wg_public_key", "32 bytes"),
+    ("key with space", line(9, wg_public_key=key(9) + " "), "wg_public_key", "32 byt"),
+    ("unknown field", line(9, colour="red"), "colour", "'colour' is not a field"),
+    ("number as text", line(9, geoname_id="1"), "geoname_id", "must be a whole number"),
+    ("truth as number", line(9, ssh_enabled=1), "ssh_enabled", "must be a boolean"),
+    ("null", line(9, os=None), "os", "must be a string"),
+    ("blank name", line(9, name=" "), "name", "must not be empty or blank"),
+    ("long name", line(9, name="x" * 256), "name", "at most 255 characters"),
+    ("NUL", line(9, os="a\0"), "os", "must not contain NUL"),
+    ("no address", line(9, ip="100.64.0.300"), "ip", "is not an IPv4 address"),
+    ("IPv6 as IPv4", line(9, ip="fd00::1"), "ip", "is not an IPv4 address"),
+    ("other range", line(9, ip="10.0.0.1"), "ip", "not within the account's network"),
+    ("network address", line(9, ip="100.64.0.0"), "ip", "cannot be the address"),
+    ("broadcast", line(9, ip="100.127.255.255"), "ip", "cannot be the address"),
+    ("taken address", line(9, ip="100.64.0.77"), "ip", "another peer has the address"),
+    ("taken IPv6", line(9, ipv6="fd00:0::77"), "ipv6", "another peer has the address"),
+    ("no IPv6", line(9, ipv6="fd00::x"), "ipv6", "is not an IPv6 address"),
+    ("zone", line(9, ipv6="fe80::1%eth0"), "ipv6", "has no zone"),
+    ("nobody", line(9, user="no@mesh.dev"), "user", "no user has the e-mail address"),
+    ("label", line(9, extra_dns_labels=["A_b"]), "extra_dns_labels[0]", "lower case"),
+    (
+        "label twice",
+        line(9, extra_dns_labels=["a", "a"]),
+        "extra_dns_labels[1]",
+        "given twice",
+    ),
+    ("flag", line(9, local_flags={"x": True}), "local_flags.x", "is not one of"),
+    ("flag type", line(9, local_flags={"x": 1}), "local_flags", "object of booleans"),
+    ("time", line(9, last_seen="yesterday"), "last_seen", "RFC 3339 time"),
+    ("time without zone", line(9, last_seen="2026-01-01T00:00:00"), "last_seen", "RFC"),
+    ("geo", line(9, geoname_id=-1), "geoname_id", "must be from 0"),
+    ("country", line(9, country_code="GER"), "country_code", "at most 2 characters"),
+    (
+        "connection",
+        line(9, connection_ip="x"),
+        "connection_ip",
+        "must be an IP address",
+    ),
+    ("long line", b'"' + b"x" * 70000, "", "longer than 65536 bytes"),
+]
+
+
+@pytest.mark.parametrize(
+    ("entry", "field", "text"),
+    [case[1:] for case in BAD],
+    ids=[case[0] for case in BAD],
+)
+def test_faulty_line_stops_everything(entry: Any, field: str, text: str) -> None:
+    peer(ip="100.64.0.77", ipv6="fd00::77")
+
+    found = faults(line(1), entry, line(2))
+
+    assert [(number, name) for number, name, _ in found] == [(2, field)]
+    assert text in found[0][2]
+
+
+def test_all_faults_are_told_with_their_lines() -> None:
+    found = faults(line(1, ip="x", os=1), line(1), line(2), line(2), b"x\n")
+
+    assert [(number, name) for number, name, _ in found] == [
+        (1, "os"),
+        (4, "wg_public_key"),
+        (5, ""),
+    ]
+    assert found[1][2] == "the peer of line 3 has this public key too"
+
+
+def test_dry_run_counts_and_writes_nothing() -> None:
+    trail = Trail()
+
+    result = peers_import(ndjson(line(1), line(2)), dry_run=True)
+
+    assert result.created == 2
+    assert not Peer.objects.exists()
+    assert trail.codes == []
+
+
+def run(*arguments: str) -> str:
+    """Run the command and return what it prints."""
+    out = io.StringIO()
+    call_command("import_peers", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_command_reads_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "peers.ndjson"
+    path.write_bytes(b"".join(ndjson(line(1), line(2))))
+
+    assert run(str(path), "--dry-run") == (
+        "peers: 2 would be created, 0 would be updated, 0 unchanged\n"
+    )
+    assert run(str(path)) == "peers: 2 created, 0 updated, 0 unchanged\n"
+    assert json.loads(run(str(path), "--json")) == {
+        "created": 0,
+        "updated": 0,
+        "unchanged": 2,
+        "dry_run": False,
+    }
+
+
+def test_command_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = io.BytesIO(b"".join(ndjson(line(1))))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(data))
+
+    assert run("-").startswith("peers: 1 created")
+
+
+def test_command_names_faulty_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "peers.ndjson"
+    path.write_bytes(b"".join(ndjson(line(1), line(2, ip="x"))))
+
+    with pytest.raises(CommandError, match="nothing was imported"):
+        run(str(path))
+    assert capsys.readouterr().err == "line 2: 'x' is not an IPv4 address\n"
+    with pytest.raises(CommandError, match="nothing was imported"):
+        call_command("import_peers", str(path), "--json")
+    assert json.loads(capsys.readouterr().out) == {
+        "faults": [{"line": 2, "field": "ip", "message": "'x' is not an IPv4 address"}]
+    }
+
+
+def test_command_says_that_a_file_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="cannot be read"):
+        run(str(tmp_path / "none"))
+
+
+def test_range_that_is_used_up_is_said() -> None:
+    account = Account.objects.get()
+    account.network_range = "100.64.0.0/30"
+    account.save()
+
+    with pytest.raises(InvalidArgument, match="has no free address"):
+        peers_import(ndjson(line(1), line(2), line(3)))
+    assert not Peer.objects.exists()
