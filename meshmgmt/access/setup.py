@@ -1,5 +1,7 @@
 """Sentences of constraints, and what lower rooms learn from access objects."""
 
+from meshmgmt.access.autogroups import auto_groups_of_users
+from meshmgmt.accounts.registries import register_auto_groups
 from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import modelmodules
 
@@ -20,6 +22,7 @@ def register() -> None:
     """Register both."""
     for name, sentence in _SENTENCES.items():
         register_constraint(name, sentence)
+    register_auto_groups(auto_groups_of_users)
     modelmodules.assign("policies", "access")
     modelmodules.assign("routes", *(f"access.{name}" for name in _ROUTE_MODELS))
     modelmodules.assign("networks", "access.router", "access.routerpeergroup")

@@ -1,5 +1,10 @@
-"""Paths of this room."""
+"""Paths of the inventory."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from meshmgmt.inventory.api.views import PeersView, PeerView
+
+urlpatterns = [
+    path("api/peers", PeersView.as_view(), name="peers"),
+    path("api/peers/<str:peerId>", PeerView.as_view(), name="peer"),
+]

@@ -1,0 +1,259 @@
+"""Reading peers over HTTP: fields, filters, visibility, queries."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from groups.selectors import all_group_id
+from meshmgmt.accounts.models import Account
+from meshmgmt.core import clock
+from meshmgmt.inventory.api.serializers import PeerSerializer
+from meshmgmt.inventory.selectors import peer_rows
+from tests.api_client import Api
+from tests.mesh import Trail, group, peer, peers, resource
+from tests.people import api_as, api_of, person
+
+pytestmark = pytest.mark.django_db
+
+TOKEN = 1
+"""The query that finds the token with its user."""
+
+
+@pytest.fixture
+def api() -> Api:
+    return api_as("auditor")
+
+
+def let_regular_users_in() -> None:
+    """Let users without the right to read peers see their own."""
+    account = Account.objects.get()
+    account.regular_users_view_blocked = False
+    account.save()
+
+
+def test_peer_has_every_field_that_clients_know(api: Api) -> None:
+    owner = person("user")
+    moment = clock.now()
+    one = peer(
+        "laptop",
+        ip="100.64.7.1",
+        ipv6="fd00::7",
+        dns_label="laptop",
+        extra_dns_labels=["www"],
+        user=owner,
+        os="Debian 12",
+        local_flags={"disable_dns": True},
+        connected=True,
+        last_seen=moment,
+        disapproval_reason="old client",
+        approval_required=True,
+    )
+    team = group("team", one, resources=[("r", "host")])
+
+    answer = api.get(f"/api/peers/{one.pk}")
+
+    assert answer.status == 200
+    assert answer.json == {
+        "id": one.pk,
+        "name": "laptop",
+        "ip": "100.64.7.1",
+        "ipv6": "fd00::7",
+        "connection_ip": "",
+        "connected": True,
+        "last_seen": clock.rfc3339(moment),
+        "os": "Debian 12",
+        "kernel_version": "",
+        "geoname_id": 0,
+        "version": "",
+        "groups": [
+            {
+                "id": all_group_id(),
+                "name": "All",
+                "peers_count": 1,
+                "resources_count": 0,
+            },
+            {"id": team.pk, "name": "team", "peers_count": 1, "resources_count": 1},
+        ],
+        "ssh_enabled": False,
+        "user_id": owner.pk,
+        "hostname": "",
+        "ui_version": "",
+        "dns_label": "laptop.mesh.internal",
+        "extra_dns_labels": ["www.mesh.internal"],
+        "login_expiration_enabled": False,
+        "login_expired": False,
+        "last_login": "0001-01-01T00:00:00Z",
+        "inactivity_expiration_enabled": False,
+        "approval_required": True,
+        "disapproval_reason": "old client",
+        "country_code": "",
+        "city_name": "",
+        "serial_number": "",
+        "ephemeral": False,
+        "created_at": clock.rfc3339(one.created_at),
+        "local_flags": {
+            "rosenpass_enabled": False,
+            "rosenpass_permissive": False,
+            "server_ssh_allowed": False,
+            "disable_client_routes": False,
+            "disable_server_routes": False,
+            "disable_dns": True,
+            "disable_firewall": False,
+            "block_lan_access": False,
+            "block_inbound": False,
+            "lazy_connection_enabled": False,
+        },
+    }
+    listed = api.get("/api/peers").json
+    assert listed == [{**answer.json, "accessible_peers_count": 0}]
+
+
+def test_list_is_in_the_order_of_creation(api: Api) -> None:
+    made = peers(5)
+
+    assert [row["id"] for row in api.get("/api/peers").json] == [p.pk for p in made]
+
+
+def test_nobody_is_an_empty_list(api: Api) -> None:
+    assert api.get("/api/peers").json == []
+
+
+def test_what_is_not_known_of_a_peer_is_left_out_or_empty(api: Api) -> None:
+    row = api.get(f"/api/peers/{peer().pk}").json
+
+    assert "ipv6" not in row
+    assert "disapproval_reason" not in row
+    assert (row["user_id"], row["connection_ip"]) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("name=WEB", ["Web-1", "web-2"]),
+        ("name=ÄRGER", ["ärger"]),
+        ("name=eb-1", ["Web-1"]),
+        ("name=%25", []),
+        ("name=_", []),
+        ("name=nobody", []),
+        ("name=", ["Web-1", "web-2", "ärger"]),
+        ("ip=100.64.9.1", ["Web-1", "web-2"]),
+        ("ip=fd00::a", ["ärger"]),
+        ("ip=100.64.9.1&name=2", ["web-2"]),
+        ("name=%00", []),
+    ],
+)
+def test_filters_look_for_a_part(api: Api, query: str, names: list[str]) -> None:
+    peer("Web-1", ip="100.64.9.1")
+    peer("web-2", ip="100.64.9.12")
+    peer("ärger", ip="100.64.8.3", ipv6="fd00::a1")
+
+    found = api.get(f"/api/peers?{query}")
+
+    assert found.status == 200
+    assert [row["name"] for row in found.json] == names
+
+
+@pytest.mark.parametrize("bad", ["nope", "0" * 20, "%00"])
+def test_unknown_peer_is_not_found(api: Api, bad: str) -> None:
+    answer = api.get(f"/api/peers/{bad}")
+
+    assert answer.status == 404
+    assert "not found" in answer.json["message"]
+
+
+def test_users_who_may_not_read_peers_see_their_own() -> None:
+    let_regular_users_in()
+    owner, other = person("user"), person("user")
+    mine, theirs, nobodys = peer(user=owner), peer(user=other), peer()
+    api = api_of(owner)
+
+    assert [row["id"] for row in api.get("/api/peers").json] == [mine.pk]
+    assert api.get(f"/api/peers/{mine.pk}").status == 200
+    for hidden in (theirs, nobodys):
+        answer = api.get(f"/api/peers/{hidden.pk}")
+        assert answer.status == 404
+        assert answer.json["message"] == f"peer {hidden.pk!r} was not found"
+
+
+def test_account_may_keep_regular_users_out_altogether() -> None:
+    owner = person("user")
+    mine = peer(user=owner)
+    api = api_of(owner)
+
+    assert api.get("/api/peers").json == []
+    assert api.get(f"/api/peers/{mine.pk}").status == 404
+
+
+def test_no_credentials_no_peers() -> None:
+    assert Api().get("/api/peers").status == 401
+
+
+@pytest.mark.parametrize("size", [1, 20])
+def test_number_of_queries_does_not_depend_on_the_data(
+    size: int, api: Api, django_assert_num_queries: Callable[[int], Any]
+) -> None:
+    members = peers(size)
+    for _ in range(size):
+        group("", *members)
+    api.get("/api/peers")
+
+    with django_assert_num_queries(TOKEN + 8):
+        assert len(api.get("/api/peers").json) == size
+    with django_assert_num_queries(TOKEN + 8):
+        api.get(f"/api/peers/{members[0].pk}")
+
+
+def test_many_peers_show_the_same_groups_as_few(monkeypatch: Any) -> None:
+    members = peers(3)
+    group("a", members[0], members[2])
+    group("b", members[2])
+    admin = person("admin")
+    few = peer_rows(admin)
+    monkeypatch.setattr("meshmgmt.inventory.selectors.FEW", 2)
+
+    assert peer_rows(admin) == few
+
+
+def test_rows_have_exactly_the_fields_of_the_schema() -> None:
+    peer(ipv6="fd00::1", disapproval_reason="why", extra_dns_labels=["x"])
+    peer()
+    rows = peer_rows(person("admin"))
+
+    assert [PeerSerializer(row).data for row in rows] == rows
+
+
+def test_deleted_peer_leaves_its_groups_with_events() -> None:
+    gone, kept = peer("gone"), peer("kept")
+    team = group("team", gone, kept, resources=[(gone.pk, "peer")])
+    trail = Trail()
+    gone_id = gone.pk
+
+    gone.delete()
+
+    assert trail.targets == [
+        ("group.update", team.pk),
+        ("peer.group.delete", gone_id),
+        ("resource.group.delete", team.pk),
+        ("user.peer.delete", gone_id),
+    ]
+    assert trail.events[1].meta["peer_fqdn"] == f"{gone.dns_label}.mesh.internal"
+    assert trail.events[2].meta["resource_name"] == "gone"
+
+
+def test_deleted_network_leaves_groups_and_reports_resources_first() -> None:
+    printer = resource("printer")
+    network = printer.network
+    team = group("team", resources=[(printer.pk, "host")])
+    ids = (printer.pk, network.pk)
+    trail = Trail()
+
+    network.delete()
+
+    assert trail.targets == [
+        ("group.update", team.pk),
+        ("resource.group.delete", team.pk),
+        ("network.resource.delete", ids[0]),
+        ("network.delete", ids[1]),
+    ]
+    assert trail.events[2].meta["network_name"] == network.name
