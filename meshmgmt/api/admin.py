@@ -1,0 +1,135 @@
+"""Base of the admin site's pages: forms that write through services.
+
+The service runs while the form is validated, so what it refuses is shown at the fields,
+in the words of the API. A page that is shown again for any reason has written nothing.
+"""
+
+import re
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db import models, transaction
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+)
+
+from meshmgmt.core.errors import ServiceError
+
+
+class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
+    """A form whose `apply()` calls the service.
+
+    Fields are checked by the form as usual (types, choices); everything else by the
+    service. `field_names` maps field names of the API to those of the form where they
+    differ.
+    """
+
+    field_names: dict[str, str] = {}
+
+    @property
+    def adding(self) -> bool:
+        """Whether the object is new; ids are given early, so they do not tell."""
+        return bool(self.instance._state.adding)
+
+    def apply(self, data: dict[str, Any]) -> models.Model:
+        """Call the service with the cleaned `data` and return what it wrote."""
+        raise NotImplementedError
+
+    def _post_clean(self) -> None:
+        """Write, instead of checking the model: the service knows the rules."""
+        if self.errors:
+            return
+        try:
+            with transaction.atomic():
+                self.instance = self.apply(self.cleaned_data)
+        except ServiceError as error:
+            self._show(error)
+
+    def _show(self, error: ServiceError) -> None:
+        for fault in error.errors:
+            name = re.split(r"[.\[]", fault.field)[0]
+            name = self.field_names.get(name, name)
+            self.add_error(name if name in self.fields else None, fault.message)
+        if not error.errors:
+            self.add_error(None, error.message)
+
+    def _save_m2m(self) -> None:
+        """Do nothing: the service wrote relations too."""
+
+
+class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
+    """Pages of one model; writes go through its services.
+
+    A subclass names a `ServiceForm` as `form` and overrides `delete_object`.
+    """
+
+    show_full_result_count = False
+    list_per_page = 50
+
+    def delete_object(self, instance: Any) -> None:
+        """Delete through the service. Raises ServiceError."""
+        raise NotImplementedError
+
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: Any
+    ) -> None:
+        """Do nothing: the form's service wrote the object."""
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Delete one object."""
+        self.delete_object(obj)
+
+    def delete_queryset(
+        self, request: HttpRequest, queryset: models.QuerySet[Any]
+    ) -> None:
+        """Delete the chosen objects, all or none."""
+        for instance in queryset:
+            self.delete_object(instance)
+
+    def save_related(
+        self, request: HttpRequest, form: Any, formsets: Any, change: Any
+    ) -> None:
+        """Note that form and inline forms were right, and save the latter."""
+        super().save_related(request, form, formsets, change)
+        request.admin_saved = True  # type: ignore[attr-defined]
+
+    def _changeform_view(self, request: HttpRequest, *args: Any) -> HttpResponseBase:
+        """Show or take the form; undo everything when it has to be shown again."""
+        response: HttpResponseBase = super()._changeform_view(request, *args)  # type: ignore[misc]
+        if request.method == "POST" and not getattr(request, "admin_saved", False):
+            # The admin site opened a transaction around this.
+            transaction.set_rollback(True)
+        return response
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: Any = None
+    ) -> HttpResponse:
+        """Delete one object; a refusal leads back to it."""
+        view = super().delete_view
+        return self._refusals_as_messages(
+            request, lambda: view(request, object_id, extra_context)
+        )
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: Any = None
+    ) -> HttpResponse:
+        """Show the list and run its actions; a refusal leads back to it."""
+        view = super().changelist_view
+        return self._refusals_as_messages(request, lambda: view(request, extra_context))
+
+    def _refusals_as_messages(
+        self, request: HttpRequest, view: Callable[[], Any]
+    ) -> HttpResponse:
+        try:
+            with transaction.atomic() if request.method == "POST" else nullcontext():
+                response: HttpResponse = view()
+                return response
+        except ServiceError as error:
+            self.message_user(request, error.message, messages.ERROR)
+            return HttpResponseRedirect(request.get_full_path())
