@@ -1,12 +1,25 @@
-"""Facts about users that rooms above know; they register in their `ready()`."""
+"""What rooms above know or must do about users and settings; set in their `ready()`."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from meshmgmt.core.fielderrors import FieldError
 
 AutoGroups = Callable[[Sequence[str] | None], Mapping[str, Sequence[str]]]
 
 
+Farewell = Callable[[Any], None]
+DomainCheck = Callable[[str], list[FieldError]]
+GroupCheck = Callable[[Sequence[str]], Sequence[str]]
+
+
 class _Sources:
     auto_groups: AutoGroups | None = None
+    unknown_groups: GroupCheck | None = None
+
+
+_farewells: list[Farewell] = []
+_domain_checks: list[DomainCheck] = []
 
 
 def register_auto_groups(source: AutoGroups) -> None:
@@ -20,3 +33,36 @@ def register_auto_groups(source: AutoGroups) -> None:
 def auto_groups(user_ids: Sequence[str] | None = None) -> Mapping[str, Sequence[str]]:
     """Return the auto-groups of users (None: of all), nothing when nobody knows them."""
     return {} if _Sources.auto_groups is None else _Sources.auto_groups(user_ids)
+
+
+def register_user_deletion(farewell: Farewell) -> None:
+    """Let `farewell(user)` remove what a room keeps of a user about to be deleted."""
+    _farewells.append(farewell)
+
+
+def before_user_deletion(user: Any) -> None:
+    """Let every room take leave of `user`, within the write that deletes them."""
+    for farewell in _farewells:
+        farewell(user)
+
+
+def register_dns_domain_check(check: DomainCheck) -> None:
+    """Let `check(domain)` object to a new DNS domain of the peers."""
+    _domain_checks.append(check)
+
+
+def dns_domain_errors(domain: str) -> list[FieldError]:
+    """Return what rooms above have against `domain` (canonical form)."""
+    return [error for check in _domain_checks for error in check(domain)]
+
+
+def register_group_check(check: GroupCheck) -> None:
+    """Set the function that returns those of the given group ids that are unknown."""
+    _Sources.unknown_groups = check
+
+
+def unknown_groups(ids: Sequence[str]) -> Sequence[str]:
+    """Return the group ids nobody knows; all are good while nobody can tell."""
+    if not ids or _Sources.unknown_groups is None:
+        return ()
+    return _Sources.unknown_groups(ids)

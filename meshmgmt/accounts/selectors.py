@@ -25,7 +25,7 @@ _USER_FIELDS: Final = (
     "issued",
 )
 
-_EXTRA_SETTINGS: Final = (
+EXTRA_SETTINGS: Final = (
     "peer_approval_enabled",
     "user_approval_required",
     "network_traffic_logs_enabled",
@@ -33,7 +33,7 @@ _EXTRA_SETTINGS: Final = (
     "network_traffic_packet_counter_enabled",
 )
 
-_SETTINGS: Final = (
+SETTINGS: Final = (
     "peer_login_expiration_enabled",
     "peer_login_expiration",
     "peer_inactivity_expiration_enabled",
@@ -142,9 +142,9 @@ def account_rows() -> list[Row]:
 
 def _settings(account: Account) -> Row:
     return {
-        **{name: getattr(account, name) for name in _SETTINGS},
+        **{name: getattr(account, name) for name in SETTINGS},
         # Parts of the reference implementation that this service does not have.
         "agent_network_only": False,
         "embedded_idp_enabled": False,
-        "extra": {name: getattr(account, name) for name in _EXTRA_SETTINGS},
+        "extra": {name: getattr(account, name) for name in EXTRA_SETTINGS},
     }

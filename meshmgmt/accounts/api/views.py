@@ -15,6 +15,10 @@ from meshmgmt.accounts.api.serializers import (
     NewAccessTokenSerializer,
     UserSerializer,
 )
+from meshmgmt.accounts.authority import (
+    check_may_manage_tokens,
+    manages_foreign_tokens,
+)
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.selectors import (
     Row,
@@ -26,7 +30,6 @@ from meshmgmt.accounts.selectors import (
 from meshmgmt.accounts.services.tokens import token_create, token_delete
 from meshmgmt.api.views import ApiView, ResourceViewSet, path_id
 from meshmgmt.core.errors import BadRequest, Forbidden, NotFound
-from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import read_snapshot
 
 # What the reference API reads as a boolean in a query (Go's strconv.ParseBool).
@@ -100,16 +103,12 @@ class TokensViewSet(ResourceViewSet):
     def _check_owner(self, viewer: User) -> None:
         if self.kwargs["userId"] == viewer.pk:
             return
-        if viewer.role not in {Role.OWNER, Role.ADMIN}:
+        if not manages_foreign_tokens(viewer):  # nor learns which users there are
             raise Forbidden("permission denied: these are the tokens of another user")
         owner = User.objects.filter(pk=self.owner_id).first()
         if owner is None:
             raise NotFound.of("user", self.owner_id)
-        if not owner.is_service_user:
-            raise Forbidden(
-                "permission denied: people manage their tokens themselves;"
-                " only those of service users can be managed for them"
-            )
+        check_may_manage_tokens(viewer, owner)
 
     @property
     def owner_id(self) -> str:

@@ -1,13 +1,25 @@
-"""Writes on users. Every function runs in one account write."""
+"""Writes on users. Every function runs in one account write.
+
+`by` is the acting user, whose authority is checked (Forbidden); None for commands.
+"""
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.db.models import ProtectedError
 
 from events.activities import Activity
 from events.audit.emission import audit_record
 from events.audit.models import audited_bulk_delete
 from meshmgmt.accounts.audit import user_facts
+from meshmgmt.accounts.authority import (
+    check_may_block,
+    check_may_delete,
+    check_may_grant,
+    check_may_set_role,
+    check_may_touch,
+)
 from meshmgmt.accounts.models import AccessToken, User
+from meshmgmt.accounts.registries import before_user_deletion
 from meshmgmt.accounts.rules import email_errors, role_errors, user_name_errors
 from meshmgmt.core.errors import Conflict, NotFound, raise_field_errors
 from meshmgmt.core.fielderrors import FieldError
@@ -24,9 +36,11 @@ def user_create(
     name: str = "",
     password: str | None = None,
     issued: str = User.Issued.API,
+    by: User | None = None,
 ) -> User:
     """Create a person. Raises InvalidArgument, or Conflict for a known e-mail."""
     with account_write():
+        check_may_grant(by, role)
         errors = [
             *email_errors(email),
             *user_name_errors(name),
@@ -45,9 +59,10 @@ def user_create(
         return user
 
 
-def service_user_create(*, name: str, role: str) -> User:
+def service_user_create(*, name: str, role: str, by: User | None = None) -> User:
     """Create a user for a program: no e-mail, no password. Raises InvalidArgument."""
     with account_write():
+        check_may_grant(by, role)
         raise_field_errors(
             [*user_name_errors(name), *role_errors(role, is_service_user=True)]
         )
@@ -57,10 +72,14 @@ def service_user_create(*, name: str, role: str) -> User:
         return user
 
 
-def user_rename(*, user_id: str, name: str, email: str) -> User:
-    """Change name and e-mail. Raises NotFound, InvalidArgument, Conflict."""
+def user_rename(*, user_id: str, name: str, email: str, by: User | None = None) -> User:
+    """Change name and e-mail. Raises NotFound, InvalidArgument, Conflict.
+
+    A service user has no e-mail: anything given for it is left out.
+    """
     with account_write():
         user = _user(user_id)
+        check_may_touch(by, user)
         errors = user_name_errors(name)
         if not user.is_service_user:
             errors += email_errors(email)
@@ -74,7 +93,7 @@ def user_rename(*, user_id: str, name: str, email: str) -> User:
         return user
 
 
-def user_set_role(*, user_id: str, role: str) -> User:
+def user_set_role(*, user_id: str, role: str, by: User | None = None) -> User:
     """Give a user another role. Raises NotFound, InvalidArgument.
 
     Raises Conflict when nobody who can act would be owner any more.
@@ -84,6 +103,7 @@ def user_set_role(*, user_id: str, role: str) -> User:
         raise_field_errors(role_errors(role, is_service_user=user.is_service_user))
         if user.role == role:
             return user
+        check_may_set_role(by, user, role)
         if role != Role.OWNER:
             _keep_an_owner(user, "take the owner role from")
         user.role = role
@@ -115,7 +135,7 @@ def owner_role_transfer(*, from_id: str, to_id: str) -> User:
         return _user(new.pk)
 
 
-def user_set_blocked(*, user_id: str, blocked: bool) -> User:
+def user_set_blocked(*, user_id: str, blocked: bool, by: User | None = None) -> User:
     """Block or unblock a user. Raises NotFound.
 
     Raises Conflict when nobody who can act would be owner any more.
@@ -124,6 +144,7 @@ def user_set_blocked(*, user_id: str, blocked: bool) -> User:
         user = _user(user_id)
         if user.is_blocked == blocked:
             return user
+        check_may_block(by, user)
         if blocked:
             _keep_an_owner(user, "block")
         user.is_blocked = blocked
@@ -142,10 +163,11 @@ def user_approve(*, user_id: str) -> User:
         return user
 
 
-def user_set_password(*, user_id: str, password: str) -> User:
+def user_set_password(*, user_id: str, password: str, by: User | None = None) -> User:
     """Set the password for signing in. Raises NotFound, InvalidArgument."""
     with account_write():
         user = _user(user_id)
+        check_may_touch(by, user)
         errors = _password_errors(password, user)
         if user.is_service_user:
             errors = [FieldError("password", "a service user has no password")]
@@ -155,16 +177,31 @@ def user_set_password(*, user_id: str, password: str) -> User:
         return user
 
 
-def user_delete(*, user_id: str) -> None:
-    """Delete a user and their tokens. Raises NotFound, Conflict for the last owner."""
+def user_delete(*, user_id: str, by: User | None = None) -> None:
+    """Delete a user, their tokens, and what rooms above keep of them.
+
+    Raises NotFound, and Conflict for the last owner or a user something still refers to.
+    """
     with account_write():
         user = _user(user_id)
+        check_may_delete(by, user)
         _keep_an_owner(user, "delete")
+        before_user_deletion(user)
         tokens = list(AccessToken.objects.filter(user=user))
         for token in tokens:
-            token.user = user
+            token.user = user  # known already: saves a query each
         audited_bulk_delete(tokens)
-        user.delete()
+        try:
+            user.delete()
+        except ProtectedError as error:
+            kinds = {
+                instance._meta.verbose_name for instance in error.protected_objects
+            }
+            raise Conflict(
+                f"cannot delete {user}: still referred to by"
+                f" {len(error.protected_objects)} objects"
+                f" ({', '.join(sorted(str(kind) for kind in kinds))})"
+            ) from error
 
 
 def _user(user_id: str) -> User:

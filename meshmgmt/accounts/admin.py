@@ -1,0 +1,315 @@
+"""Admin pages of users, access tokens and the account."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from meshmgmt.accounts.authority import check_may_manage_tokens, manages_foreign_tokens
+from meshmgmt.accounts.models import AccessToken, Account, User
+from meshmgmt.accounts.services.account import account_update
+from meshmgmt.accounts.services.tokens import token_create, token_delete
+from meshmgmt.accounts.services.users import (
+    service_user_create,
+    user_approve,
+    user_create,
+    user_delete,
+    user_rename,
+    user_set_blocked,
+    user_set_password,
+    user_set_role,
+)
+from meshmgmt.accounts.settingrules import GROUP_LISTS
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.core import clock
+from meshmgmt.core.errors import NotFound
+from meshmgmt.core.roles import Role
+from meshmgmt.core.transactions import account_write
+
+
+def viewer_of(request: HttpRequest) -> User:
+    """Return the signed-in user."""
+    assert isinstance(request.user, User)  # the admin site lets in nobody else
+    return request.user
+
+
+class ByForm(ServiceForm):
+    """A form that knows who sends it; the admin sets `by` on its class per request."""
+
+    by: User | None = None
+
+
+class UserForm(ByForm):
+    """A user; the password is written only when one is given."""
+
+    field_names = {"password": "new_password"}
+
+    email = forms.CharField(label="E-mail address", required=False, strip=True)
+    name = forms.CharField(required=False, strip=False)
+    role = forms.ChoiceField(choices=[(role.value, role.value) for role in Role])
+    new_password = forms.CharField(
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="For signing in here. Leave empty to keep what is.",
+    )
+
+    class Meta:
+        model = User
+        fields = ["email", "name", "role", "is_service_user", "is_blocked"]
+
+    def apply(self, data: dict[str, Any]) -> User:
+        """Create the user, or change what differs."""
+        with account_write():
+            return self._created(data) if self.adding else self._changed(data)
+
+    def _created(self, data: dict[str, Any]) -> User:
+        if data.get("is_service_user"):
+            user = service_user_create(name=data["name"], role=data["role"], by=self.by)
+        else:
+            user = user_create(
+                email=data["email"], name=data["name"], role=data["role"], by=self.by
+            )
+        return self._with_password(user, data)
+
+    def _changed(self, data: dict[str, Any]) -> User:
+        pk = self.instance.pk
+        user = User.objects.filter(pk=pk).first()
+        if user is None:
+            raise NotFound.of("user", pk)
+        if (user.name, user.email) != (data["name"], data["email"]):
+            email, name = data["email"], data["name"]
+            user_rename(user_id=pk, name=name, email=email, by=self.by)
+        user_set_role(user_id=pk, role=data["role"], by=self.by)
+        user_set_blocked(user_id=pk, blocked=data["is_blocked"], by=self.by)
+        return self._with_password(user, data)
+
+    def _with_password(self, user: User, data: dict[str, Any]) -> User:
+        if password := data["new_password"]:
+            user_set_password(user_id=user.pk, password=password, by=self.by)
+        return User.objects.get(pk=user.pk)
+
+
+@admin.register(User)
+class UserAdmin(ServiceAdmin):
+    """Users and service users."""
+
+    form = UserForm
+    list_display = [
+        "__str__",
+        "name",
+        "role",
+        "state",
+        "is_service_user",
+        "tokens_count",
+        "last_login",
+        "created_at",
+    ]
+    list_filter = ["role", "is_service_user", "is_blocked", "pending_approval"]
+    search_fields = ["email", "name", "=id"]
+    ordering = ["id"]
+    actions = ["let_in"]
+    readonly_fields = ["id", "issued", "pending_approval", "created_at", "last_login"]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the columns of the form; the kind of user is chosen once."""
+        if obj is None:
+            return ["is_service_user", "email", "name", "role", "new_password"]
+        return [
+            *("id", "is_service_user", "email", "name", "role", "is_blocked"),
+            *("pending_approval", "new_password", "issued", "created_at", "last_login"),
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        """Return what a form cannot change."""
+        fixed = list(self.readonly_fields)
+        return fixed if obj is None else [*fixed, "is_service_user"]
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any
+    ) -> Any:
+        """Return the form, told who uses it."""
+        form: Any = super().get_form(request, obj, change, **kw)
+        form.by = viewer_of(request)
+        return form
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        """Count the tokens along."""
+        users: QuerySet[User] = super().get_queryset(request)
+        return users.annotate(tokens_count=Count("tokens"))
+
+    @admin.display(description="tokens", ordering="tokens_count")
+    def tokens_count(self, user: Any) -> int:
+        """How many tokens the user has."""
+        return int(user.tokens_count)
+
+    @admin.display(description="state")
+    def state(self, user: User) -> str:
+        """Whether the user may act."""
+        if user.pending_approval:
+            return "pending approval"
+        return "blocked" if user.is_blocked else "active"
+
+    @admin.action(description="Let selected pending users in", permissions=["change"])
+    def let_in(self, request: HttpRequest, users: QuerySet[User]) -> None:
+        """Approve users; those not pending stay as they are."""
+        pending = list(users.filter(pending_approval=True))
+        with account_write():
+            for user in pending:
+                user_approve(user_id=user.pk)
+        self.message_user(request, f"{len(pending)} users were let in")
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Delete a user with their tokens."""
+        user_delete(user_id=obj.pk, by=viewer_of(request))
+
+    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
+        """Delete the chosen users, all or none."""
+        for user in queryset:
+            self.delete_model(request, user)
+
+
+class TokenForm(ByForm):
+    """A new token; tokens are never changed."""
+
+    name = forms.CharField(required=False, strip=False)
+    expires_in = forms.IntegerField(
+        label="Days", initial=30, help_text="How long the token lives, 1 to 365 days."
+    )
+    plain = ""
+
+    class Meta:
+        model = AccessToken
+        fields = ["user", "name", "scope"]
+
+    def apply(self, data: dict[str, Any]) -> AccessToken:
+        """Create the token and keep it for the one page that shows it."""
+        check_may_manage_tokens(self.by, data["user"])
+        made = token_create(
+            user_id=data["user"].pk,
+            name=data["name"],
+            expires_in=data["expires_in"],
+            scope=data["scope"],
+        )
+        self.plain = made.plain
+        return made.token
+
+
+@admin.register(AccessToken)
+class AccessTokenAdmin(ServiceAdmin):
+    """Access tokens: one's own, and for owners and admins those of service users."""
+
+    form = TokenForm
+    list_display = [
+        "name",
+        "user",
+        "scope",
+        "created_at",
+        "expires_at",
+        "last_used",
+        "valid",
+    ]
+    list_filter = ["scope", "user__is_service_user"]
+    list_select_related = ["user"]
+    search_fields = ["name", "user__email", "user__name", "=id"]
+    autocomplete_fields = ["user"]
+    ordering = ["id"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AccessToken]:
+        """Leave out the tokens that are no business of the viewer."""
+        viewer = viewer_of(request)
+        mine = Q(user=viewer)
+        if manages_foreign_tokens(viewer):
+            mine |= Q(user__is_service_user=True)
+        tokens: QuerySet[AccessToken] = super().get_queryset(request)
+        return tokens.filter(mine)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the columns: of a new token, or of a stored one."""
+        if obj is None:
+            return ["user", "name", "expires_in", "scope"]
+        return ["id", "user", "name", "scope", "created_by", *self._moments]
+
+    _moments = ("created_at", "expires_at", "last_used")
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any
+    ) -> Any:
+        """Return the form, told who uses it."""
+        form: Any = super().get_form(request, obj, change, **kw)
+        form.by = viewer_of(request)
+        return form
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: a token is made and revoked, never changed."""
+        return False
+
+    @admin.display(boolean=True)
+    def valid(self, token: AccessToken) -> bool:
+        """Whether the token has not expired."""
+        return token.expires_at > clock.now()
+
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: Any
+    ) -> None:
+        """Show the token made, this once."""
+        text = format_html("The token, shown only now: <code>{}</code>", form.plain)
+        self.message_user(request, text, messages.WARNING)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Revoke a token."""
+        check_may_manage_tokens(viewer_of(request), obj.user)
+        token_delete(user_id=obj.user_id, token_id=obj.pk)
+
+    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
+        """Revoke the chosen tokens, all or none."""
+        for token in queryset:
+            self.delete_model(request, token)
+
+
+class TextsField(forms.JSONField):
+    """A JSON array of strings; nothing stands for the empty one."""
+
+    def clean(self, value: Any) -> list[str]:
+        """Return the strings."""
+        texts = super().clean(value) or []
+        if not isinstance(texts, list) or not all(isinstance(x, str) for x in texts):
+            raise forms.ValidationError('Enter a JSON array of strings: ["a", "b"].')
+        return texts
+
+
+class AccountForm(ServiceForm):
+    """The settings."""
+
+    class Meta:
+        model = Account
+        exclude = ["domain", "domain_category"]
+        field_classes = {
+            "dns_domain": forms.CharField,
+            "network_range": forms.CharField,
+            **dict.fromkeys(("jwt_allow_groups", *GROUP_LISTS), TextsField),
+        }
+
+    def apply(self, data: dict[str, Any]) -> Account:
+        """Change the settings."""
+        return account_update(settings=data)
+
+
+@admin.register(Account)
+class AccountAdmin(ServiceAdmin):
+    """The one account: its settings can be changed, itself neither made nor deleted."""
+
+    form = AccountForm
+    list_display = ["id", "dns_domain", "network_range", "created_at"]
+    readonly_fields = ["id", "created_at", "created_by"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse: there is one account."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: the account goes with the database."""
+        return False

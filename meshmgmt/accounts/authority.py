@@ -1,0 +1,63 @@
+"""Who may do what to which user, beyond what the role table says.
+
+Every check takes the acting user, or None for commands: whoever reaches the command line
+holds the database anyway. All raise Forbidden.
+"""
+
+from meshmgmt.accounts.models import User
+from meshmgmt.core.errors import Forbidden
+from meshmgmt.core.roles import Role
+
+_TOKEN_MANAGERS = frozenset({Role.OWNER, Role.ADMIN})
+
+
+def check_may_touch(by: User | None, user: User) -> None:
+    """Only owners may change, block or delete an owner."""
+    if by is not None and user.role == Role.OWNER and by.role != Role.OWNER:
+        raise Forbidden("permission denied: only owners may change an owner")
+
+
+def check_may_grant(by: User | None, role: str) -> None:
+    """Only owners may make owners."""
+    if by is not None and role == Role.OWNER and by.role != Role.OWNER:
+        raise Forbidden("permission denied: only owners may give the owner role")
+
+
+def check_may_set_role(by: User | None, user: User, role: str) -> None:
+    """Nobody changes their own role."""
+    if by is not None and by.pk == user.pk:
+        raise Forbidden("permission denied: nobody may change their own role")
+    check_may_touch(by, user)
+    check_may_grant(by, role)
+
+
+def check_may_block(by: User | None, user: User) -> None:
+    """Nobody blocks or unblocks themselves."""
+    if by is not None and by.pk == user.pk:
+        raise Forbidden("permission denied: nobody may block or unblock themselves")
+    check_may_touch(by, user)
+
+
+def check_may_delete(by: User | None, user: User) -> None:
+    """Nobody deletes themselves."""
+    if by is not None and by.pk == user.pk:
+        raise Forbidden("permission denied: nobody may delete themselves")
+    check_may_touch(by, user)
+
+
+def manages_foreign_tokens(by: User) -> bool:
+    """Tell whether `by` may have to do with tokens of others at all."""
+    return by.role in _TOKEN_MANAGERS
+
+
+def check_may_manage_tokens(by: User | None, owner: User) -> None:
+    """Everybody manages their own tokens; owners and admins those of service users."""
+    if by is None or by.pk == owner.pk:
+        return
+    if not manages_foreign_tokens(by):
+        raise Forbidden("permission denied: these are the tokens of another user")
+    if not owner.is_service_user:
+        raise Forbidden(
+            "permission denied: people manage their tokens themselves;"
+            " only those of service users can be managed for them"
+        )

@@ -1,0 +1,64 @@
+"""`manage.py createsuperuser`: an owner who can sign in to the admin site."""
+
+import os
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from meshmgmt.accounts.management.commands.users import read_password
+from meshmgmt.accounts.management.people import clear_errors
+from meshmgmt.accounts.services.users import user_create
+from meshmgmt.core.roles import Role
+
+
+class Command(BaseCommand):
+    """Takes the options and variables of Django's command of this name."""
+
+    help = "Create a user with the role owner and a password for the admin site."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the options."""
+        parser.add_argument("--email", help="or DJANGO_SUPERUSER_EMAIL")
+        parser.add_argument(
+            "--name",
+            "--username",
+            dest="name",
+            help="name to show; or DJANGO_SUPERUSER_NAME, DJANGO_SUPERUSER_USERNAME",
+        )
+        parser.add_argument(
+            "--noinput",
+            "--no-input",
+            action="store_false",
+            dest="interactive",
+            help="ask nothing; the password comes from DJANGO_SUPERUSER_PASSWORD",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Create the owner."""
+        email = options["email"] or os.environ.get("DJANGO_SUPERUSER_EMAIL", "")
+        name = (
+            options["name"]
+            or os.environ.get("DJANGO_SUPERUSER_NAME")
+            or os.environ.get("DJANGO_SUPERUSER_USERNAME", "")
+        )
+        if options["interactive"]:
+            if not sys.stdin.isatty():
+                raise CommandError("there is no terminal to ask at: use --noinput")
+            email = email or input("E-mail address: ")
+            password: str | None = read_password(from_stdin=False)
+        elif not email:
+            raise CommandError("--noinput needs --email or DJANGO_SUPERUSER_EMAIL")
+        else:
+            password = os.environ.get("DJANGO_SUPERUSER_PASSWORD")
+        with clear_errors():
+            user = user_create(
+                email=email, name=name, role=Role.OWNER, password=password
+            )
+        if options["verbosity"] >= 1:
+            self.stdout.write(f"owner {user} created")
+        if password is None:
+            self.stderr.write(
+                "no password is set: `manage.py users set-password` sets one"
+            )

@@ -1,0 +1,106 @@
+"""`manage.py tokens`: which tokens there are, and an end to any of them."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from meshmgmt.accounts.management.people import clear_errors, find_user
+from meshmgmt.accounts.management.tables import aligned
+from meshmgmt.accounts.models import AccessToken
+from meshmgmt.accounts.services.tokens import token_delete
+from meshmgmt.accounts.tokens import is_well_formed, token_hash
+from meshmgmt.api.renderers import to_json
+from meshmgmt.core import clock
+from meshmgmt.core.transactions import account_write
+
+
+class Command(BaseCommand):
+    """Lists and revokes access tokens."""
+
+    help = "List access tokens, or revoke them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the two subcommands."""
+        deeds = parser.add_subparsers(dest="deed", required=True, metavar="COMMAND")
+        listing = deeds.add_parser("list", help="all tokens, never the secret part")
+        listing.add_argument("--user", metavar="EMAIL", help="of this user alone")
+        listing.add_argument("--json", action="store_true", help="print JSON")
+        revoke = deeds.add_parser("revoke", help="make tokens useless at once")
+        revoke.add_argument(
+            "tokens", nargs="*", metavar="TOKEN", help="id of a token, or a leaked one"
+        )
+        revoke.add_argument("--user", metavar="EMAIL", help="all tokens of this user")
+        revoke.add_argument("--json", action="store_true", help="print JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """List or revoke."""
+        user = find_user(options["user"]) if options["user"] else None
+        tokens = AccessToken.objects.select_related("user").order_by("id")
+        if options["deed"] == "list":
+            found = list(tokens if user is None else tokens.filter(user=user))
+            self._print(found, as_json=options["json"])
+            return
+        if bool(options["tokens"]) == (user is not None):
+            raise CommandError("name the tokens to revoke, or one --user, not both")
+        with clear_errors(), account_write():
+            if user is None:
+                found = [_find(reference) for reference in options["tokens"]]
+            else:
+                found = list(tokens.filter(user=user))
+            rows = [_facts(token) for token in found]
+            for token in found:
+                token_delete(user_id=token.user_id, token_id=token.pk)
+        if options["json"]:
+            self.stdout.write(to_json(rows).decode(), ending="")
+        else:
+            self.stdout.write(f"revoked: {len(rows)}")
+
+    def _print(self, tokens: list[AccessToken], *, as_json: bool) -> None:
+        rows = [_facts(token) for token in tokens]
+        if as_json:
+            self.stdout.write(to_json(rows).decode(), ending="")
+            return
+        header = ["ID", "USER", "NAME", "ONLY FOR", "EXPIRES", "LAST USED", "STATE"]
+        lines = [
+            [
+                row["id"],
+                row["user"],
+                row["name"],
+                row["scope"] or "-",
+                row["expires_at"],
+                row["last_used"] or "never",
+                "expired" if row["expired"] else "valid",
+            ]
+            for row in rows
+        ]
+        self.stdout.write(aligned(header, lines))
+
+
+def _find(reference: str) -> AccessToken:
+    """Return the token with this id, or this token itself. Raises CommandError."""
+    tokens = AccessToken.objects.select_related("user")
+    if is_well_formed(reference):
+        token = tokens.filter(hash=token_hash(reference)).first()
+        shown = f"{reference[:8]}…"
+    else:
+        token = tokens.filter(pk=reference).first()
+        shown = repr(reference)
+    if token is None:
+        raise CommandError(f"token {shown} was not found")
+    return token
+
+
+def _facts(token: AccessToken) -> dict[str, Any]:
+    return {
+        "id": token.pk,
+        "user_id": token.user_id,
+        "user": str(token.user),
+        "name": token.name,
+        "scope": token.scope,
+        "created_by": token.created_by,
+        "created_at": clock.rfc3339(token.created_at),
+        "expires_at": clock.rfc3339(token.expires_at),
+        "last_used": clock.rfc3339(token.last_used),
+        "expired": token.expires_at <= clock.now(),
+    }

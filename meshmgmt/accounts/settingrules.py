@@ -1,0 +1,123 @@
+"""Rules on the account's settings, as pure functions to field errors."""
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.names import InvalidNameError, parse_zone_domain
+
+HOUR: Final = 3600
+MAX_PERIOD: Final = 180 * 24 * HOUR
+MAX_TEXT: Final = 255
+GROUP_LISTS: Final = (
+    "peer_expose_groups",
+    "ipv6_enabled_groups",
+    "network_traffic_logs_groups",
+)
+
+_LONGEST_PREFIX: Final = {4: 28, 6: 120}
+_VERSION: Final = re.compile(r"v?\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
+
+
+def settings_errors(values: Mapping[str, Any]) -> list[FieldError]:
+    """Check the settings as they would be after a change; types are right already."""
+    return [
+        *_period("peer_login_expiration", values, HOUR, "one hour"),
+        *_period("peer_inactivity_expiration", values, 60, "one minute"),
+        *_domain(values["dns_domain"]),
+        *_range("network_range", values["network_range"], version=4),
+        *_range_or_none("network_range_v6", values["network_range_v6"]),
+        *_version(values["auto_update_version"]),
+        *_exposure(values),
+        *_texts(values),
+    ]
+
+
+def canonical_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return right settings with domain and ranges in the form they are compared in."""
+    ranges = {
+        name: str(ipaddress.ip_network(values[name], strict=False))
+        for name in ("network_range", "network_range_v6")
+        if values[name]
+    }
+    domain = parse_zone_domain(values["dns_domain"])
+    return {**values, **ranges, "dns_domain": domain}
+
+
+def unknown_group_errors(name: str, unknown: Iterable[str]) -> list[FieldError]:
+    """Return the error for the first group of a list that does not exist."""
+    return [
+        FieldError(name, f"group {identifier[:64]!r} does not exist")
+        for identifier in list(unknown)[:1]
+    ]
+
+
+def _period(
+    name: str, values: Mapping[str, Any], least: int, least_text: str
+) -> list[FieldError]:
+    what = name.replace("_", " ")
+    if values[name] < least:
+        return [FieldError(name, f"the {what} must be at least {least_text}")]
+    if values[name] > MAX_PERIOD:
+        return [FieldError(name, f"the {what} must be at most 180 days")]
+    return []
+
+
+def _domain(text: str) -> list[FieldError]:
+    try:
+        parse_zone_domain(text)
+    except InvalidNameError as error:
+        return [FieldError("dns_domain", f"the DNS domain is not valid: {error}")]
+    return []
+
+
+def _range_or_none(name: str, text: str) -> list[FieldError]:
+    return _range(name, text, version=6) if text else []
+
+
+def _range(name: str, text: str, *, version: int) -> list[FieldError]:
+    try:
+        network = ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return [FieldError(name, f"{text[:60]!r} is not a network range")]
+    if network.version != version:
+        return [FieldError(name, f"the network range must be IPv{version}")]
+    if network.is_loopback or network.is_multicast or network.is_link_local:
+        kinds = "loopback, multicast and link-local ranges"
+        return [FieldError(name, f"{kinds} cannot be used")]
+    if network.prefixlen > _LONGEST_PREFIX[version]:
+        text = (
+            f"the network range is too small: use /{_LONGEST_PREFIX[version]} or less"
+        )
+        return [FieldError(name, text)]
+    return []
+
+
+def _version(text: str) -> list[FieldError]:
+    if text in {"", "latest", "disabled"} or _VERSION.fullmatch(text):
+        return []
+    return [
+        FieldError(
+            "auto_update_version",
+            f"{text[:40]!r} is no version: use latest, disabled or one such as 1.2.3",
+        )
+    ]
+
+
+def _exposure(values: Mapping[str, Any]) -> list[FieldError]:
+    if values["peer_expose_enabled"] and not values["peer_expose_groups"]:
+        text = "exposing services from peers needs at least one group"
+        return [FieldError("peer_expose_groups", text)]
+    return []
+
+
+def _texts(values: Mapping[str, Any]) -> list[FieldError]:
+    texts = [("jwt_groups_claim_name", values["jwt_groups_claim_name"])]
+    texts += [("jwt_allow_groups", text) for text in values["jwt_allow_groups"]]
+    return [
+        FieldError(name, f"texts hold at most {MAX_TEXT} characters and no NUL")
+        for name, text in texts
+        if len(text) > MAX_TEXT or "\x00" in text
+    ][:1]

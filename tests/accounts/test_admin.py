@@ -1,0 +1,485 @@
+"""Admin pages of users, tokens and the account."""
+
+from typing import Any
+
+import pytest
+from django.contrib.messages import get_messages
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from events.models import AuditEvent
+from meshmgmt.accounts.authentication import find_token
+from meshmgmt.accounts.models import AccessToken, Account, User
+from tests.people import person, robot, token_of
+
+pytestmark = pytest.mark.django_db
+
+USERS = "/admin/accounts/user/"
+TOKENS = "/admin/accounts/accesstoken/"
+ACCOUNT = "/admin/accounts/account/"
+
+
+def client_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def owner() -> User:
+    return person("owner", email="ann@mesh.dev", name="Ann")
+
+
+@pytest.fixture
+def client(owner: User) -> Client:
+    return client_of(owner)
+
+
+def errors_of(response: Any) -> dict[str, list[str]]:
+    assert response.status_code == 200, "the form was accepted"
+    return {k: list(v) for k, v in response.context["adminform"].errors.items()}
+
+
+def texts_of(response: Any) -> str:
+    return " ".join(str(m) for m in get_messages(response.wsgi_request))
+
+
+def user_form(user: User, **changes: Any) -> dict[str, Any]:
+    data = {"email": user.email, "name": user.name, "role": user.role}
+    if user.is_blocked:
+        data["is_blocked"] = "on"
+    return {**data, "new_password": "", **changes}
+
+
+class TestSignIn:
+    """The login page."""
+
+    def sign_in(self, email: str, password: str) -> Any:
+        data = {"username": email, "password": password}
+        return Client().post("/admin/login/?next=/admin/", data)
+
+    def test_with_email_and_password(self) -> None:
+        user = person("admin", email="Bob@mesh.dev", password="correct horse")
+        response = self.sign_in("bob@MESH.dev", "correct horse")
+        assert (response.status_code, response["Location"]) == (302, "/admin/")
+        event = AuditEvent.objects.get(activity_code="dashboard.login")
+        assert event.target_id == event.initiator_id == user.pk
+        assert event.meta["email"] == "Bob@mesh.dev"
+        assert event.meta["timestamp"].endswith("Z")
+        assert event.request_id
+        assert event.source_address == "127.0.0.1"
+        user.refresh_from_db()
+        assert user.last_login is not None
+        assert not AuditEvent.objects.filter(activity_code="user.update").exists()
+
+    @pytest.mark.parametrize(
+        ("email", "password"),
+        [
+            ("bob@mesh.dev", "wrong"),
+            ("bob@mesh.dev", ""),
+            ("bob@mesh.dev", "CORRECT HORSE"),
+            ("eve@mesh.dev", "correct horse"),
+            ("", "correct horse"),
+            ("\x00", "correct horse"),
+        ],
+    )
+    def test_not_with_anything_else(self, email: str, password: str) -> None:
+        person("admin", email="bob@mesh.dev", password="correct horse")
+        assert self.sign_in(email, password).status_code == 200
+        assert not AuditEvent.objects.filter(activity_code="dashboard.login").exists()
+
+    @pytest.mark.parametrize(
+        "facts",
+        [{"is_blocked": True}, {"pending_approval": True}, {"role": "user"}],
+    )
+    def test_not_when_blocked_pending_or_without_anything_to_see(
+        self, facts: dict[str, Any]
+    ) -> None:
+        user = person("admin", email="bob@mesh.dev", password="correct horse")
+        for name, value in facts.items():
+            setattr(user, name, value)
+        user.save()
+        assert self.sign_in("bob@mesh.dev", "correct horse").status_code == 200
+        assert not AuditEvent.objects.filter(activity_code="dashboard.login").exists()
+
+    def test_not_without_a_password_of_ones_own(self) -> None:
+        person("admin", email="bob@mesh.dev")
+        assert self.sign_in("bob@mesh.dev", "!").status_code == 200
+
+    def test_an_outdated_hash_is_renewed_without_an_event(self, settings: Any) -> None:
+        user = person("admin", email="bob@mesh.dev", password="correct horse")
+        md5, pbkdf2 = (
+            f"django.contrib.auth.hashers.{name}PasswordHasher"
+            for name in ("MD5", "PBKDF2")
+        )
+        settings.PASSWORD_HASHERS = [pbkdf2, md5]
+        assert self.sign_in("bob@mesh.dev", "correct horse").status_code == 302
+        user.refresh_from_db()
+        assert user.password.startswith("pbkdf2")
+        codes = AuditEvent.objects.values_list("activity_code", flat=True)
+        assert "user.password.change" not in codes
+
+    def test_blocking_ends_a_session(self) -> None:
+        person("owner")
+        user = person("admin")
+        client = client_of(user)
+        assert client.get(USERS).status_code == 200
+        user.is_blocked = True
+        user.save()
+        assert client.get(USERS).status_code == 302
+
+
+@pytest.mark.parametrize("path", [USERS, TOKENS, ACCOUNT])
+@pytest.mark.parametrize("query", ["", "?q=a", "?q=%00", "?o=1", "?e=1"])
+def test_lists_open(client: Client, path: str, query: str) -> None:
+    robot()
+    person("user")
+    assert client.get(path + query, follow=True).status_code == 200
+
+
+@pytest.mark.parametrize("role", ["owner", "admin", "network_admin", "auditor"])
+def test_every_role_sees_what_it_may(role: str) -> None:
+    user = person(role)
+    token_of(user)
+    client = client_of(user)
+    assert client.get("/admin/").status_code == 200
+    for path in (USERS, TOKENS, ACCOUNT):
+        assert client.get(path).status_code == 200
+    add = 200 if role in {"owner", "admin"} else 403
+    assert client.get(f"{USERS}add/").status_code == add
+    assert client.get(f"{USERS}{user.pk}/change/").status_code == 200
+    assert client.get(f"{ACCOUNT}add/").status_code == 403
+    token = AccessToken.objects.get()
+    assert client.get(f"{TOKENS}{token.pk}/change/").status_code == 200
+    assert client.get(f"{ACCOUNT}{Account.objects.get().pk}/change/").status_code == 200
+
+
+def test_the_user_list_takes_the_same_queries_whatever_its_size(client: Client) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            client.get(USERS)
+        return len(captured)
+
+    client.get(USERS)
+    few = queries()
+    for _ in range(20):
+        token_of(person("user"))
+    assert queries() == few
+
+
+class TestUsers:
+    """Adding, changing and deleting users."""
+
+    def test_add_a_person(self, client: Client, owner: User) -> None:
+        data = {
+            "email": "bob@mesh.dev",
+            "name": "Bob",
+            "role": "auditor",
+            "new_password": "correct horse",
+        }
+        assert client.post(f"{USERS}add/", data).status_code == 302
+        user = User.objects.get(email="bob@mesh.dev")
+        assert (user.name, user.role) == ("Bob", "auditor")
+        assert user.check_password("correct horse")
+        created = AuditEvent.objects.get(target_id=user.pk)
+        assert created.activity_code == "user.create"
+        assert created.initiator_id == owner.pk
+
+    def test_add_a_service_user(self, client: Client) -> None:
+        data = {"is_service_user": "on", "name": "ci", "role": "admin", "email": "x@y"}
+        assert client.post(f"{USERS}add/", data).status_code == 302
+        user = User.objects.get(name="ci")
+        assert user.is_service_user
+        assert user.email == ""
+
+    @pytest.mark.parametrize(
+        ("data", "field", "text"),
+        [
+            ({"email": "bob"}, "email", "'bob' is not an e-mail address"),
+            (
+                {"email": "ANN@mesh.dev"},
+                "email",
+                "another user has this e-mail address",
+            ),
+            ({"email": ""}, "email", "'' is not an e-mail address"),
+            ({"new_password": "short"}, "new_password", "too short"),
+            ({"name": "n" * 256}, "name", "at most 255"),
+            ({"role": "king"}, "role", "valid choice"),
+            (
+                {"is_service_user": "on", "role": "owner"},
+                "role",
+                "a service user cannot have the owner role",
+            ),
+        ],
+    )
+    def test_faults_are_shown_at_their_field(
+        self, client: Client, data: dict[str, str], field: str, text: str
+    ) -> None:
+        users, events = User.objects.count(), AuditEvent.objects.count()
+        form = {"email": "b@mesh.dev", "name": "B", "role": "user", **data}
+        errors = errors_of(client.post(f"{USERS}add/", form))
+        assert text in errors[field][0]
+        assert (User.objects.count(), AuditEvent.objects.count()) == (users, events)
+
+    def test_change_everything_at_once(self, client: Client) -> None:
+        user = person("user", email="bob@mesh.dev")
+        form = user_form(
+            user,
+            email="rob@mesh.dev",
+            name="Rob",
+            role="admin",
+            is_blocked="on",
+            new_password="correct horse",
+        )
+        assert client.post(f"{USERS}{user.pk}/change/", form).status_code == 302
+        user.refresh_from_db()
+        assert (user.email, user.email_key) == ("rob@mesh.dev", "rob@mesh.dev")
+        assert (user.name, user.role, user.is_blocked) == ("Rob", "admin", True)
+        codes = AuditEvent.objects.filter(target_id=user.pk).values_list(
+            "activity_code", flat=True
+        )
+        assert sorted(codes) == [
+            "user.block",
+            "user.create",
+            "user.password.change",
+            "user.role.update",
+            "user.update",
+        ]
+
+    def test_saving_without_a_change_emits_nothing(self, client: Client) -> None:
+        for user in (person("user"), robot()):
+            events = AuditEvent.objects.count()
+            path = f"{USERS}{user.pk}/change/"
+            assert client.post(path, user_form(user)).status_code == 302
+            assert AuditEvent.objects.count() == events
+
+    def test_one_fault_undoes_the_whole_change(self, client: Client) -> None:
+        user = person("user")
+        form = user_form(user, role="admin", new_password="short")
+        assert errors_of(client.post(f"{USERS}{user.pk}/change/", form))
+        user.refresh_from_db()
+        assert user.role == "user"
+
+    def test_the_last_owner_stays(self, client: Client, owner: User) -> None:
+        response = client.post(f"{USERS}{owner.pk}/delete/", {"post": "yes"})
+        assert "delete themselves" in texts_of(response)
+        form = user_form(owner, is_blocked="on")
+        errors = errors_of(client.post(f"{USERS}{owner.pk}/change/", form))
+        assert "block or unblock themselves" in errors["__all__"][0]
+        assert User.objects.get(pk=owner.pk).is_active
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"role": "admin"},
+            {"is_blocked": "on"},
+            {"new_password": "correct horse"},
+            {"email": "eve@mesh.dev"},
+        ],
+    )
+    def test_an_admin_may_not_touch_an_owner(
+        self, owner: User, changes: dict[str, str]
+    ) -> None:
+        person("owner")
+        client = client_of(person("admin"))
+        form = user_form(owner, **changes)
+        errors = errors_of(client.post(f"{USERS}{owner.pk}/change/", form))
+        assert "only owners may change an owner" in errors["__all__"][0]
+        response = client.post(f"{USERS}{owner.pk}/delete/", {"post": "yes"})
+        assert "only owners may change an owner" in texts_of(response)
+        stored = User.objects.get(pk=owner.pk)
+        assert (stored.email, stored.role, stored.is_blocked, stored.password) == (
+            owner.email,
+            "owner",
+            False,
+            owner.password,
+        )
+
+    def test_an_admin_makes_neither_owners_nor_themselves_one(self) -> None:
+        admin = person("admin")
+        client = client_of(admin)
+        new = {"email": "b@mesh.dev", "name": "B", "role": "owner"}
+        assert "give the owner role" in str(errors_of(client.post(f"{USERS}add/", new)))
+        form = user_form(admin, role="owner")
+        assert "their own role" in str(
+            errors_of(client.post(f"{USERS}{admin.pk}/change/", form))
+        )
+
+    def test_delete_with_tokens(self, client: Client) -> None:
+        user = person("user", email="bob@mesh.dev", name="Bob")
+        token_of(user)
+        path = f"{USERS}{user.pk}/delete/"
+        assert client.get(path).status_code == 200
+        assert client.post(path, {"post": "yes"}).status_code == 302
+        assert not User.objects.filter(pk=user.pk).exists()
+        last = AuditEvent.objects.order_by("-id")[:2]
+        assert [event.activity_code for event in last] == [
+            "user.delete",
+            "personal.access.token.delete",
+        ]
+        assert last[0].meta["email"] == "bob@mesh.dev"
+        assert last[0].meta["username"] == "Bob"
+        assert last[0].meta["issued"] == "api"
+
+    def test_deleting_several_is_all_or_nothing(
+        self, client: Client, owner: User
+    ) -> None:
+        others = [person("user"), robot()]
+        data = {
+            "action": "delete_selected",
+            "_selected_action": [owner.pk, *(user.pk for user in others)],
+            "post": "yes",
+        }
+        assert "delete themselves" in texts_of(client.post(USERS, data))
+        assert User.objects.count() == 3
+        data["_selected_action"] = [user.pk for user in others]
+        client.post(USERS, data)
+        assert list(User.objects.all()) == [owner]
+
+    def test_pending_users_are_let_in(self, client: Client, owner: User) -> None:
+        user = person("user")
+        user.pending_approval = user.is_blocked = True
+        user.save()
+        data = {"action": "let_in", "_selected_action": [user.pk, owner.pk]}
+        assert "1 users were let in" in texts_of(client.post(USERS, data))
+        user.refresh_from_db()
+        assert user.is_active
+        event = AuditEvent.objects.filter(target_id=user.pk).order_by("-id").first()
+        assert event is not None
+        assert event.activity_code == "user.approve"
+
+
+class TestTokens:
+    """Making and revoking tokens."""
+
+    def add(self, client: Client, owner: User, **changes: Any) -> Any:
+        data = {"user": owner.pk, "name": "t", "expires_in": 3, "scope": "", **changes}
+        return client.post(f"{TOKENS}add/", data)
+
+    def test_a_new_token_is_shown_once(self, client: Client, owner: User) -> None:
+        response = self.add(client, owner, scope="ingest")
+        text = texts_of(response)
+        plain = text[text.index("mpt_") :][:40]
+        token = find_token(plain)
+        assert (token.user, token.scope, token.name) == (owner, "ingest", "t")
+        assert token.created_by == owner.pk
+        first = client.get(response["Location"]).content.decode()
+        assert plain in first
+        again = client.get(response["Location"]).content.decode()
+        assert plain not in again
+        detail = client.get(f"{TOKENS}{token.pk}/change/").content.decode()
+        assert plain not in detail
+        assert token.hash not in detail
+
+    @pytest.mark.parametrize(
+        ("changes", "field", "text"),
+        [
+            ({"name": " "}, "name", "the token's name is empty"),
+            ({"expires_in": 0}, "expires_in", "1 to 365 days, not 0"),
+            ({"expires_in": "x"}, "expires_in", "whole number"),
+            ({"scope": "all"}, "scope", "valid choice"),
+            ({"user": "nobody"}, "user", "valid choice"),
+        ],
+    )
+    def test_faults_are_shown_at_their_field(
+        self, client: Client, owner: User, changes: Any, field: str, text: str
+    ) -> None:
+        errors = errors_of(self.add(client, owner, **changes))
+        assert text in errors[field][0]
+        assert not AccessToken.objects.exists()
+
+    def test_tokens_of_people_are_theirs_alone(self, client: Client) -> None:
+        other, machine = person("admin"), robot()
+        errors = errors_of(self.add(client, other))
+        assert "people manage their tokens themselves" in errors["__all__"][0]
+        assert self.add(client, machine).status_code == 302
+        token_of(other)
+        foreign = AccessToken.objects.get(user=other)
+        page = client.get(TOKENS).content.decode()
+        assert foreign.pk not in page
+        assert client.get(f"{TOKENS}{foreign.pk}/change/").status_code == 302
+        path = f"{TOKENS}{foreign.pk}/delete/"
+        assert client.post(path, {"post": "yes"}).status_code == 302
+        assert AccessToken.objects.filter(pk=foreign.pk).exists()
+
+    def test_a_network_admin_manages_their_own_alone(self) -> None:
+        user = person("network_admin")
+        client = client_of(user)
+        assert self.add(client, user).status_code == 302
+        errors = errors_of(self.add(client, robot()))
+        assert "tokens of another user" in errors["__all__"][0]
+
+    def test_tokens_cannot_be_changed(self, client: Client, owner: User) -> None:
+        token_of(owner)
+        path = f"{TOKENS}{AccessToken.objects.get().pk}/change/"
+        assert client.post(path, {"name": "x"}).status_code == 403
+
+    def test_revoke(self, client: Client, owner: User) -> None:
+        token_of(owner)
+        token = AccessToken.objects.get()
+        client.post(f"{TOKENS}{token.pk}/delete/", {"post": "yes"})
+        assert not AccessToken.objects.exists()
+        event = AuditEvent.objects.get(activity_code="personal.access.token.delete")
+        assert event.initiator_id == owner.pk
+
+
+class TestAccount:
+    """Changing the settings."""
+
+    def form(self, client: Client, **changes: Any) -> Any:
+        path = f"{ACCOUNT}{Account.objects.get().pk}/change/"
+        form = client.get(path).context["adminform"].form
+        data = {
+            name: form[name].value()
+            for name in form.fields
+            if form[name].value() not in {None, False}
+        }
+        return client.post(path, {**data, **changes})
+
+    def test_saving_without_a_change_emits_nothing(self, client: Client) -> None:
+        events = AuditEvent.objects.count()
+        assert self.form(client).status_code == 302
+        assert AuditEvent.objects.count() == events
+
+    def test_a_change_is_written_and_audited(self, client: Client, owner: User) -> None:
+        response = self.form(
+            client, dns_domain="New.Mesh.Internal", peer_login_expiration=7200
+        )
+        assert response.status_code == 302
+        account = Account.objects.get()
+        assert account.dns_domain == "new.mesh.internal"
+        events = AuditEvent.objects.filter(target_id=account.pk).order_by("-id")[:2]
+        assert {event.activity_code for event in events} == {
+            "account.dns.domain.update",
+            "account.setting.peer.login.expiration.update",
+        }
+        assert {event.initiator_id for event in events} == {owner.pk}
+
+    @pytest.mark.parametrize(
+        ("changes", "field", "text"),
+        [
+            ({"dns_domain": "a b"}, "dns_domain", "not valid"),
+            ({"peer_login_expiration": 3599}, "peer_login_expiration", "one hour"),
+            ({"network_range": "10.0.0.0/31"}, "network_range", "too small"),
+            ({"jwt_allow_groups": '{"a": 1}'}, "jwt_allow_groups", "JSON array"),
+            ({"jwt_allow_groups": "[1]"}, "jwt_allow_groups", "JSON array"),
+            ({"peer_expose_enabled": "on"}, "peer_expose_groups", "at least one"),
+        ],
+    )
+    def test_faults_are_shown_at_their_field(
+        self, client: Client, changes: Any, field: str, text: str
+    ) -> None:
+        errors = errors_of(self.form(client, **changes))
+        assert text in errors[field][0]
+
+    def test_it_cannot_be_deleted(self, client: Client) -> None:
+        path = f"{ACCOUNT}{Account.objects.get().pk}/delete/"
+        assert client.post(path, {"post": "yes"}).status_code == 403
+        assert Account.objects.count() == 1
+
+    def test_only_owners_change_it(self) -> None:
+        client = client_of(person("admin"))
+        path = f"{ACCOUNT}{Account.objects.get().pk}/change/"
+        assert client.get(path).status_code == 200
+        assert client.post(path, {}).status_code == 403

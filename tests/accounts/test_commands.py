@@ -1,0 +1,282 @@
+"""`manage.py users`, `tokens` and `createsuperuser`."""
+
+import io
+import json
+import sys
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from events.models import AuditEvent
+from meshmgmt.accounts.models import AccessToken, User
+from meshmgmt.accounts.services.users import user_set_blocked
+from tests.people import person, robot, token_of
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*arguments: str, **options: Any) -> str:
+    out = StringIO()
+    call_command(*arguments, stdout=out, **options)
+    return out.getvalue()
+
+
+def run_json(*arguments: str) -> Any:
+    return json.loads(run(*arguments, "--json"))
+
+
+def last_code() -> str:
+    event = AuditEvent.objects.order_by("-id").first()
+    assert event is not None
+    assert event.initiator_id == "system"
+    return event.activity_code
+
+
+class TestUsers:
+    """`manage.py users`."""
+
+    @pytest.fixture(autouse=True)
+    def owner(self) -> User:
+        return person("owner", email="ann@mesh.dev", name="Ann")
+
+    def test_list(self, owner: User) -> None:
+        machine = robot(name="ci")
+        lines = run("users", "list").splitlines()
+        assert lines[0].split() == [
+            *("ID", "E-MAIL", "NAME", "ROLE", "STATE", "LAST", "SIGN-IN")
+        ]
+        assert lines[1].split() == [
+            *(owner.pk, "ann@mesh.dev", "Ann", "owner", "active", "never")
+        ]
+        assert "(service user)" in lines[2]
+        rows = run_json("users", "list")
+        assert [row["id"] for row in rows] == [owner.pk, machine.pk]
+        assert rows[1]["is_service_user"] is True
+
+    def test_list_of_nobody(self) -> None:
+        User.objects.all().delete()
+        assert run("users", "list").startswith("ID")
+        assert run_json("users", "list") == []
+
+    def test_block_and_unblock(self) -> None:
+        user = person("admin", email="bob@mesh.dev")
+        assert run("users", "block", "BOB@mesh.dev") == "bob@mesh.dev is blocked\n"
+        user.refresh_from_db()
+        assert user.is_blocked
+        assert last_code() == "user.block"
+        events = AuditEvent.objects.count()
+        run("users", "block", user.pk)
+        assert AuditEvent.objects.count() == events
+        assert run_json("users", "unblock", user.pk)["state"] == "active"
+        assert last_code() == "user.unblock"
+
+    def test_unblock_lets_a_pending_user_in(self) -> None:
+        user = person("user")
+        user.pending_approval = True
+        user.save()
+        assert run_json("users", "unblock", user.pk)["state"] == "active"
+        assert last_code() == "user.approve"
+
+    def test_set_role(self) -> None:
+        user = person("user")
+        assert run_json("users", "set-role", user.email, "auditor")["role"] == "auditor"
+        assert last_code() == "user.role.update"
+        event = AuditEvent.objects.latest("id")
+        assert event.meta["role"] == "auditor"
+        assert event.changes == {"role": {"before": "user", "after": "auditor"}}
+
+    @pytest.mark.parametrize("deed", [["block"], ["set-role", "admin"]])
+    def test_the_last_owner_is_kept(self, deed: list[str], owner: User) -> None:
+        blocked = person("owner")
+        user_set_blocked(user_id=blocked.pk, blocked=True)
+        with pytest.raises(CommandError, match="no owner left"):
+            run("users", deed[0], owner.email, *deed[1:])
+        assert owner in User.objects.owners()
+        person("owner")
+        run("users", deed[0], owner.email, *deed[1:])
+        assert owner not in User.objects.owners()
+
+    def test_transfer_owner(self, owner: User) -> None:
+        user = person("user", email="bob@mesh.dev")
+        run("users", "transfer-owner", owner.email, user.email)
+        roles = dict(User.objects.values_list("email", "role"))
+        assert roles == {"ann@mesh.dev": "admin", "bob@mesh.dev": "owner"}
+        codes = AuditEvent.objects.filter(target_id=user.pk).values_list(
+            "activity_code", flat=True
+        )
+        assert set(codes) == {
+            "user.create",
+            "user.role.update",
+            "transferred.owner.role",
+        }
+
+    def test_the_owner_role_goes_only_to_people_who_can_act(self, owner: User) -> None:
+        user = person("user")
+        user_set_blocked(user_id=user.pk, blocked=True)
+        for to, reason in (
+            (user, "blocked"),
+            (robot(), "service user"),
+            (owner, "hand over"),
+        ):
+            with pytest.raises(CommandError, match=reason):
+                run("users", "transfer-owner", owner.email, to.pk)
+        with pytest.raises(CommandError, match="hand over"):
+            run("users", "transfer-owner", person("admin").pk, person("user").pk)
+        assert list(User.objects.owners()) == [owner]
+
+    def test_set_password_from_standard_input(
+        self, owner: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("correct horse\nrest\n"))
+        run("users", "set-password", owner.email, "--stdin")
+        owner.refresh_from_db()
+        assert owner.check_password("correct horse")
+        assert last_code() == "user.password.change"
+        changes = AuditEvent.objects.latest("id").changes
+        assert changes == {"password": {"before": "changed", "after": "changed"}}
+
+    @pytest.mark.parametrize("text", ["", "short", "password"])
+    def test_weak_passwords_are_refused(
+        self, owner: User, text: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(f"{text}\n"))
+        with pytest.raises(CommandError, match="password"):
+            run("users", "set-password", owner.email, "--stdin")
+        owner.refresh_from_db()
+        assert not owner.has_usable_password()
+
+    def test_without_a_terminal_nothing_is_asked(
+        self, owner: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("x\n"))
+        with pytest.raises(CommandError, match="--stdin"):
+            run("users", "set-password", owner.email)
+
+    def test_a_service_user_has_no_password(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("correct horse\n"))
+        with pytest.raises(CommandError, match="service user has no password"):
+            run("users", "set-password", robot().pk, "--stdin")
+
+    def test_a_service_user_is_never_owner(self) -> None:
+        with pytest.raises(CommandError, match="service user cannot"):
+            run("users", "set-role", robot().pk, "owner")
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["block", "eve@mesh.dev"],
+            ["unblock", ""],
+            ["set-role", "eve@mesh.dev", "admin"],
+            ["set-role", "ann@mesh.dev", "king"],
+            ["fly"],
+            [],
+        ],
+    )
+    def test_mistakes_are_named(self, arguments: list[str]) -> None:
+        with pytest.raises(CommandError):
+            run("users", *arguments)
+
+
+class TestTokens:
+    """`manage.py tokens`."""
+
+    @pytest.fixture(autouse=True)
+    def owner(self) -> User:
+        return person("owner", email="ann@mesh.dev")
+
+    def test_list(self, owner: User) -> None:
+        plain = token_of(owner)
+        machine = robot(name="ci")
+        token_of(machine, scope="ingest")
+        text = run("tokens", "list")
+        assert "ann@mesh.dev" in text
+        assert "never" in text
+        assert plain[4:] not in text
+        rows = run_json("tokens", "list")
+        assert [row["scope"] for row in rows] == ["", "ingest"]
+        assert all("hash" not in row for row in rows)
+        (row,) = json.loads(run("tokens", "list", "--user", machine.pk, "--json"))
+        assert (row["user"], row["expired"]) == ("ci", False)
+
+    def test_revoke_by_id_and_by_the_token_itself(self, owner: User) -> None:
+        first, leaked = token_of(owner), token_of(owner)
+        kept, token_id = AccessToken.objects.order_by("id")
+        assert run("tokens", "revoke", leaked, kept.pk) == "revoked: 2\n"
+        assert not AccessToken.objects.exists()
+        assert token_id.pk != kept.pk
+        assert first != leaked
+        assert last_code() == "personal.access.token.delete"
+
+    def test_revoke_all_of_a_user(self, owner: User) -> None:
+        machine = robot()
+        for user in (owner, machine, machine):
+            token_of(user)
+        rows = json.loads(run("tokens", "revoke", "--user", machine.pk, "--json"))
+        assert len(rows) == 2
+        assert AccessToken.objects.get().user == owner
+
+    def test_one_unknown_token_revokes_nothing(self, owner: User) -> None:
+        token_of(owner)
+        token = AccessToken.objects.get()
+        with pytest.raises(CommandError, match="'x' was not found"):
+            run("tokens", "revoke", token.pk, "x")
+        assert AccessToken.objects.exists()
+
+    @pytest.mark.parametrize(
+        "arguments", [[], ["a", "--user", "ann@mesh.dev"], ["--user", "eve@mesh.dev"]]
+    )
+    def test_what_to_revoke_must_be_clear(self, arguments: list[str]) -> None:
+        with pytest.raises(CommandError):
+            run("tokens", "revoke", *arguments)
+
+
+class TestCreateSuperuser:
+    """`manage.py createsuperuser`."""
+
+    @pytest.fixture(autouse=True)
+    def _environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("EMAIL", "NAME", "USERNAME", "PASSWORD"):
+            monkeypatch.delenv(f"DJANGO_SUPERUSER_{name}", raising=False)
+
+    def test_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("DJANGO_SUPERUSER_EMAIL", "root@mesh.dev")
+        monkeypatch.setenv("DJANGO_SUPERUSER_USERNAME", "root")
+        monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "correct horse")
+        assert "root@mesh.dev" in run("createsuperuser", "--noinput")
+        user = User.objects.get()
+        assert (user.role, user.name) == ("owner", "root")
+        assert user.check_password("correct horse")
+        assert user.is_staff
+
+    def test_without_a_password_nobody_can_sign_in(self) -> None:
+        err = StringIO()
+        run("createsuperuser", "--no-input", "--email", "root@mesh.dev", stderr=err)
+        assert not User.objects.get().has_usable_password()
+        assert "set-password" in err.getvalue()
+
+    def test_a_second_one_is_possible(self) -> None:
+        for name in "ab":
+            run("createsuperuser", "--noinput", "--email", f"{name}@mesh.dev")
+        assert User.objects.owners().count() == 2
+
+    @pytest.mark.parametrize(
+        ("arguments", "reason"),
+        [
+            (["--noinput"], "DJANGO_SUPERUSER_EMAIL"),
+            (["--noinput", "--email", "root"], "not an e-mail address"),
+            (["--noinput", "--email", "ANN@mesh.dev"], "another user"),
+            (["--email", "root@mesh.dev"], "no terminal"),
+        ],
+    )
+    def test_mistakes_are_named(
+        self, arguments: list[str], reason: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys, "stdin", io.StringIO())
+        person("owner", email="ann@mesh.dev")
+        with pytest.raises(CommandError, match=reason):
+            run("createsuperuser", *arguments)
+        assert User.objects.count() == 1
