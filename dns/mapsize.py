@@ -1,0 +1,52 @@
+"""How large peers' network maps are, and the warning about too large ones."""
+
+import fcntl
+import logging
+import time
+from typing import Final
+
+from django.conf import settings
+
+from dns.effective import PeerDns
+from dns.effective.result import NETWORK_MAP_GUIDANCE
+from observability import metrics
+
+REPEAT_SECONDS: Final = 3600
+
+_LOG: Final = logging.getLogger(__name__)
+_DURATION: Final = metrics.histogram(
+    "management.account.get.peer.network.map.duration.ms"
+)
+_OBJECTS: Final = metrics.histogram("management.account.network.map.object.count")
+
+
+def observe_map(config: PeerDns, *, seconds: float) -> None:
+    """Measure a configuration that took `seconds`; warn about more than 5,000 objects.
+
+    The warning comes once per peer and hour, whichever worker computes it.
+    """
+    count = config.object_count
+    _DURATION.observe(seconds * 1000)
+    _OBJECTS.observe(count)
+    if count > NETWORK_MAP_GUIDANCE and _not_warned_lately(config.peer_id):
+        _LOG.warning(
+            "the network map of a peer holds more than %d objects, which may slow it"
+            " down",
+            NETWORK_MAP_GUIDANCE,
+            extra={"peer_id": config.peer_id, "objects": count},
+        )
+
+
+def _not_warned_lately(peer_id: str) -> bool:
+    """Tell whether no worker has warned about the peer in the last hour, and note it."""
+    folder = settings.SVC.runtime_dir / "large-maps"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / peer_id).open("a+", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        now, before = time.time(), float(file.read() or 0)
+        if now - REPEAT_SECONDS < before <= now:
+            return False
+        file.truncate(0)
+        file.write(str(now))
+        return True

@@ -1,0 +1,61 @@
+"""What peers get and how they resolve names, computed from the database and measured."""
+
+import time
+from collections.abc import Iterator
+
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast
+
+from dns.effective import Configurator, PeerDns
+from dns.loading import account_snapshot, peer_snapshot
+from dns.mapsize import observe_map
+from dns.resolution import Explanation, QueryError, Subject, explain
+from dns.resolution.explain import HiddenPeer
+from meshmgmt.core import context
+from meshmgmt.core.errors import BadRequest
+from meshmgmt.inventory.models import Peer
+
+
+def peer_dns(peer_id: str) -> PeerDns:
+    """Return the configuration of one peer, in at most six queries. Raises NotFound."""
+    context.update(peer_id=peer_id)
+    started = time.perf_counter()
+    snapshot, graph = peer_snapshot(peer_id)
+    config = Configurator(snapshot, graph=graph).config(peer_id)
+    observe_map(config, seconds=time.perf_counter() - started)
+    return config
+
+
+def all_peer_dns() -> Iterator[PeerDns]:
+    """Yield the configuration of every peer, in order of creation; six queries."""
+    configurator = Configurator(account_snapshot())
+    for peer_id in configurator.snapshot.peers:
+        started = time.perf_counter()
+        config = configurator.config(peer_id)
+        observe_map(config, seconds=time.perf_counter() - started)
+        yield config
+
+
+def name_explanation(peer_id: str, name: str, record_type: str = "A") -> Explanation:
+    """Return how a peer resolves a name. Raises NotFound, BadRequest."""
+    config = peer_dns(peer_id)
+    try:
+        return explain(config, name, record_type, hidden_peer=_hidden_peer(config))
+    except QueryError as error:
+        raise BadRequest(str(error)) from error
+
+
+def _hidden_peer(config: PeerDns) -> HiddenPeer:
+    """A function that finds the owner of a peer's name that this peer cannot see."""
+    domain = next((z.domain for z in config.zones if z.kind == "peers"), "")
+
+    def find(name: str) -> Subject | None:
+        label, _, rest = name.partition(".")
+        if rest != domain:
+            return None
+        peers = Peer.objects.annotate(extra=Cast("extra_dns_labels", TextField()))
+        labelled = Q(dns_label=label) | Q(extra__contains=f'"{label}"')
+        found = peers.filter(labelled).order_by("id").values_list("id", "name").first()
+        return found and Subject("peer", *found)
+
+    return find
