@@ -4,12 +4,14 @@ from typing import Final
 
 from django.urls import path
 
+from dns.api.reports import ExplainView, LintView, PeerDnsView
 from dns.api.views import (
     DnsSettingsViewSet,
     NameserverGroupViewSet,
     RecordViewSet,
     ZoneViewSet,
 )
+from dns.api.zonefiles import ZoneFileView
 from meshmgmt.api.views import COLLECTION, MEMBER
 
 # Clients send zones back as they got them, with all their records.
@@ -32,4 +34,8 @@ urlpatterns = [
         "api/dns/zones/<str:zoneId>/records/<str:recordId>",
         RecordViewSet.as_view(MEMBER),
     ),
+    path("api/dns/zones/<str:zoneId>/zonefile", ZoneFileView.as_view()),
+    path("api/dns/explain", ExplainView.as_view()),
+    path("api/dns/lint", LintView.as_view()),
+    path("api/peers/<str:peerId>/dns", PeerDnsView.as_view()),
 ]

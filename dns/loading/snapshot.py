@@ -9,6 +9,7 @@ from typing import Any, Final
 from dns.effective import Nameserver, NameserverGroup, Peer, Record, Snapshot, Zone
 from dns.loading import statements
 from dns.loading.reach import reach_facts
+from dns.models import Record as StoredRecord
 from dns.storedform import is_digest
 from meshmgmt.access.reach import ReachGraph, Target
 from meshmgmt.core.errors import NotFound
@@ -199,6 +200,17 @@ def _servers(text: str) -> tuple[Nameserver, ...]:
     return tuple(
         Nameserver(ip=server["ip"], port=server["port"], ns_type=server["ns_type"])
         for server in json.loads(text)
+    )
+
+
+def plain_record(record: StoredRecord) -> Record:
+    """Return a stored record with name and content in canonical form."""
+    return Record(
+        name=_restored(record.canonical_name, record.name),
+        type=record.type,
+        content=_restored(record.canonical_content, record.content),
+        ttl=record.ttl,
+        id=record.pk,
     )
 
 

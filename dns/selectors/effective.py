@@ -7,6 +7,7 @@ from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
 from dns.effective import Configurator, PeerDns
+from dns.lint import Finding, lint
 from dns.loading import account_snapshot, peer_snapshot
 from dns.mapsize import observe_map
 from dns.resolution import Explanation, QueryError, Subject, explain
@@ -43,6 +44,11 @@ def name_explanation(peer_id: str, name: str, record_type: str = "A") -> Explana
         return explain(config, name, record_type, hidden_peer=_hidden_peer(config))
     except QueryError as error:
         raise BadRequest(str(error)) from error
+
+
+def account_findings() -> list[Finding]:
+    """Return the findings about the whole account; six queries."""
+    return lint(account_snapshot())
 
 
 def _hidden_peer(config: PeerDns) -> HiddenPeer:

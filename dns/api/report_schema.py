@@ -1,0 +1,205 @@
+"""Schemas of the answers of `dns.api.reports`; the pure modules make the answers."""
+
+from dns.api.serializers import NameserverSerializer
+from dns.lint import Severity
+from dns.resolution import OutcomeKind
+from meshmgmt.api.fields import (
+    ArrayField,
+    ObjectSerializer,
+    TextField,
+    TruthField,
+    WholeNumberField,
+    texts,
+)
+
+
+class ObjectNameSerializer(ObjectSerializer):
+    """An object something is about."""
+
+    kind = TextField(help_text="`zone`, `nameserver_group`, `peers`, `peer`, `group`")
+    id = TextField()
+    name = TextField()
+
+
+class ReasonSerializer(ObjectSerializer):
+    """Why something is in or out."""
+
+    code = TextField()
+    subjects = texts(help_text="Names of the objects that decide")
+    text = TextField(help_text="The reason as a clause")
+
+
+class PlainRecordSerializer(ObjectSerializer):
+    """A record as a peer gets it."""
+
+    name = TextField()
+    type = TextField()
+    content = TextField()
+    ttl = WholeNumberField()
+
+
+class EffectiveZoneSerializer(ObjectSerializer):
+    """A zone that the peer gets."""
+
+    kind = TextField(help_text="`peers` (names of the peers) or `zone`")
+    id = TextField(help_text="Empty for the peers' own zone")
+    name = TextField()
+    domain = TextField()
+    search_domain = TruthField()
+    authoritative = TruthField(help_text="Absent names end the search")
+    records = ArrayField(child=PlainRecordSerializer())
+    reason = ReasonSerializer()
+
+
+class EffectiveGroupSerializer(ObjectSerializer):
+    """A nameserver group that the peer gets."""
+
+    id = TextField()
+    name = TextField()
+    primary = TruthField()
+    domains = texts()
+    search_domains_enabled = TruthField()
+    nameservers = ArrayField(child=NameserverSerializer())
+    reason = ReasonSerializer()
+
+
+class SearchDomainSerializer(ObjectSerializer):
+    """A domain in which short names are tried."""
+
+    domain = TextField()
+
+    def get_fields(self) -> dict[str, object]:  # type: ignore[override]
+        """Add `from`, which is no name in Python."""
+        return {**super().get_fields(), "from": ObjectNameSerializer()}
+
+
+class VisiblePeerSerializer(ObjectSerializer):
+    """A peer whose names the peer can resolve."""
+
+    id = TextField()
+    name = TextField()
+    reason = ReasonSerializer()
+
+
+class ExcludedSerializer(ObjectSerializer):
+    """A zone or nameserver group that the peer does not get."""
+
+    kind = TextField()
+    id = TextField()
+    name = TextField()
+    domains = texts()
+    primary = TruthField()
+    reasons = ArrayField(child=ReasonSerializer())
+
+
+class PeerDnsSerializer(ObjectSerializer):
+    """All that one peer gets."""
+
+    peer_id = TextField()
+    peer_name = TextField()
+    managed = TruthField()
+    reason = ReasonSerializer()
+    zones = ArrayField(child=EffectiveZoneSerializer())
+    nameserver_groups = ArrayField(child=EffectiveGroupSerializer())
+    search_domains = ArrayField(child=SearchDomainSerializer())
+    visible_peers = ArrayField(child=VisiblePeerSerializer())
+    excluded = ArrayField(child=ExcludedSerializer())
+    object_count = WholeNumberField(help_text="Objects of the peer's network map")
+
+
+class StepSerializer(ObjectSerializer):
+    """One thing considered."""
+
+    stage = TextField(
+        help_text="`zones`, `domain_nameservers`, `primary_nameservers` or `system`"
+    )
+    code = TextField()
+    text = TextField()
+    object = ObjectNameSerializer(allow_null=True)
+    decides = TruthField()
+    records = ArrayField(child=PlainRecordSerializer())
+
+
+class LegSerializer(ObjectSerializer):
+    """The resolution of one name; later ones follow an alias."""
+
+    name = TextField()
+    steps = ArrayField(child=StepSerializer())
+
+
+class ServerSerializer(NameserverSerializer):
+    """A server that is asked."""
+
+    group = ObjectNameSerializer()
+
+
+class OutcomeSerializer(ObjectSerializer):
+    """How a query ends."""
+
+    kind = TextField(help_text=", ".join(f"`{kind}`" for kind in OutcomeKind))
+    name = TextField(help_text="The name at the end of the aliases")
+    records = ArrayField(child=PlainRecordSerializer())
+    servers = ArrayField(child=ServerSerializer(), help_text="In the order asked")
+
+
+class QuerySerializer(ObjectSerializer):
+    """One full name that is tried."""
+
+    name = TextField()
+    source = ObjectNameSerializer(  # type: ignore[assignment]  # a field, not the option
+        allow_null=True, help_text="Of the search domain"
+    )
+    legs = ArrayField(child=LegSerializer())
+    outcome = OutcomeSerializer()
+
+
+class ExplanationSerializer(ObjectSerializer):
+    """How a peer resolves a name."""
+
+    peer_id = TextField()
+    name = TextField()
+    type = TextField()
+    managed = TruthField()
+    queries = ArrayField(child=QuerySerializer())
+    outcome = OutcomeSerializer()
+    depends_on_servers = TruthField(
+        help_text="The outcome depends on the answer of servers not asked here"
+    )
+
+
+class FindingSerializer(ObjectSerializer):
+    """Something valid but unlikely to be meant."""
+
+    code = TextField()
+    severity = TextField(help_text=", ".join(f"`{severity}`" for severity in Severity))
+    message = TextField()
+    remedy = TextField()
+    object = ObjectNameSerializer()
+
+
+class SkippedSerializer(ObjectSerializer):
+    """A record of a zone file that is not taken over."""
+
+    line = WholeNumberField()
+    name = TextField()
+    type = TextField()
+
+
+class ChangeSerializer(ObjectSerializer):
+    """A record with another TTL or content."""
+
+    before = PlainRecordSerializer()
+    after = PlainRecordSerializer()
+
+
+class ZoneImportSerializer(ObjectSerializer):
+    """What a zone file changes."""
+
+    preview = TruthField(help_text="Nothing was written")
+    added = ArrayField(child=PlainRecordSerializer())
+    changed = ArrayField(child=ChangeSerializer())
+    removed = ArrayField(child=PlainRecordSerializer())
+    unchanged = WholeNumberField()
+    skipped = ArrayField(child=SkippedSerializer(), help_text="Of other types")
+    ignored = WholeNumberField(help_text="SOA and apex NS records")
+    repeated = WholeNumberField(help_text="Identical records")

@@ -1,0 +1,122 @@
+"""A zone as a zone file (RFC 1035): reading, replacing, merging."""
+
+from typing import Any, Final
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from dns.api import report_schema
+from dns.api.parameters import choice, truth
+from dns.effective import Record
+from dns.selectors.zones import ZONE_KIND
+from dns.services.zonefiles import (
+    Import,
+    zone_export,
+    zone_import,
+    zone_import_preview,
+)
+from dns.zonefile import Authority
+from meshmgmt.api.bodies import read_body
+from meshmgmt.api.views import ApiView, path_id
+from meshmgmt.core.errors import BadRequest
+
+MEDIA_TYPE: Final = "text/dns"
+MODES: Final = ("replace", "merge")
+# Lines are longer than the records in them.
+ZONE_FILE_BYTES: Final = 16 * 1024 * 1024
+
+_AUTHORITY = OpenApiParameter(
+    "authority", bool, description="Add SOA and NS records, as name servers want them"
+)
+_CHANGES = [
+    OpenApiParameter("mode", str, enum=MODES, description="`merge` removes nothing"),
+    OpenApiParameter("preview", bool, description="Show the changes, write nothing"),
+    OpenApiParameter("strict", bool, description="Refuse other types than are held"),
+]
+
+
+class ZoneFileView(ApiView):
+    """The records of a zone as text."""
+
+    module = "dns"
+    max_body_bytes = ZONE_FILE_BYTES
+
+    @extend_schema(
+        operation_id="dns_zone_file",
+        parameters=[_AUTHORITY],
+        responses={
+            (200, MEDIA_TYPE): OpenApiResponse(OpenApiTypes.STR, "The zone file")
+        },
+    )
+    def get(self, request: Request, **kwargs: Any) -> HttpResponse:
+        """Return the zone file, equal bytes for equal records."""
+        export = zone_export(
+            zone_id=path_id(ZONE_KIND, kwargs["zoneId"]),
+            authority=Authority() if truth(request, "authority") else None,
+        )
+        return HttpResponse(
+            export.text,
+            content_type=f"{MEDIA_TYPE}; charset=utf-8",
+            headers={"Content-Disposition": f'inline; filename="{export.domain}.zone"'},
+        )
+
+    @extend_schema(
+        operation_id="dns_zone_file_put",
+        parameters=_CHANGES,
+        request={MEDIA_TYPE: OpenApiTypes.STR},
+        responses={200: report_schema.ZoneImportSerializer},
+    )
+    def put(self, request: Request, **kwargs: Any) -> Response:
+        """Make the records of the zone those of the file; return what changed."""
+        preview = truth(request, "preview")
+        merge = choice(request, "mode", MODES) == "merge"
+        strict = truth(request, "strict")
+        perform = zone_import_preview if preview else zone_import
+        done = perform(
+            zone_id=path_id(ZONE_KIND, kwargs["zoneId"]),
+            text=_text(request, self.max_body_bytes),
+            merge=merge,
+            strict=strict,
+        )
+        return Response(import_json(done, preview=preview))
+
+
+def _text(request: Request, limit: int) -> str:
+    body = read_body(request._request, limit)  # noqa: SLF001 - DRF has no public name
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadRequest("the zone file is not UTF-8 text") from error
+
+
+def import_json(done: Import, *, preview: bool) -> dict[str, Any]:
+    """Return an import as plain data."""
+    diff, file = done.diff, done.file
+    return {
+        "preview": preview,
+        "added": [_record(record) for record in diff.added],
+        "changed": [
+            {"before": _record(change.before), "after": _record(change.after)}
+            for change in diff.changed
+        ],
+        "removed": [_record(record) for record in diff.removed],
+        "unchanged": diff.unchanged,
+        "skipped": [
+            {"line": skipped.line, "name": skipped.name, "type": skipped.type}
+            for skipped in file.skipped
+        ],
+        "ignored": file.ignored,
+        "repeated": file.repeated,
+    }
+
+
+def _record(record: Record) -> dict[str, Any]:
+    return {
+        "name": record.name,
+        "type": record.type,
+        "content": record.content,
+        "ttl": record.ttl,
+    }

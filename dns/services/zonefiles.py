@@ -1,0 +1,135 @@
+"""Zone files: a zone's records as text, and records taken from text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dns.effective import Record as PlainRecord
+from dns.loading.snapshot import plain_record
+from dns.models import Record, Zone
+from dns.rules import RecordDraft
+from dns.services.records import fill_record
+from dns.services.zones import zone_get
+from dns.zonefile import (
+    Authority,
+    Diff,
+    ZoneFile,
+    ZoneFileError,
+    compare,
+    merge_conflicts,
+    read_zone,
+    unwritable,
+    write_zone,
+)
+from events.audit.models import audited_bulk_create, audited_bulk_delete
+from meshmgmt.core.errors import Conflict, InvalidArgument
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.names import canonical, quoted
+from meshmgmt.core.transactions import account_write, read_snapshot
+
+_Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A zone as text; `left_out` holds records whose names no file can hold."""
+
+    domain: str
+    text: str
+    left_out: Sequence[PlainRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """What a zone file holds and what it changes (or would change) in the zone."""
+
+    file: ZoneFile
+    diff: Diff
+
+
+def zone_export(*, zone_id: str, authority: Authority | None = None) -> Export:
+    """Return a zone as a zone file, with SOA and NS if given. Raises NotFound."""
+    with read_snapshot():
+        zone = zone_get(zone_id)
+        records = [plain_record(record) for record in zone.records.order_by("id")]
+    domain = canonical(zone.domain)
+    return Export(
+        domain=domain,
+        text=write_zone(domain, records, authority=authority),
+        left_out=unwritable(records, authority=authority),
+    )
+
+
+def zone_import(
+    *, zone_id: str, text: str, merge: bool = False, strict: bool = False
+) -> Import:
+    """Make the records of a zone those of a zone file; with `merge` remove none.
+
+    One transaction, one event per record. Raises NotFound, InvalidArgument with line and
+    column of each fault, and Conflict when a merge would put a record beside a CNAME.
+    """
+    file = _read(zone_get(zone_id), text, strict=strict)
+    with account_write():
+        zone = zone_get(zone_id)
+        stored = list(zone.records.all())
+        diff = _difference(stored, file, merge=merge)
+        _apply(zone, stored, diff)
+        return Import(file, diff)
+
+
+def zone_import_preview(
+    *, zone_id: str, text: str, merge: bool = False, strict: bool = False
+) -> Import:
+    """Return what `zone_import` would do. Raises what it would raise."""
+    with read_snapshot():
+        zone = zone_get(zone_id)
+        file = _read(zone, text, strict=strict)
+        return Import(file, _difference(list(zone.records.all()), file, merge=merge))
+
+
+def _read(zone: Zone, text: str, *, strict: bool) -> ZoneFile:
+    try:
+        return read_zone(text, domain=canonical(zone.domain), strict=strict)
+    except ZoneFileError as error:
+        errors = [
+            FieldError(f"line {fault.line}, column {fault.column}", str(fault))
+            for fault in error.faults
+        ]
+        raise InvalidArgument(errors[0].message, errors) from error
+
+
+def _difference(stored: Sequence[Record], file: ZoneFile, *, merge: bool) -> Diff:
+    current = [plain_record(record) for record in stored]
+    diff = compare(current, file.records, merge=merge)
+    if merge and (names := merge_conflicts(current, diff)):
+        errors = [FieldError(name, _alone(name), conflict=True) for name in names]
+        raise Conflict(errors[0].message, errors)
+    return diff
+
+
+def _alone(name: str) -> str:
+    return f"A CNAME must be alone at its name, {quoted(name)} has another record"
+
+
+def _apply(zone: Zone, stored: Sequence[Record], diff: Diff) -> None:
+    """Write a difference: what goes first, so that no constraint is met halfway."""
+    by_key = {_key(plain_record(record)): record for record in stored}
+    audited_bulk_delete([by_key[_key(record)] for record in diff.removed])
+    for change in diff.changed:
+        record = by_key[_key(change.before)]
+        _fill(record, change.after, name=record.name)
+        record.save()
+    added = [Record(zone=zone) for _ in diff.added]
+    for record, plain in zip(added, diff.added, strict=True):
+        _fill(record, plain, name=plain.name)
+    audited_bulk_create(added)
+
+
+def _fill(record: Record, plain: PlainRecord, *, name: str) -> None:
+    """Take over content and TTL; content that means the same keeps its spelling."""
+    same = plain_record(record).content == plain.content if record.content else False
+    content = record.content if same else plain.content
+    fill_record(record, RecordDraft(name, plain.type, content, plain.ttl))
+
+
+def _key(record: PlainRecord) -> _Key:
+    return (record.name, record.type, record.content)
