@@ -1,0 +1,38 @@
+"""What a reporter can get wrong in an event."""
+
+from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.fielderrors import FieldError
+
+BAD_TYPE = 400
+BROKEN_RULE = 422
+
+
+class EventFault(ValueError):
+    """The first fault of one event; `field` is a path inside it such as `source.id`.
+
+    `status` is 400 for a wrong JSON type and 422 for a broken rule.
+    """
+
+    def __init__(self, field: str, message: str, status: int = BROKEN_RULE) -> None:
+        super().__init__(message)
+        self.field = field
+        self.message = message
+        self.status = status
+
+
+class BatchRefused(ServiceError):
+    """A batch of which nothing is stored; names the index and field of the fault."""
+
+    def __init__(self, index: int, field: str, message: str, status: int) -> None:
+        place = f"[{index}]"
+        if field:
+            place = f"{place}.{field}"
+        text = f"{place}: {message}"
+        super().__init__(text, [FieldError(place, message)])
+        self.index = index
+        self.status = status
+
+    @classmethod
+    def at(cls, index: int, fault: EventFault) -> "BatchRefused":
+        """Return the refusal for `fault` in the event at `index`."""
+        return cls(index, fault.field, fault.message, fault.status)

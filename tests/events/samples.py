@@ -1,0 +1,51 @@
+"""Events as reporters send them, small and valid; facts override."""
+
+from datetime import timedelta
+from typing import Any
+
+from meshmgmt.core import clock
+
+
+def moment(minutes_ago: float = 0) -> str:
+    """Return a time `minutes_ago`, as RFC 3339 writes it."""
+    return clock.rfc3339(clock.now() - timedelta(minutes=minutes_ago)) or ""
+
+
+def traffic(**facts: Any) -> dict[str, Any]:
+    """Return a traffic event; `source` and `destination` merge into the defaults."""
+    event: dict[str, Any] = {
+        "reporter_id": "reporter-1",
+        "source": {
+            "id": "peer-1",
+            "type": "PEER",
+            "name": "laptop",
+            "address": "100.64.0.1",
+        },
+        "destination": {
+            "id": "peer-2",
+            "type": "PEER",
+            "name": "database",
+            "address": "100.64.0.2:5432",
+        },
+        "protocol": 6,
+        "window_end": moment(5),
+    }
+    for name, value in facts.items():
+        event[name] = (
+            event[name] | value if name in {"source", "destination"} else value
+        )
+    return event
+
+
+def proxy(**facts: Any) -> dict[str, Any]:
+    """Return an access log entry."""
+    return {
+        "service_id": "service-1",
+        "timestamp": moment(5),
+        "method": "GET",
+        "host": "wiki.internal",
+        "path": "/start",
+        "duration_ms": 12,
+        "status_code": 200,
+        "source_ip": "192.0.2.7",
+    } | facts
