@@ -1,5 +1,7 @@
 """Models of the event streams."""
 
 from events.models.audit import AuditEvent
+from events.models.proxy import ProxyEntry, ProxyTally
+from events.models.traffic import TrafficEvent, TrafficTally
 
-__all__ = ["AuditEvent"]
+__all__ = ["AuditEvent", "ProxyEntry", "ProxyTally", "TrafficEvent", "TrafficTally"]

@@ -1,0 +1,126 @@
+"""Takes batches of events in: reads, checks, completes, renders and stores them."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import orjson
+
+from events.streams.catalogue import Stream
+from events.streams.faults import BAD_TYPE, BROKEN_RULE, BatchRefused, EventFault
+from events.streams.store import Stored, store
+from meshmgmt.api.parsers import MAX_DEPTH, deeper_than
+from meshmgmt.core import clock
+from meshmgmt.core.errors import BadRequest, PayloadTooLarge
+from meshmgmt.core.ids import new_id
+
+MAX_EVENTS: Final = 10_000
+MAX_BODY_BYTES: Final = 32 * 2**20
+FUTURE: Final = timedelta(days=2)
+LONGEST_PAST: Final = timedelta(days=3650)
+"""How old an event may be when the stream is kept for ever."""
+
+
+def ingest(stream: Stream, body: bytes) -> Stored:
+    """Store the events of a request's body; all of them or none.
+
+    Raises BadRequest, PayloadTooLarge, or BatchRefused naming index and field.
+    """
+    return ingest_events(stream, decode(body))
+
+
+def ingest_events(stream: Stream, events: Sequence[Any]) -> Stored:
+    """Store events as reporters send them; all of them or none."""
+    received = clock.now()
+    return store_checked(stream, check_batch(stream, events, received))
+
+
+def decode(body: bytes) -> list[Any]:
+    """Return the events of a JSON array, or of lines that hold one object each."""
+    text = body.strip()
+    if not text:
+        raise BadRequest("the body is empty: a JSON array or NDJSON is expected")
+    events = _array(text) if text.startswith(b"[") else _lines(text)
+    if deeper_than(events, MAX_DEPTH):
+        raise BadRequest(f"the JSON body is nested deeper than {MAX_DEPTH} levels")
+    return events
+
+
+def _array(text: bytes) -> list[Any]:
+    try:
+        events: list[Any] = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise BadRequest(f"the body is not valid JSON: {error}") from error
+    if len(events) > MAX_EVENTS:
+        raise _too_many()
+    return events
+
+
+def _lines(text: bytes) -> list[Any]:
+    lines = [line for line in text.split(b"\n") if line.strip()]
+    if len(lines) > MAX_EVENTS:
+        raise _too_many()
+    events = []
+    for index, line in enumerate(lines):
+        try:
+            events.append(orjson.loads(line))
+        except orjson.JSONDecodeError as error:
+            raise BatchRefused(
+                index, "", f"is not valid JSON: {error}", BAD_TYPE
+            ) from error
+    return events
+
+
+def _too_many() -> PayloadTooLarge:
+    return PayloadTooLarge(f"a batch holds at most {MAX_EVENTS} events")
+
+
+def check_batch(stream: Stream, events: Sequence[Any], received: datetime) -> list[Any]:
+    """Return the checked events. Raises BatchRefused for the first fault."""
+    earliest, latest = time_range(stream, received)
+    checked = []
+    seen: set[str] = set()
+    for index, event in enumerate(events):
+        try:
+            good = stream.check(event, received)
+            check_time(good.time, earliest, latest, stream.time_field)
+        except EventFault as fault:
+            raise BatchRefused.at(index, fault) from fault
+        identifier = good.content["id"]
+        if identifier in seen:
+            raise BatchRefused(index, "id", "stands twice in this batch", BROKEN_RULE)
+        if identifier:
+            seen.add(identifier)
+        checked.append(good)
+    return checked
+
+
+def time_range(stream: Stream, now: datetime) -> tuple[datetime, datetime]:
+    """Return the earliest and latest time an event may have."""
+    return now - (stream.retention or LONGEST_PAST), now + FUTURE
+
+
+def check_time(
+    time: datetime, earliest: datetime, latest: datetime, field: str
+) -> None:
+    """Raise EventFault for a time that is not kept (decisions: Events, Retention)."""
+    name = "window_end" if field == "time" else field
+    if time > latest:
+        raise EventFault(name, "is too far in the future")
+    if time < earliest:
+        raise EventFault(name, "is too far in the past: it would not be kept")
+
+
+def store_checked(stream: Stream, checked: list[Any]) -> Stored:
+    """Complete, render and store checked events. Raises BatchRefused."""
+    given = False
+    untimed = set()
+    for event in checked:
+        if event.content["id"]:
+            given = True
+            if not event.timed:
+                untimed.add(event.content["id"])
+        else:
+            event.content["id"] = new_id()
+    rows = [stream.row(event) for event in stream.enrich(checked)]
+    return store(stream, rows, given=given, untimed=frozenset(untimed))

@@ -1,0 +1,98 @@
+"""The two streams side by side: what ingest, pages and retention need to know of each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import models
+
+from events import enrichment
+from events.models import ProxyEntry, ProxyTally, TrafficEvent, TrafficTally
+from events.streams import proxy, traffic
+
+_PG_TYPES: Final = {
+    "TextField": "text",
+    "DateTimeField": "timestamptz",
+    "SmallIntegerField": "int2",
+    "IntegerField": "int4",
+    "BigIntegerField": "int8",
+}
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One stream of events.
+
+    `check` turns what was sent into a checked event (a tuple with `time` and `content`),
+    `enrich` completes a batch of those, `row` renders one for storage, and `tally` gives
+    the key under which a stored row is counted.
+    """
+
+    name: str
+    model: type[models.Model]
+    tally_model: type[models.Model]
+    time_field: str
+    retention_setting: str
+    row_class: Any
+    check: Callable[..., Any]
+    enrich: Callable[[list[Any]], list[Any]]
+    row: Callable[[Any], Any]
+    tally_fields: tuple[str, ...]
+    tally: Callable[[Any], tuple[Any, ...]]
+
+    @property
+    def table(self) -> str:
+        """Name of the table."""
+        return self.model._meta.db_table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in the order of the row tuples."""
+        fields: tuple[str, ...] = self.row_class._fields
+        return fields
+
+    @cached_property
+    def pg_types(self) -> list[str]:
+        """PostgreSQL type of each column, for binary COPY."""
+        get = self.model._meta.get_field
+        return [_PG_TYPES[get(name).get_internal_type()] for name in self.columns]
+
+    @property
+    def retention(self) -> timedelta | None:
+        """How long events are kept, None for ever."""
+        days: int | None = getattr(settings.SVC, self.retention_setting)
+        return None if days is None else timedelta(days=days)
+
+
+TRAFFIC: Final = Stream(
+    name="traffic",
+    model=TrafficEvent,
+    tally_model=TrafficTally,
+    time_field="time",
+    retention_setting="traffic_retention_days",
+    row_class=traffic.TrafficRow,
+    check=traffic.check,
+    enrich=enrichment.enrich_traffic,
+    row=traffic.row,
+    tally_fields=("protocol", "direction", "connection_type", "kinds"),
+    tally=traffic.tally_key,
+)
+
+PROXY: Final = Stream(
+    name="proxy",
+    model=ProxyEntry,
+    tally_model=ProxyTally,
+    time_field="timestamp",
+    retention_setting="proxy_retention_days",
+    row_class=proxy.ProxyRow,
+    check=proxy.check,
+    enrich=enrichment.enrich_proxy,
+    row=proxy.row,
+    tally_fields=("method", "status_code"),
+    tally=proxy.tally_key,
+)
+
+STREAMS: Final = {stream.name: stream for stream in (TRAFFIC, PROXY)}

@@ -1,0 +1,160 @@
+"""Day partitions on PostgreSQL: made before they are needed, detached and dropped.
+
+A partition is made apart and then attached, and detached CONCURRENTLY before it is
+dropped: CREATE ... PARTITION OF and a plain DROP would take a lock that stops every
+insert into the stream.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from typing import Final
+
+from django.db import OperationalError, connection, transaction
+
+from events.streams.catalogue import Stream
+
+log = logging.getLogger(__name__)
+
+LOCK_KEY: Final = 0x65767061
+LOCK_TIMEOUT: Final = "500ms"
+ATTEMPTS: Final = 20
+DAYS_AHEAD: Final = 2
+
+_NAME: Final = re.compile(r".*_p(\d{8})")
+
+
+def supported() -> bool:
+    """Tell whether the database has partitions; SQLite keeps one table."""
+    return connection.vendor == "postgresql"
+
+
+def partition_name(stream: Stream, day: date) -> str:
+    """Return the name of the table that holds `day`."""
+    return f"{stream.table}_p{day:%Y%m%d}"
+
+
+def day_of(name: str) -> date | None:
+    """Return the day a partition's name stands for, None for other tables."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    return datetime.strptime(match[1], "%Y%m%d").replace(tzinfo=UTC).date()
+
+
+def attached(stream: Stream) -> dict[date, bool]:
+    """Return the days that have a partition; True for those half detached."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT child.relname, inhdetachpending FROM pg_inherits"
+            " JOIN pg_class child ON child.oid = inhrelid"
+            " WHERE inhparent = %s::regclass",
+            [stream.table],
+        )
+        rows = cursor.fetchall()
+    return {day: pending for name, pending in rows if (day := day_of(name))}
+
+
+def detached(stream: Stream) -> list[date]:
+    """Return the days whose table was detached but never dropped."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relkind = 'r' AND NOT relispartition"
+            " AND starts_with(relname, %s)"
+            " AND relnamespace = (SELECT relnamespace FROM pg_class"
+            " WHERE oid = %s::regclass)",
+            [f"{stream.table}_p", stream.table],
+        )
+        names = [name for (name,) in cursor.fetchall()]
+    return sorted(day for name in names if (day := day_of(name)))
+
+
+def ensure(stream: Stream, days: Iterable[date]) -> None:
+    """Make the partitions of `days` that are missing, each in its own transaction."""
+    if not supported():
+        return
+    wanted = set(days)
+    if wanted <= attached(stream).keys():
+        return
+    for day in sorted(wanted):
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
+            if day not in attached(stream):
+                _make(stream, day)
+
+
+def ensure_ahead(stream: Stream, today: date) -> None:
+    """Make today's partition and the next days', before any event needs them."""
+    ensure(stream, [today + timedelta(days=n) for n in range(DAYS_AHEAD + 1)])
+
+
+def _make(stream: Stream, day: date) -> None:
+    """Create and attach; only the attaching locks the parent, and lets inserts pass."""
+    name = partition_name(stream, day)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"CREATE TABLE IF NOT EXISTS {name} (LIKE {stream.table} INCLUDING ALL)"
+        )
+        # Index-only scans, which totals rely on, need a recent VACUUM.
+        cursor.execute(
+            f"ALTER TABLE {name} SET (autovacuum_vacuum_insert_scale_factor = 0.05,"
+            " autovacuum_analyze_scale_factor = 0.05)"
+        )
+        cursor.execute(
+            f"ALTER TABLE {stream.table} ATTACH PARTITION {name}"
+            f" FOR VALUES FROM ('{day} 00:00+00')"
+            f" TO ('{day + timedelta(days=1)} 00:00+00')"
+        )
+    log.info("made partition %s", name)
+
+
+def drop(stream: Stream, days: Collection[date]) -> None:
+    """Drop the partitions of `days`, never holding up an insert for long.
+
+    Must run outside of a transaction (DETACH ... CONCURRENTLY). Finishes what an
+    interrupted run left half done.
+    """
+    for day in sorted(days):
+        name = partition_name(stream, day)
+        with _lock_timeout():
+            _retry(partial(_detach, stream, name, day))
+            _retry(partial(_execute, f"DROP TABLE IF EXISTS {name}"))
+        log.info("dropped partition %s", name)
+
+
+def _detach(stream: Stream, name: str, day: date) -> None:
+    state = attached(stream)
+    if day not in state:
+        return
+    how = "FINALIZE" if state[day] else "CONCURRENTLY"
+    _execute(f"ALTER TABLE {stream.table} DETACH PARTITION {name} {how}")
+
+
+def _execute(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+@contextmanager
+def _lock_timeout() -> Iterator[None]:
+    """Give up waiting for a lock early: whoever waits makes others wait behind it."""
+    _execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
+    try:
+        yield
+    finally:
+        _execute("RESET lock_timeout")
+
+
+def _retry(step: Callable[[], None]) -> None:
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            step()
+        except OperationalError:
+            if attempt == ATTEMPTS:
+                raise
+            log.info("a partition is in use; trying again")
+        else:
+            return

@@ -1,0 +1,144 @@
+"""Writes a batch of rows: all or nothing, each event once.
+
+Identity is the pair (id, time). A batch with ids given by the reporter takes the stream's
+ingest lock before it looks for ids that are stored already, so two batches cannot both
+miss each other's; a batch whose ids are made here needs no lock, for those are new.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+import orjson
+from django.db import connection, transaction
+
+from events.streams import partitions
+from events.streams.catalogue import Stream
+from events.streams.faults import BROKEN_RULE, BatchRefused
+
+LOCK_KEYS: Final = {"traffic": 0x65767472, "proxy": 0x65767078}
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """How many events of a batch were stored, and how many were there already."""
+
+    accepted: int
+    duplicates: int
+
+
+def store(
+    stream: Stream, rows: Sequence[Any], *, given: bool, untimed: frozenset[str]
+) -> Stored:
+    """Store the rows whose ids are new. Raises BatchRefused for a clashing id.
+
+    `given` tells whether any id came from the reporter. `untimed` holds the ids of events
+    whose reporter gave no time: an id that is stored already is the same event then,
+    whenever it arrived.
+    """
+    partitions.ensure(stream, {_time(stream, row).date() for row in rows})
+    with transaction.atomic():
+        fresh = list(rows)
+        if given:
+            _lock(stream)
+            fresh = _unknown(stream, rows, untimed)
+        if fresh:
+            _insert(stream, fresh)
+            _count(stream, fresh)
+    return Stored(accepted=len(fresh), duplicates=len(rows) - len(fresh))
+
+
+def _time(stream: Stream, row: Any) -> datetime:
+    moment: datetime = getattr(row, stream.time_field)
+    return moment
+
+
+def _lock(stream: Stream) -> None:
+    """Let one batch at a time look and insert; SQLite's BEGIN IMMEDIATE does it."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEYS[stream.name]])
+
+
+def _unknown(stream: Stream, rows: Sequence[Any], untimed: frozenset[str]) -> list[Any]:
+    stored = _stored_times(stream, [row.id for row in rows])
+    if not stored:
+        return list(rows)
+    fresh = []
+    for index, row in enumerate(rows):
+        if row.id not in stored:
+            fresh.append(row)
+        elif row.id not in untimed and stored[row.id] != _time(stream, row):
+            raise BatchRefused(
+                index, "id", "is stored already with another time", BROKEN_RULE
+            )
+    return fresh
+
+
+def _stored_times(stream: Stream, ids: list[str]) -> dict[str, datetime]:
+    select = f"SELECT id, {stream.time_field} FROM {stream.table} WHERE id"  # noqa: S608 - names from the catalogue
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(f"{select} = ANY(%s)", [ids])
+            return dict(cursor.fetchall())
+        among = f"{select} IN (SELECT value FROM json_each(%s))"  # noqa: S608 - as above
+        cursor.execute(among, [orjson.dumps(ids).decode()])
+        # Django's converter for SQLite returns the time without its zone.
+        return {
+            identifier: moment.replace(tzinfo=UTC)
+            for identifier, moment in cursor.fetchall()
+        }
+
+
+def _insert(stream: Stream, rows: Sequence[Any]) -> None:
+    writer: Callable[[Stream, Sequence[Any]], None] = (
+        _copy if connection.vendor == "postgresql" else _insert_many
+    )
+    writer(stream, rows)
+
+
+def _copy(stream: Stream, rows: Sequence[Any]) -> None:
+    columns = ", ".join(stream.columns)
+    statement = f"COPY {stream.table} ({columns}) FROM STDIN (FORMAT binary)"
+    with connection.cursor() as cursor, cursor.cursor.copy(statement) as copy:
+        copy.set_types(stream.pg_types)
+        for row in rows:
+            copy.write_row(row)
+
+
+def _insert_many(stream: Stream, rows: Sequence[Any]) -> None:
+    columns = ", ".join(stream.columns)
+    places = ", ".join(["%s"] * len(stream.columns))
+    position = stream.columns.index(stream.time_field)
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"INSERT INTO {stream.table} ({columns}) VALUES ({places})",  # noqa: S608 - names from the catalogue
+            [
+                (*row[:position], _sqlite_time(row[position]), *row[position + 1 :])
+                for row in rows
+            ],
+        )
+
+
+def _sqlite_time(moment: datetime) -> str:
+    """Return the text Django stores for a point in time on SQLite."""
+    return str(moment.replace(tzinfo=None))
+
+
+def _count(stream: Stream, rows: Sequence[Any]) -> None:
+    """Add the rows to the tallies; in key order, so that writers cannot deadlock."""
+    counts: Counter[tuple[date, Any]] = Counter(
+        (_time(stream, row).date(), stream.tally(row)) for row in rows
+    )
+    table = stream.tally_model._meta.db_table
+    names = ", ".join(("day", *stream.tally_fields))
+    places = ", ".join(["%s"] * (len(stream.tally_fields) + 2))
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f'INSERT INTO {table} ({names}, "rows") VALUES ({places})'  # noqa: S608 - names from the catalogue
+            f' ON CONFLICT ({names}) DO UPDATE SET "rows" ='
+            f' {table}."rows" + excluded."rows"',
+            [(day, *key, number) for (day, key), number in sorted(counts.items())],
+        )

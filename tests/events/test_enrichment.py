@@ -1,0 +1,175 @@
+"""Events are completed at arrival from our own data and a local place database."""
+
+import dataclasses
+import ipaddress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from events import enrichment, places
+from events.enrichment import PeerFacts, ResourceFacts, UserFacts
+from events.models import ProxyEntry, TrafficEvent
+from events.streams import batches
+from events.streams.catalogue import PROXY, TRAFFIC
+from tests.events.mmdb import write_database
+from tests.events.samples import moment, proxy
+
+pytestmark = pytest.mark.django_db
+
+ANN = UserFacts("user-1", "Ann", "Ann@mesh.dev")
+LAPTOP = PeerFacts("peer-9", "laptop", "100.64.0.9", "linux", "laptop.mesh", "user-1")
+SERVER = PeerFacts("peer-8", "server", "100.64.0.8", "debian", "server.mesh", "")
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fill the directory with a small mesh."""
+    facts: dict[str, Any] = {
+        "peers": lambda ids, addresses: [
+            peer
+            for peer in (LAPTOP, SERVER)
+            if peer.id in ids or peer.address in addresses
+        ],
+        "users": lambda keys: [ANN] if {"user-1", "ann@mesh.dev"} & set(keys) else [],
+        "policies": lambda ids: {"policy-1": "Allow"} if "policy-1" in ids else {},
+        "resources": lambda ids: [
+            item
+            for item in [ResourceFacts("res-1", "printer", "host")]
+            if item.id in ids
+        ],
+        "overlay": lambda: [ipaddress.ip_network("100.64.0.0/10")],
+    }
+    for name, lookup in facts.items():
+        monkeypatch.setattr(enrichment.directory, name, lookup)
+
+
+def arrived(**facts: Any) -> dict[str, Any]:
+    """Return what became of an event with these facts."""
+    event = {"reporter_id": "r", "window_end": moment(1), **facts}
+    batches.ingest_events(TRAFFIC, [event])
+    content: dict[str, Any] = TrafficEvent.objects.get().content
+    return content
+
+
+def test_ids_alone_are_completed() -> None:
+    event = arrived(
+        source={"id": "peer-9"}, destination={"id": "peer-8"}, policy={"id": "policy-1"}
+    )
+    assert event["source"] == {
+        "id": "peer-9",
+        "type": "PEER",
+        "name": "laptop",
+        "geo_location": {"city_name": "", "country_code": ""},
+        "os": "linux",
+        "address": "100.64.0.9",
+        "dns_label": "laptop.mesh",
+    }
+    assert event["user"] == {"id": "user-1", "email": "Ann@mesh.dev", "name": "Ann"}
+    assert event["policy"] == {"id": "policy-1", "name": "Allow"}
+    assert event["connection_type"] == "P2P"
+
+
+def test_an_address_of_ours_names_the_peer() -> None:
+    event = arrived(
+        source={"address": "100.64.0.9:5123"}, destination={"address": "100.64.0.8"}
+    )
+    assert (event["source"]["id"], event["source"]["address"]) == (
+        "peer-9",
+        "100.64.0.9:5123",
+    )
+    assert TrafficEvent.objects.get().destination_id == "peer-8"
+
+
+def test_what_the_reporter_says_stays() -> None:
+    event = arrived(
+        source={"id": "peer-9", "name": "old name", "os": "bsd"},
+        destination={"id": "peer-8"},
+        user={"id": "user-7", "name": "Somebody"},
+    )
+    assert (event["source"]["name"], event["source"]["os"]) == ("old name", "bsd")
+    assert event["user"] == {"id": "user-7", "email": "", "name": "Somebody"}
+
+
+@pytest.mark.parametrize(
+    ("destination", "expected"),
+    [
+        ({"id": "res-1"}, "ROUTED"),
+        ({"address": "8.8.8.8:53"}, "ROUTED"),
+        ({"address": "no address"}, "ROUTED"),
+        ({"address": "100.64.7.7"}, "P2P"),
+        ({"id": "gone", "type": "PEER"}, "P2P"),
+    ],
+)
+def test_the_connection_type_is_worked_out(
+    destination: dict[str, str], expected: str
+) -> None:
+    event = arrived(source={"id": "peer-9"}, destination=destination)
+    assert event["connection_type"] == expected
+
+
+def test_a_resource_gets_its_name_and_type() -> None:
+    end = arrived(source={"id": "peer-9"}, destination={"id": "res-1"})["destination"]
+    assert (end["name"], end["type"]) == ("printer", "HOST_RESOURCE")
+
+
+def test_completed_facts_are_searched() -> None:
+    arrived(source={"id": "peer-9"}, destination={"id": "peer-8"})
+    assert TrafficEvent.objects.filter(search__holds="ann@mesh").exists()
+
+
+def test_an_entry_from_a_peer_names_the_peer_and_an_email_its_user() -> None:
+    batches.ingest_events(
+        PROXY, [proxy(source_ip="100.64.0.9", user_id="ANN@mesh.dev")]
+    )
+    content = ProxyEntry.objects.get().content
+    assert content["metadata"] == {"peer_id": "peer-9", "peer_name": "laptop"}
+    assert content["user_id"] == "user-1"
+
+
+@pytest.fixture
+def city_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Configure a database that knows one network."""
+    path = tmp_path / "city.mmdb"
+    write_database(
+        path,
+        {
+            "81.2.69.0/24": {
+                "country": {"iso_code": "GB"},
+                "city": {"names": {"en": "London"}},
+                "subdivisions": [{"iso_code": "ENG"}],
+            }
+        },
+    )
+    monkeypatch.setattr(
+        settings, "SVC", dataclasses.replace(settings.SVC, geoip_database=path)
+    )
+
+
+@pytest.mark.usefixtures("city_database")
+def test_public_addresses_get_their_place() -> None:
+    end = arrived(source={"id": "peer-9"}, destination={"address": "81.2.69.7:443"})
+    assert end["destination"]["geo_location"] == {
+        "city_name": "London",
+        "country_code": "GB",
+    }
+    batches.ingest_events(
+        PROXY, [proxy(source_ip="81.2.69.8"), proxy(country_code="FR")]
+    )
+    places_of = {
+        (entry.content.get("country_code"), entry.content.get("subdivision_code"))
+        for entry in ProxyEntry.objects.all()
+    }
+    assert places_of == {("GB", "ENG"), ("FR", None)}
+
+
+@pytest.mark.usefixtures("city_database")
+def test_unknown_and_private_addresses_have_no_place() -> None:
+    assert places.look_up("9.9.9.9") is None
+    assert places.look_up("10.0.0.1") is None
+    assert places.look_up("") is None
+
+
+def test_without_a_database_there_are_no_places() -> None:
+    assert places.look_up("81.2.69.7") is None
