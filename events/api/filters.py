@@ -1,0 +1,211 @@
+"""What the two big streams can be filtered by (seed, Events; decisions, Events)."""
+
+from typing import Any, ClassVar
+
+import django_filters
+from django import forms
+from django.db.models import Q, QuerySet
+
+from events.api.queries import (
+    EnumFilter,
+    InstantFilter,
+    TextFilter,
+    WholeNumberFilter,
+)
+from events.enrichment import directory
+from events.models import ProxyEntry, TrafficEvent
+from events.streams.checks import canonical_address
+from events.streams.search import SHORT_SEARCH_ROWS, SHORTEST_INDEXED, fold
+from events.streams.traffic import CONNECTIONS, DIRECTIONS, KIND_BITS
+
+Rows = QuerySet[Any]
+
+
+class StreamFilterSet(django_filters.FilterSet):
+    """Filters of a stream, applied to its events or to its tallies.
+
+    `tally_filters` names those that use columns of the tallies alone: their totals need
+    no counting of events.
+    """
+
+    tally_filters: ClassVar[frozenset[str]] = frozenset()
+    time_field: ClassVar[str]
+
+    @property
+    def active(self) -> frozenset[str]:
+        """Names of the parameters with a value."""
+        values = self.form.cleaned_data.items()
+        return frozenset(name for name, value in values if value not in {None, ""})
+
+    @property
+    def on_tallies(self) -> bool:
+        """Whether the tallies alone can tell how many events match."""
+        return self.active <= self.tally_filters
+
+    @property
+    def short_search(self) -> bool:
+        """Whether the search text is too short for the trigram index."""
+        text = fold(self.form.cleaned_data.get("search") or "")
+        return bool(text) and len(text) < SHORTEST_INDEXED
+
+    def filter_queryset(self, queryset: Rows) -> Rows:
+        """Apply all filters, the search last: a short one looks at few rows only."""
+        values = dict(self.form.cleaned_data)
+        text = fold(values.pop("search", None) or "")
+        for name, value in values.items():
+            queryset = self.filters[name].filter(queryset, value)
+        if not text:
+            return queryset
+        if self.short_search:
+            newest = queryset.order_by(f"-{self.time_field}", "-id")
+            queryset = queryset.model._default_manager.filter(
+                id__in=newest.values("id")[:SHORT_SEARCH_ROWS]
+            )
+        return queryset.filter(self.search_condition(text))
+
+    def search_condition(self, text: str) -> Q:
+        """Return what it means that an event holds the folded text."""
+        return Q(search__holds=text)
+
+
+class TrafficFilterSet(StreamFilterSet):
+    """Parameters of `GET /api/events/network-traffic`."""
+
+    tally_filters = frozenset({"protocol", "type", "connection_type", "direction"})
+    time_field = "time"
+
+    user_id = TextFilter(help_text="Id of the user")
+    reporter_id = TextFilter(help_text="Id of the reporting peer")
+    source_id = TextFilter(help_text="Id of the source")
+    destination_id = TextFilter(help_text="Id of the destination")
+    protocol = WholeNumberFilter(
+        high=255, help_text="IP protocol: 1 = ICMP, 6 = TCP, 17 = UDP"
+    )
+    type = EnumFilter(
+        words=KIND_BITS,
+        method="of_type",
+        help_text="Flows with an event of this type, or counted as such",
+    )
+    connection_type = EnumFilter(
+        words={word: number for number, word in enumerate(CONNECTIONS)},
+        help_text="Between peers, or through a routing peer",
+    )
+    direction = EnumFilter(
+        words={word: number for number, word in enumerate(DIRECTIONS)},
+        help_text="As the reporter saw it",
+    )
+    search = TextFilter(
+        help_text="Part of a user's e-mail, or of a name or address of either end"
+    )
+    start_date = InstantFilter(
+        field_name="time", lookup_expr="gte", help_text="Not older than this (ISO 8601)"
+    )
+    end_date = InstantFilter(
+        field_name="time",
+        lookup_expr="lte",
+        end=True,
+        help_text="Not newer than this (ISO 8601)",
+    )
+
+    class Meta:
+        model = TrafficEvent
+        fields: ClassVar[list[str]] = []
+
+    def of_type(self, queryset: Rows, name: str, bit: int) -> Rows:
+        """Keep events whose bits include `bit`, spelt as an index can serve it."""
+        every = 1 << len(KIND_BITS)
+        return queryset.filter(kinds__in=[bits for bits in range(every) if bits & bit])
+
+
+class AddressField(forms.CharField):
+    """An IP address in any of its spellings."""
+
+    def to_python(self, value: Any) -> str:
+        """Return the usual spelling."""
+        text = super().to_python(value) or ""
+        if not text:
+            return ""
+        try:
+            return canonical_address(text)
+        except ValueError as error:
+            raise forms.ValidationError("must be an IP address") from error
+
+
+class AddressFilter(django_filters.CharFilter):
+    """Equals an IP address."""
+
+    field_class = AddressField
+
+
+class ProxyFilterSet(StreamFilterSet):
+    """Parameters of `GET /api/events/proxy`."""
+
+    tally_filters = frozenset({"status", "status_code"})
+    time_field = "timestamp"
+
+    host = TextFilter(help_text="The Host header, exactly")
+    method = TextFilter(method="of_method", help_text="The HTTP method")
+    status_code = WholeNumberFilter(
+        high=999, help_text="The HTTP status; 0 for TCP, UDP"
+    )
+    status = EnumFilter(
+        words={"success": True, "failed": False},
+        method="of_status",
+        help_text="success = 200 to 399, failed = everything else",
+    )
+    source_ip = AddressFilter(help_text="The client's IP address")
+    path = TextFilter(
+        method="of_path", help_text="Part of the path, letter case counts"
+    )
+    user_id = TextFilter(help_text="Id of the user")
+    user_email = TextFilter(
+        method="of_email", help_text="Part of the e-mail of any user"
+    )
+    user_name = TextFilter(method="of_name", help_text="Part of the name of any user")
+    search = TextFilter(
+        help_text="Part of id, source address, host and path, or of a user's name or e-mail"
+    )
+    start_date = InstantFilter(
+        field_name="timestamp",
+        lookup_expr="gte",
+        help_text="Not older than this (RFC 3339)",
+    )
+    end_date = InstantFilter(
+        field_name="timestamp",
+        lookup_expr="lte",
+        end=True,
+        help_text="Not newer than this (RFC 3339)",
+    )
+
+    class Meta:
+        model = ProxyEntry
+        fields: ClassVar[list[str]] = []
+
+    def of_method(self, queryset: Rows, name: str, method: str) -> Rows:
+        """Keep entries of the method; proxies log methods in capitals."""
+        return queryset.filter(method__in={method, method.upper()})
+
+    def of_status(self, queryset: Rows, name: str, success: bool) -> Rows:
+        """Keep what went well, or what did not."""
+        well = Q(status_code__gte=200, status_code__lt=400)
+        return queryset.filter(well if success else ~well)
+
+    def of_path(self, queryset: Rows, name: str, part: str) -> Rows:
+        """Keep entries whose path contains `part`; the search index narrows first."""
+        if len(fold(part)) >= SHORTEST_INDEXED:
+            queryset = queryset.filter(search__holds=fold(part))
+        return queryset.filter(path__holds=part)
+
+    def of_email(self, queryset: Rows, name: str, part: str) -> Rows:
+        """Keep entries of all users whose e-mail contains `part`."""
+        return queryset.filter(user_id__in=directory.find_users(fold(part), ""))
+
+    def of_name(self, queryset: Rows, name: str, part: str) -> Rows:
+        """Keep entries of all users whose name contains `part`."""
+        return queryset.filter(user_id__in=directory.find_users("", fold(part)))
+
+    def search_condition(self, text: str) -> Q:
+        """Return the entry's own text, or a user whose e-mail or name contains it."""
+        users = {*directory.find_users(text, ""), *directory.find_users("", text)}
+        own = super().search_condition(text)
+        return own | Q(user_id__in=users) if users else own

@@ -1,0 +1,187 @@
+"""Query parameters read strictly: a bad value is 400 and names its parameter.
+
+An empty value equals an absent one, enums ignore letter case, dates are ISO 8601 and mean
+UTC where they name no zone (decisions: Events, Query values).
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
+from typing import Any, Final
+
+import django_filters
+from django import forms
+from drf_spectacular.utils import OpenApiParameter
+
+from meshmgmt.core.errors import BadRequest
+from meshmgmt.core.fielderrors import FieldError
+
+_DIGITS: Final = re.compile(r"[0-9]{1,18}")
+# A "+" that nobody escaped arrives as a space.
+_LOST_PLUS: Final = re.compile(r"(.+[Tt].+) (\d\d:?\d\d)")
+
+
+class WholeNumberField(forms.Field):
+    """Digits alone.
+
+    forms.IntegerField would also take " 5", "5.0" and digits of other scripts.
+    """
+
+    def __init__(
+        self,
+        *,
+        low: int = 0,
+        high: int = 2**31 - 1,
+        top: int | None = None,
+        **extra: Any,
+    ) -> None:
+        """Accept `low` to `high`; values above `top` are lowered to it."""
+        super().__init__(**extra)
+        self.low, self.high, self.top = low, high, top
+
+    def to_python(self, value: Any) -> int | None:
+        """Return the number, None when empty."""
+        if value in self.empty_values:
+            return None
+        if not _DIGITS.fullmatch(value):
+            raise forms.ValidationError("must be a whole number")
+        number = int(value)
+        if self.top is not None:
+            number = min(number, self.top)
+        if not self.low <= number <= self.high:
+            raise forms.ValidationError(f"must be between {self.low} and {self.high}")
+        return number
+
+
+class EnumField(forms.Field):
+    """One of the given words in any letter case; returns what stands for it."""
+
+    def __init__(self, *, words: Mapping[str, Any], **extra: Any) -> None:
+        super().__init__(**extra)
+        self.words = {word.lower(): meaning for word, meaning in words.items()}
+        self.names = list(words)
+
+    def to_python(self, value: Any) -> Any:
+        """Return the meaning of the word, None when empty."""
+        if value in self.empty_values:
+            return None
+        if value.lower() not in self.words:
+            raise forms.ValidationError(f"must be one of {', '.join(self.names)}")
+        return self.words[value.lower()]
+
+
+class InstantField(forms.Field):
+    """An ISO 8601 date and time; `end` makes a date alone mean the end of that day."""
+
+    def __init__(self, *, end: bool = False, **extra: Any) -> None:
+        super().__init__(**extra)
+        self.end = end
+
+    def to_python(self, value: Any) -> datetime | None:
+        """Return the instant in UTC, None when empty."""
+        if value in self.empty_values:
+            return None
+        try:
+            return parse_query_instant(value, end=self.end)
+        except (ValueError, OverflowError) as error:
+            raise forms.ValidationError("must be an ISO 8601 date and time") from error
+
+
+def parse_query_instant(text: str, *, end: bool = False) -> datetime:
+    """Return the instant a query names. Raises ValueError or OverflowError."""
+    if not text.isascii():
+        raise ValueError("digits are 0 to 9")
+    lost = _LOST_PLUS.fullmatch(text)
+    value = (f"{lost[1]}+{lost[2]}" if lost else text).upper()
+    try:
+        day = date.fromisoformat(value)
+    except ValueError:
+        moment = datetime.fromisoformat(value)
+        if moment.tzinfo is None:
+            return moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC)
+    return datetime.combine(day, time.max if end else time.min, UTC)
+
+
+class WholeNumberFilter(django_filters.Filter):
+    """Equals a whole number."""
+
+    field_class = WholeNumberField
+
+
+class EnumFilter(django_filters.Filter):
+    """Equals the value a word stands for."""
+
+    field_class = EnumField
+
+
+class InstantFilter(django_filters.Filter):
+    """Compares with a point in time."""
+
+    field_class = InstantField
+
+
+class TextFilter(django_filters.CharFilter):
+    """Equals a text as it was sent; blanks count."""
+
+    def __init__(self, *args: Any, **extra: Any) -> None:
+        super().__init__(*args, strip=False, **extra)
+
+
+class PageForm(forms.Form):
+    """`page` and `page_size`; a size above the maximum is clamped."""
+
+    default_size = 0
+    max_size = 0
+
+    def __init__(self, *args: Any, **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        self.fields["page"] = WholeNumberField(low=1, required=False)
+        self.fields["page_size"] = WholeNumberField(
+            low=1, top=self.max_size, required=False
+        )
+
+    @property
+    def page(self) -> int:
+        """The page, from 1."""
+        return int(self.cleaned_data["page"] or 1)
+
+    @property
+    def page_size(self) -> int:
+        """Events per page."""
+        return int(self.cleaned_data["page_size"] or self.default_size)
+
+
+def require_valid(*forms_: forms.BaseForm) -> None:
+    """Raise BadRequest naming every parameter that is wrong."""
+    errors = [
+        FieldError(name, f"{name}: {text}")
+        for form in forms_
+        for name, texts in form.errors.items()
+        for text in texts
+    ]
+    if errors:
+        raise BadRequest(errors[0].message, errors)
+
+
+def parameters_of(*forms_: type[Any]) -> list[OpenApiParameter]:
+    """Return the OpenAPI parameters of forms and filter sets, from their fields."""
+    parameters = []
+    for form_class in forms_:
+        form = form_class().form if hasattr(form_class, "get_filters") else form_class()
+        parameters += [_parameter(name, field) for name, field in form.fields.items()]
+    return parameters
+
+
+def _parameter(name: str, field: forms.Field) -> OpenApiParameter:
+    schema: type | dict[str, Any] = str
+    enum = None
+    if isinstance(field, WholeNumberField):
+        schema = int
+    elif isinstance(field, InstantField):
+        schema = datetime
+    elif isinstance(field, EnumField):
+        enum = field.names
+    return OpenApiParameter(
+        name, schema, description=str(field.help_text), enum=enum, required=False
+    )

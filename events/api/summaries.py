@@ -1,0 +1,177 @@
+"""Summaries of the two big streams: top groups and their time series."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Final
+
+from django import forms
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
+from events.api.queries import (
+    EnumField,
+    WholeNumberField,
+    parameters_of,
+    require_valid,
+)
+from events.api.serializers import SummarySerializer
+from events.streams.catalogue import PROXY, TRAFFIC, Stream
+from events.streams.summaries import (
+    GROUPS,
+    MAX_BUCKETS,
+    MAX_GROUP_FIELDS,
+    METRICS,
+    Question,
+    summarise,
+)
+from meshmgmt.api.views import ApiView
+from meshmgmt.core import clock
+from meshmgmt.core.errors import BadRequest
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.transactions import read_snapshot
+
+DEFAULT_SPAN: Final = timedelta(days=1)
+DEFAULT_LIMIT: Final = 10
+MAX_LIMIT: Final = 100
+WISHED_BUCKETS: Final = 60
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_NICE: Final = (60, 300, 900, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400)
+_BUCKET: Final = re.compile(r"([1-9][0-9]{0,5})([smhd])")
+
+
+class BucketField(forms.Field):
+    """A width such as `5m`; returns seconds."""
+
+    def to_python(self, value: Any) -> int | None:
+        """Return the seconds, None when empty."""
+        if value in self.empty_values:
+            return None
+        match = _BUCKET.fullmatch(value.lower())
+        if match is None:
+            raise forms.ValidationError("must be a number with s, m, h or d, as in 5m")
+        return int(match[1]) * _UNITS[match[2]]
+
+
+class GroupField(forms.Field):
+    """One to three names, separated by commas."""
+
+    def __init__(self, *, names: list[str], **extra: Any) -> None:
+        super().__init__(**extra)
+        self.names = names
+
+    def to_python(self, value: Any) -> tuple[str, ...]:
+        """Return the names, in order, without repeats."""
+        if value in self.empty_values:
+            return (self.names[0],)
+        words = tuple(dict.fromkeys(word.strip().lower() for word in value.split(",")))
+        if len(words) > MAX_GROUP_FIELDS or not set(words) <= set(self.names):
+            raise forms.ValidationError(
+                f"must be 1 to {MAX_GROUP_FIELDS} of {', '.join(self.names)}"
+            )
+        return words
+
+
+class SummaryForm(forms.Form):
+    """Parameters of a summary beside the stream's filters."""
+
+    stream: ClassVar[Stream]
+
+    def __init__(self, *args: Any, **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        metrics = METRICS[self.stream.name]
+        self.fields["group_by"] = GroupField(
+            names=list(GROUPS[self.stream.name]),
+            required=False,
+            help_text=f"Comma-separated: {', '.join(GROUPS[self.stream.name])}",
+        )
+        self.fields["metric"] = EnumField(
+            words={name: name for name in metrics}, required=False
+        )
+        self.fields["bucket"] = BucketField(
+            required=False, help_text="Width of the time series' buckets, such as 5m"
+        )
+        self.fields["limit"] = WholeNumberField(low=1, top=MAX_LIMIT, required=False)
+
+    def question(self, start: datetime | None, end: datetime | None) -> Question:
+        """Return what is asked. Raises BadRequest for too many buckets."""
+        last = end or clock.now()
+        first = start or last - DEFAULT_SPAN
+        span = max((last - first).total_seconds(), 1.0)
+        seconds = self.cleaned_data["bucket"] or _nice_width(span)
+        if span / seconds > MAX_BUCKETS:
+            problem = FieldError(
+                "bucket", f"bucket: gives more than {MAX_BUCKETS} buckets"
+            )
+            raise BadRequest(problem.message, [problem])
+        return Question(
+            group_by=self.cleaned_data["group_by"],
+            metric=self.cleaned_data["metric"] or next(iter(METRICS[self.stream.name])),
+            bucket_seconds=seconds,
+            start=first,
+            end=last,
+            limit=self.cleaned_data["limit"] or DEFAULT_LIMIT,
+        )
+
+
+def _nice_width(span: float) -> int:
+    """Return a width that gives about sixty buckets."""
+    for seconds in _NICE:
+        if span / seconds <= WISHED_BUCKETS:
+            return seconds
+    return 86400 * max(1, round(span / 86400 / WISHED_BUCKETS))
+
+
+class TrafficSummaryForm(SummaryForm):
+    """Parameters of the traffic summary."""
+
+    stream = TRAFFIC
+
+
+class ProxySummaryForm(SummaryForm):
+    """Parameters of the proxy summary."""
+
+    stream = PROXY
+
+
+class SummaryView(ApiView):
+    """Adds a stream up; without dates the last 24 hours."""
+
+    module = "events"
+    serializer_class = SummarySerializer
+    form_class: ClassVar[type[SummaryForm]]
+    filterset_class: ClassVar[type[StreamFilterSet]]
+
+    def get(self, request: Request) -> Response:
+        """Return the biggest groups and their time series."""
+        stream = self.form_class.stream
+        form = self.form_class(request.query_params)
+        filters = self.filterset_class(
+            request.query_params, stream.model._default_manager.all()
+        )
+        require_valid(form, filters.form)
+        dates = filters.form.cleaned_data
+        question = form.question(dates["start_date"], dates["end_date"])
+        with read_snapshot():
+            return Response(summarise(stream, filters.qs, question))
+
+
+@extend_schema_view(
+    get=extend_schema(parameters=parameters_of(TrafficSummaryForm, TrafficFilterSet))
+)
+class TrafficSummaryView(SummaryView):
+    """Top talkers and drops of the network traffic."""
+
+    form_class = TrafficSummaryForm
+    filterset_class = TrafficFilterSet
+
+
+@extend_schema_view(
+    get=extend_schema(parameters=parameters_of(ProxySummaryForm, ProxyFilterSet))
+)
+class ProxySummaryView(SummaryView):
+    """Top hosts, sources and denials of the proxy access logs."""
+
+    form_class = ProxySummaryForm
+    filterset_class = ProxyFilterSet

@@ -1,0 +1,146 @@
+"""Pages of the big streams, made of the JSON texts that were rendered at arrival.
+
+A page may hold 50,000 events of a kilobyte each, so no event is parsed or built anew: the
+database hands out the stored texts and they are joined (docs/big-pages.md has the
+measurements). Offsets are turned into positions: an index-only scan finds the first row
+of a page, from whichever end is nearer, and the page is read from there on.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db import connection
+from django.db.models import Q, QuerySet, Sum
+
+from events.streams.catalogue import Stream
+
+EXACT_TOTAL: Final = 1_000_000
+"""Totals are exact up to here (decisions: Events, Totals)."""
+
+_SCAN_WHOLE: Final = 3 * EXACT_TOTAL
+"""Up to this size counting everything in parallel beats stopping at the bound."""
+
+_SHALLOW: Final = 1000
+"""Up to this offset rows are skipped one by one."""
+
+_PIECE_ROWS: Final = 1000
+
+# With these, COPY's CSV format never quotes or escapes: JSON text holds neither control
+# characters nor line ends.
+_RAW_CSV: Final = "(FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page: `pieces` joined by commas are its events; `exact` tells of `total`."""
+
+    pieces: list[bytes]
+    total: int
+    exact: bool
+
+
+def everything(stream: Stream) -> int:
+    """Return how many events the stream holds."""
+    return tallied(stream.tally_model._default_manager.all())
+
+
+def tallied(tallies: "QuerySet[Any]") -> int:
+    """Return how many events the given tallies stand for."""
+    total: int | None = tallies.aggregate(total=Sum("rows"))["total"]
+    return total or 0
+
+
+def bounded_count(stream: Stream, matching: "QuerySet[Any]") -> tuple[int, bool]:
+    """Return the number of matching rows up to the bound, and whether it is exact."""
+    unordered = matching.order_by()
+    if everything(stream) <= _SCAN_WHOLE:
+        count = unordered.count()
+    else:
+        count = unordered.values("id")[: EXACT_TOTAL + 1].count()
+    return min(count, EXACT_TOTAL), count <= EXACT_TOTAL
+
+
+def newest_first(
+    stream: Stream, matching: "QuerySet[Any]", offset: int, size: int, total: int
+) -> list[bytes]:
+    """Return `size` events from `offset` on, by time and id, newest first.
+
+    `total` is the number of matching rows, or less where it is not known exactly.
+    """
+    time = stream.time_field
+    ordered = matching.order_by(f"-{time}", "-id")
+    if offset > _SHALLOW:
+        first = _position(stream, matching, offset, total)
+        if first is None:
+            return []
+        ordered = ordered.filter(
+            Q(**{f"{time}__lt": first[0]}) | Q(**{time: first[0], "id__lte": first[1]}),
+            **{f"{time}__lte": first[0]},
+        )
+        offset = 0
+    return _pieces(ordered.values_list("body")[offset : offset + size])
+
+
+def _position(
+    stream: Stream, matching: "QuerySet[Any]", offset: int, total: int
+) -> tuple[Any, str] | None:
+    """Return time and id of the row at `offset`, walking from the nearer end."""
+    time = stream.time_field
+    from_end = total - 1 - offset
+    if 0 <= from_end < offset and total < EXACT_TOTAL:
+        rows = matching.order_by(time, "id").values_list(time, "id")
+        found: tuple[Any, str] | None = rows[from_end : from_end + 1].first()
+        return found
+    rows = matching.order_by(f"-{time}", "-id").values_list(time, "id")
+    return next(iter(rows[offset : offset + 1]), None)
+
+
+def sorted_by(
+    matching: "QuerySet[Any]", columns: list[str], offset: int, size: int
+) -> list[bytes]:
+    """Return `size` events from `offset` on in the order of `columns`.
+
+    The order is found on narrow rows first: sorting would else carry every body along.
+    """
+    ids = list(
+        matching.order_by(*columns).values_list("id", flat=True)[offset : offset + size]
+    )
+    bodies = dict(
+        matching.model._default_manager.filter(id__in=ids).values_list("id", "body")
+    )
+    texts = [bodies[identifier].encode() for identifier in ids if identifier in bodies]
+    return [b",".join(texts)] if texts else []
+
+
+def _pieces(bodies: "QuerySet[Any]") -> list[bytes]:
+    """Return the texts of a queryset of bodies, joined in pieces of many rows."""
+    rows = _copied(bodies) if connection.vendor == "postgresql" else _fetched(bodies)
+    pieces: list[bytes] = []
+    piece: list[bytes] = []
+    for row in rows:
+        piece.append(row)
+        if len(piece) == _PIECE_ROWS:
+            pieces.append(b",".join(piece))
+            piece = []
+    if piece:
+        pieces.append(b",".join(piece))
+    return pieces
+
+
+def _copied(bodies: "QuerySet[Any]") -> Iterator[bytes]:
+    sql, params = bodies.query.sql_with_params()
+    with connection.cursor() as cursor:
+        statement = f"COPY ({sql}) TO STDOUT {_RAW_CSV}"
+        with cursor.cursor.copy(statement, params) as copy:
+            for row in copy:
+                yield bytes(row[:-1])
+
+
+def _fetched(bodies: "QuerySet[Any]") -> Iterator[bytes]:
+    sql, params = bodies.query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        while rows := cursor.fetchmany(_PIECE_ROWS):
+            for (text,) in rows:
+                yield text.encode()

@@ -1,0 +1,403 @@
+"""Every filter of the big streams against a naive one in memory, on random questions."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, time, timedelta
+from math import ceil
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from events import enrichment
+from events.api import filters
+from events.streams import batches, pages
+from events.streams.catalogue import PROXY, TRAFFIC, Stream
+from events.streams.traffic import CONNECTIONS, DIRECTIONS, TYPES
+from meshmgmt.core import clock
+from tests.api_client import Api
+from tests.events.samples import moment, proxy, traffic
+from tests.people import api_as
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def deep_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let already small offsets take the way of deep ones."""
+    monkeypatch.setattr(pages, "_SHALLOW", 3)
+
+
+Event = dict[str, Any]
+Params = dict[str, str]
+Keep = Callable[[Event, str], bool]
+
+# Texts that trip naive matching: wildcards, quotes, other alphabets, folding pairs.
+WORDS = [
+    "alpha", "ALPHA", "al%ha", "al_ha", 'qu"ote', "qu'ote", "back\\slash", "straße",
+    "STRASSE", "Ünïcode", "ünÏcode", "ДОМ", "дом", "a b", "x", "日本語", "İstanbul",
+    "\x1f|",
+]  # fmt: skip
+IDS = ["a", "A", "b%", "peer-1", "peer_1"]
+MINUTES = [0, 1, 5, 90, 1440, 2000, 4000]
+ADDRESSES = ["10.0.0.1", "10.0.0.1:80", "10.0.0.11", "2001:db8::1", "192.0.2.7"]
+
+
+def traffic_pool() -> list[Event]:
+    """Return events of every shape, two of them at each time."""
+    pool = []
+    for n in range(120):
+        kind = TYPES[n % 4]
+        pool.append(
+            traffic(
+                id=f"event-{n:03d}",
+                reporter_id=IDS[n % 5],
+                user={"id": IDS[n % 4], "email": f"{WORDS[n % 17]}@x.y", "name": "-"},
+                source={
+                    "id": IDS[n % 3],
+                    "name": WORDS[n % 18],
+                    "address": ADDRESSES[n % 5],
+                },
+                destination={
+                    "id": IDS[n % 2],
+                    "name": WORDS[n % 11],
+                    "address": ADDRESSES[n % 3],
+                },
+                protocol=(1, 6, 17, 0, 255)[n % 5],
+                direction=DIRECTIONS[n % 3],
+                connection_type=CONNECTIONS[n % 2],
+                num_of_drops=n % 3,
+                num_of_starts=n % 2,
+                window_end=moment(MINUTES[n % 7] + n // 2),
+                events=[{"type": kind, "timestamp": moment(9999)}] if n % 3 else [],
+            )
+        )
+    return pool
+
+
+def proxy_pool() -> list[Event]:
+    """Return entries of every shape, two of them at each time."""
+    return [
+        proxy(
+            id=f"entry-{n:03d}",
+            host=("wiki.internal", "WIKI.internal", "a%b")[n % 3],
+            path=f"/{WORDS[n % 18]}/{n % 7}",
+            method=("GET", "POST", "PROPFIND", "get")[n % 4],
+            status_code=(200, 204, 301, 401, 404, 500, 0)[n % 7],
+            source_ip=("10.0.0.1", "10.0.0.11", "2001:db8::1", "")[n % 4],
+            user_id=("ann", "bob", "")[n % 3],
+            duration_ms=n % 9,
+            reason=WORDS[n % 5],
+            auth_method_used=IDS[n % 4],
+            timestamp=moment(MINUTES[n % 7] + n // 2),
+        )
+        for n in range(120)
+    ]
+
+
+def fold(text: str) -> str:
+    """Return the text without letter case."""
+    return text.casefold().replace("\x1f", " ")
+
+
+def holds(part: str, *texts: str) -> bool:
+    """Tell whether a text contains the part, letter case aside."""
+    return any(fold(part) in fold(text) for text in texts)
+
+
+def bounds(value: str, *, end: bool) -> datetime:
+    """Return the instant a date in a query means."""
+    if len(value) == 10:
+        day = datetime.fromisoformat(value).date()
+        return datetime.combine(day, time.max if end else time.min, UTC)
+    parsed = datetime.fromisoformat(value)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def at(event: Event) -> datetime:
+    """Return the time of an event."""
+    return datetime.fromisoformat(event.get("window_end") or event["timestamp"])
+
+
+def of_type(event: Event, value: str) -> bool:
+    """Tell whether an event has the type in its list or its counters."""
+    kinds = {inner["type"] for inner in event["events"]}
+    counted = {
+        kind
+        for kind, name in zip(TYPES[1:], ("starts", "ends", "drops"), strict=True)
+        if event[f"num_of_{name}"]
+    }
+    return value.upper() in (kinds | counted or {"TYPE_UNKNOWN"})
+
+
+DATES: dict[str, Keep] = {
+    "start_date": lambda event, value: at(event) >= bounds(value, end=False),
+    "end_date": lambda event, value: at(event) <= bounds(value, end=True),
+}
+
+TRAFFIC_FILTERS: dict[str, Keep] = DATES | {
+    "user_id": lambda event, value: event["user"]["id"] == value,
+    "reporter_id": lambda event, value: event["reporter_id"] == value,
+    "source_id": lambda event, value: event["source"]["id"] == value,
+    "destination_id": lambda event, value: event["destination"]["id"] == value,
+    "protocol": lambda event, value: event["protocol"] == int(value),
+    "type": of_type,
+    "connection_type": lambda e, value: e["connection_type"] == value.upper(),
+    "direction": lambda event, value: event["direction"] == value.upper(),
+    "search": lambda event, value: holds(
+        value,
+        event["user"]["email"],
+        *(
+            event[side][name]
+            for side in ("source", "destination")
+            for name in ("name", "address")
+        ),
+    ),
+}
+
+USERS = {
+    "ann": ("ann@straße.test", "Ann Müller"),
+    "bob": ("bob@x.test", "Bob"),
+}
+
+
+def user_holds(event: Event, part: str, which: int) -> bool:
+    """Tell whether the entry's user has the part in e-mail (0) or name (1)."""
+    facts = USERS.get(event.get("user_id", ""))
+    return facts is not None and holds(part, facts[which])
+
+
+PROXY_FILTERS: dict[str, Keep] = DATES | {
+    "host": lambda event, value: event["host"] == value,
+    "method": lambda event, value: event["method"] in {value, value.upper()},
+    "status_code": lambda event, value: event["status_code"] == int(value),
+    "status": lambda event, value: (
+        (200 <= event["status_code"] < 400) == (value.lower() == "success")
+    ),
+    "source_ip": lambda event, value: event.get("source_ip") == value,
+    "path": lambda event, value: value in event["path"],
+    "user_id": lambda event, value: event.get("user_id") == value,
+    "user_email": lambda event, value: user_holds(event, value, 0),
+    "user_name": lambda event, value: user_holds(event, value, 1),
+    "search": lambda event, value: (
+        holds(
+            value,
+            event["id"],
+            event.get("source_ip", ""),
+            event["host"] + event["path"],
+        )
+        or user_holds(event, value, 0)
+        or user_holds(event, value, 1)
+    ),
+}
+
+parts = st.one_of(
+    st.sampled_from([*WORDS, "0.0.1", "/al", "wiki", "%", "_", "\\", "é", "ss", "S"]),
+    st.text("al%_hAß.0:1 /\\\"'", min_size=1, max_size=5),
+)
+minutes = st.integers(-10, 4100).map(lambda n: clock.now() - timedelta(minutes=n))
+dates = minutes.flatmap(
+    lambda m: st.sampled_from(
+        [m.isoformat(), m.date().isoformat(), m.replace(tzinfo=None).isoformat()]
+    )
+)
+
+
+def odd_case(words: tuple[str, ...]) -> st.SearchStrategy[str]:
+    """Return the words in any letter case."""
+    return st.sampled_from([*words, *(word.lower() for word in words)])
+
+
+traffic_params = st.fixed_dictionaries(
+    {},
+    optional={
+        "user_id": st.sampled_from(IDS),
+        "reporter_id": st.sampled_from(IDS),
+        "source_id": st.sampled_from(IDS),
+        "destination_id": st.sampled_from(IDS),
+        "protocol": st.sampled_from(["0", "1", "06", "17", "255"]),
+        "type": odd_case(TYPES),
+        "connection_type": odd_case(CONNECTIONS),
+        "direction": odd_case(DIRECTIONS),
+        "search": parts,
+        "start_date": dates,
+        "end_date": dates,
+    },
+)
+proxy_params = st.fixed_dictionaries(
+    {},
+    optional={
+        "host": st.sampled_from(["wiki.internal", "WIKI.internal", "a%b", "a"]),
+        "method": st.sampled_from(["GET", "get", "POST", "PROPFIND"]),
+        "status_code": st.sampled_from(["0", "200", "401", "999"]),
+        "status": odd_case(("success", "failed")),
+        "source_ip": st.sampled_from(["10.0.0.1", "10.0.0.11", "2001:db8::1"]),
+        "path": parts,
+        "user_id": st.sampled_from(["ann", "bob", "carl"]),
+        "user_email": st.sampled_from(["ann", "STRASSE", "x.t", "%", "nobody"]),
+        "user_name": st.sampled_from(["müll", "MÜLLER", "bob", "_", "n"]),
+        "search": parts,
+        "start_date": dates,
+        "end_date": dates,
+    },
+)
+SORT_KEYS: dict[str, Callable[[Event], Any]] = {
+    "timestamp": at,
+    "url": lambda event: (event["host"].encode(), event["path"].encode()),
+    "host": lambda event: event["host"].encode(),
+    "path": lambda event: event["path"].encode(),
+    "method": lambda event: event["method"].encode(),
+    "status_code": lambda event: event["status_code"],
+    "duration": lambda event: event["duration_ms"],
+    "source_ip": lambda event: event.get("source_ip", "").encode(),
+    "user_id": lambda event: event.get("user_id", "").encode(),
+    "auth_method": lambda event: event.get("auth_method_used", "").encode(),
+    "reason": lambda event: event.get("reason", "").encode(),
+}
+
+
+def known_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the directory know the two users."""
+
+    def find_users(email: str, name: str) -> set[str]:
+        return {
+            key
+            for key, facts in USERS.items()
+            if email in fold(facts[0]) and name in fold(facts[1])
+        }
+
+    monkeypatch.setattr(enrichment.directory, "find_users", find_users)
+
+
+def stored(stream: Stream, events: list[Event]) -> list[Event]:
+    """Store the events and return what clients should see of them."""
+    batches.ingest_events(stream, events)
+    rows: Any = stream.model._default_manager.all()
+    return [row.content for row in rows]
+
+
+def expect(
+    api: Api, path: str, params: Params, matching: list[Event], *, page: int, size: int
+) -> None:
+    """Compare one page with the same slice of the naive answer."""
+    query = urlencode({**params, "page": page, "page_size": size})
+    answer = api.get(f"{path}?{query}")
+    assert answer.status == 200, answer.json
+    first = (page - 1) * size
+    assert answer.json == {
+        "data": matching[first : first + size],
+        "page": page,
+        "page_size": size,
+        "total_records": len(matching),
+        "total_pages": ceil(len(matching) / size),
+    }
+
+
+def check_traffic(examples: int) -> None:
+    """Ask random questions of the traffic stream."""
+    events = stored(TRAFFIC, traffic_pool())
+    api = api_as("auditor")
+
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
+    @given(traffic_params, st.integers(1, 4), st.sampled_from([1, 7, 50, 1000]))
+    def ask(params: Params, page: int, size: int) -> None:
+        matching = [
+            event
+            for event in events
+            if all(
+                TRAFFIC_FILTERS[name](event, value) for name, value in params.items()
+            )
+        ]
+        matching.sort(key=lambda event: (at(event), event["id"]), reverse=True)
+        expect(
+            api, "/api/events/network-traffic", params, matching, page=page, size=size
+        )
+
+    ask()
+
+
+def check_proxy(examples: int) -> None:
+    """Ask random questions of the proxy stream, in every order."""
+    events = stored(PROXY, proxy_pool())
+    api = api_as("auditor")
+    orders = st.sampled_from(["", "asc", "desc", "DESC"])
+    sorts = st.sampled_from(["", *SORT_KEYS])
+
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
+    @given(proxy_params, sorts, orders, st.integers(1, 3), st.sampled_from([1, 7, 100]))
+    def ask(params: Params, sort: str, order: str, page: int, size: int) -> None:
+        matching = [
+            event
+            for event in events
+            if all(PROXY_FILTERS[name](event, value) for name, value in params.items())
+        ]
+        key = SORT_KEYS[sort or "timestamp"]
+        matching.sort(
+            key=lambda event: (key(event), event["id"]), reverse=order.lower() != "asc"
+        )
+        asked = {**params, "sort_by": sort, "sort_order": order}
+        expect(api, "/api/events/proxy", asked, matching, page=page, size=size)
+
+    ask()
+
+
+def test_traffic_filters_answer_like_naive_ones() -> None:
+    check_traffic(120)
+
+
+def test_proxy_filters_answer_like_naive_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    known_users(monkeypatch)
+    check_proxy(120)
+
+
+@pytest.mark.slow
+def test_traffic_filters_answer_like_naive_ones_at_length() -> None:
+    check_traffic(3000)
+
+
+@pytest.mark.slow
+def test_proxy_filters_answer_like_naive_ones_at_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known_users(monkeypatch)
+    check_proxy(3000)
+
+
+@pytest.mark.parametrize("part", [*WORDS, "%", "_", "\\", "/al", "0.0.1", "ss"])
+def test_searches_take_every_character_literally(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known_users(monkeypatch)
+    api = api_as("auditor")
+    flows = stored(TRAFFIC, traffic_pool())
+    entries = stored(PROXY, proxy_pool())
+    for path, events, name, keep in (
+        ("network-traffic", flows, "search", TRAFFIC_FILTERS["search"]),
+        ("proxy", entries, "search", PROXY_FILTERS["search"]),
+        ("proxy", entries, "path", PROXY_FILTERS["path"]),
+    ):
+        answer = api.get(
+            f"/api/events/{path}?{urlencode({name: part, 'page_size': 100})}"
+        )
+        expected = [event["id"] for event in events if keep(event, part)]
+        assert [event["id"] for event in answer.json["data"]] == expected[:100]
+        assert answer.json["total_records"] == len(expected)
+
+
+def test_a_short_search_looks_at_the_newest_rows_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(filters, "SHORT_SEARCH_ROWS", 10)
+    flows = stored(TRAFFIC, traffic_pool())
+    answer = api_as("auditor").get("/api/events/network-traffic?search=ha&protocol=6")
+    among = [event for event in flows if event["protocol"] == 6][:10]
+    expected = [e["id"] for e in among if TRAFFIC_FILTERS["search"](e, "ha")]
+    assert 0 < len(expected) < 10
+    assert [event["id"] for event in answer.json["data"]] == expected
+    assert answer.headers["X-Search-Scope"] == "newest-100000"
+
+
+def test_a_long_search_looks_at_everything() -> None:
+    answer = api_as("auditor").get("/api/events/network-traffic?search=xyz")
+    assert "X-Search-Scope" not in answer.headers

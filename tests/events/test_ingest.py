@@ -1,0 +1,246 @@
+"""Batches of events come in whole or not at all, and each event once."""
+
+import gzip
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import pytest
+import zstandard
+
+from events.models import ProxyEntry, ProxyTally, TrafficEvent, TrafficTally
+from events.streams import batches
+from events.streams.catalogue import TRAFFIC
+from events.streams.pages import tallied
+from meshmgmt.core import clock
+from tests.api_client import Api
+from tests.events.samples import moment, proxy, traffic
+from tests.people import api_as, api_of, person
+
+pytestmark = pytest.mark.django_db
+
+TRAFFIC_PATH = "/api/events/network-traffic"
+PROXY_PATH = "/api/events/proxy"
+
+
+@pytest.fixture
+def api() -> Api:
+    return api_as("admin")
+
+
+def stored() -> int:
+    """Return the number of traffic events, which the tallies must agree with."""
+    count = TrafficEvent.objects.count()
+    assert tallied(TrafficTally.objects.all()) == count
+    return count
+
+
+def test_an_array_is_stored(api: Api) -> None:
+    answer = api.post(TRAFFIC_PATH, [traffic(), traffic(protocol=17)])
+    assert (answer.status, answer.json) == (200, {"accepted": 2, "duplicates": 0})
+    assert stored() == 2
+
+
+def test_lines_of_json_are_stored(api: Api) -> None:
+    body = b"\n".join(orjson.dumps(proxy(path=f"/{n}")) for n in range(3)) + b"\r\n\n"
+    assert api.post(PROXY_PATH, body).json == {"accepted": 3, "duplicates": 0}
+    assert ProxyEntry.objects.count() == tallied(ProxyTally.objects.all()) == 3
+
+
+def test_an_empty_array_is_nothing(api: Api) -> None:
+    assert api.post(TRAFFIC_PATH, []).json == {"accepted": 0, "duplicates": 0}
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_compressed_bodies_are_read(api: Api, encoding: str) -> None:
+    plain = orjson.dumps([traffic()])
+    packed = gzip.compress(plain)
+    if encoding == "zstd":
+        packed = zstandard.ZstdCompressor().compress(plain)
+    answer = api.call("POST", TRAFFIC_PATH, packed, **{"Content-Encoding": encoding})
+    assert answer.json == {"accepted": 1, "duplicates": 0}
+
+
+def test_a_repeated_batch_stores_nothing_twice(api: Api) -> None:
+    batch = [traffic(id=f"event-{n}") for n in range(3)]
+    api.post(TRAFFIC_PATH, batch[:2])
+    answer = api.post(TRAFFIC_PATH, batch)
+    assert answer.json == {"accepted": 1, "duplicates": 2}
+    assert stored() == 3
+
+
+def test_a_repeated_event_without_a_time_is_the_same_event(api: Api) -> None:
+    event = traffic(id="timeless")
+    del event["window_end"]
+    assert api.post(TRAFFIC_PATH, [event]).json["accepted"] == 1
+    assert api.post(TRAFFIC_PATH, [event]).json == {"accepted": 0, "duplicates": 1}
+
+
+def test_an_id_twice_in_a_batch_is_refused(api: Api) -> None:
+    answer = api.post(TRAFFIC_PATH, [traffic(id="x"), traffic(), traffic(id="x")])
+    assert (answer.status, list(answer.fields)) == (422, ["[2].id"])
+    assert stored() == 0
+
+
+def test_an_id_with_another_time_is_refused(api: Api) -> None:
+    api.post(TRAFFIC_PATH, [traffic(id="x", window_end=moment(10))])
+    answer = api.post(TRAFFIC_PATH, [traffic(), traffic(id="x", window_end=moment(9))])
+    assert (answer.status, list(answer.fields)) == (422, ["[1].id"])
+    assert stored() == 1
+
+
+def test_an_id_with_a_time_of_another_day_is_refused(api: Api) -> None:
+    api.post(TRAFFIC_PATH, [traffic(id="x", window_end=moment(10))])
+    other = moment(3 * 24 * 60)
+    answer = api.post(TRAFFIC_PATH, [traffic(id="x", window_end=other)])
+    assert (answer.status, list(answer.fields)) == (422, ["[0].id"])
+
+
+WRONG_TRAFFIC: list[tuple[Any, int, str]] = [
+    ("text", 400, "[1]"),
+    ([], 400, "[1]"),
+    (traffic(protocol="6"), 400, "[1].protocol"),
+    (traffic(protocol=True), 400, "[1].protocol"),
+    (traffic(protocol=6.0), 400, "[1].protocol"),
+    (traffic(protocol=256), 422, "[1].protocol"),
+    (traffic(rx_bytes=-1), 422, "[1].rx_bytes"),
+    (traffic(tx_packets=2**63), 422, "[1].tx_packets"),
+    (traffic(direction="SIDEWAYS"), 422, "[1].direction"),
+    (traffic(connection_type="MAGIC"), 422, "[1].connection_type"),
+    (traffic(reporter_id=""), 422, "[1].reporter_id"),
+    (traffic(reporter_id=5), 400, "[1].reporter_id"),
+    (traffic(reporter_id="\0"), 422, "[1].reporter_id"),
+    (traffic(reporter_id="x" * 129), 422, "[1].reporter_id"),
+    (traffic(source={"id": "", "address": ""}), 422, "[1].source"),
+    (traffic(source={"type": "SPY"}), 422, "[1].source.type"),
+    (traffic(source={"geo_location": []}), 400, "[1].source.geo_location"),
+    (traffic(user=[]), 400, "[1].user"),
+    (traffic(user={"email": 1}), 400, "[1].user.email"),
+    (traffic(icmp={"type": 256}), 422, "[1].icmp.type"),
+    (traffic(events={}), 400, "[1].events"),
+    (traffic(events=[{"type": "TYPE_X"}]), 422, "[1].events[0].type"),
+    (traffic(events=[{"type": "TYPE_END"}]), 422, "[1].events[0].timestamp"),
+    (traffic(window_end="yesterday"), 422, "[1].window_end"),
+    (traffic(window_end="2026-13-01T00:00:00Z"), 422, "[1].window_end"),
+    (traffic(window_end="2026-01-01T00:00:00"), 422, "[1].window_end"),
+    (traffic(window_end=5), 400, "[1].window_end"),
+    (traffic(window_start=moment(1)), 422, "[1].window_start"),
+    (traffic(window_end="1970-01-01T00:00:00Z"), 422, "[1].window_end"),
+    (traffic(window_end="9999-12-31T23:59:59Z"), 422, "[1].window_end"),
+    (traffic(window_end=moment(-3 * 24 * 60)), 422, "[1].window_end"),
+]
+
+
+@pytest.mark.parametrize(("event", "status", "field"), WRONG_TRAFFIC)
+def test_the_first_fault_is_named_and_nothing_stored(
+    api: Api, event: Any, status: int, field: str
+) -> None:
+    answer = api.post(TRAFFIC_PATH, [traffic(), event, 7])
+    assert (answer.status, list(answer.fields)) == (status, [field])
+    assert stored() == 0
+
+
+WRONG_PROXY: list[tuple[Any, int, str]] = [
+    (proxy(status_code="200"), 400, "[0].status_code"),
+    (proxy(status_code=1000), 422, "[0].status_code"),
+    (proxy(duration_ms=-1), 422, "[0].duration_ms"),
+    (proxy(duration_ms=2**31), 422, "[0].duration_ms"),
+    (proxy(source_ip="nowhere"), 422, "[0].source_ip"),
+    (proxy(protocol="gopher"), 422, "[0].protocol"),
+    (proxy(metadata={"a": 1}), 400, "[0].metadata.a"),
+    (proxy(metadata=[]), 400, "[0].metadata"),
+    (proxy(path="/" * 8193), 422, "[0].path"),
+    (proxy(timestamp=moment(8 * 24 * 60)), 422, "[0].timestamp"),
+]
+
+
+@pytest.mark.parametrize(("entry", "status", "field"), WRONG_PROXY)
+def test_a_wrong_entry_is_refused(
+    api: Api, entry: Any, status: int, field: str
+) -> None:
+    answer = api.post(PROXY_PATH, [entry])
+    assert (answer.status, list(answer.fields)) == (status, [field])
+    assert ProxyEntry.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "status"),
+    [
+        (b"", "identity", 400),
+        (b"[", "identity", 400),
+        (b"[" + orjson.dumps(traffic()) + b"]x", "identity", 400),
+        (b'[{"reporter_id":"\xff"}]', "identity", 400),
+        (b'[{"reporter_id":"\\ud800"}]', "identity", 400),
+        (b"[" * 100_000, "identity", 400),
+        (b"[" * 70 + b"]" * 70, "identity", 400),
+        (orjson.dumps(traffic()) + b"\n{", "identity", 400),
+        (gzip.compress(orjson.dumps([traffic()] * 9))[:-9], "gzip", 400),
+        (b"no gzip", "gzip", 400),
+        (gzip.compress(b" " * (40 * 2**20)), "gzip", 413),
+        (zstandard.compress(b" " * (40 * 2**20)), "zstd", 413),
+        (b" " * (33 * 2**20), "identity", 413),
+        (orjson.dumps([traffic()] * 10_001), "identity", 413),
+        (b"[]", "br", 415),
+    ],
+    ids=lambda value: None if isinstance(value, bytes) else str(value),
+)
+def test_broken_bodies_are_refused_whole(
+    api: Api, body: bytes, encoding: str, status: int
+) -> None:
+    answer = api.call("POST", TRAFFIC_PATH, body, **{"Content-Encoding": encoding})
+    assert (answer.status, answer.json["code"]) == (status, status)
+    assert stored() == 0
+
+
+def test_a_broken_line_is_named_by_its_index(api: Api) -> None:
+    answer = api.post(TRAFFIC_PATH, orjson.dumps(traffic()) + b"\n{oops}")
+    assert (answer.status, list(answer.fields)) == (400, ["[1]"])
+
+
+@pytest.mark.parametrize(
+    ("role", "status"),
+    [
+        ("owner", 200),
+        ("admin", 200),
+        ("network_admin", 403),
+        ("auditor", 403),
+        ("user", 403),
+    ],
+)
+def test_writing_needs_events_create(role: str, status: int) -> None:
+    assert api_as(role).post(TRAFFIC_PATH, [traffic()]).status == status
+
+
+def test_an_ingest_token_writes_and_does_not_read() -> None:
+    shipper = api_of(person("admin"), scope="ingest")
+    assert shipper.post(TRAFFIC_PATH, [traffic()]).status == 200
+    assert shipper.post(PROXY_PATH, [proxy()]).status == 200
+    for path in (
+        TRAFFIC_PATH,
+        PROXY_PATH,
+        f"{PROXY_PATH}/summary",
+        "/api/events/audit",
+    ):
+        assert shipper.get(path).status == 403
+
+
+def test_permission_comes_before_the_body() -> None:
+    assert api_as("user").post(TRAFFIC_PATH, b"{broken").status == 403
+
+
+def test_lookups_of_a_batch_do_not_grow_with_it(
+    django_assert_max_num_queries: Any,
+) -> None:
+    for count in (2, 400):
+        events = [
+            traffic(id=f"{count}-{n}", policy={"id": f"p{n}"}) for n in range(count)
+        ]
+        batches.ingest_events(TRAFFIC, events[:1])
+        with django_assert_max_num_queries(14):
+            batches.ingest_events(TRAFFIC, events)
+
+
+def test_the_oldest_kept_moment_is_accepted(api: Api) -> None:
+    oldest = clock.now() - timedelta(days=30) + timedelta(minutes=1)
+    event = traffic(window_end=clock.rfc3339(oldest))
+    assert api.post(TRAFFIC_PATH, [event]).status == 200

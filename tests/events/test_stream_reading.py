@@ -1,0 +1,301 @@
+"""Pages of the big streams: parameters, envelope, order, and the schema they follow."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from events.api.serializers import ProxyEntrySerializer, TrafficEventSerializer
+from events.models import ProxyEntry, TrafficEvent, TrafficTally
+from events.streams import batches, pages
+from events.streams import proxy as proxy_rows
+from events.streams import traffic as traffic_rows
+from events.streams.catalogue import PROXY, TRAFFIC
+from meshmgmt.core import clock
+from tests.api_client import Api
+from tests.events.samples import moment, proxy, traffic
+from tests.people import api_as
+
+pytestmark = pytest.mark.django_db
+
+TRAFFIC_PATH = "/api/events/network-traffic"
+PROXY_PATH = "/api/events/proxy"
+
+
+@pytest.fixture
+def api() -> Api:
+    return api_as("auditor")
+
+
+@pytest.mark.parametrize(("path", "size"), [(TRAFFIC_PATH, 1000), (PROXY_PATH, 50)])
+def test_an_empty_stream_is_an_empty_page(api: Api, path: str, size: int) -> None:
+    assert api.get(path).json == {
+        "data": [],
+        "page": 1,
+        "page_size": size,
+        "total_records": 0,
+        "total_pages": 0,
+    }
+
+
+@pytest.mark.parametrize(("path", "size"), [(TRAFFIC_PATH, 50_000), (PROXY_PATH, 100)])
+def test_a_page_size_above_the_maximum_is_clamped(
+    api: Api, path: str, size: int
+) -> None:
+    assert api.get(f"{path}?page_size=99999999").json["page_size"] == size
+
+
+def test_a_page_past_the_end_is_empty(api: Api) -> None:
+    batches.ingest_events(TRAFFIC, [traffic()])
+    answer = api.get(f"{TRAFFIC_PATH}?page=2")
+    assert (answer.status, answer.json["data"]) == (200, [])
+    assert (answer.json["page"], answer.json["total_records"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "page=0", "page=-1", "page=x", "page=1.0", "page=%2B1", "page=٣", "page=1e3",
+        "page_size=0", "page_size=-5", "page_size=ten", "start_date=soon",
+        "end_date=2026-02-30", "start_date=2026-01-01T25:00:00Z",
+        "end_date=0001-01-01T00:00%2B05:00", "search=%00",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("path", [TRAFFIC_PATH, PROXY_PATH])
+def test_a_bad_value_names_its_parameter(api: Api, path: str, query: str) -> None:
+    answer = api.get(f"{path}?{query}")
+    assert answer.status == 400
+    assert list(answer.fields) == [query.partition("=")[0]]
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        (TRAFFIC_PATH, "protocol=tcp"),
+        (TRAFFIC_PATH, "protocol=256"),
+        (TRAFFIC_PATH, "type=TYPE_NONE"),
+        (TRAFFIC_PATH, "direction=UP"),
+        (TRAFFIC_PATH, "connection_type=DIRECT"),
+        (PROXY_PATH, "sort_by=id"),
+        (PROXY_PATH, "sort_order=up"),
+        (PROXY_PATH, "status=ok"),
+        (PROXY_PATH, "status_code=2xx"),
+        (PROXY_PATH, "source_ip=10.0.0"),
+    ],
+)
+def test_a_bad_enum_or_number_names_its_parameter(
+    api: Api, path: str, query: str
+) -> None:
+    answer = api.get(f"{path}?{query}")
+    assert answer.status == 400
+    assert list(answer.fields) == [query.partition("=")[0]]
+
+
+def test_all_bad_values_are_named_at_once(api: Api) -> None:
+    answer = api.get(f"{PROXY_PATH}?page=0&sort_by=x&status=y")
+    assert set(answer.fields) == {"page", "sort_by", "status"}
+
+
+def test_empty_values_and_unknown_parameters_change_nothing(api: Api) -> None:
+    batches.ingest_events(TRAFFIC, [traffic()])
+    query = "page=&page_size=&user_id=&protocol=&type=&search=&start_date=&colour=red"
+    assert api.get(f"{TRAFFIC_PATH}?{query}").json["total_records"] == 1
+
+
+def test_a_plus_that_nobody_escaped_is_understood(api: Api) -> None:
+    batches.ingest_events(TRAFFIC, [traffic()])
+    query = "start_date=2020-01-01T00:00:00+02:00"
+    assert api.get(f"{TRAFFIC_PATH}?{query}").json["total_records"] == 1
+
+
+@pytest.mark.parametrize(
+    ("role", "status"),
+    [
+        ("owner", 200),
+        ("admin", 200),
+        ("network_admin", 200),
+        ("auditor", 200),
+        ("user", 403),
+    ],
+)
+@pytest.mark.parametrize("path", [TRAFFIC_PATH, PROXY_PATH])
+def test_reading_needs_events_read(path: str, role: str, status: int) -> None:
+    assert api_as(role).get(path).status == status
+
+
+def test_traffic_is_newest_first_with_ties_by_id(api: Api) -> None:
+    same = moment(3)
+    batches.ingest_events(
+        TRAFFIC,
+        [
+            traffic(id="b", window_end=same),
+            traffic(id="old", window_end=moment(9)),
+            traffic(id="c", window_end=same),
+        ],
+    )
+    ids = [event["id"] for event in api.get(TRAFFIC_PATH).json["data"]]
+    assert ids == ["c", "b", "old"]
+
+
+def test_the_time_of_a_flow_is_its_window_or_else_its_newest_event(api: Api) -> None:
+    inner = [{"type": "TYPE_END", "timestamp": moment(m)} for m in (30, 20, 40)]
+    event = traffic(id="by-events", events=inner)
+    del event["window_end"]
+    batches.ingest_events(
+        TRAFFIC, [event, traffic(id="by-window", window_end=moment(25))]
+    )
+    data = api.get(TRAFFIC_PATH).json["data"]
+    assert [event["id"] for event in data] == ["by-events", "by-window"]
+    assert data[0]["window_end"] == inner[1]["timestamp"]
+
+
+def test_unknown_optional_fields_of_an_entry_are_left_out(api: Api) -> None:
+    bare = {"timestamp": moment(1), "id": "tcp-1"}
+    batches.ingest_events(PROXY, [bare])
+    assert api.get(PROXY_PATH).json["data"] == [
+        {
+            "id": "tcp-1",
+            "service_id": "",
+            "timestamp": bare["timestamp"],
+            "method": "",
+            "host": "",
+            "path": "",
+            "duration_ms": 0,
+            "status_code": 0,
+            "bytes_upload": 0,
+            "bytes_download": 0,
+        }
+    ]
+
+
+def test_totals_beyond_the_bound_say_at_least(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "EXACT_TOTAL", 5)
+    monkeypatch.setattr(pages, "_SCAN_WHOLE", 6)
+    batches.ingest_events(TRAFFIC, [traffic(user={"id": "u"}) for _ in range(8)])
+    for query in ("", "user_id=u&", "protocol=6&", "search=laptop&"):
+        answer = api.get(f"{TRAFFIC_PATH}?{query}page=4&page_size=2")
+        assert answer.json["total_records"] == 5, query
+        assert answer.headers["X-Total-Count-Precision"] == "at-least"
+        assert len(answer.json["data"]) == 2, "rows beyond the bound are reachable"
+    exact = api.get(f"{TRAFFIC_PATH}?user_id=nobody")
+    assert "X-Total-Count-Precision" not in exact.headers
+
+
+def test_totals_of_common_filters_come_from_the_tallies(
+    api: Api, django_assert_num_queries: Any
+) -> None:
+    batches.ingest_events(TRAFFIC, [traffic(), traffic(protocol=17, num_of_drops=2)])
+    TrafficTally.objects.filter(protocol=17).update(rows=41)
+    query = "protocol=17&type=TYPE_DROP&direction=direction_unknown"
+    assert api.get(f"{TRAFFIC_PATH}?{query}").json["total_records"] == 41
+
+
+@pytest.mark.parametrize("path", [TRAFFIC_PATH, PROXY_PATH])
+def test_a_page_costs_a_fixed_number_of_queries(
+    path: str, api: Api, django_assert_max_num_queries: Any
+) -> None:
+    batches.ingest_events(TRAFFIC, [traffic() for _ in range(200)])
+    batches.ingest_events(PROXY, [proxy() for _ in range(200)])
+    api.get(path)  # the token's use is noted once a minute
+    for size in (1, 100):
+        with django_assert_max_num_queries(6):
+            api.get(f"{path}?page_size={size}&search=lap")
+
+
+def test_big_pages_are_sent_in_pieces(api: Api) -> None:
+    name = "n" * 250
+    events = [traffic(source={"name": name}, flow_id=str(n)) for n in range(9000)]
+    batches.ingest_events(TRAFFIC, events)
+    answer = api.get(f"{TRAFFIC_PATH}?page_size=50000")
+    assert len(answer.body) == int(answer.headers["Content-Length"]) > 8 * 2**20
+    assert len({event["flow_id"] for event in answer.json["data"]}) == 9000
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+ends = st.fixed_dictionaries(
+    {"id": texts, "address": texts.map(lambda text: text or "10.0.0.1")},
+    optional={
+        "type": st.sampled_from(traffic_rows.ENDPOINT_TYPES),
+        "name": texts,
+        "os": st.none() | texts,
+        "dns_label": texts,
+        "geo_location": st.fixed_dictionaries({"city_name": texts}),
+    },
+)
+flows = st.fixed_dictionaries(
+    {"reporter_id": texts.map(lambda t: t or "r"), "source": ends, "destination": ends},
+    optional={
+        "flow_id": texts,
+        "user": st.fixed_dictionaries({}, optional={"id": texts, "email": texts}),
+        "policy": st.none() | st.fixed_dictionaries({"name": texts}),
+        "icmp": st.fixed_dictionaries({"type": st.integers(0, 255)}),
+        "protocol": st.integers(0, 255),
+        "direction": st.sampled_from(traffic_rows.DIRECTIONS),
+        "rx_bytes": st.integers(0, 2**63 - 1),
+        "num_of_drops": st.integers(0, 3),
+    },
+)
+entries = st.fixed_dictionaries(
+    {},
+    optional={
+        "service_id": texts,
+        "host": texts,
+        "path": texts,
+        "method": texts,
+        "status_code": st.integers(0, 999),
+        "bytes_upload": st.integers(0, 2**63 - 1),
+        "reason": texts,
+        "user_id": texts,
+        "source_ip": st.ip_addresses().map(str),
+        "metadata": st.dictionaries(texts, texts, max_size=3),
+        "protocol": st.sampled_from(["http", "tcp", "udp", "HTTP", ""]),
+    },
+)
+
+
+def check_schema(examples: int) -> None:
+    """Compare what the fast path sends with what the serializers say."""
+    api = api_as("auditor")
+
+    @settings(max_examples=examples)
+    @given(
+        st.lists(flows, min_size=1, max_size=4),
+        st.lists(entries, min_size=1, max_size=4),
+    )
+    def compare(sent_flows: list[Any], sent_entries: list[Any]) -> None:
+        batches.ingest_events(TRAFFIC, sent_flows)
+        batches.ingest_events(PROXY, sent_entries)
+        newest = api.get(f"{TRAFFIC_PATH}?page_size={len(sent_flows)}").json["data"]
+        for event in newest:
+            row = TrafficEvent.objects.get(id=event["id"])
+            assert event == TrafficEventSerializer(row.content).data
+            assert list(event) == list(TrafficEventSerializer().fields)
+            assert row.source_id == event["source"]["id"]
+            assert row.rx_bytes == event["rx_bytes"]
+        newest = api.get(f"{PROXY_PATH}?page_size={len(sent_entries)}").json["data"]
+        for entry in newest:
+            stored = ProxyEntry.objects.get(id=entry["id"])
+            unknown: Any = dict.fromkeys(proxy_rows.OPTIONAL, "") | {"metadata": {}}
+            rendered = ProxyEntrySerializer(unknown | stored.content).data
+            assert entry == {k: v for k, v in rendered.items() if k in entry}
+            assert set(rendered) - set(entry) <= set(proxy_rows.OPTIONAL)
+
+    compare()
+
+
+def test_the_serializers_are_the_schema_of_the_fast_path() -> None:
+    check_schema(25)
+
+
+@pytest.mark.slow
+def test_the_serializers_are_the_schema_of_the_fast_path_at_length() -> None:
+    check_schema(1000)
+
+
+def test_receive_timestamps_are_ours(api: Api) -> None:
+    before = clock.rfc3339(clock.now()) or ""
+    batches.ingest_events(TRAFFIC, [traffic(receive_timestamp="2000-01-01T00:00:00Z")])
+    assert api.get(TRAFFIC_PATH).json["data"][0]["receive_timestamp"] >= before

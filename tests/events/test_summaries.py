@@ -1,0 +1,166 @@
+"""Top groups and time series agree with adding up by hand."""
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from events.streams import batches
+from events.streams.catalogue import PROXY, TRAFFIC
+from meshmgmt.core import clock
+from tests.api_client import Api
+from tests.events.samples import moment, proxy, traffic
+from tests.events.test_filters import proxy_pool, traffic_pool
+from tests.people import api_as
+
+pytestmark = pytest.mark.django_db
+
+TRAFFIC_PATH = "/api/events/network-traffic/summary"
+PROXY_PATH = "/api/events/proxy/summary"
+
+
+@pytest.fixture
+def api() -> Api:
+    return api_as("auditor")
+
+
+def values(answer: Any) -> dict[str, int]:
+    return {
+        " ".join(group["key"].values()): group["value"]
+        for group in answer.json["groups"]
+    }
+
+
+def since(minutes: int) -> str:
+    return f"start_date={moment(minutes)}"
+
+
+def test_bytes_by_source_equal_the_sum_of_the_events(api: Api) -> None:
+    pool = traffic_pool()
+    for number, event in enumerate(pool):
+        event |= {"rx_bytes": number, "tx_bytes": 1}
+    batches.ingest_events(TRAFFIC, pool)
+    expected: Counter[str] = Counter()
+    for event in pool:
+        expected[event["source"]["id"]] += event["rx_bytes"] + 1
+    answer = api.get(
+        f"{TRAFFIC_PATH}?group_by=source&metric=bytes&{since(9999)}&bucket=1h"
+    )
+    assert values(answer) == expected
+    assert answer.json["total"] == sum(expected.values())
+    for group in answer.json["groups"]:
+        assert sum(point["value"] for point in group["series"]) == group["value"]
+
+
+def test_points_stand_at_the_start_of_their_bucket(api: Api) -> None:
+    batches.ingest_events(
+        TRAFFIC, [traffic(rx_bytes=7, window_end="2026-11-20T10:07:30Z")]
+    )
+    query = "bucket=5m&start_date=2026-11-20&end_date=2026-11-20"
+    with clock.set_to(datetime(2026, 11, 20, 12, tzinfo=UTC)):
+        answer = api.get(f"{TRAFFIC_PATH}?{query}")
+    assert answer.json["groups"][0]["series"] == [
+        {"time": "2026-11-20T10:05:00Z", "value": 7}
+    ]
+
+
+def test_repeated_denials_are_one_row_with_their_count(api: Api) -> None:
+    denials = [proxy(status_code=401, timestamp=moment(n / 60)) for n in range(150)]
+    other = proxy(status_code=403, source_ip="192.0.2.8", host="git.internal")
+    batches.ingest_events(PROXY, [*denials, other, proxy()])
+    answer = api.get(f"{PROXY_PATH}?group_by=source_ip,host&status=failed")
+    assert values(answer) == {
+        "192.0.2.7 wiki.internal": 150,
+        "192.0.2.8 git.internal": 1,
+    }
+    first = answer.json["groups"][0]
+    assert (first["events"], first["first"], first["last"]) == (
+        150,
+        denials[-1]["timestamp"],
+        denials[0]["timestamp"],
+    )
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        "destination",
+        "user",
+        "policy",
+        "protocol",
+        "reporter",
+        "direction",
+        "connection_type",
+    ],
+)
+@pytest.mark.parametrize("metric", ["bytes", "flows", "drops"])
+def test_every_group_and_metric_of_traffic_adds_up(
+    api: Api, group: str, metric: str
+) -> None:
+    pool = [event | {"rx_bytes": 5} for event in traffic_pool()]
+    batches.ingest_events(TRAFFIC, pool)
+    answer = api.get(
+        f"{TRAFFIC_PATH}?group_by={group}&metric={metric}&{since(9999)}&limit=100"
+    )
+    assert answer.status == 200, answer.json
+    assert sum(values(answer).values()) == answer.json["total"] > 0
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        "host",
+        "path",
+        "method",
+        "status",
+        "status_code",
+        "source_ip",
+        "user",
+        "service",
+        "auth_method",
+        "reason",
+        "country",
+    ],
+)
+def test_every_group_of_proxy_adds_up(api: Api, group: str) -> None:
+    batches.ingest_events(PROXY, proxy_pool()[:90])
+    answer = api.get(f"{PROXY_PATH}?group_by={group}&{since(9999)}&limit=100")
+    assert answer.status == 200, answer.json
+    assert sum(values(answer).values()) == answer.json["total"]
+
+
+def test_the_filters_of_the_stream_apply(api: Api) -> None:
+    batches.ingest_events(PROXY, [proxy(), proxy(method="POST"), proxy(path="/x")])
+    assert api.get(f"{PROXY_PATH}?method=GET&path=/x").json["total"] == 1
+
+
+def test_names_come_from_the_events(api: Api) -> None:
+    user = {"id": "u1", "email": "ann@x.y", "name": "Ann"}
+    batches.ingest_events(TRAFFIC, [traffic(user=user, rx_bytes=1)])
+    answer = api.get(f"{TRAFFIC_PATH}?group_by=user,source")
+    assert answer.json["groups"][0]["name"] == "Ann / laptop"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "group_by=colour",
+        "group_by=host,path,user,method",
+        "metric=sorrow",
+        "bucket=5",
+        "bucket=0m",
+        "bucket=1s",
+        "limit=0",
+        "status=odd",
+        "start_date=x",
+    ],
+)
+def test_a_bad_value_names_its_parameter(api: Api, query: str) -> None:
+    answer = api.get(f"{PROXY_PATH}?{query}")
+    assert (answer.status, list(answer.fields)) == (400, [query.partition("=")[0]])
+
+
+def test_summaries_need_events_read() -> None:
+    assert api_as("user").get(PROXY_PATH).status == 403
+    assert api_as("network_admin").get(TRAFFIC_PATH).status == 200
