@@ -1,0 +1,23 @@
+"""Log lines of well-known reverse proxies, turned into access log entries.
+
+Each parser is a pure function from one line to an entry as the ingest endpoint takes it,
+or LineFault. Query strings are left out: they often hold secrets, and the contract's
+`path` is the path alone.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from events.lines.caddy import parse_caddy
+from events.lines.ndjson import parse_ndjson
+from events.lines.nginx import parse_nginx
+from events.lines.traefik import parse_traefik
+
+LineParser = Callable[[str], dict[str, Any]]
+
+PARSERS: Final[dict[str, LineParser]] = {
+    "ndjson": parse_ndjson,
+    "nginx": parse_nginx,
+    "caddy": parse_caddy,
+    "traefik": parse_traefik,
+}

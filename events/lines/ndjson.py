@@ -1,0 +1,60 @@
+"""Lines that are JSON objects, and typed access to their members."""
+
+import math
+from typing import Any
+
+import orjson
+
+
+class LineFault(ValueError):
+    """A line that is not what its format says."""
+
+
+def parse_ndjson(line: str) -> dict[str, Any]:
+    """Return the JSON object on a line. Raises LineFault."""
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise LineFault(f"is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise LineFault("is not a JSON object")
+    return value
+
+
+def text_of(record: dict[str, Any], *names: str) -> str:
+    """Return the first text that is there under one of `names`; `-` counts as none."""
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, str) and value not in {"", "-"}:
+            return value
+    return ""
+
+
+def number_of(record: dict[str, Any], *names: str) -> float:
+    """Return the first number, or text holding one, under `names`; 0 when none is."""
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, bool) or value is None or value in ("", "-"):
+            continue
+        try:
+            number = float(value)
+        except (TypeError, ValueError) as error:
+            raise LineFault(f"{name} is not a number") from error
+        if not math.isfinite(number):
+            raise LineFault(f"{name} is not a number")
+        return number
+    return 0.0
+
+
+def path_of(target: str) -> str:
+    """Return the path of a request target, without query and fragment."""
+    return target.partition("?")[0].partition("#")[0]
+
+
+def address_of(text: str) -> str:
+    """Return the address of `1.2.3.4`, `1.2.3.4:80` or `[::1]:80` as it is written."""
+    if text.startswith("["):
+        return text[1:].partition("]")[0]
+    if text.count(":") == 1:
+        return text.partition(":")[0]
+    return text

@@ -1,0 +1,47 @@
+"""Access logs of Traefik in its JSON format, default field names."""
+
+from datetime import datetime
+from typing import Any, Final
+
+from events.lines.ndjson import (
+    LineFault,
+    address_of,
+    number_of,
+    parse_ndjson,
+    path_of,
+    text_of,
+)
+from events.streams.instants import parse_instant, render_instant
+
+NANOSECONDS_PER_MS: Final = 1_000_000
+
+
+def parse_traefik(line: str) -> dict[str, Any]:
+    """Return the entry of a line of Traefik's access log. Raises LineFault."""
+    record = parse_ndjson(line)
+    if "RequestMethod" not in record and "DownstreamStatus" not in record:
+        raise LineFault("holds no RequestMethod: is it an access log line?")
+    return {
+        "timestamp": render_instant(_moment(record)),
+        "service_id": text_of(record, "ServiceName")[:128],
+        "method": text_of(record, "RequestMethod"),
+        "host": text_of(record, "RequestHost"),
+        "path": path_of(text_of(record, "RequestPath")),
+        "status_code": int(number_of(record, "DownstreamStatus")),
+        "duration_ms": round(number_of(record, "Duration") / NANOSECONDS_PER_MS),
+        "source_ip": address_of(text_of(record, "ClientHost", "ClientAddr")),
+        "bytes_upload": int(number_of(record, "RequestContentSize")),
+        "bytes_download": int(number_of(record, "DownstreamContentSize")),
+        "user_id": text_of(record, "ClientUsername"),
+        "protocol": "http",
+    }
+
+
+def _moment(record: dict[str, Any]) -> datetime:
+    text = text_of(record, "StartUTC", "time")
+    if not text:
+        raise LineFault("holds neither StartUTC nor time")
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise LineFault(f"{text!r} is not a time") from error
