@@ -8,6 +8,7 @@ absent for anything else, because clients written in Go send it.
 from typing import Any, Final
 
 from django.conf import settings
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
@@ -114,9 +115,78 @@ class ArrayField(StrictMixin, serializers.ListField):
         return checked
 
 
+class MapField(StrictMixin, serializers.DictField):
+    """A JSON object with any keys; `null` is the empty one."""
+
+    json_type = "object"
+
+    def __init__(self, **kwargs: Any) -> None:
+        self.zero = {}
+        super().__init__(**kwargs)
+
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        """Return a new empty object for `null`."""
+        done, value = super().validate_empty_values(data)
+        return done, dict(value) if done and isinstance(value, dict) else value
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """Return the object. Fails with `type` for anything else."""
+        if not isinstance(data, dict):
+            self.fail(TYPE_CODE)
+        checked: dict[str, Any] = super().to_internal_value(data)
+        return checked
+
+
 def texts(**kwargs: Any) -> ArrayField:
     """Return a field for an array of strings."""
     return ArrayField(child=TextField(), **kwargs)
+
+
+_REFERENCE_SCHEMA: Final = {
+    "oneOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "required": ["id"],
+            "properties": {"id": {"type": "string"}},
+        },
+    ]
+}
+
+
+@extend_schema_field(_REFERENCE_SCHEMA)
+class ReferenceField(StrictMixin, serializers.Field[Any, Any, Any, Any]):
+    """The id of another object, as a string or as an object with `id`.
+
+    Clients send back what they read, and answers show the objects themselves.
+    """
+
+    json_type = "string, or object with an id"
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the id. Fails with `type` for anything else."""
+        identifier = data.get("id") if isinstance(data, dict) else data
+        if not isinstance(identifier, str):
+            self.fail(TYPE_CODE)
+        return str(identifier)
+
+
+def references(**kwargs: Any) -> ArrayField:
+    """Return a field for an array of ids (or of objects with an id)."""
+    return ArrayField(child=ReferenceField(), **kwargs)
+
+
+class AbsentKept(serializers.Serializer[Any]):
+    """Makes every field optional: what a PUT leaves out keeps its value."""
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Return the fields, none of them required or with a default."""
+        fields = super().get_fields()
+        for name, field in fields.items():
+            field.required = False
+            field.default = empty
+            fields[name] = field
+        return fields
 
 
 class ObjectSerializer(serializers.Serializer[Any]):
