@@ -11,6 +11,7 @@ urlpatterns = [
     path("", include("events.urls")),
     path("", include("meshmgmt.inventory.urls")),
     path("", include("groups.urls")),
+    path("", include("meshmgmt.access.urls")),
     path("", include("dns.urls")),
 ]
 

@@ -1,0 +1,1 @@
+"""Bodies of this room's endpoints: JSON types only, rules are in `access.rules`."""

@@ -1,0 +1,145 @@
+"""Bodies of policies and posture checks."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from meshmgmt.access.rules.policies import (
+    ACTIONS,
+    PROTOCOLS,
+    RESOURCE_TYPES,
+    PolicyDraft,
+    PortRange,
+    ResourceRef,
+    RuleDraft,
+)
+from meshmgmt.api.fields import (
+    AbsentKept,
+    ArrayField,
+    MapField,
+    ObjectSerializer,
+    TextField,
+    TruthField,
+    WholeNumberField,
+    references,
+    texts,
+)
+
+
+class ShortGroupSerializer(serializers.Serializer[Any]):
+    """A group inside another object."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    peers_count = serializers.IntegerField()
+    resources_count = serializers.IntegerField()
+
+
+class ResourceRefSerializer(ObjectSerializer):
+    """A peer or a resource of a network."""
+
+    id = TextField()
+    type = TextField(help_text=f"One of {', '.join(RESOURCE_TYPES)}")
+
+
+class PortRangeSerializer(ObjectSerializer):
+    """Ports from start to end, both included."""
+
+    start = WholeNumberField(help_text="1 to 65535")
+    end = WholeNumberField(help_text="At least `start`")
+
+
+class RuleRequestSerializer(ObjectSerializer):
+    """A rule as a client sends it."""
+
+    id = TextField(required=False, help_text="Of a stored rule, to keep its identity")
+    name = TextField()
+    description = TextField(default="")
+    enabled = TruthField(default=True)
+    action = TextField(help_text=f"One of {', '.join(ACTIONS)}")
+    bidirectional = TruthField(default=False)
+    protocol = TextField(help_text=f"One of {', '.join(PROTOCOLS)}")
+    ports = texts(required=False, help_text="Numbers from 1 to 65535, as text")
+    port_ranges = ArrayField(child=PortRangeSerializer(), required=False)
+    sources = references(required=False, help_text="Groups")
+    destinations = references(required=False, help_text="Groups")
+    sourceResource = ResourceRefSerializer(  # noqa: N815 - the API's name
+        required=False, help_text="Instead of sources"
+    )
+    destinationResource = ResourceRefSerializer(  # noqa: N815 - the API's name
+        required=False, help_text="Instead of destinations"
+    )
+    authorized_groups = MapField(
+        child=texts(),
+        required=False,
+        help_text="For netbird-ssh: group id to local users; none: any",
+    )
+
+
+class PolicyRequestSerializer(ObjectSerializer):
+    """A policy as a client creates it."""
+
+    name = TextField(help_text="1 to 255 characters")
+    description = TextField(default="")
+    enabled = TruthField(default=True)
+    source_posture_checks = texts(required=False, help_text="Ids of posture checks")
+    rules = ArrayField(child=RuleRequestSerializer(), help_text="At least one")
+
+
+class PolicyUpdateSerializer(AbsentKept, PolicyRequestSerializer):
+    """What a client changes of a policy; absent fields keep their value."""
+
+
+class RuleSerializer(serializers.Serializer[Any]):
+    """A rule of a policy."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    description = serializers.CharField()
+    enabled = serializers.BooleanField()
+    action = serializers.ChoiceField(choices=ACTIONS)
+    bidirectional = serializers.BooleanField()
+    protocol = serializers.ChoiceField(choices=PROTOCOLS)
+    ports = serializers.ListField(child=serializers.CharField(), required=False)
+    port_ranges = PortRangeSerializer(many=True, required=False)
+    sources = ShortGroupSerializer(many=True)
+    destinations = ShortGroupSerializer(many=True)
+    sourceResource = ResourceRefSerializer(required=False)  # noqa: N815
+    destinationResource = ResourceRefSerializer(required=False)  # noqa: N815
+    authorized_groups = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()), required=False
+    )
+
+
+class PolicySerializer(serializers.Serializer[Any]):
+    """A policy with its rules."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    description = serializers.CharField()
+    enabled = serializers.BooleanField()
+    source_posture_checks = serializers.ListField(child=serializers.CharField())
+    rules = RuleSerializer(many=True)
+
+
+def policy_changes(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a draft that a checked body gives."""
+    if "rules" not in data:
+        return data
+    return {**data, "rules": [_rule_draft(rule) for rule in data["rules"]]}
+
+
+def policy_draft(data: dict[str, Any]) -> PolicyDraft:
+    """Return the draft that a checked body of a creation gives."""
+    return PolicyDraft(**policy_changes(data))
+
+
+def _rule_draft(data: dict[str, Any]) -> RuleDraft:
+    given = dict(data)
+    for end in ("source", "destination"):
+        resource = given.pop(f"{end}Resource", None)
+        if resource is not None and (resource["id"] or resource["type"]):
+            given[f"{end}_resource"] = ResourceRef(**resource)
+    if "port_ranges" in given:
+        given["port_ranges"] = [PortRange(**ports) for ports in given["port_ranges"]]
+    return RuleDraft(**given)

@@ -1,0 +1,1 @@
+"""Rules of what refers to groups: pure, in order; stored facts come in as arguments."""

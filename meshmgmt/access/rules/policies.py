@@ -1,0 +1,233 @@
+"""Rules of policies (reference API 13.5): pure, first the error that decides."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.textrules import (
+    description_errors,
+    length_errors,
+    name_errors,
+    not_found,
+    unknown_id_errors,
+)
+
+ACTIONS: Final = ("accept", "drop")
+SSH: Final = "netbird-ssh"
+PROTOCOLS: Final = ("all", "tcp", "udp", "icmp", SSH)
+PORTLESS: Final = ("all", "icmp")
+RESOURCE_TYPES: Final = ("peer", "host", "subnet", "domain")
+MAX_PORT: Final = 65535
+MAX_LOCAL_USER: Final = 255
+
+_PORT: Final = re.compile(r"[1-9][0-9]{0,4}")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRef:
+    """A peer, or a resource of a network, that stands in for groups."""
+
+    id: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class PortRange:
+    """Ports from `start` to `end`, both included."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDraft:
+    """A rule as the client sent it; lists hold group ids.
+
+    `authorized_groups` maps group ids to the local users they may sign in as.
+    """
+
+    name: str
+    action: str
+    protocol: str
+    id: str = ""
+    description: str = ""
+    enabled: bool = True
+    bidirectional: bool = False
+    ports: Sequence[str] = ()
+    port_ranges: Sequence[PortRange] = ()
+    sources: Sequence[str] = ()
+    destinations: Sequence[str] = ()
+    source_resource: ResourceRef | None = None
+    destination_resource: ResourceRef | None = None
+    authorized_groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def group_ids(self) -> list[str]:
+        """Every group the rule names."""
+        return [*self.sources, *self.destinations, *self.authorized_groups]
+
+    @property
+    def resources(self) -> list[ResourceRef]:
+        """Every resource the rule names."""
+        ends = (self.source_resource, self.destination_resource)
+        return [end for end in ends if end is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDraft:
+    """A policy as the client sent it."""
+
+    name: str
+    rules: Sequence[RuleDraft]
+    description: str = ""
+    enabled: bool = True
+    source_posture_checks: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFacts:
+    """What exists: ids of groups, posture checks and the policy's own rules.
+
+    `resources` gives the type of each known peer and resource by id.
+    """
+
+    groups: Collection[str] = ()
+    posture_checks: Collection[str] = ()
+    rules: Collection[str] = ()
+    resources: Mapping[str, str] = field(default_factory=dict)
+
+
+def policy_errors(draft: PolicyDraft, facts: PolicyFacts) -> list[FieldError]:
+    """Return every broken rule."""
+    return [
+        *name_errors("name", draft.name, what="policy name"),
+        *description_errors(draft.description),
+        *_count_errors(draft.rules),
+        *(
+            error
+            for index, rule in enumerate(draft.rules)
+            for error in rule_errors(f"rules[{index}]", rule, facts)
+        ),
+        *_repeated_rules(draft.rules),
+        *unknown_id_errors(
+            "source_posture_checks",
+            draft.source_posture_checks,
+            facts.posture_checks,
+            kind="posture check",
+        ),
+    ]
+
+
+def rule_errors(path: str, rule: RuleDraft, facts: PolicyFacts) -> Iterator[FieldError]:
+    """Yield every broken rule of one rule of a policy; `path` says where it stands."""
+    yield from length_errors(f"{path}.name", rule.name, what="rule name")
+    yield from description_errors(rule.description, f"{path}.description")
+    yield from _end_errors(path, "source", rule.sources, rule.source_resource, facts)
+    yield from _end_errors(
+        path, "destination", rule.destinations, rule.destination_resource, facts
+    )
+    yield from _choice_errors(f"{path}.action", rule.action, ACTIONS)
+    yield from _choice_errors(f"{path}.protocol", rule.protocol, PROTOCOLS)
+    yield from _port_errors(path, rule)
+    yield from _authorized_errors(path, rule, facts)
+    if rule.id and rule.id not in facts.rules:
+        yield FieldError(f"{path}.id", not_found("rule of this policy", rule.id))
+
+
+def _count_errors(rules: Sequence[RuleDraft]) -> Iterator[FieldError]:
+    if not rules:
+        yield FieldError("rules", "a policy needs at least one rule")
+
+
+def _repeated_rules(rules: Sequence[RuleDraft]) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for index, rule in enumerate(rules):
+        if rule.id and rule.id in seen:
+            yield FieldError(f"rules[{index}].id", "this rule is given twice")
+        seen.add(rule.id)
+
+
+def _end_errors(
+    path: str,
+    end: str,
+    groups: Sequence[str],
+    resource: ResourceRef | None,
+    facts: PolicyFacts,
+) -> Iterator[FieldError]:
+    """Check one end of a rule: either groups or one resource."""
+    if groups and resource is not None:
+        yield FieldError(
+            f"{path}.{end}s", f"give either {end}s or {end}Resource, not both"
+        )
+    elif not groups and resource is None:
+        yield FieldError(f"{path}.{end}s", f"give either {end}s or {end}Resource")
+    yield from unknown_id_errors(f"{path}.{end}s", groups, facts.groups, kind="group")
+    if resource is not None:
+        yield from _resource_errors(f"{path}.{end}Resource", resource, facts)
+
+
+def _resource_errors(
+    path: str, resource: ResourceRef, facts: PolicyFacts
+) -> Iterator[FieldError]:
+    yield from _choice_errors(f"{path}.type", resource.type, RESOURCE_TYPES)
+    known = facts.resources.get(resource.id)
+    if known is None:
+        yield FieldError(f"{path}.id", not_found("resource", resource.id))
+    elif resource.type in RESOURCE_TYPES and known != resource.type:
+        yield FieldError(f"{path}.type", f"this resource is a {known}")
+
+
+def _choice_errors(
+    path: str, value: str, choices: Sequence[str]
+) -> Iterator[FieldError]:
+    if value not in choices:
+        what = path.rpartition(".")[2]
+        known = ", ".join(choices)
+        yield FieldError(path, f"{value[:40]!r} is no {what}: use one of {known}")
+
+
+def _port_errors(path: str, rule: RuleDraft) -> Iterator[FieldError]:
+    if rule.ports and rule.port_ranges:
+        yield FieldError(f"{path}.ports", "give either ports or port_ranges, not both")
+    for index, port in enumerate(rule.ports):
+        if not _PORT.fullmatch(port) or int(port) > MAX_PORT:
+            yield FieldError(
+                f"{path}.ports[{index}]", f"a port is a number from 1 to {MAX_PORT}"
+            )
+    for index, ports in enumerate(rule.port_ranges):
+        if not 1 <= ports.start <= ports.end <= MAX_PORT:
+            yield FieldError(
+                f"{path}.port_ranges[{index}]",
+                f"a port range has 1 <= start <= end <= {MAX_PORT}",
+            )
+    if rule.protocol in PORTLESS and (rule.ports or rule.port_ranges):
+        field_name = "ports" if rule.ports else "port_ranges"
+        yield FieldError(
+            f"{path}.{field_name}", f"protocol {rule.protocol} has no ports"
+        )
+
+
+def _authorized_errors(
+    path: str, rule: RuleDraft, facts: PolicyFacts
+) -> Iterator[FieldError]:
+    if not rule.authorized_groups:
+        return
+    place = f"{path}.authorized_groups"
+    if rule.protocol != SSH:
+        yield FieldError(place, f"only rules with protocol {SSH} authorize groups")
+        return
+    for group_id in rule.sources:
+        if group_id not in rule.authorized_groups:
+            yield FieldError(place, f"source group {group_id[:64]!r} is missing")
+    for group_id, users in rule.authorized_groups.items():
+        if group_id not in facts.groups:
+            yield FieldError(f"{place}.{group_id[:64]}", not_found("group", group_id))
+        for index, user in enumerate(users):
+            if not user or len(user) > MAX_LOCAL_USER or _CONTROL.search(user):
+                yield FieldError(
+                    f"{place}.{group_id[:64]}[{index}]",
+                    f"a local user has 1 to {MAX_LOCAL_USER} printable characters",
+                )

@@ -1,0 +1,104 @@
+"""What the API shows of policies."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from groups.selectors import short_groups
+from meshmgmt.access.models import (
+    Policy,
+    PolicyPostureCheck,
+    PolicyRule,
+    RuleAuthorizedGroup,
+    RuleDestination,
+    RuleSource,
+)
+from meshmgmt.access.selectors.links import ids_by_owner, link_rows
+from meshmgmt.inventory.registries import ShortGroup
+
+Row = dict[str, Any]
+
+_POLICY = ("id", "name", "description", "enabled")
+_RULE = (
+    "policy_id",
+    "id",
+    "name",
+    "description",
+    "enabled",
+    "action",
+    "bidirectional",
+    "protocol",
+    "ports",
+    "port_ranges",
+    "source_resource_id",
+    "source_resource_type",
+    "destination_resource_id",
+    "destination_resource_type",
+)
+
+
+def policy_rows(ids: Sequence[str] | None = None) -> list[Row]:
+    """Return policies with their rules, in the order of creation."""
+    policies = Policy.objects.order_by("id")
+    if ids is not None:
+        policies = policies.filter(pk__in=ids)
+    found = list(policies.values(*_POLICY))
+    if not found:
+        return []
+    checks = ids_by_owner(PolicyPostureCheck, ids)
+    rules = _rules_by_policy(ids)
+    for row in found:
+        row["source_posture_checks"] = checks.get(row["id"], [])
+        row["rules"] = rules.get(row["id"], [])
+    return found
+
+
+def _rules_by_policy(policy_ids: Sequence[str] | None) -> dict[str, list[Row]]:
+    rules = PolicyRule.objects.order_by("position", "id")
+    if policy_ids is not None:
+        rules = rules.filter(policy__in=policy_ids)
+    rows = list(rules.values(*_RULE))
+    chosen = None if policy_ids is None else [row["id"] for row in rows]
+    lists = _RuleLists(chosen)
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.pop("policy_id"), []).append(lists.shown(row))
+    return found
+
+
+class _RuleLists:
+    """The groups that rules (ids; None: all) name."""
+
+    def __init__(self, rule_ids: Sequence[str] | None) -> None:
+        self.sources = ids_by_owner(RuleSource, rule_ids)
+        self.destinations = ids_by_owner(RuleDestination, rule_ids)
+        self.authorized: dict[str, dict[str, list[str]]] = {}
+        for rule_id, group_id, users in link_rows(
+            RuleAuthorizedGroup, rule_ids, "group_id", "local_users"
+        ):
+            self.authorized.setdefault(rule_id, {})[group_id] = users.splitlines()
+        self.groups = self._groups(narrow=rule_ids is not None)
+
+    def _groups(self, *, narrow: bool) -> Mapping[str, ShortGroup]:
+        if not narrow:
+            return short_groups()
+        lists = [*self.sources.values(), *self.destinations.values()]
+        return short_groups(sorted({group for groups in lists for group in groups}))
+
+    def shown(self, row: Row) -> Row:
+        """Complete a rule: objects for group ids, no empty optional parts."""
+        rule_id = row["id"]
+        for end in ("source", "destination"):
+            identifier = row.pop(f"{end}_resource_id")
+            kind = row.pop(f"{end}_resource_type")
+            if identifier:
+                row[f"{end}Resource"] = {"id": identifier, "type": kind}
+        row["sources"] = [self.groups[pk] for pk in self.sources.get(rule_id, ())]
+        row["destinations"] = [
+            self.groups[pk] for pk in self.destinations.get(rule_id, ())
+        ]
+        if rule_id in self.authorized:
+            row["authorized_groups"] = self.authorized[rule_id]
+        for part in ("ports", "port_ranges"):
+            if not row[part]:
+                del row[part]
+        return row

@@ -1,0 +1,1 @@
+"""Every write to what refers to groups: HTTP, admin site and commands call these."""

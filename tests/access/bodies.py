@@ -1,0 +1,67 @@
+"""Valid bodies of this room's endpoints, and the objects they refer to."""
+
+from typing import Any
+
+from groups.models import Group
+from meshmgmt.inventory.models import Network, NetworkResource, Peer
+
+
+def group(name: str) -> str:
+    """Return the id of the group with this name, made when it is missing."""
+    found = Group.objects.filter(name=name).first()
+    return (found or Group.objects.create(name=name)).pk
+
+
+def peer(number: int, **facts: Any) -> Peer:
+    """Return the peer with this number, made when it is missing."""
+    key = f"{number:043d}="
+    found = Peer.objects.filter(wg_public_key=key).first()
+    return found or Peer.objects.create(
+        name=f"peer {number}",
+        wg_public_key=key,
+        ip=f"100.64.{number // 256}.{number % 256}",
+        dns_label=f"peer-{number}",
+        **facts,
+    )
+
+
+def network(name: str = "office") -> Network:
+    """Return the network with this name, made when it is missing."""
+    found = Network.objects.filter(name=name).first()
+    return found or Network.objects.create(name=name)
+
+
+def resource(name: str = "printer", kind: str = "host") -> NetworkResource:
+    """Return the resource with this name, made when it is missing."""
+    found = NetworkResource.objects.filter(name=name).first()
+    return found or NetworkResource.objects.create(
+        network=network(), name=name, type=kind, address="10.0.0.1/32"
+    )
+
+
+def rule(**changes: Any) -> dict[str, Any]:
+    """Return the body of a rule between two groups."""
+    body = {
+        "name": "to servers",
+        "description": "",
+        "enabled": True,
+        "action": "accept",
+        "bidirectional": False,
+        "protocol": "tcp",
+        "ports": ["22", "443"],
+        "sources": [group("people")],
+        "destinations": [group("servers")],
+    }
+    return body | changes
+
+
+def policy(**changes: Any) -> dict[str, Any]:
+    """Return the body of a policy with one rule."""
+    body = {
+        "name": "work",
+        "description": "what people need",
+        "enabled": True,
+        "source_posture_checks": [],
+        "rules": [rule()],
+    }
+    return body | changes

@@ -1,0 +1,351 @@
+"""Policies over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from meshmgmt.access.api.serializers.policies import PolicySerializer
+from meshmgmt.access.models import PolicyRule, PostureCheck
+from meshmgmt.core.ids import new_id
+from tests.access.bodies import group, peer, policy, resource, rule
+from tests.api_client import Api
+from tests.people import api_as
+from tests.resource_contract import Body, ResourceContract, Trail, ok
+
+PATH = "/api/policies"
+
+
+class TestPolicies(ResourceContract):
+    path = PATH
+    module = "policies"
+    required = ("name", "rules")
+    serializer = PolicySerializer
+    created_codes = ("policy.add", "rule.add")
+    deleted_codes = ("rule.delete", "policy.delete")
+
+    def body(self, number: int = 1) -> Body:
+        return policy(name=f"policy {number}")
+
+
+@pytest.fixture
+def api(db: None) -> Api:
+    return api_as("owner")
+
+
+def shown(name: str) -> dict[str, Any]:
+    return {"id": group(name), "name": name, "peers_count": 0, "resources_count": 0}
+
+
+def test_rule_shows_groups_as_objects(api: Api) -> None:
+    body = policy()
+    made = ok(api.post(PATH, body))
+    [shown_rule] = made.pop("rules")
+    [sent_rule] = body.pop("rules")
+    assert made == {**body, "id": made["id"]}
+    assert shown_rule == {
+        **sent_rule,
+        "id": shown_rule["id"],
+        "sources": [shown("people")],
+        "destinations": [shown("servers")],
+    }
+
+
+def test_defaults_of_a_minimal_policy(api: Api) -> None:
+    minimal = {
+        "name": "r",
+        "action": "accept",
+        "protocol": "all",
+        "sources": [group("a")],
+        "destinations": [group("a")],
+    }
+    made = ok(api.post(PATH, {"name": "p", "rules": [minimal]}))
+    assert made["enabled"] is True
+    assert made["description"] == ""
+    assert made["source_posture_checks"] == []
+    [shown_rule] = made["rules"]
+    assert shown_rule["enabled"] is True
+    assert shown_rule["bidirectional"] is False
+    assert not {"ports", "port_ranges", "authorized_groups"} & set(shown_rule)
+
+
+@pytest.mark.parametrize("kind", ["peer", "host"])
+def test_one_resource_stands_in_for_groups(api: Api, kind: str) -> None:
+    identifier = peer(1).pk if kind == "peer" else resource().pk
+    end = {"id": identifier, "type": kind}
+    sent = rule(destinations=None, destinationResource=end)
+    made = ok(api.post(PATH, policy(rules=[sent])))
+    [shown_rule] = made["rules"]
+    assert shown_rule["destinationResource"] == end
+    assert shown_rule["destinations"] == []
+    assert "sourceResource" not in shown_rule
+    assert ok(api.put(f"{PATH}/{made['id']}", made)) == made
+
+
+def test_ssh_rule_keeps_local_users_in_order(api: Api) -> None:
+    users = {group("people"): ["root", "admin"], group("more"): []}
+    sent = rule(protocol="netbird-ssh", authorized_groups=users)
+    made = ok(api.post(PATH, policy(rules=[sent])))
+    assert made["rules"][0]["authorized_groups"] == users
+    trail = Trail()
+    users[group("people")] = ["admin"]
+    changed = ok(
+        api.put(
+            f"{PATH}/{made['id']}",
+            {"rules": [made["rules"][0] | {"authorized_groups": users}]},
+        )
+    )
+    assert changed["rules"][0]["authorized_groups"] == users
+    assert trail.codes == ["rule.update"]
+
+
+G = "<group>"
+BAD_RULES: list[tuple[Body, str, str]] = [
+    ({"sources": []}, "sources", "give either sources or sourceResource"),
+    (
+        {"destinations": []},
+        "destinations",
+        "give either destinations or destinationResource",
+    ),
+    (
+        {"sourceResource": {"id": "<peer>", "type": "peer"}},
+        "sources",
+        "give either sources or sourceResource, not both",
+    ),
+    (
+        {"destinationResource": {"id": "<peer>", "type": "peer"}},
+        "destinations",
+        "give either destinations or destinationResource, not both",
+    ),
+    ({"sources": ["0" * 20]}, "sources[0]", f"group {'0' * 20!r} was not found"),
+    ({"destinations": [""]}, "destinations[0]", "group '' was not found"),
+    (
+        {"sources": [], "sourceResource": {"id": "nope", "type": "peer"}},
+        "sourceResource.id",
+        "resource 'nope' was not found",
+    ),
+    (
+        {"sources": [], "sourceResource": {"id": "<peer>", "type": "printer"}},
+        "sourceResource.type",
+        "'printer' is no type: use one of peer, host, subnet, domain",
+    ),
+    (
+        {"sources": [], "sourceResource": {"id": "<peer>", "type": "host"}},
+        "sourceResource.type",
+        "this resource is a peer",
+    ),
+    (
+        {"action": "allow"},
+        "action",
+        "'allow' is no action: use one of accept, drop",
+    ),
+    (
+        {"protocol": "sctp"},
+        "protocol",
+        "'sctp' is no protocol: use one of all, tcp, udp, icmp, netbird-ssh",
+    ),
+    (
+        {"port_ranges": [{"start": 1, "end": 2}]},
+        "ports",
+        "give either ports or port_ranges, not both",
+    ),
+    *(
+        ({"ports": [port]}, "ports[0]", "a port is a number from 1 to 65535")
+        for port in ("0", "65536", "022", "x", "", "-1", "1.5", "٢٢")
+    ),
+    *(
+        (
+            {"ports": [], "port_ranges": [{"start": start, "end": end}]},
+            "port_ranges[0]",
+            "a port range has 1 <= start <= end <= 65535",
+        )
+        for start, end in ((0, 1), (2, 1), (1, 65536))
+    ),
+    ({"protocol": "all"}, "ports", "protocol all has no ports"),
+    (
+        {"protocol": "icmp", "ports": [], "port_ranges": [{"start": 1, "end": 1}]},
+        "port_ranges",
+        "protocol icmp has no ports",
+    ),
+    (
+        {"authorized_groups": {G: ["root"]}},
+        "authorized_groups",
+        "only rules with protocol netbird-ssh authorize groups",
+    ),
+    (
+        {"protocol": "netbird-ssh", "authorized_groups": {"<other>": []}},
+        "authorized_groups",
+        "source group '<people>' is missing",
+    ),
+    (
+        {"protocol": "netbird-ssh", "authorized_groups": {G: [], "nope": []}},
+        "authorized_groups.nope",
+        "group 'nope' was not found",
+    ),
+    (
+        {"protocol": "netbird-ssh", "authorized_groups": {G: ["ro\not"]}},
+        "authorized_groups.<people>[0]",
+        "a local user has 1 to 255 printable characters",
+    ),
+    ({"name": "n" * 256}, "name", "the rule name has more than 255 characters"),
+    (
+        {"description": "d" * 1001},
+        "description",
+        "the description has more than 1000 characters",
+    ),
+]
+
+
+def filled(value: Any) -> Any:
+    """Put real ids in the place of the marks."""
+    marks = {
+        G: lambda: group("people"),
+        "<people>": lambda: group("people"),
+        "<other>": lambda: group("other"),
+        "<peer>": lambda: peer(1).pk,
+    }
+    if isinstance(value, dict):
+        return {filled(key): filled(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [filled(entry) for entry in value]
+    if isinstance(value, str):
+        for mark, make in marks.items():
+            if mark in value:
+                value = value.replace(mark, make())
+    return value
+
+
+@pytest.mark.parametrize(("changes", "field", "message"), BAD_RULES)
+def test_broken_rule_is_refused(
+    api: Api, changes: Body, field: str, message: str
+) -> None:
+    body = policy(rules=[rule(), rule(**filled(changes))])
+    trail = Trail()
+    answer = api.post(PATH, body)
+    assert answer.status == 422
+    assert answer.fields == {f"rules[1].{filled(field)}": filled(message)}
+    assert answer.json["message"] == filled(message)
+    assert ok(api.get(PATH)) == []
+    assert trail.codes == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"name": " "}, "name", "the policy name must not be empty or blank"),
+        (
+            {"name": "n" * 256},
+            "name",
+            "the policy name has more than 255 characters",
+        ),
+        ({"rules": []}, "rules", "a policy needs at least one rule"),
+        ({"rules": None}, "rules", "a policy needs at least one rule"),
+        (
+            {"source_posture_checks": ["nope"]},
+            "source_posture_checks[0]",
+            "posture check 'nope' was not found",
+        ),
+        (
+            {"description": "d" * 1001},
+            "description",
+            "the description has more than 1000 characters",
+        ),
+    ],
+)
+def test_broken_policy_is_refused(
+    api: Api, changes: Body, field: str, message: str
+) -> None:
+    made = ok(api.post(PATH, policy()))
+    trail = Trail()
+    for answer in (
+        api.post(PATH, policy(**changes)),
+        api.put(f"{PATH}/{made['id']}", changes),
+    ):
+        assert answer.status == 422
+        assert answer.fields == {field: message}
+    assert ok(api.get(PATH)) == [made]
+    assert trail.codes == []
+
+
+def test_nul_in_a_text_is_refused(api: Api) -> None:
+    answer = api.post(PATH, policy(name="a\0b"))
+    assert answer.status == 422
+    assert list(answer.fields) == ["name"]
+
+
+def test_rule_of_another_policy_is_refused_on_put(api: Api) -> None:
+    mine, other = (ok(api.post(PATH, policy(name=name))) for name in "ab")
+    foreign = other["rules"][0]["id"]
+    answer = api.put(f"{PATH}/{mine['id']}", {"rules": [rule(id=foreign)]})
+    assert answer.status == 422
+    assert answer.fields == {
+        "rules[0].id": f"rule of this policy {foreign!r} was not found"
+    }
+    assert ok(api.get(f"{PATH}/{other['id']}")) == other
+
+
+def test_rule_named_twice_is_refused(api: Api) -> None:
+    made = ok(api.post(PATH, policy()))
+    twice = [rule(id=made["rules"][0]["id"])] * 2
+    answer = api.put(f"{PATH}/{made['id']}", {"rules": twice})
+    assert answer.status == 422
+    assert answer.fields == {"rules[1].id": "this rule is given twice"}
+
+
+def test_ids_of_rules_count_for_nothing_on_creation(api: Api) -> None:
+    made = ok(api.post(PATH, policy(rules=[rule(id=new_id())])))
+    other = ok(api.post(PATH, made | {"name": "copy"}))
+    assert other["rules"][0]["id"] != made["rules"][0]["id"]
+
+
+def test_rules_keep_their_identity_by_id_and_by_place(api: Api) -> None:
+    rules = [rule(name=name) for name in "abc"]
+    made = ok(api.post(PATH, policy(rules=rules)))
+    a, b, c = (entry["id"] for entry in made["rules"])
+    trail = Trail()
+    sent = [rule(name="c", id=c), rule(name="b2"), rule(name="new")]
+    changed = ok(api.put(f"{PATH}/{made['id']}", {"rules": sent}))
+    assert [entry["name"] for entry in changed["rules"]] == ["c", "b2", "new"]
+    assert [entry["id"] for entry in changed["rules"][:2]] == [c, b]
+    new = changed["rules"][2]["id"]
+    assert sorted(trail.targets) == sorted(
+        [
+            ("rule.update", c),  # it moved
+            ("rule.update", b),
+            ("rule.add", new),
+            ("rule.delete", a),
+        ]
+    )
+
+
+def test_events_name_the_policy(api: Api) -> None:
+    body = policy()
+    trail = Trail()
+    made = ok(api.post(PATH, body))
+    ok(api.put(f"{PATH}/{made['id']}", {"name": "play"}))
+    ok(api.put(f"{PATH}/{made['id']}", {"rules": [rule(ports=["80"])]}))
+    rule_id = made["rules"][0]["id"]
+    rule_meta = {"name": "to servers", "policy_id": made["id"]}
+    assert [(e.activity_code, e.target_id, e.meta) for e in trail.events] == [
+        ("policy.add", made["id"], {"name": "work"}),
+        ("rule.add", rule_id, {**rule_meta, "policy_name": "work"}),
+        ("policy.update", made["id"], {"name": "play"}),
+        ("rule.update", rule_id, {**rule_meta, "policy_name": "play"}),
+    ]
+
+
+def test_posture_checks_keep_their_order(api: Api) -> None:
+    checks = [PostureCheck.objects.create(name=name).pk for name in "ba"]
+    made = ok(api.post(PATH, policy(source_posture_checks=checks)))
+    assert made["source_posture_checks"] == checks
+    trail = Trail()
+    changed = ok(
+        api.put(f"{PATH}/{made['id']}", {"source_posture_checks": checks[::-1]})
+    )
+    assert changed["source_posture_checks"] == checks[::-1]
+    assert trail.codes == ["policy.update"]
+
+
+def test_deleting_a_policy_deletes_its_rules(api: Api) -> None:
+    made = ok(api.post(PATH, policy(rules=[rule(), rule()])))
+    ok(api.delete(f"{PATH}/{made['id']}"))
+    assert not PolicyRule.objects.exists()
