@@ -2,10 +2,27 @@
 
 from django.urls import path
 
+from meshmgmt.access.api.views import networks
 from meshmgmt.access.api.views.policies import PolicyViewSet
+from meshmgmt.access.api.views.routes import RouteViewSet
 from meshmgmt.api.views import COLLECTION, MEMBER
+
+NETWORKS = "api/networks"
+NETWORK = f"{NETWORKS}/<str:networkId>"
+RESOURCES = networks.NetworkResourceViewSet
+ROUTERS = networks.NetworkRouterViewSet
 
 urlpatterns = [
     path("api/policies", PolicyViewSet.as_view(COLLECTION)),
     path("api/policies/<str:policyId>", PolicyViewSet.as_view(MEMBER)),
+    path("api/routes", RouteViewSet.as_view(COLLECTION)),
+    path("api/routes/<str:routeId>", RouteViewSet.as_view(MEMBER)),
+    path(NETWORKS, networks.NetworkViewSet.as_view(COLLECTION)),
+    path(f"{NETWORKS}/resources", networks.AllResourcesView.as_view()),
+    path(f"{NETWORKS}/routers", networks.AllRoutersView.as_view()),
+    path(NETWORK, networks.NetworkViewSet.as_view(MEMBER)),
+    path(f"{NETWORK}/resources", RESOURCES.as_view(COLLECTION)),
+    path(f"{NETWORK}/resources/<str:resourceId>", RESOURCES.as_view(MEMBER)),
+    path(f"{NETWORK}/routers", ROUTERS.as_view(COLLECTION)),
+    path(f"{NETWORK}/routers/<str:routerId>", ROUTERS.as_view(MEMBER)),
 ]

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from groups.models import Group
+from events.audit.links import set_members
+from groups.models import Group, GroupPeer
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 
 
@@ -23,6 +24,14 @@ def peer(number: int, **facts: Any) -> Peer:
         dns_label=f"peer-{number}",
         **facts,
     )
+
+
+def with_members(name: str, *numbers: int) -> str:
+    """Return the id of a group that holds the peers with these numbers."""
+    group_id = group(name)
+    chosen = [peer(number).pk for number in numbers]
+    set_members(GroupPeer, Group.objects.get(pk=group_id), chosen)
+    return group_id
 
 
 def network(name: str = "office") -> Network:
@@ -63,5 +72,23 @@ def policy(**changes: Any) -> dict[str, Any]:
         "enabled": True,
         "source_posture_checks": [],
         "rules": [rule()],
+    }
+    return body | changes
+
+
+def route(**changes: Any) -> dict[str, Any]:
+    """Return the body of a route to a network through a peer."""
+    body = {
+        "network_id": "office",
+        "description": "the office",
+        "enabled": True,
+        "network": "10.1.0.0/16",
+        "peer": peer(1).pk,
+        "metric": 100,
+        "masquerade": True,
+        "groups": [group("people")],
+        "keep_route": False,
+        "access_control_groups": [],
+        "skip_auto_apply": False,
     }
     return body | changes

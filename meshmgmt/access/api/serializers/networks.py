@@ -1,0 +1,91 @@
+"""Bodies of networks, their resources and routers."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from meshmgmt.access.api.serializers.policies import ShortGroupSerializer
+from meshmgmt.api.fields import (
+    AbsentKept,
+    ObjectSerializer,
+    TextField,
+    TruthField,
+    WholeNumberField,
+    references,
+)
+
+
+class NetworkRequestSerializer(ObjectSerializer):
+    """A network as a client creates it."""
+
+    name = TextField(help_text="1 to 255 characters")
+    description = TextField(required=False)
+
+
+class NetworkUpdateSerializer(AbsentKept, NetworkRequestSerializer):
+    """What a client changes of a network; absent fields keep their value."""
+
+
+class NetworkSerializer(serializers.Serializer[Any]):
+    """A network with the ids of what belongs to it."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    description = serializers.CharField()
+    routers = serializers.ListField(child=serializers.CharField())
+    resources = serializers.ListField(child=serializers.CharField())
+    policies = serializers.ListField(
+        child=serializers.CharField(), help_text="Policies that let in to a resource"
+    )
+    routing_peers_count = serializers.IntegerField()
+
+
+class ResourceRequestSerializer(ObjectSerializer):
+    """A resource of a network as a client creates it."""
+
+    name = TextField(help_text="1 to 255 characters, unique")
+    description = TextField(required=False)
+    address = TextField(help_text="IP address, CIDR network or domain (also `*.`)")
+    enabled = TruthField(required=False, help_text="Default true")
+    groups = references(required=False, help_text="Ids of the groups it is in")
+
+
+class ResourceUpdateSerializer(AbsentKept, ResourceRequestSerializer):
+    """What a client changes of a resource; absent fields keep their value."""
+
+
+class ResourceSerializer(serializers.Serializer[Any]):
+    """A resource of a network."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    description = serializers.CharField()
+    type = serializers.ChoiceField(choices=["host", "subnet", "domain"])
+    address = serializers.CharField()
+    enabled = serializers.BooleanField()
+    groups = ShortGroupSerializer(many=True, help_text="In the order of creation")
+
+
+class RouterRequestSerializer(ObjectSerializer):
+    """A router of a network as a client creates it."""
+
+    peer = TextField(required=False, help_text="Id; either this or `peer_groups`")
+    peer_groups = references(required=False, help_text="Either this or `peer`")
+    metric = WholeNumberField(required=False, help_text="1 to 9999, default 9999")
+    masquerade = TruthField(required=False, help_text="Default false")
+    enabled = TruthField(required=False, help_text="Default true")
+
+
+class RouterUpdateSerializer(AbsentKept, RouterRequestSerializer):
+    """What a client changes of a router; absent fields keep their value."""
+
+
+class RouterSerializer(serializers.Serializer[Any]):
+    """A router of a network."""
+
+    id = serializers.CharField()
+    peer = serializers.CharField(help_text="Empty when `peer_groups` forward")
+    peer_groups = serializers.ListField(child=serializers.CharField())
+    metric = serializers.IntegerField()
+    masquerade = serializers.BooleanField()
+    enabled = serializers.BooleanField()

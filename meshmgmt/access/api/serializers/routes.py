@@ -1,0 +1,59 @@
+"""Bodies of routes."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from meshmgmt.api.fields import (
+    AbsentKept,
+    ObjectSerializer,
+    TextField,
+    TruthField,
+    WholeNumberField,
+    references,
+    texts,
+)
+
+
+class RouteRequestSerializer(ObjectSerializer):
+    """A route as a client creates it."""
+
+    network_id = TextField(
+        help_text="1 to 40 characters; routes that back each other up share it"
+    )
+    description = TextField(required=False)
+    enabled = TruthField(required=False, help_text="Default true")
+    network = TextField(required=False, help_text="CIDR; either this or `domains`")
+    domains = texts(required=False, help_text="Up to 32; either this or `network`")
+    peer = TextField(required=False, help_text="Id; either this or `peer_groups`")
+    peer_groups = references(required=False, help_text="Either this or `peer`")
+    metric = WholeNumberField(required=False, help_text="1 to 9999, default 9999")
+    masquerade = TruthField(required=False, help_text="Default false")
+    groups = references(help_text="Ids of the groups whose peers get the route")
+    keep_route = TruthField(required=False, help_text="Default false")
+    access_control_groups = references(required=False)
+    skip_auto_apply = TruthField(required=False, help_text="Default false")
+
+
+class RouteUpdateSerializer(AbsentKept, RouteRequestSerializer):
+    """What a client changes of a route; absent fields keep their value."""
+
+
+class RouteSerializer(serializers.Serializer[Any]):
+    """A route."""
+
+    id = serializers.CharField()
+    description = serializers.CharField()
+    network_id = serializers.CharField()
+    enabled = serializers.BooleanField()
+    peer = serializers.CharField(help_text="Empty when `peer_groups` forward")
+    peer_groups = serializers.ListField(child=serializers.CharField())
+    network = serializers.CharField(help_text="Empty when the route is for domains")
+    domains = serializers.ListField(child=serializers.CharField())
+    network_type = serializers.ChoiceField(choices=["IPv4", "IPv6", "Domain"])
+    metric = serializers.IntegerField()
+    masquerade = serializers.BooleanField()
+    groups = serializers.ListField(child=serializers.CharField())
+    keep_route = serializers.BooleanField()
+    access_control_groups = serializers.ListField(child=serializers.CharField())
+    skip_auto_apply = serializers.BooleanField()

@@ -1,0 +1,120 @@
+"""What the API shows of networks and their resources."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from groups.membership import group_members, groups_of_resources
+from groups.selectors import short_groups
+from meshmgmt.access.models import PolicyRule, Router, RouterPeerGroup, RuleDestination
+from meshmgmt.access.selectors.links import ids_by_owner
+from meshmgmt.inventory.models import Network, NetworkResource
+
+Row = dict[str, Any]
+
+_NETWORK = ("id", "name", "description")
+_RESOURCE = ("id", "name", "description", "type", "address", "enabled")
+
+
+def network_rows(ids: Sequence[str] | None = None) -> list[Row]:
+    """Return networks with the ids of what belongs to them, in creation order."""
+    networks = Network.objects.order_by("id")
+    if ids is not None:
+        networks = networks.filter(pk__in=ids)
+    found: list[Row] = list(networks.values(*_NETWORK))
+    if not found:
+        return []
+    resources = _ids_by_network(NetworkResource.objects.all(), ids)
+    routers = _ids_by_network(Router.objects.all(), ids)
+    policies = _policies_by_network(resources)
+    counts = _routing_peers(routers)
+    for row in found:
+        pk = row["id"]
+        row["routers"] = routers.get(pk, [])
+        row["resources"] = resources.get(pk, [])
+        row["policies"] = policies.get(pk, [])
+        row["routing_peers_count"] = counts.get(pk, 0)
+    return found
+
+
+def _ids_by_network(rows: Any, ids: Sequence[str] | None) -> dict[str, list[str]]:
+    if ids is not None:
+        rows = rows.filter(network__in=ids)
+    found: dict[str, list[str]] = {}
+    for network_id, pk in rows.order_by("id").values_list("network_id", "id"):
+        found.setdefault(network_id, []).append(pk)
+    return found
+
+
+def _policies_by_network(resources: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the policies that let in to a resource of each network."""
+    network_of = {pk: network for network, listed in resources.items() for pk in listed}
+    networks_of_group: defaultdict[str, set[str]] = defaultdict(set)
+    for resource_id, groups in groups_of_resources(list(network_of)).items():
+        for group_id in groups:
+            networks_of_group[group_id].add(network_of[resource_id])
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    links = RuleDestination.objects.filter(group__in=list(networks_of_group))
+    for policy_id, group_id in links.order_by().values_list(
+        "rule__policy_id", "group_id"
+    ):
+        for network_id in networks_of_group[group_id]:
+            found[network_id].add(policy_id)
+    rules = PolicyRule.objects.filter(destination_resource_id__in=list(network_of))
+    for policy_id, resource_id in rules.order_by().values_list(
+        "policy_id", "destination_resource_id"
+    ):
+        found[network_of[resource_id]].add(policy_id)
+    return {network_id: sorted(policies) for network_id, policies in found.items()}
+
+
+def _routing_peers(routers: Mapping[str, list[str]]) -> dict[str, int]:
+    """Return how many peers forward into each network."""
+    chosen = [pk for listed in routers.values() for pk in listed]
+    peers = dict(
+        Router.objects.filter(pk__in=chosen).order_by().values_list("id", "peer_id")
+    )
+    groups = ids_by_owner(RouterPeerGroup, chosen)
+    members = group_members({pk for listed in groups.values() for pk in listed})
+    return {
+        network_id: len(
+            _forwarding(listed, peers) | _forwarding_members(listed, groups, members)
+        )
+        for network_id, listed in routers.items()
+    }
+
+
+def _forwarding(routers: Iterable[str], peers: Mapping[str, str | None]) -> set[str]:
+    return {peer for pk in routers if (peer := peers[pk]) is not None}
+
+
+def _forwarding_members(
+    routers: Iterable[str],
+    groups: Mapping[str, list[str]],
+    members: Mapping[str, set[str]],
+) -> set[str]:
+    return {
+        peer
+        for pk in routers
+        for group_id in groups.get(pk, ())
+        for peer in members[group_id]
+    }
+
+
+def resource_rows(
+    network_id: str | None = None, ids: Sequence[str] | None = None
+) -> list[Row]:
+    """Return the resources of a network (None: of all), in creation order."""
+    resources = NetworkResource.objects.order_by("id")
+    if network_id is not None:
+        resources = resources.filter(network=network_id)
+    if ids is not None:
+        resources = resources.filter(pk__in=ids)
+    found = list(resources.values(*_RESOURCE))
+    if not found:
+        return []
+    groups = groups_of_resources([row["id"] for row in found])
+    shown = short_groups(sorted({pk for listed in groups.values() for pk in listed}))
+    for row in found:
+        row["groups"] = [shown[pk] for pk in groups.get(row["id"], ())]
+    return found

@@ -1,0 +1,77 @@
+"""What the API shows of routes and routers."""
+
+import ipaddress
+from collections.abc import Sequence
+from typing import Any
+
+from meshmgmt.access.models import (
+    Route,
+    RouteAccessControlGroup,
+    RouteGroup,
+    RoutePeerGroup,
+    Router,
+    RouterPeerGroup,
+)
+from meshmgmt.access.selectors.links import ids_by_owner
+
+Row = dict[str, Any]
+
+_ROUTE = (
+    "id",
+    "description",
+    "network_id",
+    "enabled",
+    "peer_id",
+    "network",
+    "domains",
+    "metric",
+    "masquerade",
+    "keep_route",
+    "skip_auto_apply",
+)
+_ROUTER = ("id", "peer_id", "metric", "masquerade", "enabled")
+
+
+def route_rows(ids: Sequence[str] | None = None) -> list[Row]:
+    """Return routes, in the order of creation."""
+    routes = Route.objects.order_by("id")
+    if ids is not None:
+        routes = routes.filter(pk__in=ids)
+    found = list(routes.values(*_ROUTE))
+    if not found:
+        return []
+    lists = {
+        link.relation: ids_by_owner(link, ids)
+        for link in (RouteGroup, RoutePeerGroup, RouteAccessControlGroup)
+    }
+    for row in found:
+        row["peer"] = row.pop("peer_id") or ""
+        row["network_type"] = network_type(row["network"])
+        for relation, by_route in lists.items():
+            row[relation] = by_route.get(row["id"], [])
+    return found
+
+
+def network_type(network: str) -> str:
+    """Return how the API names what a route leads to."""
+    if not network:
+        return "Domain"
+    return f"IPv{ipaddress.ip_network(network).version}"
+
+
+def router_rows(
+    network_id: str | None = None, ids: Sequence[str] | None = None
+) -> list[Row]:
+    """Return the routers of a network (None: of all), in the order of creation."""
+    routers = Router.objects.order_by("id")
+    if network_id is not None:
+        routers = routers.filter(network=network_id)
+    if ids is not None:
+        routers = routers.filter(pk__in=ids)
+    found = list(routers.values(*_ROUTER))
+    chosen = None if network_id is None else [row["id"] for row in found]
+    groups = ids_by_owner(RouterPeerGroup, chosen) if found else {}
+    for row in found:
+        row["peer"] = row.pop("peer_id") or ""
+        row["peer_groups"] = groups.get(row["id"], [])
+    return found

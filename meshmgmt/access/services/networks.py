@@ -1,0 +1,177 @@
+"""Writes of networks, their resources and routers. Each runs in one account write."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from events.audit.links import member_keys, set_members
+from groups.membership import groups_of_resources, set_groups_of_resource
+from meshmgmt.access.models import Router, RouterPeerGroup
+from meshmgmt.access.rules.networks import (
+    NetworkDraft,
+    ResourceDraft,
+    network_errors,
+    parse_address,
+    resource_errors,
+)
+from meshmgmt.access.rules.routes import RouterDraft, RoutingFacts, router_errors
+from meshmgmt.access.selectors.known import known_groups, known_ids
+from meshmgmt.access.services.finding import found
+from meshmgmt.access.services.removal import retype_rules
+from meshmgmt.access.services.routes import displaced
+from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.models import Network, NetworkResource, Peer
+
+KIND: Final = "network"
+RESOURCE_KIND: Final = "network resource"
+ROUTER_KIND: Final = "network router"
+
+
+def network_get(network_id: str) -> Network:
+    """Return the network. Raises NotFound."""
+    return found(Network, network_id, kind=KIND)
+
+
+def network_create(*, draft: NetworkDraft) -> Network:
+    """Create a network. Raises InvalidArgument."""
+    with account_write():
+        raise_field_errors(network_errors(draft))
+        network = Network(name=draft.name, description=draft.description)
+        network.save(force_insert=True)
+        return network
+
+
+def network_update(*, network_id: str, changes: Mapping[str, Any]) -> Network:
+    """Change what is given, keep the rest. Raises NotFound, InvalidArgument."""
+    with account_write():
+        network = network_get(network_id)
+        stored = NetworkDraft(name=network.name, description=network.description)
+        draft = replace(stored, **changes)
+        raise_field_errors(network_errors(draft))
+        network.name = draft.name
+        network.description = draft.description
+        network.save()
+        return network
+
+
+def network_delete(*, network_id: str) -> None:
+    """Delete a network with its resources and routers. Raises NotFound."""
+    with account_write():
+        network_get(network_id).delete()
+
+
+def resource_create(*, network_id: str, draft: ResourceDraft) -> NetworkResource:
+    """Create a resource in a network and put it into its groups.
+
+    Raises NotFound, InvalidArgument, Conflict for a name in use.
+    """
+    with account_write():
+        resource = NetworkResource(network=network_get(network_id))
+        _write_resource(resource, draft, new=True)
+        return resource
+
+
+def resource_update(
+    *, network_id: str, resource_id: str, changes: Mapping[str, Any]
+) -> NetworkResource:
+    """Change what is given, keep the rest. Raises as `resource_create`."""
+    with account_write():
+        resource = _resource(network_id, resource_id)
+        stored = ResourceDraft(
+            name=resource.name,
+            address=resource.address,
+            description=resource.description,
+            enabled=resource.enabled,
+            groups=groups_of_resources([resource.pk]).get(resource.pk, ()),
+        )
+        _write_resource(resource, replace(stored, **changes), new=False)
+        return resource
+
+
+def resource_delete(*, network_id: str, resource_id: str) -> None:
+    """Delete a resource of a network. Raises NotFound."""
+    with account_write():
+        _resource(network_id, resource_id).delete()
+
+
+def router_create(*, network_id: str, draft: RouterDraft) -> Router:
+    """Create a router of a network. Raises NotFound, InvalidArgument."""
+    with account_write():
+        router = Router(network=network_get(network_id))
+        _write_router(router, draft, new=True)
+        return router
+
+
+def router_update(
+    *, network_id: str, router_id: str, changes: Mapping[str, Any]
+) -> Router:
+    """Change what is given, keep the rest; of peer and peer_groups one displaces
+    the other. Raises NotFound, InvalidArgument.
+    """
+    with account_write():
+        router = _router(network_id, router_id)
+        stored = RouterDraft(
+            peer=router.peer_id or "",
+            peer_groups=member_keys(RouterPeerGroup, router),
+            metric=router.metric,
+            masquerade=router.masquerade,
+            enabled=router.enabled,
+        )
+        _write_router(router, replace(stored, **displaced(changes)), new=False)
+        return router
+
+
+def router_delete(*, network_id: str, router_id: str) -> None:
+    """Delete a router of a network. Raises NotFound."""
+    with account_write():
+        _router(network_id, router_id).delete()
+
+
+def _resource(network_id: str, resource_id: str) -> NetworkResource:
+    network = network_get(network_id)
+    return found(NetworkResource, resource_id, kind=RESOURCE_KIND, network=network)
+
+
+def _router(network_id: str, router_id: str) -> Router:
+    network = network_get(network_id)
+    return found(Router, router_id, kind=ROUTER_KIND, network=network)
+
+
+def _write_resource(
+    resource: NetworkResource, draft: ResourceDraft, *, new: bool
+) -> None:
+    namesakes = NetworkResource.objects.filter(name=draft.name).exclude(pk=resource.pk)
+    raise_field_errors(
+        resource_errors(
+            draft,
+            known_groups=known_groups(draft.groups),
+            name_taken=namesakes.exists(),
+        )
+    )
+    address = parse_address(draft.address)
+    kind_before = resource.type
+    resource.name = draft.name
+    resource.description = draft.description
+    resource.type = address.type
+    resource.address = address.text
+    resource.enabled = draft.enabled
+    resource.save(force_insert=new)
+    if not new and kind_before != address.type:
+        retype_rules(resource.pk, address.type)
+    set_groups_of_resource(
+        resource.pk, address.type, draft.groups, kind_before=kind_before
+    )
+
+
+def _write_router(router: Router, draft: RouterDraft, *, new: bool) -> None:
+    facts = RoutingFacts(
+        groups=known_groups(draft.peer_groups), peers=known_ids(Peer, [draft.peer])
+    )
+    raise_field_errors(router_errors(draft, facts))
+    router.peer_id = draft.peer or None
+    router.metric = draft.metric
+    router.masquerade = draft.masquerade
+    router.enabled = draft.enabled
+    router.save(force_insert=new)
+    set_members(RouterPeerGroup, router, draft.peer_groups, new=new)

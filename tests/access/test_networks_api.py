@@ -1,0 +1,400 @@
+"""Networks, their resources and routers over HTTP."""
+
+import pytest
+
+from groups.models import Group, GroupResource
+from meshmgmt.access.api.serializers.networks import (
+    NetworkSerializer,
+    ResourceSerializer,
+    RouterSerializer,
+)
+from meshmgmt.access.models import PolicyRule
+from meshmgmt.core.ids import new_id
+from tests.access.bodies import group, network, peer, policy, rule, with_members
+from tests.api_client import Api
+from tests.people import api_as
+from tests.resource_contract import Body, ResourceContract, Trail, ok
+
+PATH = "/api/networks"
+
+
+def resources_of(name: str = "office") -> str:
+    return f"{PATH}/{network(name).pk}/resources"
+
+
+def routers_of(name: str = "office") -> str:
+    return f"{PATH}/{network(name).pk}/routers"
+
+
+class TestNetworks(ResourceContract):
+    path = PATH
+    module = "networks"
+    required = ("name",)
+    serializer = NetworkSerializer
+    created_codes = ("network.create",)
+    deleted_codes = ("network.delete",)
+
+    def body(self, number: int = 1) -> Body:
+        return {"name": f"network {number}", "description": "a network"}
+
+
+class TestResources(ResourceContract):
+    module = "networks"
+    required = ("name", "address")
+    serializer = ResourceSerializer
+    created_codes = ("network.resource.create", "group.update", "resource.group.add")
+    deleted_codes = (
+        "group.update",
+        "resource.group.delete",
+        "network.resource.delete",
+    )
+
+    def make_path(self) -> str:
+        return resources_of()
+
+    def body(self, number: int = 1) -> Body:
+        return {
+            "name": f"printer {number}",
+            "description": "prints",
+            "address": f"10.0.0.{number}/32",
+            "enabled": True,
+            "groups": [group("printers")],
+        }
+
+
+class TestRouters(ResourceContract):
+    module = "networks"
+    required = ()
+    serializer = RouterSerializer
+    created_codes = ("network.router.create",)
+    deleted_codes = ("network.router.delete",)
+    updates = {"metric": 7}
+
+    def make_path(self) -> str:
+        return routers_of()
+
+    def body(self, number: int = 1) -> Body:
+        return {
+            "peer": peer(number).pk,
+            "metric": 10,
+            "masquerade": True,
+            "enabled": True,
+        }
+
+
+@pytest.fixture
+def api(db: None) -> Api:
+    return api_as("owner")
+
+
+def resource(**changes: object) -> Body:
+    return {"name": "printer", "address": "10.0.0.1"} | changes
+
+
+def test_network_lists_what_belongs_to_it(api: Api) -> None:
+    made = ok(api.post(PATH, {"name": "office"}))
+    assert made == {
+        "id": made["id"],
+        "name": "office",
+        "description": "",
+        "routers": [],
+        "resources": [],
+        "policies": [],
+        "routing_peers_count": 0,
+    }
+    printers, others = group("printers"), group("others")
+    first = ok(api.post(resources_of(), resource(groups=[printers])))
+    second = ok(api.post(resources_of(), resource(name="b", address="b.test")))
+    by_peer = ok(api.post(routers_of(), {"peer": peer(1).pk}))
+    members = {"peer_groups": [with_members("gateways", 1, 2), with_members("g2", 2)]}
+    by_groups = ok(api.post(routers_of(), members))
+    end = {"id": second["id"], "type": "domain"}
+    to_group = ok(
+        api.post("/api/policies", policy(rules=[rule(destinations=[printers])]))
+    )
+    to_resource = ok(
+        api.post(
+            "/api/policies",
+            policy(rules=[rule(destinations=[], destinationResource=end)]),
+        )
+    )
+    ok(api.post("/api/policies", policy(rules=[rule(destinations=[others])])))
+    shown = ok(api.get(f"{PATH}/{made['id']}"))
+    assert shown["resources"] == [first["id"], second["id"]]
+    assert shown["routers"] == [by_peer["id"], by_groups["id"]]
+    assert shown["policies"] == [to_group["id"], to_resource["id"]]
+    assert shown["routing_peers_count"] == 2
+    elsewhere = ok(api.post(PATH, {"name": "elsewhere"}))
+    assert ok(api.get(PATH)) == [shown, elsewhere]
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "stored"),
+    [
+        ("10.0.0.1", "host", "10.0.0.1/32"),
+        ("10.0.0.1/32", "host", "10.0.0.1/32"),
+        ("10.0.0.1/8", "subnet", "10.0.0.0/8"),
+        ("2001:DB8::1", "host", "2001:db8::1/128"),
+        ("2001:db8::/32", "subnet", "2001:db8::/32"),
+        ("0.0.0.0/0", "subnet", "0.0.0.0/0"),
+        ("Files.corp.test", "domain", "Files.corp.test"),
+        ("*.corp.test", "domain", "*.corp.test"),
+    ],
+)
+def test_address_decides_the_type(
+    api: Api, address: str, kind: str, stored: str
+) -> None:
+    made = ok(api.post(resources_of(), resource(address=address)))
+    assert (made["type"], made["address"]) == (kind, stored)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "-", "10.0.0.300", "10.0.0.1/33", "10.0.0/8", "a b", "fe80::%1", "::g", "a/8"],
+)
+def test_address_that_is_none_is_refused(api: Api, address: str) -> None:
+    answer = api.post(resources_of(), resource(address=address))
+    assert answer.status == 422
+    assert list(answer.fields) == ["address"]
+    assert "is no IP address, network or domain" in answer.json["message"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"name": ""}, "name", "the resource name must not be empty or blank"),
+        ({"name": "n" * 256}, "name", "the resource name has more than 255 characters"),
+        (
+            {"description": "d" * 1001},
+            "description",
+            "the description has more than 1000 characters",
+        ),
+        ({"groups": ["x"]}, "groups[0]", "group 'x' was not found"),
+    ],
+)
+def test_broken_resource_is_refused(
+    api: Api, changes: Body, field: str, message: str
+) -> None:
+    made = ok(api.post(resources_of(), resource(name="other")))
+    trail = Trail()
+    for answer in (
+        api.post(resources_of(), resource(**changes)),
+        api.put(f"{resources_of()}/{made['id']}", changes),
+    ):
+        assert answer.status == 422
+        assert answer.fields == {field: message}
+    assert ok(api.get(resources_of())) == [made]
+    assert trail.codes == []
+
+
+def test_name_of_a_resource_is_unique_in_the_account(api: Api) -> None:
+    ok(api.post(resources_of(), resource()))
+    other = ok(api.post(resources_of("elsewhere"), resource(name="other")))
+    for answer in (
+        api.post(resources_of("elsewhere"), resource()),
+        api.put(f"{resources_of('elsewhere')}/{other['id']}", {"name": "printer"}),
+    ):
+        assert answer.status == 409
+        assert answer.fields == {"name": "another resource has the name 'printer'"}
+
+
+def test_groups_of_a_resource_are_shown_in_full(api: Api) -> None:
+    printers = group("printers")
+    made = ok(api.post(resources_of(), resource(groups=[printers])))
+    assert made["groups"] == [
+        {"id": printers, "name": "printers", "peers_count": 0, "resources_count": 1}
+    ]
+
+
+def test_membership_from_the_resource_gives_the_events_of_the_group(api: Api) -> None:
+    old, new = group("old"), group("new")
+    made = ok(api.post(resources_of(), resource(groups=[old])))
+    trail = Trail()
+    ok(api.put(f"{resources_of()}/{made['id']}", {"groups": [new]}))
+    assert trail.targets == [
+        ("group.update", old),
+        ("resource.group.delete", old),
+        ("group.update", new),
+        ("resource.group.add", new),
+    ]
+    assert trail.events[-1].meta == {
+        "name": "new",
+        "id": new,
+        "resource_name": "printer",
+        "resource_id": made["id"],
+        "resource_type": "host",
+    }
+
+
+def test_changed_type_is_changed_wherever_the_resource_is_named(api: Api) -> None:
+    made = ok(api.post(resources_of(), resource(groups=[group("printers")])))
+    end = {"id": made["id"], "type": "host"}
+    sent = rule(sources=[], sourceResource=end)
+    made_policy = ok(api.post("/api/policies", policy(rules=[sent])))
+    changed = ok(api.put(f"{resources_of()}/{made['id']}", {"address": "p.test"}))
+    assert changed["type"] == "domain"
+    assert len(changed["groups"]) == 1
+    assert [link.resource_type for link in GroupResource.objects.all()] == ["domain"]
+    shown = ok(api.get(f"/api/policies/{made_policy['id']}"))
+    assert shown["rules"][0]["sourceResource"] == {"id": made["id"], "type": "domain"}
+
+
+def test_deleted_resource_takes_rules_that_name_it_along(api: Api) -> None:
+    made = ok(api.post(resources_of(), resource(groups=[group("printers")])))
+    end = {"id": made["id"], "type": "host"}
+    sent = rule(destinations=[], destinationResource=end)
+    alone = ok(api.post("/api/policies", policy(rules=[sent])))
+    beside = ok(api.post("/api/policies", policy(name="b", rules=[rule(), sent])))
+    trail = Trail()
+    ok(api.delete(f"{resources_of()}/{made['id']}"))
+    assert [entry["id"] for entry in ok(api.get("/api/policies"))] == [beside["id"]]
+    assert PolicyRule.objects.count() == 1
+    assert sorted(trail.targets) == sorted(
+        [
+            ("rule.delete", alone["rules"][0]["id"]),
+            ("policy.delete", alone["id"]),
+            ("rule.delete", beside["rules"][1]["id"]),
+            ("group.update", group("printers")),
+            ("resource.group.delete", group("printers")),
+            ("network.resource.delete", made["id"]),
+        ]
+    )
+    assert {event.meta.get("reason") for event in trail.events[:4]} >= {
+        "a resource was deleted"
+    }
+
+
+def test_resource_of_another_network_is_not_found(api: Api) -> None:
+    made = ok(api.post(resources_of(), resource()))
+    there = f"{resources_of('elsewhere')}/{made['id']}"
+    for answer in (api.get(there), api.put(there, resource()), api.delete(there)):
+        assert answer.status == 404
+    assert ok(api.get(resources_of("elsewhere"))) == []
+
+
+def test_router_of_another_network_is_not_found(api: Api) -> None:
+    made = ok(api.post(routers_of(), {"peer": peer(1).pk}))
+    there = f"{routers_of('elsewhere')}/{made['id']}"
+    for answer in (api.get(there), api.put(there, {}), api.delete(there)):
+        assert answer.status == 404
+
+
+@pytest.mark.parametrize("part", ["resources", "routers"])
+def test_unknown_network_is_not_found(api: Api, part: str) -> None:
+    where = f"{PATH}/{new_id()}/{part}"
+    one = f"{where}/{new_id()}"
+    body = resource() | {"peer": peer(1).pk}
+    for answer in (
+        api.get(where),
+        api.post(where, body),
+        api.get(one),
+        api.put(one, body),
+        api.delete(one),
+    ):
+        assert answer.status == 404
+        assert answer.json["message"].startswith("network '")
+
+
+def test_all_resources_and_routers_of_the_account(api: Api) -> None:
+    resources = [
+        ok(api.post(resources_of(name), resource(name=name))) for name in ("a", "b")
+    ]
+    routers = [ok(api.post(routers_of(name), {"peer": peer(1).pk})) for name in "ab"]
+    assert ok(api.get(f"{PATH}/resources")) == resources
+    assert ok(api.get(f"{PATH}/routers")) == routers
+    for part in ("resources", "routers"):
+        assert api_as("user").get(f"{PATH}/{part}").status == 403
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "message"),
+    [
+        ({}, "peer", "give either peer or peer_groups"),
+        ({"peer": "x"}, "peer", "peer 'x' was not found"),
+        ({"peer_groups": ["x"]}, "peer_groups[0]", "group 'x' was not found"),
+    ],
+)
+def test_broken_router_is_refused(
+    api: Api, body: Body, field: str, message: str
+) -> None:
+    trail = Trail()
+    answer = api.post(routers_of(), body)
+    assert answer.status == 422
+    assert answer.fields == {field: message}
+    assert not [code for code in trail.codes if "router" in code]
+
+
+def test_router_by_peer_and_groups_is_refused(api: Api) -> None:
+    both = {"peer": peer(1).pk, "peer_groups": [group("gateways")]}
+    made = ok(api.post(routers_of(), {"peer": peer(1).pk}))
+    for answer in (
+        api.post(routers_of(), both),
+        api.put(f"{routers_of()}/{made['id']}", both),
+    ):
+        assert answer.status == 422
+        assert answer.fields == {"peer": "give either peer or peer_groups, not both"}
+
+
+@pytest.mark.parametrize("metric", [0, 10000, -1])
+def test_metric_of_a_router_is_bounded(api: Api, metric: int) -> None:
+    answer = api.post(routers_of(), {"peer": peer(1).pk, "metric": metric})
+    assert answer.status == 422
+    assert answer.fields == {
+        "metric": f"the metric must be from 1 to 9999, not {metric}"
+    }
+
+
+def test_router_changes_from_peer_to_groups(api: Api) -> None:
+    made = ok(api.post(routers_of(), {"peer": peer(1).pk}))
+    gateways = group("gateways")
+    trail = Trail()
+    changed = ok(api.put(f"{routers_of()}/{made['id']}", {"peer_groups": [gateways]}))
+    assert changed == {**made, "peer": "", "peer_groups": [gateways]}
+    assert trail.targets == [("network.router.update", made["id"])]
+    assert trail.events[0].meta == {
+        "network_name": "office",
+        "network_id": network().pk,
+        "peer": "",
+        "peer_groups": gateways,
+    }
+
+
+def test_deleted_network_goes_after_what_is_in_it(api: Api) -> None:
+    first = ok(api.post(resources_of(), resource(groups=[group("printers")])))
+    router = ok(api.post(routers_of(), {"peer": peer(1).pk}))
+    pk = network().pk
+    trail = Trail()
+    ok(api.delete(f"{PATH}/{pk}"))
+    assert trail.targets[-1] == ("network.delete", pk)
+    assert set(trail.targets) == {
+        ("group.update", group("printers")),
+        ("resource.group.delete", group("printers")),
+        ("network.resource.delete", first["id"]),
+        ("network.router.delete", router["id"]),
+        ("network.delete", pk),
+    }
+    assert Group.objects.filter(name="printers").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"name": "\t"}, "name", "the network name must not be empty or blank"),
+        ({"name": "n" * 256}, "name", "the network name has more than 255 characters"),
+        (
+            {"description": "d" * 1001},
+            "description",
+            "the description has more than 1000 characters",
+        ),
+    ],
+)
+def test_broken_network_is_refused(
+    api: Api, changes: Body, field: str, message: str
+) -> None:
+    made = ok(api.post(PATH, {"name": "office"}))
+    for answer in (
+        api.post(PATH, {"name": "n"} | changes),
+        api.put(f"{PATH}/{made['id']}", changes),
+    ):
+        assert answer.status == 422
+        assert answer.fields == {field: message}
