@@ -4,9 +4,9 @@ import pytest
 
 from groups.models import Group, GroupResource
 from meshmgmt.access.api.serializers.networks import (
+    NetworkResourceSerializer,
+    NetworkRouterSerializer,
     NetworkSerializer,
-    ResourceSerializer,
-    RouterSerializer,
 )
 from meshmgmt.access.models import PolicyRule
 from meshmgmt.core.ids import new_id
@@ -41,7 +41,7 @@ class TestNetworks(ResourceContract):
 class TestResources(ResourceContract):
     module = "networks"
     required = ("name", "address")
-    serializer = ResourceSerializer
+    serializer = NetworkResourceSerializer
     created_codes = ("network.resource.create", "group.update", "resource.group.add")
     deleted_codes = (
         "group.update",
@@ -65,7 +65,7 @@ class TestResources(ResourceContract):
 class TestRouters(ResourceContract):
     module = "networks"
     required = ()
-    serializer = RouterSerializer
+    serializer = NetworkRouterSerializer
     created_codes = ("network.router.create",)
     deleted_codes = ("network.router.delete",)
     updates = {"metric": 7}

@@ -4,7 +4,6 @@ from typing import Any
 
 from rest_framework import serializers
 
-from meshmgmt.access.api.serializers.policies import ShortGroupSerializer
 from meshmgmt.api.fields import (
     AbsentKept,
     ObjectSerializer,
@@ -13,6 +12,7 @@ from meshmgmt.api.fields import (
     WholeNumberField,
     references,
 )
+from meshmgmt.inventory.api.serializers import ShortGroupSerializer
 
 
 class NetworkRequestSerializer(ObjectSerializer):
@@ -40,7 +40,7 @@ class NetworkSerializer(serializers.Serializer[Any]):
     routing_peers_count = serializers.IntegerField()
 
 
-class ResourceRequestSerializer(ObjectSerializer):
+class NetworkResourceRequestSerializer(ObjectSerializer):
     """A resource of a network as a client creates it."""
 
     name = TextField(help_text="1 to 255 characters, unique")
@@ -50,11 +50,11 @@ class ResourceRequestSerializer(ObjectSerializer):
     groups = references(required=False, help_text="Ids of the groups it is in")
 
 
-class ResourceUpdateSerializer(AbsentKept, ResourceRequestSerializer):
+class NetworkResourceUpdateSerializer(AbsentKept, NetworkResourceRequestSerializer):
     """What a client changes of a resource; absent fields keep their value."""
 
 
-class ResourceSerializer(serializers.Serializer[Any]):
+class NetworkResourceSerializer(serializers.Serializer[Any]):
     """A resource of a network."""
 
     id = serializers.CharField()
@@ -66,7 +66,7 @@ class ResourceSerializer(serializers.Serializer[Any]):
     groups = ShortGroupSerializer(many=True, help_text="In the order of creation")
 
 
-class RouterRequestSerializer(ObjectSerializer):
+class NetworkRouterRequestSerializer(ObjectSerializer):
     """A router of a network as a client creates it."""
 
     peer = TextField(required=False, help_text="Id; either this or `peer_groups`")
@@ -76,11 +76,11 @@ class RouterRequestSerializer(ObjectSerializer):
     enabled = TruthField(required=False, help_text="Default true")
 
 
-class RouterUpdateSerializer(AbsentKept, RouterRequestSerializer):
+class NetworkRouterUpdateSerializer(AbsentKept, NetworkRouterRequestSerializer):
     """What a client changes of a router; absent fields keep their value."""
 
 
-class RouterSerializer(serializers.Serializer[Any]):
+class NetworkRouterSerializer(serializers.Serializer[Any]):
     """A router of a network."""
 
     id = serializers.CharField()

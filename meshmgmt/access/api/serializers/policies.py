@@ -24,15 +24,7 @@ from meshmgmt.api.fields import (
     references,
     texts,
 )
-
-
-class ShortGroupSerializer(serializers.Serializer[Any]):
-    """A group inside another object."""
-
-    id = serializers.CharField()
-    name = serializers.CharField()
-    peers_count = serializers.IntegerField()
-    resources_count = serializers.IntegerField()
+from meshmgmt.inventory.api.serializers import ShortGroupSerializer
 
 
 class ResourceRefSerializer(ObjectSerializer):

@@ -61,9 +61,9 @@ class NetworkResourceViewSet(_InNetwork):
 
     kind = services.RESOURCE_KIND
     url_kwarg = "resourceId"
-    serializer_class = bodies.ResourceSerializer
-    request_serializer_class = bodies.ResourceRequestSerializer
-    update_serializer_class = bodies.ResourceUpdateSerializer
+    serializer_class = bodies.NetworkResourceSerializer
+    request_serializer_class = bodies.NetworkResourceRequestSerializer
+    update_serializer_class = bodies.NetworkResourceUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         """Return resources of the network."""
@@ -90,9 +90,9 @@ class NetworkRouterViewSet(_InNetwork):
 
     kind = services.ROUTER_KIND
     url_kwarg = "routerId"
-    serializer_class = bodies.RouterSerializer
-    request_serializer_class = bodies.RouterRequestSerializer
-    update_serializer_class = bodies.RouterUpdateSerializer
+    serializer_class = bodies.NetworkRouterSerializer
+    request_serializer_class = bodies.NetworkRouterRequestSerializer
+    update_serializer_class = bodies.NetworkRouterUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         """Return routers of the network."""
@@ -118,7 +118,7 @@ class AllResourcesView(ApiView):
     """The resources of all networks."""
 
     module = "networks"
-    serializer_class = bodies.ResourceSerializer
+    serializer_class = bodies.NetworkResourceSerializer
     answers_list = True
 
     @extend_schema(operation_id="networks_resources_all")
@@ -132,7 +132,7 @@ class AllRoutersView(ApiView):
     """The routers of all networks."""
 
     module = "networks"
-    serializer_class = bodies.RouterSerializer
+    serializer_class = bodies.NetworkRouterSerializer
     answers_list = True
 
     @extend_schema(operation_id="networks_routers_all")
