@@ -1,0 +1,76 @@
+"""`manage.py explain PEER NAME [TYPE] [--json] [--live]`."""
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from dns.live import LiveAnswer, ask_all
+from dns.management.objects import find_peer
+from dns.resolution import RECORD_TYPES, render, to_json
+from dns.selectors.effective import name_explanation
+from meshmgmt.accounts.management.people import clear_errors
+from meshmgmt.core.transactions import read_snapshot
+
+
+class Command(BaseCommand):
+    """Shows how a peer resolves a name, and why."""
+
+    help = "Show how a peer resolves a name: each step, what matched and what lost."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the arguments."""
+        parser.add_argument("peer", help="id, name, DNS label or address of a peer")
+        parser.add_argument("name", help="the name as typed on the peer")
+        parser.add_argument(
+            "type",
+            nargs="?",
+            default="A",
+            help=f"{', '.join(RECORD_TYPES)} (default A)",
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON document")
+        parser.add_argument(
+            "--live",
+            action="store_true",
+            help="also ask the servers, from this host, 2 seconds each",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print the explanation."""
+        with clear_errors(), read_snapshot():
+            explanation = name_explanation(
+                find_peer(options["peer"]).pk, options["name"], options["type"]
+            )
+        answers = (
+            ask_all(explanation.outcome, explanation.type) if options["live"] else None
+        )
+        if options["json"]:
+            document = to_json(explanation)
+            if answers is not None:
+                document["live"] = [_json(answer) for answer in answers]
+            self.stdout.write(json.dumps(document, indent=2))
+            return
+        self.stdout.write(render(explanation), ending="")
+        if answers is not None:
+            self.stdout.write("\n".join(_lines(answers)))
+
+
+def _json(answer: LiveAnswer) -> dict[str, Any]:
+    facts = asdict(answer)
+    server = answer.server
+    return {**facts, "server": {"ip": server.ip, "port": server.port}}
+
+
+def _lines(answers: list[LiveAnswer]) -> list[str]:
+    """The answers of servers as text."""
+    if not answers:
+        return ["live: the outcome asks no server that is known here"]
+    lines = ["live, asked from this host:"]
+    for answer in answers:
+        host = f"{answer.server.ip} port {answer.server.port}"
+        took = f"{answer.milliseconds:.0f} ms, {answer.transport}"
+        lines.append(f"   {host}: {answer.error or answer.code} ({took})")
+        lines += [f"      {record}" for record in answer.records]
+    return lines

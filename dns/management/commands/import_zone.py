@@ -1,0 +1,98 @@
+"""`manage.py import_zone FILE|- --zone ZONE [--replace] [--dry-run] [--strict]`."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from dns.api.zonefiles import ZONE_FILE_BYTES, import_json
+from dns.effective import Record
+from dns.management.objects import find_zone
+from dns.services.zonefiles import Import, zone_import, zone_import_preview
+from meshmgmt.accounts.management.people import clear_errors
+
+
+class Command(BaseCommand):
+    """Takes the records of a zone file into a zone."""
+
+    help = "Import a zone file (RFC 1035); all of it or, when it has a fault, nothing."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the arguments."""
+        parser.add_argument("file", help="a zone file, - for standard input")
+        parser.add_argument(
+            "--zone", required=True, help="id, domain or name of the zone"
+        )
+        parser.add_argument(
+            "--replace", action="store_true", help="remove records the file lacks"
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="show the changes, write nothing"
+        )
+        parser.add_argument(
+            "--strict", action="store_true", help="refuse types that are not held"
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON document")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Import the file and print what changed."""
+        text = _read(options["file"])
+        preview = options["dry_run"]
+        perform = zone_import_preview if preview else zone_import
+        zone = find_zone(options["zone"])
+        with clear_errors():
+            done = perform(
+                zone_id=zone.pk,
+                text=text,
+                merge=not options["replace"],
+                strict=options["strict"],
+            )
+        if options["json"]:
+            document = import_json(done, preview=preview)
+            self.stdout.write(json.dumps(document, indent=2))
+            return
+        self.stdout.write("\n".join(_lines(done, preview=preview)))
+
+
+def _read(path: str) -> str:
+    """Return the text of a file. Raises CommandError."""
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(ZONE_FILE_BYTES + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(ZONE_FILE_BYTES + 1)
+        text = data.decode("utf-8")
+    except OSError as error:
+        raise CommandError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{path} is not UTF-8 text") from error
+    if len(data) > ZONE_FILE_BYTES:
+        raise CommandError(f"{path} is larger than {ZONE_FILE_BYTES} bytes")
+    return text
+
+
+def _lines(done: Import, *, preview: bool) -> Iterator[str]:
+    diff = done.diff
+    for record in diff.removed:
+        yield f"- {_text(record)}"
+    for change in diff.changed:
+        yield f"~ {_text(change.before)} -> {change.after.ttl} {change.after.content}"
+    for record in diff.added:
+        yield f"+ {_text(record)}"
+    for skipped in done.file.skipped:
+        yield f"skipped line {skipped.line}: {skipped.name} {skipped.type}"
+    counts = (
+        f"{len(diff.added)} added, {len(diff.changed)} changed,"
+        f" {len(diff.removed)} removed, {diff.unchanged} unchanged,"
+        f" {len(done.file.skipped)} skipped"
+    )
+    yield f"dry run, nothing written: {counts}" if preview else counts
+
+
+def _text(record: Record) -> str:
+    return f"{record.name} {record.ttl} {record.type} {record.content}"

@@ -1,0 +1,44 @@
+"""`manage.py lint_dns [--json] [--fail-on SEVERITY]`."""
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from dns.lint import Severity, at_least, to_json
+from dns.selectors.effective import account_findings
+from meshmgmt.core.transactions import read_snapshot
+
+
+class Command(BaseCommand):
+    """Lists what is valid in the DNS configuration but unlikely to be meant."""
+
+    help = "List findings about the DNS configuration, with a remedy for each."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        parser.add_argument("--json", action="store_true", help="one JSON document")
+        parser.add_argument(
+            "--fail-on",
+            choices=[severity.value for severity in Severity],
+            help="exit with status 1 when a finding is as serious as this, or more",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print the findings."""
+        with read_snapshot():
+            findings = account_findings()
+        if options["json"]:
+            self.stdout.write(json.dumps([to_json(f) for f in findings], indent=2))
+        else:
+            for finding in findings:
+                self.stdout.write(
+                    f"{finding.severity.value:8}{finding.code}: {finding.text}\n"
+                    f"        {finding.kind} {finding.name} ({finding.id})\n"
+                    f"        {finding.remedy}"
+                )
+            self.stdout.write(f"{len(findings)} findings")
+        bound = options["fail_on"]
+        if bound and at_least(findings, Severity(bound)):
+            raise SystemExit(1)

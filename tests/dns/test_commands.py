@@ -1,0 +1,213 @@
+"""The commands of DNS, as people type them."""
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from events.audit.links import set_members
+from groups.models import Group, GroupPeer
+from meshmgmt.inventory.models import Peer
+from tests.api_client import Api
+from tests.dns.bodies import created, nameserver_group, new_group, record, trail, zone
+from tests.dns.test_live import answer, nameserver
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def zone_id(owner: Api) -> str:
+    """The zone svc.test with one record, given to the peer laptop."""
+    group = new_group("staff")
+    peer = Peer.objects.create(
+        name="laptop", wg_public_key="key", ip="100.64.0.1", dns_label="laptop-1"
+    )
+    set_members(GroupPeer, Group.objects.get(pk=group), [peer.pk])
+    made = created(owner.post("/api/dns/zones", zone(distribution_groups=[group])))
+    created(owner.post(f"/api/dns/zones/{made['id']}/records", record()))
+    identifier: str = made["id"]
+    return identifier
+
+
+def run(name: str, *arguments: str) -> str:
+    """Run a command and return what it prints."""
+    out = io.StringIO()
+    call_command(name, *arguments, stdout=out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("peer", ["laptop", "laptop-1", "100.64.0.1"])
+def test_explain_prints_a_tree(zone_id: str, peer: str) -> None:
+    text = run("explain", peer, "www.svc.test")
+    assert text.startswith("www.svc.test A\n└─ query www.svc.test\n")
+    assert "=> www.svc.test: answered by the peer itself" in text
+    assert "www.svc.test 300 A 10.0.0.1" in text
+
+
+def test_explain_prints_json(zone_id: str) -> None:
+    found = json.loads(run("explain", "laptop", "www.svc.test", "AAAA", "--json"))
+    assert found["outcome"]["kind"] == "nodata"
+    assert "live" not in found
+
+
+def test_explain_asks_servers_live(owner: Api, zone_id: str) -> None:
+    group = Group.objects.get(name="staff").pk
+    with nameserver(lambda question: answer(question, "192.0.2.7").pack()) as port:
+        servers = [{"ip": "127.0.0.1", "port": port}]
+        body = nameserver_group(groups=[group], nameservers=servers)
+        created(owner.post("/api/dns/nameservers", body))
+        text = run("explain", "laptop", "wiki.corp.test", "--live")
+    assert f"127.0.0.1 port {port}: NOERROR" in text
+    assert "wiki.corp.test. 60 IN A 192.0.2.7" in text
+    document = run("explain", "laptop", "wiki.corp.test", "--live", "--json")
+    [gone] = json.loads(document)["live"]
+    assert gone["error"]
+    assert gone["server"] == {"ip": "127.0.0.1", "port": port}
+    nothing = run("explain", "laptop", "www.svc.test", "--live")
+    assert "asks no server" in nothing
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("nobody", "a.test"), "no peer is known as 'nobody'"),
+        (("laptop", "a..b"), "empty"),
+        (("laptop", "a.test", "MX"), "MX"),
+    ],
+)
+def test_explain_refuses_clearly(
+    zone_id: str, arguments: tuple[str, ...], text: str
+) -> None:
+    with pytest.raises(CommandError, match=text):
+        run("explain", *arguments)
+
+
+def test_ambiguous_peer_is_not_guessed(zone_id: str) -> None:
+    Peer.objects.create(
+        name="laptop", wg_public_key="2", ip="100.64.0.2", dns_label="l2"
+    )
+    with pytest.raises(CommandError, match="several peers"):
+        run("explain", "laptop", "a.test")
+
+
+def test_lint_lists_findings_and_fails_on_demand(zone_id: str) -> None:
+    text = run("lint_dns")
+    assert "no_primary" in text
+    codes = {finding["code"] for finding in json.loads(run("lint_dns", "--json"))}
+    assert "no_primary" in codes
+    with pytest.raises(SystemExit) as stopped:
+        run("lint_dns", "--fail-on", "info")
+    assert stopped.value.code == 1
+    with pytest.raises(CommandError):
+        run("lint_dns", "--fail-on", "nonsense")
+
+
+def test_lint_without_warnings_passes(zone_id: str) -> None:
+    assert "0 findings" not in run("lint_dns", "--fail-on", "warning")
+
+
+def write(folder: Path, text: str) -> str:
+    """Write a zone file and return its path."""
+    path = folder / "zone"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+FILE = "$TTL 60\nwww A 10.0.0.2\nnew A 10.0.0.3\nmx MX 10 a.test.\n"
+
+
+@pytest.mark.parametrize("reference", ["svc.test", "Svc.Test.", "Services"])
+def test_import_merges_by_default(
+    owner: Api, zone_id: str, tmp_path: Path, reference: str
+) -> None:
+    text = run("import_zone", write(tmp_path, FILE), "--zone", reference)
+    assert "+ www.svc.test 60 A 10.0.0.2" in text
+    assert "skipped line 4: mx.svc.test MX" in text
+    assert "2 added, 0 changed, 0 removed, 0 unchanged, 1 skipped" in text
+    shown = created(owner.get(f"/api/dns/zones/{zone_id}"))["records"]
+    assert [r["content"] for r in shown] == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
+    assert {e["initiator_id"] for e in trail(owner, "dns.zone.record")[1:]} == {
+        "system"
+    }
+
+
+def test_import_may_replace(owner: Api, zone_id: str, tmp_path: Path) -> None:
+    path = write(tmp_path, FILE)
+    dry = run("import_zone", path, "--zone", zone_id, "--replace", "--dry-run")
+    assert "~ www.svc.test 300 A 10.0.0.1 -> 60 10.0.0.2" in dry
+    assert dry.rstrip().splitlines()[-1].startswith("dry run, nothing written: 1 added")
+    assert len(created(owner.get(f"/api/dns/zones/{zone_id}"))["records"]) == 1
+    assert len(trail(owner, "dns.zone.record")) == 1
+    document = run("import_zone", path, "--zone", zone_id, "--replace", "--json")
+    assert json.loads(document)["preview"] is False
+    shown = created(owner.get(f"/api/dns/zones/{zone_id}"))["records"]
+    assert [r["content"] for r in shown] == ["10.0.0.2", "10.0.0.3"]
+
+
+def test_import_reads_standard_input(
+    zone_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream: Any = io.TextIOWrapper(io.BytesIO(FILE.encode()))
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert "2 added" in run("import_zone", "-", "--zone", zone_id)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("www 60 A 10.0.0\n", "line 1, column 10"),
+        (FILE, "line 4, column 4: .*MX"),
+        ("$INCLUDE x\n", "line 1, column 1"),
+    ],
+)
+def test_strict_import_of_a_faulty_file_changes_nothing(
+    owner: Api, zone_id: str, tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(CommandError, match=message):
+        run("import_zone", write(tmp_path, text), "--zone", zone_id, "--strict")
+    assert len(trail(owner, "dns.zone.record")) == 1
+
+
+def test_import_refuses_what_it_cannot_read(zone_id: str, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="no zone is known"):
+        run("import_zone", write(tmp_path, FILE), "--zone", "x.test")
+    with pytest.raises(CommandError, match="cannot read"):
+        run("import_zone", str(tmp_path / "absent"), "--zone", zone_id)
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\xff\xfe")
+    with pytest.raises(CommandError, match="not UTF-8"):
+        run("import_zone", str(binary), "--zone", zone_id)
+    huge = tmp_path / "huge"
+    huge.write_bytes(b";" * (16 * 1024 * 1024 + 1))
+    with pytest.raises(CommandError, match="larger than"):
+        run("import_zone", str(huge), "--zone", zone_id)
+
+
+def test_export_of_an_import_is_the_same_bytes(zone_id: str, tmp_path: Path) -> None:
+    run("import_zone", write(tmp_path, FILE), "--zone", zone_id, "--replace")
+    first = run("export_zone", "svc.test")
+    assert first == (
+        "$ORIGIN svc.test.\nnew\t60\tIN\tA\t10.0.0.3\nwww\t60\tIN\tA\t10.0.0.2\n"
+    )
+    path = write(tmp_path, first)
+    again = run("import_zone", path, "--zone", zone_id, "--replace")
+    assert again.startswith("0 added, 0 changed, 0 removed, 2 unchanged")
+    run("export_zone", zone_id, "--output", path)
+    assert Path(path).read_text(encoding="utf-8") == first
+
+
+def test_export_may_have_soa_and_ns(zone_id: str) -> None:
+    text = run("export_zone", "svc.test", "--authority")
+    assert "\tSOA\t" in text
+    assert "\tNS\t" in text
+
+
+def test_export_says_what_goes_wrong(zone_id: str, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="no zone"):
+        run("export_zone", "x.test")
+    with pytest.raises(CommandError, match="cannot write"):
+        run("export_zone", zone_id, "--output", str(tmp_path / "no" / "file"))
