@@ -7,11 +7,19 @@ from meshmgmt.core.ids import new_id
 from tests.api_client import Api
 
 
-def person(role: str = "owner", **facts: str) -> User:
+def person(
+    role: str = "owner",
+    *,
+    email: str | None = None,
+    name: str | None = None,
+    password: str | None = None,
+) -> User:
     """Create a person with this role; name and e-mail are made up when not given."""
-    email = facts.pop("email", f"{role}-{new_id()}@mesh.dev")
     return user_create(
-        email=email, role=role, name=facts.pop("name", f"a {role}"), **facts
+        email=f"{role}-{new_id()}@mesh.dev" if email is None else email,
+        role=role,
+        name=f"a {role}" if name is None else name,
+        password=password,
     )
 
 

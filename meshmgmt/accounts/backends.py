@@ -5,9 +5,11 @@ from typing import Any
 
 from django.contrib.auth.backends import BaseBackend
 from django.contrib.auth.hashers import make_password
+from django.db import DatabaseError
 from django.http import HttpRequest
 
 from meshmgmt.accounts.models import User
+from observability import idp
 
 log = logging.getLogger(__name__)
 
@@ -25,15 +27,14 @@ class RoleBackend(BaseBackend):
         """Return the user, None when e-mail or password is wrong or they may not act."""
         if not username or password is None:
             return None
-        user = User.objects.people().with_email(username).first()
+        idp.authenticate_requested()
+        try:
+            user = _checked(username, password)
+        except DatabaseError:
+            idp.request_failed()
+            raise
         if user is None:
-            make_password(password)  # takes as long as checking the password would
-            return None
-        if not user.check_password(password):
-            return None
-        if not user.is_active:
-            log.warning("sign-in refused: the user is blocked or pending approval")
-            return None
+            idp.request_refused()
         return user
 
     def get_user(self, user_id: str) -> User | None:
@@ -43,3 +44,17 @@ class RoleBackend(BaseBackend):
         who is not active.
         """
         return User.objects.filter(pk=user_id).first()
+
+
+def _checked(email: str, password: str) -> User | None:
+    idp.user_looked_up_by_email()
+    user = User.objects.people().with_email(email).first()
+    if user is None:
+        make_password(password)  # takes as long as checking the password would
+        return None
+    if not user.check_password(password):
+        return None
+    if not user.is_active:
+        log.warning("sign-in refused: the user is blocked or pending approval")
+        return None
+    return user

@@ -186,22 +186,23 @@ def user_delete(*, user_id: str, by: User | None = None) -> None:
         user = _user(user_id)
         check_may_delete(by, user)
         _keep_an_owner(user, "delete")
-        before_user_deletion(user)
-        tokens = list(AccessToken.objects.filter(user=user))
-        for token in tokens:
-            token.user = user  # known already: saves a query each
-        audited_bulk_delete(tokens)
         try:
-            user.delete()
+            before_user_deletion(user)
+            _delete_with_tokens(user)
         except ProtectedError as error:
-            kinds = {
-                instance._meta.verbose_name for instance in error.protected_objects
-            }
+            kinds = {str(one._meta.verbose_name) for one in error.protected_objects}
             raise Conflict(
-                f"cannot delete {user}: still referred to by"
-                f" {len(error.protected_objects)} objects"
-                f" ({', '.join(sorted(str(kind) for kind in kinds))})"
+                f"cannot delete {user}: {', '.join(sorted(kinds))} objects still refer"
+                " to them or to what goes with them"
             ) from error
+
+
+def _delete_with_tokens(user: User) -> None:
+    tokens = list(AccessToken.objects.filter(user=user))
+    for token in tokens:
+        token.user = user  # known already: saves a query each
+    audited_bulk_delete(tokens)
+    user.delete()
 
 
 def _user(user_id: str) -> User:

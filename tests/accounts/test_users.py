@@ -1,0 +1,261 @@
+"""Users as stored, their services, and races between writers."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.test import RequestFactory
+
+from events.audit.models import audited_bulk_create
+from events.models import AuditEvent
+from meshmgmt.accounts import setup
+from meshmgmt.accounts.backends import RoleBackend
+from meshmgmt.accounts.models import AccessToken, Account, User
+from meshmgmt.accounts.services.account import account_update
+from meshmgmt.accounts.services.tokens import token_create, token_delete
+from meshmgmt.accounts.services.users import (
+    user_create,
+    user_delete,
+    user_rename,
+    user_set_blocked,
+    user_set_role,
+)
+from meshmgmt.api.exceptions import describe
+from meshmgmt.core.account import account_id
+from meshmgmt.core.errors import Conflict, InvalidArgument, NotFound, ServiceError
+from meshmgmt.inventory.models import Peer
+from tests.people import person, robot, token_of
+
+pytestmark = pytest.mark.django_db
+
+
+def in_parallel(*works: Callable[[], object]) -> list[object]:
+    """Run the works at once, each with a connection of its own; return the results."""
+    barrier = threading.Barrier(len(works))
+    results: list[object] = [None] * len(works)
+
+    def run(index: int) -> None:
+        try:
+            barrier.wait(10)
+            results[index] = works[index]()
+        except ServiceError as error:
+            results[index] = error
+        finally:
+            connection.close()
+
+    threads = [
+        threading.Thread(target=run, args=[index]) for index in range(len(works))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+class TestEmail:
+    """One address, one user."""
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            ("ann@mesh.dev", "ann@mesh.dev"),
+            ("ann@mesh.dev", "ANN@Mesh.Dev"),
+            ("straße@mesh.dev", "STRASSE@mesh.dev"),
+            ("\u212bngström@x", "\u00e5NGSTRÖM@x"),
+        ],
+    )
+    def test_letter_case_makes_no_difference(self, first: str, second: str) -> None:
+        user = person(email=first)
+        with pytest.raises(Conflict, match="another user"):
+            person(email=second)
+        assert User.objects.with_email(second).get() == user
+        assert user.email == first
+
+    def test_the_database_refuses_it_too(self) -> None:
+        person(email="ann@mesh.dev")
+        with pytest.raises(IntegrityError) as refused, transaction.atomic():
+            User(email="Ann@mesh.dev").save()
+        assert describe(refused.value)[:2] == (
+            409,
+            "another user has this e-mail address",
+        )
+
+    def test_bulk_creation_keeps_the_rule(self) -> None:
+        users = [User(email=f"{name}@mesh.dev") for name in "Ab"]
+        audited_bulk_create(users)
+        assert User.objects.with_email("a@MESH.dev").get() == users[0]
+
+    def test_service_users_have_none(self) -> None:
+        assert robot().email_key is robot().email_key is None
+        assert not User.objects.with_email("").exists()
+        with pytest.raises(IntegrityError), transaction.atomic():
+            User(email="x@y", is_service_user=True).save()
+
+    def test_a_new_address_is_found_at_once(self) -> None:
+        user = person(email="ann@mesh.dev")
+        user_rename(user_id=user.pk, name="Ann", email="Eve@mesh.dev")
+        assert User.objects.with_email("eve@mesh.dev").get() == user
+        assert not User.objects.with_email("ann@mesh.dev").exists()
+
+    def test_renaming_to_a_known_address_is_refused(self) -> None:
+        person(email="ann@mesh.dev")
+        user = person(email="bob@mesh.dev")
+        with pytest.raises(Conflict):
+            user_rename(user_id=user.pk, name="", email="ANN@mesh.dev")
+        user_rename(user_id=user.pk, name="", email="BOB@mesh.dev")
+
+    @pytest.mark.parametrize(
+        "email",
+        ["", "x", "@", "a@", "@b", "a b@c", "a@b@c", "a@\x00", "a" * 251 + "@b.c"],
+    )
+    def test_what_is_no_address_is_refused(self, email: str) -> None:
+        with pytest.raises(InvalidArgument):
+            person(email=email)
+
+    def test_the_longest_address_folds_longer_and_fits(self) -> None:
+        person(email="ß" * 250 + "@b.c")
+
+
+class TestDeletion:
+    """Users leave with their tokens and peers."""
+
+    def test_of_a_user_with_peers(self) -> None:
+        person("owner")
+        user = person("user")
+        peer = Peer(
+            user=user, name="p", dns_label="p", wg_public_key="k", ip="100.64.0.9"
+        )
+        peer.save()
+        user_delete(user_id=user.pk)
+        assert not Peer.objects.filter(pk=peer.pk).exists()
+
+    def test_of_the_last_owner_is_refused(self) -> None:
+        owner = person("owner")
+        token_of(owner)
+        with pytest.raises(Conflict, match="no owner left"):
+            user_delete(user_id=owner.pk)
+        assert AccessToken.objects.exists()
+
+    def test_of_nobody(self) -> None:
+        with pytest.raises(NotFound):
+            user_delete(user_id="x")
+
+    def test_events_keep_who_it_was(self) -> None:
+        person("owner")
+        machine = robot(name="ci")
+        user_delete(user_id=machine.pk)
+        event = AuditEvent.objects.latest("id")
+        assert event.activity_code == "service.user.delete"
+        assert event.meta["name"] == "ci"
+        assert event.meta["created_at"].endswith("Z")
+
+
+def test_creation_events_tell_people_from_service_users() -> None:
+    person("owner", name="Ann", email="ann@mesh.dev")
+    event = AuditEvent.objects.latest("id")
+    assert event.activity_code == "user.create"
+    assert event.meta["email"] == "ann@mesh.dev"
+    assert event.changes["password"] == {"before": None, "after": "changed"}
+    robot(name="ci")
+    assert AuditEvent.objects.latest("id").activity_code == "service.user.create"
+
+
+def test_bulk_updates_are_refused() -> None:
+    user = person()
+    token_of(user)
+    with pytest.raises(TypeError):
+        User.objects.update(role="owner")
+    with pytest.raises(TypeError):
+        User.objects.unaudited_update(role="owner")
+    with pytest.raises(TypeError):
+        AccessToken.objects.update(name="x")
+
+
+def test_signing_in_takes_the_time_of_a_check_for_unknown_users_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else the answer's delay would tell which addresses exist."""
+    hashed: list[str] = []
+    monkeypatch.setattr("meshmgmt.accounts.backends.make_password", hashed.append)
+    request = RequestFactory().post("/admin/login/")
+    assert RoleBackend().authenticate(request, "eve@mesh.dev", "guess") is None
+    assert hashed == ["guess"]
+
+
+class TestAccount:
+    """The one row."""
+
+    def test_it_exists_once(self) -> None:
+        account = Account.objects.get()
+        assert setup.ensure_account() == account
+        assert account_id() == account.pk
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Account().save()
+
+    @pytest.mark.django_db(transaction=True)
+    def test_it_is_made_once_whoever_asks_first(self) -> None:
+        Account.objects.all().delete()
+        made = in_parallel(*[setup.ensure_account] * 4)
+        assert (
+            len({account.pk for account in made if isinstance(account, Account)}) == 1
+        )
+        assert Account.objects.count() == 1
+        codes = AuditEvent.objects.filter(activity_code="account.create")
+        assert codes.filter(target_id=Account.objects.get().pk).count() == 1
+
+    @pytest.mark.django_db(transaction=True)
+    def test_it_is_made_anew_after_the_database_was_emptied(self) -> None:
+        from django.core.management import call_command  # noqa: PLC0415
+
+        before = account_id()
+        call_command("flush", interactive=False, verbosity=0)
+        account = Account.objects.get()
+        assert account_id() == account.pk != before
+
+
+@pytest.mark.django_db(transaction=True)
+class TestRaces:
+    """Real threads, real connections: one wins."""
+
+    def test_for_one_address(self) -> None:
+        works = [
+            lambda email=email: user_create(email=email, role="user")
+            for email in ("ann@mesh.dev", "ANN@mesh.dev", "Ann@Mesh.dev")
+        ]
+        results = in_parallel(*works)
+        assert sum(isinstance(result, User) for result in results) == 1
+        assert sum(isinstance(result, Conflict) for result in results) == 2
+        assert User.objects.count() == 1
+        assert AuditEvent.objects.filter(activity_code="user.create").count() == 1
+
+    def test_for_the_last_owner(self) -> None:
+        owners = [person("owner") for _ in range(2)]
+        results = in_parallel(
+            lambda: user_set_blocked(user_id=owners[0].pk, blocked=True),
+            lambda: user_set_role(user_id=owners[1].pk, role="admin"),
+        )
+        assert sum(isinstance(result, Conflict) for result in results) == 1
+        assert User.objects.owners().count() == 1
+
+    def test_between_two_revocations(self) -> None:
+        user = person()
+        token = token_create(user_id=user.pk, name="t", expires_in=1).token
+
+        def revoke() -> None:
+            token_delete(user_id=user.pk, token_id=token.pk)
+
+        results = in_parallel(revoke, revoke)
+        assert sum(isinstance(result, NotFound) for result in results) == 1
+        events = AuditEvent.objects.filter(activity_code="personal.access.token.delete")
+        assert events.count() == 1
+
+    def test_between_two_settings(self) -> None:
+        in_parallel(
+            lambda: account_update(settings={"peer_login_expiration": 7200}),
+            lambda: account_update(settings={"metrics_push_enabled": True}),
+        )
+        account = Account.objects.get()
+        assert account.peer_login_expiration == 7200
+        assert account.metrics_push_enabled
