@@ -14,9 +14,14 @@ class DnsConfig(AppConfig):
     def ready(self) -> None:
         """Register with the rooms below."""
         from dns import audit, references  # noqa: PLC0415
+        from dns.services.peerdomain import domain_free_errors  # noqa: PLC0415
+        from meshmgmt.accounts.registries import (  # noqa: PLC0415
+            register_dns_domain_check,
+        )
 
         audit.register_specs()
         references.register_references()
+        register_dns_domain_check(domain_free_errors)
         _register_constraints()
 
 

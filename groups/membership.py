@@ -4,14 +4,19 @@ from collections.abc import Iterable, Sequence
 
 from events.audit.links import member_keys, remove_from_lists, set_members
 from groups.models import Group, GroupPeer, GroupResource
-from groups.selectors import all_group_id, short_groups_by_peer
+from groups.selectors import all_group_id, short_groups_by_peer, unknown_group_ids
+from meshmgmt.accounts.registries import register_group_check
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory import registries
 from meshmgmt.inventory.models import Peer
 
 
 def register() -> None:
-    """Tell the inventory which groups its peers are in, and how to take them out."""
+    """Tell the inventory which groups its peers are in, and how to take them out.
+
+    Tell the account which groups its settings may name.
+    """
+    register_group_check(unknown_group_ids)
     registries.register_peer_groups(short_groups_by_peer)
     registries.register_peer_unlinker(take_peers_out)
     registries.register_resource_unlinker(take_resources_out)

@@ -1,8 +1,19 @@
 """The domain of the peers' own names, which no zone may take."""
 
+from dns.models import Zone
+from dns.storedform import stored_form
 from meshmgmt.accounts.models import Account
+from meshmgmt.core.fielderrors import FieldError
 
 
 def peer_domain() -> str:
     """Return the account's DNS domain, "" before there is an account."""
     return Account.objects.values_list("dns_domain", flat=True).first() or ""
+
+
+def domain_free_errors(domain: str) -> list[FieldError]:
+    """Object to a DNS domain (canonical form) of the peers that a zone has."""
+    if not Zone.objects.filter(canonical_domain=stored_form(domain)).exists():
+        return []
+    text = f"the DNS domain {domain!r} is the domain of a zone"
+    return [FieldError("dns_domain", text)]

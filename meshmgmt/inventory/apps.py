@@ -12,10 +12,16 @@ class InventoryConfig(AppConfig):
 
     def ready(self) -> None:
         """Join the audit trail and the admin's permissions; name the constraints."""
+        from meshmgmt.accounts import registries as accounts  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
-        from meshmgmt.inventory import audit, constraints  # noqa: PLC0415
+        from meshmgmt.inventory import (  # noqa: PLC0415
+            audit,
+            constraints,
+            services,
+        )
 
         audit.register_specs()
         constraints.register()
+        accounts.register_user_deletion(services.peers_of_user_delete)
         modelmodules.assign("peers", "inventory.peer")
         modelmodules.assign("networks", "inventory")

@@ -115,3 +115,8 @@ def peer_update(*, peer_id: str, **values: Any) -> Peer:
         raise_field_errors(peer_prepare(peer, values, load_taken()))
         peer.save()
         return peer
+
+
+def peers_of_user_delete(user: User) -> None:
+    """Delete the peers that `user` enrolled, for the user is about to be deleted."""
+    Peer.objects.filter(user=user).delete()

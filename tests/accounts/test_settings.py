@@ -1,0 +1,271 @@
+"""Rules on the account's settings and what their changes say."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dns.rules import ZoneDraft
+from dns.services.zones import zone_create
+from events.activities import Activity
+from events.models import AuditEvent
+from groups.models import Group
+from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS, account_rows
+from meshmgmt.accounts.services.account import account_update
+from meshmgmt.accounts.settingrules import (
+    canonical_settings,
+    settings_errors,
+)
+from meshmgmt.core.errors import InvalidArgument
+
+VALID: dict[str, Any] = {
+    name: getattr(Account(), name) for name in (*SETTINGS, *EXTRA_SETTINGS)
+}
+DAY = 24 * 3600
+
+
+def test_new_accounts_have_right_settings() -> None:
+    assert settings_errors(VALID) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("peer_login_expiration", 3600),
+        ("peer_login_expiration", 180 * DAY),
+        ("peer_inactivity_expiration", 60),
+        ("dns_domain", "a"),
+        ("dns_domain", "Münster.example"),
+        ("network_range", "10.0.0.0/28"),
+        ("network_range", "100.64.3.7/16"),
+        ("network_range_v6", ""),
+        ("network_range_v6", "fd00::/64"),
+        ("auto_update_version", ""),
+        ("auto_update_version", "latest"),
+        ("auto_update_version", "0.31.2-rc.1+b"),
+        ("jwt_allow_groups", ["x" * 255]),
+    ],
+)
+def test_right_values(name: str, value: Any) -> None:
+    assert settings_errors({**VALID, name: value}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("peer_login_expiration", 3599, "at least one hour"),
+        ("peer_login_expiration", 180 * DAY + 1, "at most 180 days"),
+        ("peer_inactivity_expiration", 59, "at least one minute"),
+        ("dns_domain", "", "the name is empty"),
+        ("dns_domain", "*.mesh", "wildcards"),
+        ("dns_domain", "a..b", "a label is empty"),
+        ("network_range", "", "not a network range"),
+        ("network_range", "10.0.0.0/33", "not a network range"),
+        ("network_range", "fd00::/64", "must be IPv4"),
+        ("network_range", "127.0.0.0/8", "loopback"),
+        ("network_range", "224.0.0.0/8", "multicast"),
+        ("network_range", "169.254.0.0/16", "link-local"),
+        ("network_range", "10.0.0.0/29", "too small"),
+        ("network_range_v6", "10.0.0.0/8", "must be IPv6"),
+        ("network_range_v6", "fe80::/64", "link-local"),
+        ("network_range_v6", "fd00::/121", "too small"),
+        ("auto_update_version", "newest", "latest, disabled"),
+        ("auto_update_version", "1.2", "latest, disabled"),
+        ("jwt_groups_claim_name", "x\x00", "NUL"),
+        ("jwt_allow_groups", ["x" * 256], "255"),
+    ],
+)
+def test_wrong_values_are_named(name: str, value: Any, text: str) -> None:
+    (error,) = settings_errors({**VALID, name: value})
+    assert error.field == name
+    assert text in error.message
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_judged_and_canonical_forms_stay(text: str) -> None:
+    for name in ("dns_domain", "network_range", "network_range_v6"):
+        values = {**VALID, name: text}
+        if not settings_errors(values):
+            once = canonical_settings(values)
+            assert settings_errors(once) == []
+            assert canonical_settings(once) == once
+
+
+@pytest.mark.django_db
+class TestUpdate:
+    """`account_update`."""
+
+    def test_what_is_not_given_stays(self) -> None:
+        before = account_rows()[0]["settings"]
+        account_update(settings={"lazy_connection_enabled": False})
+        after = account_rows()[0]["settings"]
+        assert after == {**before, "lazy_connection_enabled": False}
+
+    def test_ranges_and_domain_become_canonical(self) -> None:
+        account_update(
+            settings={"network_range": "100.64.3.7/16", "dns_domain": "Mesh.Internal."}
+        )
+        account = Account.objects.get()
+        assert account.network_range == "100.64.0.0/16"
+        assert account.dns_domain == "mesh.internal"
+
+    def test_unknown_settings_are_a_programming_error(self) -> None:
+        with pytest.raises(ValueError, match="id"):
+            account_update(settings={"id": "x"})
+
+    @pytest.mark.parametrize(
+        "name",
+        ["peer_expose_groups", "ipv6_enabled_groups", "network_traffic_logs_groups"],
+    )
+    def test_unknown_groups_are_refused(self, name: str) -> None:
+        group = Group.objects.create(name="known")
+        account_update(settings={name: [group.pk]})
+        with pytest.raises(InvalidArgument) as refused:
+            account_update(settings={name: [group.pk, "nope"]})
+        assert refused.value.errors[0].field == name
+        assert "'nope' does not exist" in refused.value.message
+        assert getattr(Account.objects.get(), name) == [group.pk]
+
+    def test_the_domain_of_a_zone_is_refused(self) -> None:
+        zone_create(draft=ZoneDraft("z", "corp.internal", ()))
+        with pytest.raises(InvalidArgument, match="domain of a zone"):
+            account_update(settings={"dns_domain": "CORP.internal"})
+
+    @pytest.mark.parametrize(
+        ("name", "value", "code", "meta"),
+        [
+            (
+                "peer_login_expiration_enabled",
+                False,
+                "account.setting.peer.login.expiration.disable",
+                {},
+            ),
+            (
+                "peer_login_expiration",
+                7200,
+                "account.setting.peer.login.expiration.update",
+                {},
+            ),
+            (
+                "peer_inactivity_expiration_enabled",
+                True,
+                "account.peer.inactivity.expiration.enable",
+                {},
+            ),
+            (
+                "peer_inactivity_expiration",
+                120,
+                "account.peer.inactivity.expiration.update",
+                {},
+            ),
+            (
+                "peer_approval_enabled",
+                True,
+                "account.setting.peer.approval.enable",
+                {},
+            ),
+            ("user_approval_required", False, "account.setting.update", {}),
+            ("regular_users_view_blocked", False, "account.setting.update", {}),
+            (
+                "groups_propagation_enabled",
+                False,
+                "account.setting.group.propagation.disable",
+                {},
+            ),
+            ("jwt_groups_enabled", True, "account.setting.update", {}),
+            ("jwt_groups_claim_name", "groups", "account.setting.update", {}),
+            ("jwt_allow_groups", ["a"], "account.setting.update", {}),
+            (
+                "routing_peer_dns_resolution_enabled",
+                False,
+                "account.setting.routing.peer.dns.resolution.disable",
+                {},
+            ),
+            (
+                "dns_domain",
+                "new.internal",
+                "account.dns.domain.update",
+                {"old_dns_domain": "mesh.internal", "new_dns_domain": "new.internal"},
+            ),
+            (
+                "network_range",
+                "10.0.0.0/8",
+                "account.network.range.update",
+                {
+                    "old_network_range": "100.64.0.0/10",
+                    "new_network_range": "10.0.0.0/8",
+                },
+            ),
+            (
+                "network_range_v6",
+                "fd00::/64",
+                "account.network.range.update",
+                {"old_network_range_v6": "", "new_network_range_v6": "fd00::/64"},
+            ),
+            (
+                "lazy_connection_enabled",
+                False,
+                "account.setting.lazy.connection.disable",
+                {},
+            ),
+            (
+                "auto_update_version",
+                "latest",
+                "account.settings.auto.version.update",
+                {"version": "latest"},
+            ),
+            (
+                "auto_update_always",
+                True,
+                "account.setting.auto.update.always.enable",
+                {},
+            ),
+            ("metrics_push_enabled", True, "account.setting.metrics.push.enable", {}),
+            ("local_auth_disabled", True, "account.setting.update", {}),
+            ("local_mfa_enabled", True, "account.setting.local.mfa.enable", {}),
+            ("network_traffic_logs_enabled", False, "account.setting.update", {}),
+            (
+                "network_traffic_packet_counter_enabled",
+                True,
+                "account.setting.update",
+                {},
+            ),
+        ],
+    )
+    def test_each_setting_has_its_event(
+        self, name: str, value: Any, code: str, meta: dict[str, str]
+    ) -> None:
+        account = Account.objects.get()
+        before = getattr(account, name)
+        first = AuditEvent.objects.latest("id").pk
+        account_update(settings={name: value})
+        (event,) = AuditEvent.objects.filter(pk__gt=first)
+        assert event.activity_code == code
+        assert event.target_id == account.pk
+        assert event.meta == meta
+        assert event.changes == {name: {"before": before, "after": value}}
+
+    def test_switching_back_has_the_opposite_event(self) -> None:
+        for value, word in ((True, "enable"), (False, "disable")):
+            account_update(settings={"local_mfa_enabled": value})
+            event = AuditEvent.objects.latest("id")
+            assert event.activity_code == f"account.setting.local.mfa.{word}"
+
+    def test_ipv6_is_on_while_a_group_has_it(self) -> None:
+        groups = [Group.objects.create(name=name).pk for name in "ab"]
+        codes = []
+        for chosen in (groups[:1], groups, []):
+            account_update(settings={"ipv6_enabled_groups": chosen})
+            codes.append(AuditEvent.objects.latest("id").activity_code)
+        assert codes == [
+            Activity.ACCOUNT_SETTING_IPV6_ENABLE,
+            Activity.ACCOUNT_SETTING_UPDATE,
+            Activity.ACCOUNT_SETTING_IPV6_DISABLE,
+        ]
+
+    def test_nothing_changed_emits_nothing(self) -> None:
+        events = AuditEvent.objects.count()
+        account_update(settings={**VALID, "dns_domain": "MESH.internal"})
+        assert AuditEvent.objects.count() == events
