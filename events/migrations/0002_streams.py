@@ -147,17 +147,17 @@ PROXY_SQLITE = [
 ]
 
 
-def full_text(table):
+def full_text(table, key="n"):
     """Return the statements that index `table.search` by trigrams on SQLite."""
     index = f"{table}_fts"
     return [
         f"CREATE VIRTUAL TABLE {index} USING fts5(search, content='{table}',"
-        " content_rowid='n', tokenize='trigram case_sensitive 1')",
+        f" content_rowid='{key}', tokenize='trigram case_sensitive 1')",
         f"CREATE TRIGGER {index}_insert AFTER INSERT ON {table} BEGIN"
-        f" INSERT INTO {index}(rowid, search) VALUES (new.n, new.search); END",
+        f" INSERT INTO {index}(rowid, search) VALUES (new.{key}, new.search); END",
         f"CREATE TRIGGER {index}_delete AFTER DELETE ON {table} BEGIN"
         f" INSERT INTO {index}({index}, rowid, search)"
-        " VALUES ('delete', old.n, old.search); END",
+        f" VALUES ('delete', old.{key}, old.search); END",
     ]
 
 

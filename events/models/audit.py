@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 from django.db import models
 
 from events.activities import Activity
+from events.models.trailtext import TrailTextField
 from meshmgmt.core import clock
 
 
@@ -42,6 +43,7 @@ class AuditEvent(models.Model):
     request_id = models.CharField(max_length=32, blank=True)
     source_address = models.CharField(max_length=64, blank=True)
     token_id = models.CharField(max_length=32, blank=True)
+    search = TrailTextField(default="", editable=False)
 
     objects = AppendOnlyQuerySet.as_manager()
 

@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any, Final
 
 from django.db import connection
-from django.db.models import Lookup, TextField
+from django.db.models import AutoField, Lookup, TextField
 
 from events.streams.search import SHORTEST_INDEXED
 
@@ -56,5 +56,11 @@ class Holds(Lookup):
         ):
             phrase = '"' + text.replace('"', '""') + '"'
             found = f'SELECT rowid FROM "{table}_fts" WHERE "{table}_fts" MATCH %s'  # noqa: S608 - names from the model
-            return f'"{column.alias}"."n" IN ({found})', (phrase,)
+            return f'"{column.alias}"."{_row_key(column)}" IN ({found})', (phrase,)
         return f"instr({lhs}, %s) > 0", (*params, text)
+
+
+def _row_key(column: Any) -> str:
+    """Return the integer key the full-text table refers to (migrations 0002, 0003)."""
+    key = column.target.model._meta.pk
+    return str(key.column) if isinstance(key, AutoField) else "n"
