@@ -2,12 +2,15 @@
 
 from django.urls import path
 
-from events.api.audit import AuditEventsView
+from events.api.audit import AuditEventsView, AuditEventView
 from events.api.streams import ProxyEntriesView, TrafficEventsView
 from events.api.summaries import ProxySummaryView, TrafficSummaryView
 
 urlpatterns = [
     path("api/events/audit", AuditEventsView.as_view(), name="audit-events"),
+    path(
+        "api/events/audit/<str:event_id>", AuditEventView.as_view(), name="audit-event"
+    ),
     path("api/events", AuditEventsView.as_view(), name="events"),
     path(
         "api/events/network-traffic",

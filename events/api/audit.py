@@ -1,17 +1,49 @@
-"""Reading the audit trail."""
+"""Reading the audit trail: lists, one event, exports."""
 
-from typing import Any, Final
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from itertools import chain
+from typing import Any, ClassVar, Final
+from urllib.parse import quote
 
+import django_filters
+from django import forms
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from events.activities import Activity
+from events.api.filters import StreamFilterSet
+from events.api.queries import (
+    InstantFilter,
+    PageForm,
+    TextFilter,
+    parameters_of,
+    require_valid,
+)
+from events.api.streams import PRECISION_HEADER, SCOPE_HEADER
 from events.models import AuditEvent
+from events.streams.search import SHORT_SEARCH_ROWS
+from events.trail.cursors import Cursor, parse_cursor
+from events.trail.exports import csv_lines, ndjson_lines
+from events.trail.reading import NEWEST, Trail, TrailPage, every_row, read_page
+from events.trail.rows import (
+    DETAIL_COLUMNS,
+    LIST_COLUMNS,
+    detail_row,
+    detail_rows,
+    list_rows,
+)
+from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
-from meshmgmt.core import clock
+from meshmgmt.core.errors import NotFound
+from meshmgmt.core.transactions import read_snapshot
 
-NEWEST: Final = 10_000
+MAX_ID_DIGITS: Final = 18
 
 
 class AuditEventSerializer(serializers.Serializer[AuditEvent]):
@@ -28,43 +60,220 @@ class AuditEventSerializer(serializers.Serializer[AuditEvent]):
     meta = serializers.DictField(child=serializers.CharField())
 
 
-def audit_rows(limit: int = NEWEST) -> list[dict[str, Any]]:
-    """Return the newest events, newest first."""
-    columns = (
-        "id",
-        "timestamp",
-        "activity_code",
-        "initiator_id",
-        "initiator_name",
-        "initiator_email",
-        "target_id",
-        "meta",
+class AuditEventDetailSerializer(AuditEventSerializer):
+    """One event with what it changed and where it came from."""
+
+    target_type = serializers.CharField()
+    changes = serializers.DictField(
+        help_text="By field: before and after; by list: added and removed"
     )
-    return [
-        {
-            "id": str(number),
-            "timestamp": clock.rfc3339(timestamp),
-            "activity": str(Activity(code).label),
-            "activity_code": code,
-            "initiator_id": initiator_id,
-            "initiator_name": name,
-            "initiator_email": email,
-            "target_id": target_id,
-            "meta": meta,
-        }
-        for number, timestamp, code, initiator_id, name, email, target_id, meta in (
-            AuditEvent.objects.order_by("-id").values_list(*columns)[:limit]
+    request_id = serializers.CharField()
+    source_address = serializers.CharField()
+    token_id = serializers.CharField()
+
+
+def expand_codes(patterns: list[str]) -> list[str]:
+    """Return the activity codes that codes or patterns (`group.*`) name.
+
+    Raises ValueError for one that names none.
+    """
+    codes: list[str] = []
+    for pattern in patterns:
+        found = [code for code in Activity.values if fnmatchcase(code, pattern)]
+        if "*" not in pattern or "[" in pattern or "?" in pattern:
+            found = [pattern] if pattern in Activity.values else []
+        if not found:
+            raise ValueError(
+                f"{pattern[:80]!r} is no activity code, nor a pattern of any"
+            )
+        codes += found
+    return codes
+
+
+class CodesField(forms.Field):
+    """Activity codes and patterns; the parameter may be repeated."""
+
+    widget = forms.SelectMultiple
+
+    def to_python(self, value: Any) -> list[str] | None:
+        """Return the codes, None when empty."""
+        patterns = [text.strip().lower() for text in value or [] if text.strip()]
+        if not patterns:
+            return None
+        try:
+            return expand_codes(patterns)
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
+
+
+class CodesFilter(django_filters.Filter):
+    """One of the given activity codes."""
+
+    field_class = CodesField
+
+
+class AuditFilterSet(StreamFilterSet):
+    """Parameters of `GET /api/events/audit` (decisions: Events)."""
+
+    time_field = "timestamp"
+
+    activity_code = CodesFilter(
+        lookup_expr="in",
+        help_text="A code or a pattern such as group.*; may be repeated",
+    )
+    initiator_id = TextFilter(help_text="Who did it")
+    user_id = TextFilter(
+        field_name="initiator_id", help_text="The same as initiator_id"
+    )
+    target_id = TextFilter(help_text="What it was done to")
+    search = TextFilter(help_text="Part of any text of the event")
+    start_date = InstantFilter(
+        field_name="timestamp", lookup_expr="gte", help_text="Not older (ISO 8601)"
+    )
+    end_date = InstantFilter(
+        field_name="timestamp",
+        lookup_expr="lte",
+        end=True,
+        help_text="Not newer (ISO 8601)",
+    )
+
+    class Meta:
+        model = AuditEvent
+        fields: ClassVar[list[str]] = []
+
+
+class AuditPageForm(PageForm):
+    """`page` and `page_size`, or `cursor`."""
+
+    default_size = NEWEST
+    max_size = NEWEST
+
+    def __init__(self, *args: Any, **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        self.fields["cursor"] = forms.CharField(
+            required=False, help_text="From the Link header of an earlier answer"
         )
-    ]
+
+    def clean_cursor(self) -> Cursor | None:
+        """Return the cursor, None when there is none."""
+        text = self.cleaned_data["cursor"]
+        if not text:
+            return None
+        if self.cleaned_data.get("page"):
+            raise forms.ValidationError("cannot be combined with page")
+        try:
+            return parse_cursor(text)
+        except (ValueError, OverflowError) as error:
+            raise forms.ValidationError(str(error)) from error
 
 
+class NdjsonRenderer(BaseRenderer):
+    """Chosen by `Accept: application/x-ndjson`."""
+
+    media_type = "application/x-ndjson"
+    format = "ndjson"
+
+
+class CsvRenderer(BaseRenderer):
+    """Chosen by `Accept: text/csv`."""
+
+    media_type = "text/csv"
+    format = "csv"
+
+
+@extend_schema_view(
+    get=extend_schema(
+        parameters=parameters_of(AuditPageForm, AuditFilterSet),
+        responses={200: AuditEventSerializer(many=True)},
+    )
+)
 class AuditEventsView(ApiView):
-    """The newest audit events, newest first."""
+    """The newest audit events, newest first; filtered, paged or exported."""
 
     module = "events"
     serializer_class = AuditEventSerializer
     answers_list = True
+    renderer_classes = [OrjsonRenderer, NdjsonRenderer, CsvRenderer]
 
-    def get(self, request: Request) -> Response:
-        """Return at most 10,000 events."""
-        return Response(audit_rows())
+    def get(self, request: Request) -> HttpResponseBase:
+        """Return at most 10,000 events, or an export of any size."""
+        form = AuditPageForm(request.query_params)
+        filters = AuditFilterSet(request.query_params, AuditEvent.objects.all())
+        require_valid(form, filters.form)
+        kind = getattr(request.accepted_renderer, "format", "json")
+        columns = LIST_COLUMNS if kind == "json" else DETAIL_COLUMNS
+        paged = any(form.cleaned_data[name] for name in ("page", "page_size", "cursor"))
+        if kind != "json" and not paged:
+            return _export(kind, every_row(filters.qs, columns))
+        page = self._page(form, filters.qs, columns)
+        response: HttpResponseBase
+        if kind == "json":
+            response = Response(list(list_rows(page.found)))
+        else:
+            response = _export(kind, iter(page.found))
+        self._describe(response, page, form)
+        if filters.short_search:
+            response[SCOPE_HEADER] = f"newest-{SHORT_SEARCH_ROWS}"
+        return response
+
+    def _page(
+        self, form: AuditPageForm, matching: Trail, columns: tuple[str, ...]
+    ) -> TrailPage:
+        with read_snapshot():
+            return read_page(
+                matching,
+                columns,
+                cursor=form.cleaned_data["cursor"],
+                offset=(form.page - 1) * form.page_size,
+                size=form.page_size,
+            )
+
+    def _describe(
+        self, response: HttpResponseBase, page: TrailPage, form: AuditPageForm
+    ) -> None:
+        """Put the total and the ways on into headers; the body stays a plain array."""
+        response["X-Total-Count"] = str(page.total)
+        if not page.exact:
+            response[PRECISION_HEADER] = "at-least"
+        links = [self._link("prev", cursor=str(page.newer))]
+        if page.older and form.cleaned_data["page"]:
+            links.append(self._link("next", page=str(form.page + 1)))
+        elif page.older:
+            links.append(self._link("next", cursor=str(page.older)))
+        response["Link"] = ", ".join(links)
+
+    def _link(self, relation: str, **changed: str) -> str:
+        query = self.request.query_params.copy()
+        for name in ("page", "cursor"):
+            query.pop(name, None)
+        for name, value in changed.items():
+            query[name] = value
+        return f'<{quote(self.request.path)}?{query.urlencode()}>; rel="{relation}"'
+
+
+def _export(kind: str, found: Iterator[tuple[Any, ...]]) -> StreamingHttpResponse:
+    """Return a stream of events; the first is read before the headers are sent."""
+    first = next(found, None)
+    rows = detail_rows(chain([] if first is None else [first], found))
+    lines = ndjson_lines(rows) if kind == "ndjson" else csv_lines(rows)
+    media_type = "application/x-ndjson" if kind == "ndjson" else "text/csv"
+    response = StreamingHttpResponse(lines, content_type=f"{media_type}; charset=UTF-8")
+    response["Content-Disposition"] = f'attachment; filename="audit.{kind}"'
+    return response
+
+
+class AuditEventView(ApiView):
+    """One audit event with the values before and after."""
+
+    module = "events"
+    serializer_class = AuditEventDetailSerializer
+
+    def get(self, request: Request, event_id: str) -> Response:
+        """Return the event. Raises NotFound."""
+        wellformed = event_id.isascii() and event_id.isdecimal()
+        if not wellformed or len(event_id) > MAX_ID_DIGITS:
+            raise NotFound.of("audit event", event_id)
+        event = AuditEvent.objects.filter(id=int(event_id)).first()
+        if event is None:
+            raise NotFound.of("audit event", event_id)
+        return Response(detail_row(event))

@@ -35,7 +35,7 @@ class StreamFilterSet(django_filters.FilterSet):
     def active(self) -> frozenset[str]:
         """Names of the parameters with a value."""
         values = self.form.cleaned_data.items()
-        return frozenset(name for name, value in values if value not in {None, ""})
+        return frozenset(name for name, value in values if value not in (None, "", []))
 
     @property
     def on_tallies(self) -> bool:

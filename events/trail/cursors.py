@@ -1,0 +1,63 @@
+"""Cursors of the audit trail.
+
+`before.<microseconds>.<id>` goes on towards older events. `after.<id>` gives what was
+committed since: ids grow in commit order, so a reader that follows it misses nothing.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from django.db.models import Q
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_BEFORE: Final = re.compile(r"before\.(\d{1,17})\.(\d{1,18})", re.ASCII)
+_AFTER: Final = re.compile(r"after\.(\d{1,18})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """Everything older than the event with this time and id."""
+
+    timestamp: datetime
+    id: int
+
+    def __str__(self) -> str:
+        micros = (self.timestamp - _EPOCH) // timedelta(microseconds=1)
+        return f"before.{micros}.{self.id}"
+
+    @property
+    def condition(self) -> Q:
+        """The rows this cursor leads to."""
+        same = Q(timestamp=self.timestamp, id__lt=self.id)
+        return Q(timestamp__lte=self.timestamp) & (
+            Q(timestamp__lt=self.timestamp) | same
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """Everything committed later than the event with this id."""
+
+    id: int
+
+    def __str__(self) -> str:
+        return f"after.{self.id}"
+
+    @property
+    def condition(self) -> Q:
+        """The rows this cursor leads to."""
+        return Q(id__gt=self.id)
+
+
+Cursor = Before | After
+
+
+def parse_cursor(text: str) -> Cursor:
+    """Return the cursor that `text` stands for. Raises ValueError."""
+    if match := _BEFORE.fullmatch(text):
+        return Before(_EPOCH + timedelta(microseconds=int(match[1])), int(match[2]))
+    if match := _AFTER.fullmatch(text):
+        return After(int(match[1]))
+    raise ValueError("is not a cursor of this service")
