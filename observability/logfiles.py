@@ -83,6 +83,9 @@ class SharedFile(_Reporting):
             self.handleError(record)
 
     def _follow_path(self, coming: int) -> None:
+        if self._descriptor < 0:
+            self._descriptor = self._open()
+            self._inode = os.fstat(self._descriptor).st_ino
         try:
             found = self.path.stat()
         except FileNotFoundError:
@@ -120,10 +123,15 @@ class SharedFile(_Reporting):
         self.path.replace(f"{self.path}.1")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; closing again is fine.
+
+        `logging.config` closes handlers it does not know. Closing the same number twice
+        would close whatever file or socket has it by then.
+        """
         super().close()
-        with suppress(OSError):
-            os.close(self._descriptor)
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 class SyslogOutput(_Reporting, logging.handlers.SysLogHandler):

@@ -26,7 +26,6 @@ _LOCK: Final = "lock"
 _HEADER: Final = 8
 _INT: Final = struct.Struct("=i")
 _DOUBLES: Final = struct.Struct("=dd")
-_MINIMUM_SIZE: Final = 1 << 16
 
 Entry = tuple[bytes, float, float]
 Key = tuple[str, bytes]
@@ -83,9 +82,18 @@ def _kind(path: Path) -> str:
     return path.stem.rpartition("_")[0]
 
 
+def _used_part(path: Path) -> bytes:
+    """Return the file without the space kept for more entries."""
+    with path.open("rb") as file:
+        head = file.read(_HEADER)
+        if len(head) < _HEADER:
+            return b""  # a process that is making its file this very moment
+        return head + file.read(max(0, _INT.unpack_from(head)[0] - _HEADER))
+
+
 def _entries(data: bytes) -> Iterator[Entry]:
-    if len(data) < _HEADER:
-        return  # a process that is making its file this very moment
+    if not data:
+        return
     used = min(_INT.unpack_from(data)[0], len(data))
     position = _HEADER
     while position < used:
@@ -104,7 +112,7 @@ def _add_up(paths: Iterable[Path]) -> Values:
     for path in paths:
         kind = _kind(path)
         pid = path.stem.rpartition("_")[2]
-        for key, value, timestamp in _entries(path.read_bytes()):
+        for key, value, timestamp in _entries(_used_part(path)):
             name = (kind, key if kind not in _BY_PROCESS else _with_pid(key, pid))
             known = values.get(name)
             if known is None:
@@ -143,7 +151,7 @@ def _write(path: Path, values: Values) -> None:
         used += 4 + len(key) + len(padding) + _DOUBLES.size
     body = _INT.pack(used) + bytes(4) + b"".join(parts)
     temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(body.ljust(_MINIMUM_SIZE, b"\0"))
+    temporary.write_bytes(body)
     temporary.replace(path)
 
 

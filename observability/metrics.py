@@ -12,6 +12,7 @@ from typing import Any, Final
 import prometheus_client
 from prometheus_client import metrics_core, samples, values
 
+from observability import metricstore
 from observability.catalogue import CATALOGUE, Instrument, Kind
 
 
@@ -40,6 +41,7 @@ class ExactCounter(prometheus_client.Counter):
         return (samples.Sample("", {}, self._value.get(), None, None),)
 
 
+metricstore.install()
 REGISTRY: Final = prometheus_client.CollectorRegistry()
 """Our instruments alone, apart from the library's global registry."""
 
