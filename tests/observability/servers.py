@@ -128,7 +128,11 @@ class Server:
     def start(self, *command: str) -> "Server":
         """Start, and wait until the API answers."""
         self.launch(*command)
-        until(self._answers, f"an answer; output:\n{self.printed()[-3000:]}")
+        try:
+            until(self._answers, "an answer of the server")
+        except BaseException:
+            self.stop(signal.SIGKILL)
+            raise
         return self
 
     def launch(self, *command: str) -> None:
@@ -213,13 +217,17 @@ class Server:
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(PATIENCE)
+        try:
+            return self.process.wait(PATIENCE)
+        finally:
+            self.process.kill()
+            self.process.wait(PATIENCE)
 
     def __enter__(self) -> "Server":
         return self.start()
 
     def __exit__(self, *_: object) -> None:
-        self.stop(signal.SIGINT)
+        self.stop(signal.SIGQUIT)
 
 
 def _command_line(pid: int) -> bytes:

@@ -145,3 +145,14 @@ def test_log_files_are_not_readable_by_everybody(
     output: logfiles.SharedFile,
 ) -> None:
     assert os.stat(output.path).st_mode & 0o007 == 0  # noqa: PTH116 - the mode is the point
+
+
+def test_closing_twice_closes_nobody_elses_file(output: logfiles.SharedFile) -> None:
+    number = output._descriptor
+    output.close()
+    with open(os.devnull) as other:  # noqa: PTH123 - takes the lowest free number
+        assert other.fileno() == number
+        output.close()
+        assert os.fstat(number)
+        output.emit(record("written all the same"))
+    assert "written all the same" in output.path.read_text()

@@ -118,7 +118,7 @@ def test_runserver_has_metrics_and_logs_too(folder: Path) -> None:
         assert server.records(msg="HTTP response", path="/livez", status=200)
         assert "runserver" not in server.manage("log_level", "debug").stderr
     finally:
-        server.stop(signal.SIGINT)
+        server.stop(signal.SIGTERM)
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_the_default_metrics_port_may_be_taken(folder: Path) -> None:
         assert [r for r in server.records(level="warn") if "9090" in r["msg"]]
         assert value_of(server.get("/metrics").text, LIVEZ) >= 1
     finally:
-        server.stop(signal.SIGINT)
+        server.stop(signal.SIGTERM)
         if holder is not None:
             holder.close()
 
@@ -277,20 +277,24 @@ def test_a_second_term_ends_the_drain(folder: Path) -> None:
         assert server.stop(signal.SIGTERM) == 0
 
 
+def over_socket(path: Path, target: str) -> bytes:
+    """Return the head of an answer over a unix socket."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+        client.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        return client.recv(12)
+
+
 def test_a_unix_socket_can_be_bound(folder: Path) -> None:
     path = folder / "api.sock"
     server = Server(folder, "--bind", f"unix:{path}")
     server.launch()
     try:
         until(path.exists, "the socket")
-        with socket.socket(socket.AF_UNIX) as client:
-            client.connect(str(path))
-            client.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert client.recv(4096).startswith(b"HTTP/1.1 200 ")
-            # Nothing says where a caller over the socket comes from.
-            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert client.recv(4096).startswith(b"HTTP/1.1 404 ")
+        assert over_socket(path, "/livez").endswith(b"200")
+        # Nothing says where a caller over the socket comes from.
+        assert over_socket(path, "/metrics").endswith(b"404")
         until(lambda: _scrapes(server), "the metrics port")
         assert free_port() != server.metrics_port
     finally:
-        server.stop(signal.SIGINT)
+        server.stop(signal.SIGTERM)

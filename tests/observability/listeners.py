@@ -1,0 +1,109 @@
+"""Relay listeners for tests: real WebSocket servers, some of them broken."""
+
+import datetime as dt
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import trustme
+from cryptography import x509
+from websockets.http11 import Request
+from websockets.sync.server import ServerConnection, serve
+
+
+@dataclass
+class Relay:
+    """A listener's address, and how many handshakes it finished."""
+
+    port: int
+    scheme: str
+    host: str = "127.0.0.1"
+    handshakes: list[str] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        """What `SVC_RELAY_LISTENERS` names."""
+        return f"{self.scheme}://{self.host}:{self.port}"
+
+
+@contextmanager
+def relay(
+    context: ssl.SSLContext | None = None, host: str = "127.0.0.1"
+) -> Iterator[Relay]:
+    """Serve WebSockets, over TLS when given a context."""
+
+    def count(_: ServerConnection, request: Request) -> None:
+        found.handshakes.append(request.path)  # before the client has its answer
+
+    def handle(connection: ServerConnection) -> None:
+        for _ in connection:
+            pass
+
+    with serve(handle, "127.0.0.1", 0, ssl=context, process_request=count) as server:
+        port = server.socket.getsockname()[1]
+        found = Relay(port, "wss" if context else "ws", host)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield found
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def hanging() -> Iterator[Relay]:
+    """Accept connections and never say a word."""
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        yield Relay(listener.getsockname()[1], "ws")
+
+
+def refusing() -> Relay:
+    """Return an address that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return Relay(listener.getsockname()[1], "ws")
+
+
+@contextmanager
+def not_websocket() -> Iterator[Relay]:
+    """Speak HTTP, but no WebSocket."""
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0.2)
+        done = threading.Event()
+
+        def run() -> None:
+            while not done.is_set():
+                try:
+                    connection, _ = listener.accept()
+                except TimeoutError:
+                    continue
+                with connection:
+                    connection.recv(4096)
+                    connection.sendall(answer)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield Relay(listener.getsockname()[1], "ws")
+        finally:
+            done.set()
+            thread.join()
+
+
+def tls(authority: trustme.CA, name: str, *, expired: bool = False) -> ssl.SSLContext:
+    """Return a server's TLS context with a certificate for `name`."""
+    not_after = dt.datetime(2020, 1, 1, tzinfo=dt.UTC) if expired else None
+    certificate = authority.issue_cert(
+        name,
+        not_before=(dt.datetime(2019, 1, 1, tzinfo=dt.UTC) if expired else None),
+        not_after=not_after,
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificate.configure_cert(context)
+    parsed = x509.load_pem_x509_certificate(certificate.cert_chain_pems[0].bytes())
+    assert (parsed.not_valid_after_utc.year < 2021) is expired
+    return context

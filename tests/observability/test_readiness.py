@@ -1,0 +1,197 @@
+"""`/livez` and `/readyz` with the real thing: no database, no migrations, a full disk."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from meshmgmt.env import BASE_DIR
+from tests.observability.servers import (
+    Server,
+    clean_environ,
+    free_port,
+    until,
+)
+
+POSTGRESQL = Path("/usr/lib/postgresql")
+
+pytestmark = pytest.mark.sqlite
+
+
+class Cluster:
+    """A throwaway PostgreSQL of the test's own, that can be stopped and started."""
+
+    def __init__(self, folder: Path) -> None:
+        self.binaries = max(POSTGRESQL.glob("*/bin"))
+        self.folder = folder
+        self.port = free_port()
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres:secretpass@127.0.0.1:{self.port}/postgres"
+
+    def run(self, program: str, *words: str) -> None:
+        """Run a program of PostgreSQL, which refuses to be root."""
+        command = [str(self.binaries / program), *words]
+        if os.getuid() == 0:
+            command = ["runuser", "-u", "postgres", "--", *command]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
+
+    def make(self) -> None:
+        if os.getuid() == 0:
+            shutil.chown(self.folder, "postgres", "postgres")
+        self.run("initdb", "-D", str(self.folder / "data"), "-A", "trust", "-N")
+
+    def start(self) -> None:
+        options = (
+            f"-p {self.port} -c listen_addresses=127.0.0.1 -c fsync=off "
+            f"-c unix_socket_directories={self.folder}"
+        )
+        self.run(
+            "pg_ctl", "start", "-w", "-D", str(self.folder / "data"),
+            "-l", str(self.folder / "log"), "-o", options,
+        )  # fmt: skip
+
+    def stop(self) -> None:
+        self.run("pg_ctl", "stop", "-w", "-m", "immediate", "-D", f"{self.folder}/data")
+
+
+@pytest.fixture
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A running PostgreSQL."""
+    if not list(POSTGRESQL.glob("*/bin/initdb")) and not os.environ.get("CI"):
+        pytest.skip("PostgreSQL's server programs are not installed")
+    # The folder of pytest itself is closed to other users.
+    folder = Path("/tmp") / f"mesh-pg-{os.getpid()}-{free_port()}"
+    folder.mkdir(mode=0o755)
+    made = Cluster(folder)
+    made.make()
+    made.start()
+    try:
+        yield made
+    finally:
+        subprocess.run(
+            ["/bin/sh", "-c", f"kill -QUIT $(head -1 {folder}/data/postmaster.pid)"],
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def migrate(environ: dict[str, str]) -> None:
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(
+        command, cwd=BASE_DIR, env={**clean_environ(), **environ}, check=True
+    )
+
+
+def test_a_stopped_database_makes_the_server_unready_and_back(
+    folder: Path, cluster: Cluster
+) -> None:
+    with Server(folder, SVC_DATABASE_URL=cluster.url) as server:
+        missing = server.get("/readyz")
+        assert missing.status == 503
+        assert missing.json["checks"]["migrations"] == "failed"
+
+        migrate({"SVC_DATABASE_URL": cluster.url, "SVC_DATA_DIR": str(folder)})
+        assert server.get("/readyz").status == 200
+        assert server.value("mesh_inventory_up") == 1
+
+        cluster.stop()
+        gone = server.get("/readyz")
+        assert gone.status == 503
+        assert gone.json["checks"]["database"] == "failed"
+        assert server.get("/livez").status == 200
+        # The figures do not need the database, and say that it is away.
+        scrape = server.scrape()
+        assert "management_http_request_counter_total " in scrape
+        answer = server.manage("log_level", "debug", "--for", "30s")
+        assert "debug" in answer.stdout
+        status = server.manage("status", check=False)
+        assert status.returncode == 1
+        assert "the database does not answer" in status.stdout
+        bundled = server.manage("debug", "bundle").stdout.splitlines()[-1]
+        assert Path(bundled).is_file()
+
+        cluster.start()
+        assert server.get("/readyz").status == 200
+        assert "secretpass" not in server.printed()
+
+
+def test_missing_migrations_make_the_server_unready(folder: Path) -> None:
+    with Server(folder, migrated=False) as server:
+        reply = server.get("/readyz")
+        assert reply.status == 503
+        assert reply.json["checks"]["migrations"] == "failed"
+        assert "details" not in reply.json
+        assert (
+            server.value('django_migrations_unapplied_total{connection="default"}') > 10
+        )
+        assert server.get("/livez").status == 200
+
+
+def test_details_are_for_tokens_that_may_read_events(folder: Path) -> None:
+    server = Server(folder, "--metrics-port", "off")
+    command = ("create_token", "--user", "ann@corp.internal", "--role", "owner")
+    token = server.manage(*command).stdout.strip()
+    with server:
+        (server.runtime_dir / "draining").touch()
+        anonymous = server.get("/readyz?verbose")
+        assert anonymous.status == 503
+        assert "details" not in anonymous.json
+        informed = server.get("/readyz?verbose", Authorization=f"Token {token}")
+        assert informed.json["details"]["draining"] == "the server is shutting down"
+        # A proxy's request is not a local one, whatever address it comes from.
+        forwarded = {"X-Forwarded-For": "203.0.113.9"}
+        assert server.get("/metrics", **forwarded).status == 404
+        allowed = {**forwarded, "Authorization": f"Token {token}"}
+        assert server.get("/metrics", **allowed).status == 200
+        assert token not in server.printed()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of 24 MiB."""
+    mount = tmp_path / "disk"
+    mount.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(mount)],
+        capture_output=True,
+        check=False,
+    )
+    if made.returncode != 0:
+        pytest.skip("mounting a file system needs root")
+    try:
+        yield mount
+    finally:
+        subprocess.run(["umount", "-l", str(mount)], check=True)
+
+
+def test_a_full_disk_makes_the_server_unready_and_back(
+    folder: Path, small_disk: Path
+) -> None:
+    with Server(folder, SVC_RUNTIME_DIR=str(small_disk)) as server:
+        assert server.get("/readyz").status == 200
+        before = server.value("management_http_request_counter_total")
+        filler = small_disk / "filler"
+        with filler.open("wb", buffering=0) as file, pytest.raises(OSError, match="No"):
+            while True:
+                file.write(bytes(4096))
+        for _ in range(3):
+            reply = server.get("/readyz")
+            assert reply.status == 503
+            assert reply.json["checks"]["runtime directory"] == "failed"
+        assert server.get("/livez").status == 200
+        assert server.value("management_http_request_counter_total") > before
+        # A worker that starts now has nowhere to put its figures, and serves.
+        [victim, _] = server.workers()
+        os.kill(victim, signal.SIGKILL)
+        until(lambda: len(server.workers() - {victim}) == 2, "a new worker")
+        assert {server.get("/livez").status for _ in range(20)} == {200}
+        filler.unlink()
+        assert server.get("/readyz").status == 200

@@ -1,0 +1,194 @@
+"""Relay health: real handshakes, real certificates, three seconds of cache."""
+
+import re
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import trustme
+
+from observability import relay as relay_module
+from observability.relay import Probe, RelayHealth, check, probe, relay_health
+from observability.serving import runtime
+from tests.observability.listeners import (
+    Relay,
+    hanging,
+    not_websocket,
+    refusing,
+    relay,
+    tls,
+)
+from tests.observability.servers import Server
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    """A certificate authority."""
+    return trustme.CA()
+
+
+@pytest.fixture
+def _trusted(
+    authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Make the authority one that this host trusts."""
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+
+
+@pytest.fixture
+def plain() -> Iterator[Relay]:
+    """A healthy listener without TLS."""
+    with relay() as found:
+        yield found
+
+
+def test_a_plain_listener_is_reached_by_a_handshake(plain: Relay) -> None:
+    assert probe(plain.url) == Probe("ws", plain.url, True, None)
+    assert plain.handshakes == ["/relay"]
+
+
+def test_the_path_of_the_listener_is_used_when_given(plain: Relay) -> None:
+    assert probe(f"{plain.url}/other").answers
+    assert plain.handshakes == ["/other"]
+
+
+@pytest.mark.usefixtures("_trusted")
+def test_a_good_certificate_is_valid(authority: trustme.CA) -> None:
+    with relay(tls(authority, "127.0.0.1")) as secure:
+        assert probe(secure.url) == Probe("wss", secure.url, True, True)
+
+
+@pytest.mark.usefixtures("_trusted")
+@pytest.mark.parametrize(
+    ("name", "expired", "foreign", "reason"),
+    [
+        ("127.0.0.1", True, False, "expired"),
+        ("relay.corp.internal", False, False, "mismatch"),
+        ("127.0.0.1", False, True, "self-signed|unable to get local issuer"),
+    ],
+)
+def test_a_bad_certificate_is_invalid_and_the_listener_still_answers(
+    authority: trustme.CA, name: str, expired: bool, foreign: bool, reason: str
+) -> None:
+    issuer = trustme.CA() if foreign else authority
+    with relay(tls(issuer, name, expired=expired)) as secure:
+        found = probe(secure.url)
+    assert (found.answers, found.certificate_valid) == (True, False)
+    assert re.search(reason, found.problem)
+    body = RelayHealth(time.time(), (found,)).body()
+    assert body["status"] == "healthy"
+    assert body["certificate_valid"] is False
+
+
+@pytest.mark.usefixtures("_trusted")
+def test_tls_asked_of_a_plain_listener_fails(plain: Relay) -> None:
+    found = probe(f"wss://127.0.0.1:{plain.port}")
+    assert (found.answers, found.certificate_valid) == (False, False)
+
+
+def test_a_refusing_listener_is_down() -> None:
+    found = probe(refusing().url)
+    assert not found.answers
+    assert "refused" in found.problem
+
+
+def test_a_server_that_speaks_no_websocket_is_down() -> None:
+    with not_websocket() as other:
+        assert not probe(other.url).answers
+
+
+def test_a_hanging_listener_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relay_module, "PROBE_SECONDS", 0.5)
+    with hanging() as silent:
+        begun = time.monotonic()
+        found = probe(silent.url)
+        assert time.monotonic() - begun < 2
+    assert not found.answers
+
+
+def test_the_relay_is_healthy_only_when_all_listeners_answer(plain: Relay) -> None:
+    good = check([plain.url])
+    assert good.body() == {
+        "status": "healthy",
+        "timestamp": good.body()["timestamp"],
+        "listeners": ["ws"],
+        "certificate_valid": False,
+    }
+    bad = check([plain.url, refusing().url])
+    assert bad.body()["status"] == "unhealthy"
+    assert bad.body()["listeners"] == []
+
+
+def test_the_answer_is_kept_for_three_seconds(plain: Relay, tmp_path: Path) -> None:
+    first = relay_health([plain.url], tmp_path)
+    assert relay_health([plain.url], tmp_path) == first
+    assert len(plain.handshakes) == 1
+    # Not an old one, not one from the future, not one about other listeners.
+    for shift in (-3.1, 60):
+        document = runtime.read_json(tmp_path / relay_module.FILE)
+        assert document is not None
+        document["checked"] = time.time() + shift
+        runtime.write_json(tmp_path / relay_module.FILE, document)
+        assert relay_health([plain.url], tmp_path).checked > first.checked
+    assert len(plain.handshakes) == 3
+    relay_health([plain.url, plain.url], tmp_path)
+    assert len(plain.handshakes) == 5
+
+
+def test_a_full_runtime_directory_does_not_hide_the_relay(plain: Relay) -> None:
+    assert relay_health([plain.url], Path("/proc/nowhere")).healthy
+
+
+@pytest.mark.sqlite
+def test_fifty_clients_cause_one_handshake_in_three_seconds(
+    plain: Relay, folder: Path
+) -> None:
+    with Server(folder, "--workers", "4", SVC_RELAY_LISTENERS=plain.url) as server:
+        with ThreadPoolExecutor(50) as pool:
+            replies = list(pool.map(lambda _: server.get("/health"), range(50)))
+        assert {reply.status for reply in replies} == {200}
+        assert len({reply.json["timestamp"] for reply in replies}) == 1
+        assert len(plain.handshakes) == 1
+        probes = 'mesh_relay_probes_total{listener="ws",result="ok"}'
+        assert server.value(probes) == 1
+        assert replies[0].headers["content-type"].startswith("application/json")
+
+
+@pytest.mark.sqlite
+def test_health_over_http_says_503_when_a_listener_is_down(folder: Path) -> None:
+    with ExitStack() as stack:
+        silent = refusing()
+        server = stack.enter_context(Server(folder, SVC_RELAY_LISTENERS=silent.url))
+        reply = server.get("/health")
+        assert reply.status == 503
+        assert reply.json["status"] == "unhealthy"
+        assert reply.json["listeners"] == []
+        assert set(reply.json) == {
+            "status",
+            "timestamp",
+            "listeners",
+            "certificate_valid",
+        }
+        assert server.get("/livez").status == 200
+
+
+@pytest.mark.sqlite
+def test_without_a_relay_health_is_200_and_unhealthy(server: Server) -> None:
+    reply = server.get("/health")
+    assert reply.status == 200
+    assert reply.json["status"] == "unhealthy"
+    assert reply.json["listeners"] == []
+    assert reply.json["certificate_valid"] is False
+
+
+@pytest.mark.parametrize("url", ["http://relay", "ws:/relay", "wss://"])
+def test_a_broken_listener_url_is_refused(url: str, folder: Path) -> None:
+    server = Server(folder, migrated=False, SVC_RELAY_LISTENERS=url)
+    answer = server.manage("status", check=False)
+    assert answer.returncode == 2
+    assert "SVC_RELAY_LISTENERS" in answer.stderr
+    assert repr(url) in answer.stderr

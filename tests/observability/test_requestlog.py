@@ -1,0 +1,69 @@
+"""Request lines and response lines of real servers, and what is not in them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.observability.servers import Server, json_records, until
+
+pytestmark = pytest.mark.sqlite
+
+
+def test_each_request_has_two_lines_with_its_id(server: Server) -> None:
+    reply = server.get("/api/dns/zones?x=1", Authorization="Token mpt_wrongwrong123")
+    request_id = reply.headers["x-request-id"]
+    until(lambda: len(server.records(request_id=request_id)) == 2, "two lines")
+    lines = server.records(request_id=request_id)
+    assert [line["msg"] for line in lines] == ["HTTP request", "HTTP response"]
+    for line in lines:
+        assert line["level"] == "info"
+        assert line["method"] == "GET"
+        assert line["path"] == "/api/dns/zones?x=1"
+        assert line["source"] == "127.0.0.1"
+        assert line["account_id"]
+    assert lines[1]["status"] == reply.status == 401
+    assert lines[1]["endpoint"] == "/api/dns/zones"
+    assert lines[1]["duration_ms"] >= 0
+    assert "mpt_wrong" not in server.printed()
+
+
+def test_secrets_in_addresses_and_headers_are_not_logged(server: Server) -> None:
+    secret = "s3cr3tvalue99"
+    headers = {"Cookie": f"sessionid={secret}", "X-Token": secret}
+    reply = server.get(f"/api/dns/zones?token={secret}&password={secret}", **headers)
+    until(lambda: server.records(request_id=reply.headers["x-request-id"]), "a line")
+    server.get("/livez")
+    assert secret not in server.printed()
+    assert "/api/dns/zones?token=[redacted]" in server.printed()
+
+
+def test_only_failures_are_logged_when_so_configured(folder: Path) -> None:
+    with Server(folder, SVC_ACCESS_LOG="errors") as server:
+        good = server.get("/livez").headers["x-request-id"]
+        bad = server.get("/nothing").headers["x-request-id"]
+        until(lambda: server.records(request_id=bad, status=404), "the failure")
+        assert not server.records(request_id=good)
+        assert not server.records(msg="HTTP request")
+
+
+def test_text_format_and_a_file_rotated_outside(folder: Path) -> None:
+    log = folder / "logs" / "mesh.log"
+    flags = ("--log-file", str(log), "--log-file", "console", "--log-level", "DEBUG")
+    with Server(folder, *flags, SVC_LOG_FORMAT="text") as server:
+        first = server.get("/livez").headers["x-request-id"]
+        until(lambda: first in log.read_text(), "a line in the file")
+        log.rename(folder / "old.log")
+        second = server.get("/livez").headers["x-request-id"]
+        until(lambda: log.exists() and second in log.read_text(), "a new file")
+        assert second not in (folder / "old.log").read_text()
+        assert f"request_id={second}" in server.printed()
+        assert " INFO  HTTP response " in server.printed()
+        # Bundles take the file; nothing is kept twice.
+        assert not (server.runtime_dir / "recent.log").exists()
+
+
+def test_recent_records_are_kept_for_bundles_without_a_file(server: Server) -> None:
+    request_id = server.get("/livez").headers["x-request-id"]
+    spool = server.runtime_dir / "recent.log"
+    until(lambda: request_id in spool.read_text(), "the record")
+    assert json_records(spool.read_text())
