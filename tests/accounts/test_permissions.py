@@ -16,6 +16,7 @@ from meshmgmt.core.roles import (
     allowed,
     permissions_of,
 )
+from meshmgmt.env import BASE_DIR
 from tests.accounts.permission_matrix import EXPECTED, ROLES
 
 LETTERS = {
@@ -118,3 +119,14 @@ def test_every_model_of_ours_on_the_admin_site_has_a_module() -> None:
         is None
     ]
     assert missing == []
+
+
+def test_the_documentation_shows_the_matrix() -> None:
+    page = (BASE_DIR / "docs" / "authentication.md").read_text("utf-8")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in page.splitlines()
+        if line.startswith("| ")
+    ]
+    shown = {row[0]: tuple(row[1:]) for row in rows if row[0] in EXPECTED}
+    assert shown == EXPECTED
