@@ -26,7 +26,7 @@ def forward(config: PeerDns, name: str) -> ForwardResult:
     matches = [
         (group, domain)
         for group in config.nameserver_groups
-        if not group.primary and (domain := _longest_match(group, name)) is not None
+        if (domain := _longest_match(group, name)) is not None
     ]
     longest = max((len(domain) for _, domain in matches), default=0)
     asked = [group for group, domain in matches if len(domain) == longest]

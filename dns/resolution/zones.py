@@ -93,10 +93,8 @@ def _find(zone: EffectiveZone, name: str) -> tuple[list[Record], str]:
     exact = [record for record in zone.records if record.name == name]
     if exact:
         return exact, "match"
-    _, _, parent = name.partition(".")
-    if not parent or not is_subdomain(parent, zone.domain):
-        return [], "absent"
-    owner = WILDCARD + parent
+    # At the apex this gives a name outside the zone, where no record can be.
+    owner = WILDCARD + name.partition(".")[2]
     return [record for record in zone.records if record.name == owner], "wildcard"
 
 
