@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -372,3 +373,12 @@ def test_json_form_is_plain_data() -> None:
         "message": finding.text,
         "remedy": CATALOGUE["zone_empty"].remedy,
     }
+
+
+def test_the_documentation_lists_every_code_as_it_is() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "dns.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert [row for row in rows if row.split("`")[1] in CATALOGUE] == [
+        f"| `{code}` | {rule.severity.value} | {rule.meaning} | {rule.remedy} |"
+        for code, rule in CATALOGUE.items()
+    ]
