@@ -11,11 +11,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework import serializers
 
-from events.models import AuditEvent
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.roles import Operation, Role, allowed
 from tests.api_client import Answer, Api
+from tests.mesh import Trail
 from tests.people import api_as
+
+__all__ = ["Body", "ResourceContract", "Trail", "ok"]
 
 Body = dict[str, Any]
 
@@ -24,29 +26,6 @@ def ok(answer: Answer) -> Any:
     """Return the body of a successful answer."""
     assert answer.status == 200, answer.json
     return answer.json
-
-
-class Trail:
-    """The audit events written since this object was made, oldest first."""
-
-    def __init__(self) -> None:
-        newest = AuditEvent.objects.order_by("-id").first()
-        self.start = newest.pk if newest else 0
-
-    @property
-    def events(self) -> list[AuditEvent]:
-        """The events."""
-        return list(AuditEvent.objects.filter(pk__gt=self.start).order_by("pk"))
-
-    @property
-    def codes(self) -> list[str]:
-        """Their activity codes."""
-        return [event.activity_code for event in self.events]
-
-    @property
-    def targets(self) -> list[tuple[str, str]]:
-        """Their activity codes and targets."""
-        return [(event.activity_code, event.target_id) for event in self.events]
 
 
 @pytest.mark.django_db

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from meshmgmt.access.api.views import networks
+from meshmgmt.access.api.views.peers import AccessiblePeersView
 from meshmgmt.access.api.views.policies import PolicyViewSet
 from meshmgmt.access.api.views.routes import RouteViewSet
 from meshmgmt.api.views import COLLECTION, MEMBER
@@ -13,6 +14,7 @@ RESOURCES = networks.NetworkResourceViewSet
 ROUTERS = networks.NetworkRouterViewSet
 
 urlpatterns = [
+    path("api/peers/<str:peerId>/accessible-peers", AccessiblePeersView.as_view()),
     path("api/policies", PolicyViewSet.as_view(COLLECTION)),
     path("api/policies/<str:policyId>", PolicyViewSet.as_view(MEMBER)),
     path("api/routes", RouteViewSet.as_view(COLLECTION)),

@@ -20,6 +20,10 @@ OPERATIONS: Final = {
 }
 
 
+READING: Final = ("GET", "HEAD", "OPTIONS")
+"""For `open_methods`: what one may see is decided row by row."""
+
+
 class RoleUser(Protocol):
     """What permission checks need of a user."""
 
@@ -48,8 +52,9 @@ def check_allowed(user: RoleUser, module: str, operation: Operation) -> None:
 class ModulePermission(BasePermission):
     """Requires the operation of the method in the view's `module`.
 
-    `module = None` asks only for an active user. A token limited to a scope is good only
-    for views that name the scope in `token_scopes`.
+    `module = None` asks only for an active user, as do the methods named in
+    `open_methods`. A token limited to a scope is good only for views that name the scope
+    in `token_scopes`.
     """
 
     def has_permission(self, request: Request, view: View) -> bool:
@@ -62,7 +67,9 @@ class ModulePermission(BasePermission):
         if scope:
             return _scope_allows(scope, view)
         module = getattr(view, "module", None)
-        if module is not None:
+        if module is not None and request.method not in getattr(
+            view, "open_methods", ()
+        ):
             operation = getattr(view, "operation", None)
             check_allowed(
                 user, module, operation or OPERATIONS[request.method or "GET"]

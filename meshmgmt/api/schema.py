@@ -15,6 +15,7 @@ _ERRORS: Final = {
     "403": "The permission is missing",
     "404": "No such object",
     "409": "Clashes with an existing object",
+    "412": "The state of the object forbids the operation",
     "413": "The body is too large",
     "414": "The address is too long",
     "415": "The body's encoding is not supported",

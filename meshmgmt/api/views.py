@@ -35,6 +35,7 @@ class ApiView(APIView):
 
     module: ClassVar[str | None] = None
     operation: ClassVar[Operation | None] = None
+    open_methods: ClassVar[tuple[str, ...]] = ()
     token_scopes: ClassVar[tuple[str, ...]] = ()
     max_body_bytes: ClassVar[int] = 0
     tags: ClassVar[tuple[str, ...]] = ()

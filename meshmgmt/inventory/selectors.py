@@ -6,6 +6,7 @@ from typing import Any, Final
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.selectors import NEVER
 from meshmgmt.core import clock
+from meshmgmt.core.errors import NotFound
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
@@ -96,6 +97,14 @@ def peer_rows(
     for row in found:
         _finish(row, groups, domain)
     return found
+
+
+def peer_row(viewer: User, peer_id: str) -> PeerRow:
+    """Return one peer. Raises NotFound for one that `viewer` may not see."""
+    rows = peer_rows(viewer, [peer_id])
+    if not rows:
+        raise NotFound.of("peer", peer_id)
+    return rows[0]
 
 
 def _dns_domain() -> str:

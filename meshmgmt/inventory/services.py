@@ -1,14 +1,21 @@
-"""Writes of peers outside of the peer protocol: the admin site and imports."""
+"""Writes of peers outside of the peer protocol: the API, the admin site, imports."""
 
 import ipaddress
+from collections.abc import Mapping
 from typing import Any, Final
 
 from meshmgmt.accounts.models import Account, User
-from meshmgmt.core.errors import InvalidArgument, NotFound, raise_field_errors
+from meshmgmt.core.errors import (
+    InvalidArgument,
+    NotFound,
+    PreconditionFailed,
+    raise_field_errors,
+)
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.labels import free_label
 from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.registries import peer_groups
 from meshmgmt.inventory.rules import Taken, Values, canonical_ip, peer_errors
 
 KIND: Final = "peer"
@@ -109,9 +116,7 @@ def peer_create(**values: Any) -> Peer:
 def peer_update(*, peer_id: str, **values: Any) -> Peer:
     """Change the given columns of a peer. Raises NotFound, InvalidArgument, Conflict."""
     with account_write():
-        peer = Peer.objects.filter(pk=peer_id).first()
-        if peer is None:
-            raise NotFound.of(KIND, peer_id)
+        peer = _peer(peer_id)
         raise_field_errors(peer_prepare(peer, values, load_taken()))
         peer.save()
         return peer
@@ -120,3 +125,59 @@ def peer_update(*, peer_id: str, **values: Any) -> Peer:
 def peers_of_user_delete(user: User) -> None:
     """Delete the peers that `user` enrolled, for the user is about to be deleted."""
     Peer.objects.filter(user=user).delete()
+
+
+def peer_change(*, peer_id: str, changes: Mapping[str, Any]) -> Peer:
+    """Change columns of a peer as the API may.
+
+    Raises NotFound, InvalidArgument, Conflict for an address in use, and
+    PreconditionFailed where the peer's state forbids a change.
+    """
+    with account_write():
+        peer = _peer(peer_id)
+        _check_expiration(peer, changes)
+        _check_ipv6(peer, changes)
+        return peer_update(peer_id=peer_id, **changes)
+
+
+def peer_delete(*, peer_id: str) -> None:
+    """Delete a peer and take it out of everything that names it.
+
+    Raises NotFound, and PreconditionFailed for a network's router.
+    """
+    with account_write():
+        _peer(peer_id).delete()
+
+
+def _peer(peer_id: str) -> Peer:
+    peer = Peer.objects.filter(pk=peer_id).first()
+    if peer is None:
+        raise NotFound.of(KIND, peer_id)
+    return peer
+
+
+def _check_expiration(peer: Peer, changes: Mapping[str, Any]) -> None:
+    """Only what somebody signed in for can expire (reference API 13.1)."""
+    if peer.user_id is not None:
+        return
+    for kind in ("login", "inactivity"):
+        name = f"{kind}_expiration_enabled"
+        if changes.get(name, getattr(peer, name)) != getattr(peer, name):
+            message = (
+                f"nobody owns this peer, so its {kind} expiration cannot be changed"
+            )
+            raise PreconditionFailed(message, [FieldError(name, message)])
+
+
+def _check_ipv6(peer: Peer, changes: Mapping[str, Any]) -> None:
+    """An IPv6 address needs a range, and a group of the peer that has IPv6."""
+    if not changes.get("ipv6") or canonical_ip(changes["ipv6"]) == peer.ipv6:
+        return
+    account = Account.objects.first()
+    if account is None or not account.network_range_v6:
+        message = "IPv6 is not configured for this account"
+        raise PreconditionFailed(message, [FieldError("ipv6", message)])
+    groups = {group["id"] for group in peer_groups([peer.pk])(peer.pk)}
+    if groups.isdisjoint(account.ipv6_enabled_groups):
+        message = "this peer is in no group that has IPv6"
+        raise PreconditionFailed(message, [FieldError("ipv6", message)])

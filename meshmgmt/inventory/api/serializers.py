@@ -2,7 +2,7 @@
 
 from rest_framework import serializers
 
-from meshmgmt.api.fields import ObjectSerializer
+from meshmgmt.api.fields import ObjectSerializer, TextField, TruthField
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 
 
@@ -66,3 +66,36 @@ class PeerInListSerializer(PeerSerializer):
     accessible_peers_count = serializers.IntegerField(
         help_text="Always 0, as clients know it: ask for the accessible peers."
     )
+
+
+class PeerUpdateSerializer(ObjectSerializer):
+    """What a client changes of a peer; absent fields keep their value."""
+
+    name = TextField(required=False, help_text="1 to 255 characters")
+    ssh_enabled = TruthField(required=False)
+    login_expiration_enabled = TruthField(
+        required=False, help_text="Only for peers that somebody owns"
+    )
+    inactivity_expiration_enabled = TruthField(
+        required=False, help_text="Only for peers that somebody owns"
+    )
+    approval_required = TruthField(required=False)
+    ip = TextField(required=False, help_text="Within the account's range, unused")
+    ipv6 = TextField(required=False, help_text="Within the account's range, unused")
+
+
+class AccessiblePeerSerializer(ObjectSerializer):
+    """A peer that another one can reach."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    ip = serializers.CharField()
+    ipv6 = serializers.CharField(required=False, help_text="Absent when there is none.")
+    dns_label = serializers.CharField(help_text="The full name.")
+    user_id = serializers.CharField(help_text="Empty when nobody owns the peer.")
+    os = serializers.CharField()
+    country_code = serializers.CharField()
+    city_name = serializers.CharField()
+    geoname_id = serializers.IntegerField()
+    connected = serializers.BooleanField()
+    last_seen = serializers.CharField(help_text="RFC 3339; year 1 when never.")

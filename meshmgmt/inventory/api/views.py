@@ -5,12 +5,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from meshmgmt.accounts.api.views import viewer_of
+from meshmgmt.api.permissions import READING
 from meshmgmt.api.views import ApiView, path_id
-from meshmgmt.core.errors import NotFound
 from meshmgmt.core.transactions import read_snapshot
-from meshmgmt.inventory.api.serializers import PeerInListSerializer, PeerSerializer
-from meshmgmt.inventory.selectors import peer_rows
-from meshmgmt.inventory.services import KIND
+from meshmgmt.inventory.api.serializers import (
+    PeerInListSerializer,
+    PeerSerializer,
+    PeerUpdateSerializer,
+)
+from meshmgmt.inventory.selectors import peer_row, peer_rows
+from meshmgmt.inventory.services import KIND, peer_change, peer_delete
 
 
 class PeersView(ApiView):
@@ -42,14 +46,25 @@ class PeersView(ApiView):
 class PeerView(ApiView):
     """One peer."""
 
-    tags = ("peers",)
+    module = "peers"
+    open_methods = READING
     serializer_class = PeerSerializer
+    request_serializer_class = PeerUpdateSerializer
 
     def get(self, request: Request, peerId: str) -> Response:  # noqa: N803 - seed
         """Return a peer; one that the caller may not see is not found."""
-        identifier = path_id(KIND, peerId)
         with read_snapshot():
-            rows = peer_rows(viewer_of(request), [identifier])
-        if not rows:
-            raise NotFound.of(KIND, identifier)
-        return Response(rows[0])
+            return Response(peer_row(viewer_of(request), path_id(KIND, peerId)))
+
+    def put(self, request: Request, peerId: str) -> Response:  # noqa: N803 - seed
+        """Change a peer and return it."""
+        identifier = path_id(KIND, peerId)
+        data = self.validated(PeerUpdateSerializer)
+        peer_change(peer_id=identifier, changes=data)
+        return Response(peer_row(viewer_of(request), identifier))
+
+    @extend_schema(responses={200: {"type": "object"}})
+    def delete(self, request: Request, peerId: str) -> Response:  # noqa: N803 - seed
+        """Delete a peer and take it out of everything that names it."""
+        peer_delete(peer_id=path_id(KIND, peerId))
+        return Response({})

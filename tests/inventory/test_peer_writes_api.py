@@ -1,0 +1,208 @@
+"""Changing and deleting peers over HTTP."""
+
+import pytest
+
+from meshmgmt.accounts.models import Account
+from meshmgmt.inventory.models import Peer
+from tests.api_client import Api
+from tests.mesh import Trail, group, peer, peers
+from tests.people import api_as, api_of, person
+from tests.resource_contract import Body, ok
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def api() -> Api:
+    return api_as("admin")
+
+
+def owned(**facts: object) -> Peer:
+    return peer("laptop", user=person("user"), **facts)
+
+
+def settings(**changes: object) -> None:
+    account = Account.objects.get()
+    for name, value in changes.items():
+        setattr(account, name, value)
+    account.save()
+
+
+def test_put_changes_what_is_given_and_returns_the_peer(api: Api) -> None:
+    one = owned()
+    before = ok(api.get(f"/api/peers/{one.pk}"))
+    changes = {
+        "name": "Büro PC",
+        "ssh_enabled": True,
+        "login_expiration_enabled": True,
+        "inactivity_expiration_enabled": True,
+        "approval_required": True,
+        "ip": "100.64.99.9",
+    }
+    after = ok(api.put(f"/api/peers/{one.pk}", changes))
+    label = {"dns_label": "xn--bro-pc-4ya.mesh.internal"}
+    assert after == before | changes | {"dns_label": after["dns_label"]}
+    assert after["dns_label"].endswith(".mesh.internal")
+    assert after["dns_label"] != before["dns_label"], label
+    assert ok(api.get(f"/api/peers/{one.pk}")) == after
+
+
+def test_sending_back_what_was_read_changes_nothing(api: Api) -> None:
+    one = owned(ipv6="fd00::7", extra_dns_labels=["www"])
+    before = ok(api.get(f"/api/peers/{one.pk}"))
+    trail = Trail()
+    assert ok(api.put(f"/api/peers/{one.pk}", before)) == before
+    assert ok(api.put(f"/api/peers/{one.pk}", {})) == before
+    assert trail.codes == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "codes", "by_address"),
+    [
+        ({"name": "other"}, ["peer.rename"], False),
+        ({"ip": "100.64.99.9"}, ["peer.ip.update"], False),
+        ({"ssh_enabled": True}, ["peer.ssh.enable"], True),
+        (
+            {"login_expiration_enabled": True},
+            ["peer.login.expiration.enable"],
+            True,
+        ),
+        (
+            {"inactivity_expiration_enabled": True},
+            ["peer.inactivity.expiration.enable"],
+            True,
+        ),
+        ({"approval_required": True}, ["peer.approval.revoke"], False),
+    ],
+)
+def test_each_change_has_its_event(
+    api: Api, changes: Body, codes: list[str], by_address: bool
+) -> None:
+    one = owned()
+    trail = Trail()
+    ok(api.put(f"/api/peers/{one.pk}", changes))
+    assert trail.codes == codes
+    assert trail.targets[0][1] == (one.ip if by_address else one.pk)
+    back = {name: not value for name, value in changes.items() if value is True}
+    if back:
+        ok(api.put(f"/api/peers/{one.pk}", back))
+        opposite = {"peer.approval.revoke": "peer.approve"}.get(
+            codes[0], codes[0].replace("enable", "disable")
+        )
+        assert trail.codes[1:] == [opposite]
+
+
+def test_event_of_a_new_address_names_the_old_one(api: Api) -> None:
+    one = owned()
+    trail = Trail()
+    ok(api.put(f"/api/peers/{one.pk}", {"ip": "100.64.99.9"}))
+    meta = trail.events[0].meta
+    assert (meta["old_ip"], meta["ip"]) == (one.ip, "100.64.99.9")
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "field", "message"),
+    [
+        ({"name": " "}, 422, "name", "name must not be empty or blank"),
+        ({"name": "n" * 256}, 422, "name", "name must have at most 255 characters"),
+        ({"name": 1}, 400, "name", "name: must be a JSON string"),
+        ({"ssh_enabled": 1}, 400, "ssh_enabled", "must be a JSON boolean"),
+        ({"ip": ""}, 422, "ip", "'' is not an IPv4 address"),
+        ({"ip": "x"}, 422, "ip", "'x' is not an IPv4 address"),
+        ({"ip": "10.0.0.1"}, 422, "ip", "is not within the account's network range"),
+        ({"ip": "<taken>"}, 409, "ip", "another peer has the address"),
+        ({"ipv6": "fd00::1"}, 412, "ipv6", "IPv6 is not configured"),
+    ],
+)
+def test_broken_rule_is_refused(
+    api: Api, changes: Body, status: int, field: str, message: str
+) -> None:
+    one, other = owned(), peer()
+    sent = {k: other.ip if v == "<taken>" else v for k, v in changes.items()}
+    before = ok(api.get(f"/api/peers/{one.pk}"))
+    trail = Trail()
+    answer = api.put(f"/api/peers/{one.pk}", sent)
+    assert answer.status == status
+    assert list(answer.fields) == [field]
+    assert message in answer.json["message"]
+    assert ok(api.get(f"/api/peers/{one.pk}")) == before
+    assert trail.codes == []
+
+
+@pytest.mark.parametrize("kind", ["login", "inactivity"])
+def test_peer_that_nobody_owns_has_no_expiration(api: Api, kind: str) -> None:
+    one = peer()
+    name = f"{kind}_expiration_enabled"
+    answer = api.put(f"/api/peers/{one.pk}", {name: True})
+    assert answer.status == 412
+    assert answer.fields == {
+        name: f"nobody owns this peer, so its {kind} expiration cannot be changed"
+    }
+    ok(api.put(f"/api/peers/{one.pk}", {name: False}))
+
+
+def test_ipv6_address_needs_a_group_that_has_it(api: Api) -> None:
+    one = owned()
+    team = group("team", one)
+    settings(network_range_v6="fd00::/64")
+    answer = api.put(f"/api/peers/{one.pk}", {"ipv6": "fd00::1"})
+    assert answer.status == 412
+    assert answer.fields == {"ipv6": "this peer is in no group that has IPv6"}
+    settings(ipv6_enabled_groups=[team.pk])
+    assert ok(api.put(f"/api/peers/{one.pk}", {"ipv6": "FD00::1"}))["ipv6"] == "fd00::1"
+    answer = api.put(f"/api/peers/{one.pk}", {"ipv6": "fd01::1"})
+    assert answer.status == 422
+    assert "is not within" in answer.json["message"]
+    assert "ipv6" not in ok(api.put(f"/api/peers/{one.pk}", {"ipv6": ""}))
+
+
+def test_deleted_peer_is_gone_everywhere(api: Api) -> None:
+    one = owned()
+    team = group("team", one)
+    trail = Trail()
+    assert ok(api.delete(f"/api/peers/{one.pk}")) == {}
+    assert trail.codes == ["group.update", "peer.group.delete", "user.peer.delete"]
+    assert api.get(f"/api/peers/{one.pk}").status == 404
+    assert api.delete(f"/api/peers/{one.pk}").status == 404
+    assert ok(api_as("owner").get(f"/api/groups/{team.pk}"))["peers"] == []
+
+
+@pytest.mark.parametrize("role", ["network_admin", "auditor", "user"])
+def test_role_decides_before_the_body_is_read(role: str) -> None:
+    one = peer()
+    caller = api_as(role)
+    for answer in (
+        caller.put(f"/api/peers/{one.pk}", b"no json"),
+        caller.delete(f"/api/peers/{one.pk}"),
+    ):
+        assert answer.status == 403
+    assert Peer.objects.filter(pk=one.pk).exists()
+
+
+def test_owner_of_a_peer_may_see_but_not_change_it() -> None:
+    settings(regular_users_view_blocked=False)
+    someone = person("user")
+    mine = peer(user=someone)
+    api = api_of(someone)
+    assert api.get(f"/api/peers/{mine.pk}").status == 200
+    assert api.put(f"/api/peers/{mine.pk}", {"name": "x"}).status == 403
+    assert api.delete(f"/api/peers/{mine.pk}").status == 403
+
+
+@pytest.mark.parametrize("bad", ["nope", "0" * 20, "%00"])
+def test_unknown_peer_is_not_found(api: Api, bad: str) -> None:
+    for answer in (
+        api.put(f"/api/peers/{bad}", {"name": "x"}),
+        api.delete(f"/api/peers/{bad}"),
+        api.get(f"/api/peers/{bad}/accessible-peers"),
+    ):
+        assert answer.status == 404
+        assert "not found" in answer.json["message"]
+
+
+def test_renamed_peers_get_labels_of_their_own(api: Api) -> None:
+    labels = {
+        ok(api.put(f"/api/peers/{one.pk}", {"name": "same"}))["dns_label"]
+        for one in peers(3)
+    }
+    assert len(labels) == 3
