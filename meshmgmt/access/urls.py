@@ -6,6 +6,7 @@ from meshmgmt.access.api.views import networks
 from meshmgmt.access.api.views.peers import AccessiblePeersView
 from meshmgmt.access.api.views.policies import PolicyViewSet
 from meshmgmt.access.api.views.routes import RouteViewSet
+from meshmgmt.access.api.views.setupkeys import SetupKeyViewSet
 from meshmgmt.api.views import COLLECTION, MEMBER
 
 NETWORKS = "api/networks"
@@ -19,6 +20,8 @@ urlpatterns = [
     path("api/policies/<str:policyId>", PolicyViewSet.as_view(MEMBER)),
     path("api/routes", RouteViewSet.as_view(COLLECTION)),
     path("api/routes/<str:routeId>", RouteViewSet.as_view(MEMBER)),
+    path("api/setup-keys", SetupKeyViewSet.as_view(COLLECTION)),
+    path("api/setup-keys/<str:keyId>", SetupKeyViewSet.as_view(MEMBER)),
     path(NETWORKS, networks.NetworkViewSet.as_view(COLLECTION)),
     path(f"{NETWORKS}/resources", networks.AllResourcesView.as_view()),
     path(f"{NETWORKS}/routers", networks.AllRoutersView.as_view()),

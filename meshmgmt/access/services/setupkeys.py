@@ -1,0 +1,105 @@
+"""Writes of setup keys. Every function runs in one account write."""
+
+import datetime as dt
+import hashlib
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from events.audit.links import member_keys, set_members
+from groups.selectors import all_group_id
+from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup
+from meshmgmt.access.rules.setupkeys import (
+    SetupKeyDraft,
+    auto_group_errors,
+    revocation_errors,
+    setup_key_errors,
+    usage_limit_of,
+)
+from meshmgmt.access.selectors.known import known_groups
+from meshmgmt.access.services.finding import found
+from meshmgmt.core import clock
+from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.transactions import account_write
+
+KIND: Final = "setup key"
+SHOWN_LENGTH: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class NewSetupKey:
+    """A key just made; `plain` is shown once and stored nowhere."""
+
+    plain: str
+    key: SetupKey
+
+
+def setup_key_hash(plain: str) -> str:
+    """Return what is stored of a key: SHA-256 in hexadecimal digits.
+
+    A fast hash is enough, for a key holds 122 random bits.
+    """
+    return hashlib.sha256(plain.encode("utf-8")).hexdigest()
+
+
+def setup_key_create(*, draft: SetupKeyDraft) -> NewSetupKey:
+    """Create a setup key. Raises InvalidArgument."""
+    with account_write():
+        raise_field_errors(
+            setup_key_errors(
+                draft,
+                known_groups=known_groups(draft.auto_groups),
+                all_group=all_group_id(),
+            )
+        )
+        plain = str(uuid.uuid4()).upper()
+        now = clock.now()
+        lifetime = dt.timedelta(seconds=draft.expires_in)
+        key = SetupKey(
+            name=draft.name,
+            type=draft.type,
+            key_hash=setup_key_hash(plain),
+            key_prefix=plain[:SHOWN_LENGTH],
+            created_at=now,
+            updated_at=now,
+            expires_at=now + lifetime if lifetime else None,
+            usage_limit=usage_limit_of(draft),
+            ephemeral=draft.ephemeral,
+            allow_extra_dns_labels=draft.allow_extra_dns_labels,
+        )
+        key.save(force_insert=True)
+        set_members(SetupKeyAutoGroup, key, draft.auto_groups, new=True)
+        return NewSetupKey(plain, key)
+
+
+def setup_key_update(*, key_id: str, changes: Mapping[str, Any]) -> SetupKey:
+    """Change `revoked` and `auto_groups`, what is given of them.
+
+    Raises NotFound, InvalidArgument.
+    """
+    with account_write():
+        key = found(SetupKey, key_id, kind=KIND)
+        before = member_keys(SetupKeyAutoGroup, key)
+        groups: Sequence[str] = changes.get("auto_groups", before)
+        revoked: bool = changes.get("revoked", key.revoked)
+        raise_field_errors(
+            [
+                *revocation_errors(before=key.revoked, after=revoked),
+                *auto_group_errors(
+                    groups, known_groups=known_groups(groups), all_group=all_group_id()
+                ),
+            ]
+        )
+        if (revoked, list(dict.fromkeys(groups))) != (key.revoked, before):
+            key.revoked = revoked
+            key.updated_at = clock.now()
+            key.save(update_fields=["revoked", "updated_at"])
+            set_members(SetupKeyAutoGroup, key, groups)
+        return key
+
+
+def setup_key_delete(*, key_id: str) -> None:
+    """Delete a setup key; peers that it enrolled stay. Raises NotFound."""
+    with account_write():
+        found(SetupKey, key_id, kind=KIND).delete()
