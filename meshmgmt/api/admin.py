@@ -47,9 +47,12 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
             return
         try:
             with transaction.atomic():
-                self.instance = self.apply(self.cleaned_data)
+                written = self.apply(self.cleaned_data)
         except ServiceError as error:
             self._show(error)
+        else:
+            # The same object stays, for inline forms have been told of it already.
+            vars(self.instance).update(vars(written))
 
     def _show(self, error: ServiceError) -> None:
         for fault in error.errors:

@@ -1,0 +1,75 @@
+"""Form fields of the admin site for what our objects hold: ordered lists."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelectMultiple
+from django.db import models
+
+
+class OrderedAutocomplete(AutocompleteSelectMultiple):
+    """Chosen objects in the order of the list, further ones looked up as one types."""
+
+    def optgroups(self, name: str, value: Any, attrs: Any = None) -> Any:
+        """Return the chosen options in the order of `value`."""
+        groups = super().optgroups(name, value, attrs)
+        place = {str(key): number for number, key in enumerate(value)}
+        for _, options, _ in groups:
+            options.sort(key=lambda option: place.get(str(option["value"]), -1))
+        return groups
+
+
+class OrderedListField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """An ordered list of objects, given and returned as keys.
+
+    `column` is a foreign key of the rows that hold the list; the pages of the objects it
+    points at must have `search_fields`.
+    """
+
+    def __init__(self, column: "models.Field[Any, Any]", **kwargs: Any) -> None:
+        assert isinstance(column, models.ForeignKey)
+        kwargs.setdefault("required", False)
+        super().__init__(
+            queryset=column.remote_field.model._default_manager.all(),
+            widget=OrderedAutocomplete(column, admin.site),
+            **kwargs,
+        )
+
+    def clean(self, value: Any) -> Any:
+        """Return the keys in the order sent, repeats folded."""
+        super().clean(value)
+        return list(dict.fromkeys(str(key) for key in value or []))
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Tell whether another list was sent; another order is another list."""
+        before = [str(key) for key in initial or []]
+        return not self.disabled and before != [str(key) for key in data or []]
+
+
+class LinesField(forms.CharField):
+    """A list of texts, one per line; blank lines do not count."""
+
+    widget = forms.Textarea(attrs={"rows": 4, "cols": 60})
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("required", False)
+        super().__init__(**kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the lines as one text."""
+        return value if isinstance(value, str) or value is None else "\n".join(value)
+
+    def clean(self, value: Any) -> list[str]:
+        """Return the lines without surrounding blanks."""
+        return list(_lines(super().clean(value)))
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Tell whether other lines were sent."""
+        before = self.prepare_value(initial) or ""
+        return list(_lines(before)) != list(_lines(data or ""))
+
+
+def _lines(text: str) -> Iterable[str]:
+    return filter(None, (line.strip() for line in text.splitlines()))
