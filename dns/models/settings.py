@@ -13,7 +13,7 @@ SINGLE_ROW: Final = 1
 class DnsSettings(AuditedModel):
     """The one row that owns the list of groups without DNS management.
 
-    It is made when the list is first written; absent means an empty list.
+    It is made with the tables; absent means an empty list.
     """
 
     id = models.PositiveSmallIntegerField(
