@@ -125,7 +125,7 @@ class Machine:
     def _path(self, kind: str, method: str, number: int) -> str:
         base = GROUPS if kind == "group" else ZONES
         objects = nameserver_group_rows() if kind == "group" else zone_rows()
-        chosen = objects[number % len(objects)] if objects else {"id": "0" * 20}
+        chosen: Any = objects[number % len(objects)] if objects else {"id": "0" * 20}
         if kind == "record":
             base = f"{ZONES}/{chosen['id']}/records"
             records = chosen.get("records") or [{"id": "0" * 20}]

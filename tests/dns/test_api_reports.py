@@ -10,7 +10,7 @@ from groups.models import Group, GroupPeer
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
 from tests.dns.bodies import created, nameserver_group, new_group, record, trail, zone
-from tests.dns.conftest import caller
+from tests.people import api_as
 
 pytestmark = pytest.mark.django_db
 
@@ -226,7 +226,7 @@ def test_reading_dns_needs_the_permission(
         f"/api/dns/explain?peer={office['peer']}&name=a.test",
         "/api/dns/lint",
     )
-    plain = caller("user")
+    plain = api_as("user")
     for path in paths:
         assert auditor.get(path).status == 200
         assert plain.get(path).status == 403

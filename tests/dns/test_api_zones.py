@@ -8,6 +8,8 @@ from dns.models import Zone
 from dns.selectors.zones import zone_rows
 from dns.services.zones import zone_delete
 from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.services.account import account_update
+from meshmgmt.core.errors import InvalidArgument
 from tests.api_client import Api
 from tests.dns.bodies import created, new_group, record, trail, zone
 
@@ -112,6 +114,12 @@ def test_domain_of_the_peers_is_refused(owner: Api) -> None:
     assert answer.status == 422
     assert "peers" in answer.fields["domain"]
     assert owner.post(PATH, zone(domain=f"sub.{domain}")).status == 200
+
+
+def test_peers_cannot_take_the_domain_of_a_zone(owner: Api) -> None:
+    created(owner.post(PATH, zone()))
+    with pytest.raises(InvalidArgument, match="domain of a zone"):
+        account_update(settings={"dns_domain": "SVC.test"})
 
 
 def test_very_long_international_domain_is_stored(owner: Api) -> None:

@@ -1,0 +1,133 @@
+"""Pages of nameserver groups."""
+
+from typing import Any, Final
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+
+from dns.models import NameserverGroup, NameserverGroupGroup
+from dns.rules import NameserverDraft, NameserverGroupDraft
+from dns.services.nameservers import (
+    nameserver_group_create,
+    nameserver_group_delete,
+    nameserver_group_update,
+)
+from events.audit.links import member_keys
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.adminfields import LinesField, OrderedListField
+
+DNS_PORT: Final = 53
+
+
+class NameserversField(LinesField):
+    """Up to three servers, one per line: address and, if it is not 53, port."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return stored servers as lines."""
+        if isinstance(value, list):
+            value = [_server_text(server) for server in value]
+        return super().prepare_value(value)
+
+    def clean(self, value: Any) -> Any:
+        """Return drafts of the servers; the rules judge their addresses and ports."""
+        return [_server(line) for line in super().clean(value)]
+
+
+def _server_text(server: dict[str, Any]) -> str:
+    ip, port = server["ip"], server["port"]
+    return str(ip) if port == DNS_PORT else f"{ip} {port}"
+
+
+def _server(line: str) -> NameserverDraft:
+    ip, _, port = line.partition(" ")
+    if not port:
+        return NameserverDraft(ip)
+    try:
+        return NameserverDraft(ip, port=int(port))
+    except ValueError as error:
+        raise forms.ValidationError(
+            f"{line!r}: write an address and, after a blank, a port number"
+        ) from error
+
+
+class NameserverGroupForm(ServiceForm):
+    """A nameserver group."""
+
+    name = forms.CharField(required=False, strip=False)
+    nameservers = NameserversField(
+        help_text="1 to 3 DNS servers, one per line: an address and, after a blank, the"
+        " port when it is not 53."
+    )
+    domains = LinesField(
+        label="Match domains", help_text="One per line; none for a primary group."
+    )
+    groups = OrderedListField(
+        NameserverGroupGroup._meta.get_field("group"),
+        help_text="Peers in these groups use the servers.",
+    )
+
+    class Meta:
+        model = NameserverGroup
+        fields = [
+            *("name", "description", "enabled", "nameservers", "primary", "domains"),
+            *("search_domains_enabled", "groups"),
+        ]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.adding:
+            groups = member_keys(NameserverGroupGroup, self.instance)
+            self.initial.setdefault("groups", groups)
+
+    def apply(self, data: dict[str, Any]) -> NameserverGroup:
+        """Create the group, or replace it."""
+        others = ("description", "enabled")
+        draft = NameserverGroupDraft(
+            **{name: value for name, value in data.items() if name not in others}
+        )
+        rest = {name: data[name] for name in others}
+        if self.adding:
+            return nameserver_group_create(draft=draft, **rest)
+        return nameserver_group_update(group_id=self.instance.pk, draft=draft, **rest)
+
+
+@admin.register(NameserverGroup)
+class NameserverGroupAdmin(ServiceAdmin):
+    """Which DNS servers peers use."""
+
+    form = NameserverGroupForm
+    list_display = [
+        *("name", "enabled", "primary", "match_domains", "search_domains_enabled"),
+        *("servers", "groups_count", "created_at"),
+    ]
+    list_filter = ["enabled", "primary", "search_domains_enabled"]
+    search_fields = ["name", "description", "domains", "nameservers", "=id"]
+    ordering = ["id"]
+    readonly_fields = ["id", "created_at"]
+    fields = [*NameserverGroupForm.Meta.fields, "id", "created_at"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[NameserverGroup]:
+        """Count the groups along."""
+        found: QuerySet[NameserverGroup] = super().get_queryset(request)
+        return found.annotate(groups_count=Count("group_links"))
+
+    @admin.display(description="groups", ordering="groups_count")
+    def groups_count(self, group: Any) -> int:
+        """How many groups use the servers."""
+        return int(group.groups_count)
+
+    @admin.display(description="match domains")
+    def match_domains(self, group: NameserverGroup) -> str:
+        """The domains in one line."""
+        return ", ".join(group.domains)
+
+    @admin.display(description="servers")
+    def servers(self, group: NameserverGroup) -> str:
+        """The servers in one line."""
+        return ", ".join(_server_text(server) for server in group.nameservers)
+
+    def delete_object(self, instance: NameserverGroup) -> None:
+        """Delete a nameserver group."""
+        nameserver_group_delete(group_id=instance.pk)

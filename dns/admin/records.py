@@ -1,0 +1,100 @@
+"""Records: on the page of their zone, and in a list of all."""
+
+from contextlib import suppress
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.forms.models import BaseInlineFormSet
+from django.http import HttpRequest
+
+from dns.models import Record
+from dns.rules import RecordDraft
+from dns.services.records import record_create, record_delete, record_update
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.core.errors import NotFound
+
+
+class RecordForm(ServiceForm):
+    """A record of the zone that the page, or the form, names."""
+
+    name = forms.CharField(required=False, strip=False)
+    content = forms.CharField(required=False)
+    ttl = forms.IntegerField(label="TTL (seconds)", initial=300)
+
+    class Meta:
+        model = Record
+        fields = ["zone", "name", "type", "content", "ttl"]
+
+    def apply(self, data: dict[str, Any]) -> Record:
+        """Create the record, or change it; leave one alone that nobody touched."""
+        record: Record = self.instance
+        if data.get("DELETE") or not self.has_changed() or _zone_refused(data):
+            return record
+        values = {name: data[name] for name in ("name", "type", "content", "ttl")}
+        if self.adding:
+            draft = RecordDraft(**values)
+            return record_create(zone_id=data["zone"].pk, draft=draft)
+        return record_update(zone_id=record.zone_id, record_id=record.pk, **values)
+
+
+def _zone_refused(data: dict[str, Any]) -> bool:
+    """Tell whether the page's new zone was not written, so that records cannot be."""
+    return "zone" in data and data["zone"]._state.adding
+
+
+class RecordFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # not at run time
+    """The records on a zone's page; those marked go first, to make room for others."""
+
+    def full_clean(self) -> None:
+        """Delete what is marked, then write what changed."""
+        if self.is_bound:
+            for form in self.initial_forms:
+                if form.add_prefix("DELETE") in self.data:
+                    self._delete(form.instance)
+        super().full_clean()
+
+    def _delete(self, record: Record) -> None:
+        with suppress(NotFound):  # somebody else was faster
+            record_delete(zone_id=record.zone_id, record_id=record.pk)
+
+    def delete_existing(self, obj: Any, commit: bool = True) -> None:
+        """Do nothing: the record is gone already."""
+
+
+class RecordInline(admin.TabularInline):  # type: ignore[type-arg]  # not at run time
+    """Records on the page of a zone that has not too many."""
+
+    model = Record
+    form = RecordForm
+    formset = RecordFormSet
+    fields = ["name", "type", "content", "ttl"]
+    extra = 1
+    ordering = ["id"]
+
+
+@admin.register(Record)
+class RecordAdmin(ServiceAdmin):
+    """Records of all zones."""
+
+    form = RecordForm
+    list_display = ["name", "type", "content", "ttl", "zone"]
+    list_filter = ["type"]
+    list_select_related = ["zone"]
+    search_fields = ["name", "content", "=id", "=zone__id"]
+    autocomplete_fields = ["zone"]
+    ordering = ["id"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return what a form cannot change."""
+        return [] if obj is None else ["zone"]
+
+    def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
+        """Allow the list of one zone's records."""
+        return lookup == "zone__id__exact" or super().lookup_allowed(
+            lookup, value, request
+        )
+
+    def delete_object(self, instance: Record) -> None:
+        """Delete a record."""
+        record_delete(zone_id=instance.zone_id, record_id=instance.pk)

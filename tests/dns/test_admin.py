@@ -1,0 +1,358 @@
+"""Admin pages of DNS: the same rules and words as the API."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dns.models import DnsSettings, NameserverGroup, Record, Zone
+from events.models import AuditEvent
+from meshmgmt.accounts.models import User
+from tests.api_client import Api
+from tests.dns.bodies import created, nameserver_group, new_group, record, zone
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+GROUPS = "/admin/dns/nameservergroup/"
+ZONES = "/admin/dns/zone/"
+RECORDS = "/admin/dns/record/"
+SETTINGS = "/admin/dns/dnssettings/"
+
+
+def client_of(user: User) -> Client:
+    """Return a browser in which the user is signed in."""
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def ann(db: None) -> User:
+    """An owner."""
+    return person("owner", email="ann@mesh.dev", name="Ann")
+
+
+@pytest.fixture
+def browser(ann: User) -> Client:
+    """The owner's browser."""
+    return client_of(ann)
+
+
+def group_form(**changes: Any) -> dict[str, Any]:
+    """Return the form of a nameserver group."""
+    return {
+        "name": "office",
+        "description": "",
+        "enabled": "on",
+        "nameservers": "10.0.0.53",
+        "domains": "corp.test",
+        "groups": [],
+    } | changes
+
+
+def zone_form(
+    *records: dict[str, Any], initial: int = 0, **changes: Any
+) -> dict[str, Any]:
+    """Return the form of a zone with its records."""
+    data = {
+        "name": "Services",
+        "domain": "svc.test",
+        "enabled": "on",
+        "distribution_groups": [],
+        "records-TOTAL_FORMS": str(len(records)),
+        "records-INITIAL_FORMS": str(initial),
+    } | changes
+    for number, values in enumerate(records):
+        data |= {f"records-{number}-{name}": value for name, value in values.items()}
+    return data
+
+
+def errors_of(response: Any) -> dict[str, list[str]]:
+    """Return the errors at the fields of a form that was shown again."""
+    assert response.status_code == 200, "the form was accepted"
+    return {k: list(v) for k, v in response.context["adminform"].errors.items()}
+
+
+def saved(response: Any) -> None:
+    """Check that a form was accepted."""
+    if response.status_code == 200:
+        formsets = response.context["inline_admin_formsets"]
+        raise AssertionError(
+            [response.context["errors"], [f.formset.errors for f in formsets]]
+        )
+    assert response.status_code == 302
+
+
+def events(prefix: str = "") -> list[AuditEvent]:
+    """Return the events of the trail, oldest first."""
+    return list(
+        AuditEvent.objects.filter(activity_code__startswith=prefix).order_by("id")
+    )
+
+
+def test_group_is_made_changed_and_deleted(browser: Client, ann: User) -> None:
+    first, second = new_group("first"), new_group("second")
+    form = group_form(
+        groups=[second, first],
+        nameservers="2001:DB8::1 5353\n\n10.0.0.53",
+        domains="Corp.Test\nlab.test",
+    )
+    saved(browser.post(f"{GROUPS}add/", form))
+    made = NameserverGroup.objects.get()
+    assert [s["ip"] for s in made.nameservers] == ["2001:db8::1", "10.0.0.53"]
+    assert [s["port"] for s in made.nameservers] == [5353, 53]
+    assert made.domains == ["Corp.Test", "lab.test"]
+    links = made.group_links.order_by("position").values_list("group_id", flat=True)
+    assert list(links) == [second, first]
+    page = browser.get(f"{GROUPS}{made.pk}/change/").content.decode()
+    assert page.index("second</option>") < page.index("first</option>")
+    assert "2001:db8::1 5353\n10.0.0.53" in page
+    saved(browser.post(f"{GROUPS}{made.pk}/change/", form))
+    saved(browser.post(f"{GROUPS}{made.pk}/change/", form | {"name": "new"}))
+    saved(browser.post(f"{GROUPS}{made.pk}/delete/", {"post": "yes"}))
+    assert not NameserverGroup.objects.exists()
+    found = events("nameserver")
+    assert [event.activity_code.rpartition(".")[2] for event in found] == [
+        "add",
+        "update",
+        "delete",
+    ]
+    assert {event.initiator_id for event in found} == {ann.pk}
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "x" * 41}, "name"),
+        ({"nameservers": "10.0.0.53 99999"}, "nameservers"),
+        ({"nameservers": "dns.test"}, "nameservers"),
+        ({"nameservers": ""}, "nameservers"),
+        ({"domains": ""}, "domains"),
+        ({"domains": "*.corp.test"}, "domains"),
+        ({"primary": "on"}, "domains"),
+    ],
+)
+def test_group_form_speaks_as_the_api(
+    browser: Client, owner: Api, changes: dict[str, Any], field: str
+) -> None:
+    shown = errors_of(browser.post(f"{GROUPS}add/", group_form(**changes)))
+    body = nameserver_group(name=changes.get("name", "office"))
+    if "nameservers" in changes:
+        ip, _, port = changes["nameservers"].partition(" ")
+        server = {"ip": ip, "port": int(port or 53)}
+        body["nameservers"] = [server] if ip else []
+    if "domains" in changes:
+        body["domains"] = changes["domains"].split()
+    body["primary"] = "primary" in changes
+    answer = owner.post("/api/dns/nameservers", body)
+    assert shown == {field: list(answer.fields.values())}
+    assert not NameserverGroup.objects.exists()
+    assert events("nameserver") == []
+
+
+def test_group_form_names_a_bad_port_and_a_taken_name(browser: Client) -> None:
+    form = group_form(nameservers="10.0.0.53 dns")
+    assert (
+        "port number"
+        in errors_of(browser.post(f"{GROUPS}add/", form))["nameservers"][0]
+    )
+    saved(browser.post(f"{GROUPS}add/", group_form()))
+    shown = errors_of(browser.post(f"{GROUPS}add/", group_form()))
+    assert "already exists" in shown["name"][0]
+    shown = errors_of(
+        browser.post(f"{GROUPS}add/", group_form(name="b", groups=["0" * 20]))
+    )
+    assert list(shown) == ["groups"]
+
+
+RECORD = {
+    "id": "",
+    "name": "www.svc.test",
+    "type": "A",
+    "content": "10.0.0.1",
+    "ttl": "60",
+}
+
+
+def test_zone_is_made_with_records(browser: Client) -> None:
+    group = new_group("staff")
+    alias = RECORD | {"name": "a.svc.test", "type": "CNAME", "content": "b.test"}
+    empty = {"id": "", "name": "", "type": "", "content": "", "ttl": "300"}
+    form = zone_form(RECORD, alias, empty, distribution_groups=[group])
+    saved(browser.post(f"{ZONES}add/", form))
+    made = Zone.objects.get()
+    contents = made.records.order_by("id").values_list("content", flat=True)
+    assert list(contents) == ["10.0.0.1", "b.test"]
+    codes = [event.activity_code for event in events("dns.zone")]
+    assert codes == [
+        "dns.zone.create",
+        "dns.zone.record.create",
+        "dns.zone.record.create",
+    ]
+
+
+def test_zone_page_changes_deletes_and_adds_records(browser: Client) -> None:
+    saved(
+        browser.post(
+            f"{ZONES}add/", zone_form(RECORD, RECORD | {"content": "10.0.0.2"})
+        )
+    )
+    made = Zone.objects.get()
+    first, second = made.records.order_by("id")
+    path = f"{ZONES}{made.pk}/change/"
+    assert browser.get(path).status_code == 200
+    same = RECORD | {"id": first.pk, "zone": made.pk}
+    other = RECORD | {"id": second.pk, "zone": made.pk, "content": "10.0.0.2"}
+    before = len(events())
+    saved(browser.post(path, zone_form(same, other, initial=2)))
+    assert len(events()) == before
+    saved(
+        browser.post(
+            path,
+            zone_form(
+                same | {"DELETE": "on"},
+                other | {"DELETE": "on"},
+                RECORD | {"zone": made.pk, "type": "CNAME", "content": "a.test"},
+                initial=2,
+            ),
+        )
+    )
+    [left] = made.records.all()
+    assert (left.type, left.content) == ("CNAME", "a.test")
+    codes = [event.activity_code.rpartition(".")[2] for event in events()[before:]]
+    assert codes == ["delete", "delete", "create"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "text"),
+    [
+        ({"name": "www.other.test"}, "name", "not inside the zone"),
+        ({"content": "x"}, "content", "IPv4"),
+        ({"ttl": "-1"}, "ttl", "2147483647"),
+        ({"ttl": "soon"}, "ttl", "whole number"),
+        ({"type": "MX"}, "type", "valid choice"),
+    ],
+)
+def test_faulty_record_leaves_the_whole_page_unwritten(
+    browser: Client, changes: dict[str, str], field: str, text: str
+) -> None:
+    response = browser.post(f"{ZONES}add/", zone_form(RECORD, RECORD | changes))
+    assert response.status_code == 200
+    [formset] = response.context["inline_admin_formsets"]
+    assert text in formset.formset.errors[1][field][0]
+    assert not Zone.objects.exists()
+    assert events("dns.zone") == []
+
+
+def test_record_that_clashes_on_the_page_is_shown(browser: Client) -> None:
+    alias = RECORD | {"type": "CNAME", "content": "a.test"}
+    response = browser.post(f"{ZONES}add/", zone_form(RECORD, alias))
+    [formset] = response.context["inline_admin_formsets"]
+    assert "CNAME must be alone" in formset.formset.errors[1]["name"][0]
+    assert not Zone.objects.exists()
+
+
+def test_zone_form_refuses_another_domain(browser: Client) -> None:
+    saved(browser.post(f"{ZONES}add/", zone_form()))
+    made = Zone.objects.get()
+    shown = errors_of(
+        browser.post(f"{ZONES}{made.pk}/change/", zone_form(domain="b.test"))
+    )
+    assert shown == {"domain": ["The domain of a zone cannot be changed"]}
+    shown = errors_of(browser.post(f"{ZONES}add/", zone_form(domain="SVC.test")))
+    assert "already exists" in shown["domain"][0]
+
+
+def test_zone_and_records_are_deleted_together(browser: Client) -> None:
+    saved(browser.post(f"{ZONES}add/", zone_form(RECORD)))
+    saved(browser.post(f"{ZONES}{Zone.objects.get().pk}/delete/", {"post": "yes"}))
+    assert not Record.objects.exists()
+    codes = [event.activity_code for event in events("dns.zone")][2:]
+    assert codes == ["dns.zone.record.delete", "dns.zone.delete"]
+
+
+def test_chosen_zones_are_deleted(browser: Client) -> None:
+    for name in ("a", "b"):
+        saved(browser.post(f"{ZONES}add/", zone_form(domain=f"{name}.test")))
+    ids = list(Zone.objects.values_list("pk", flat=True))
+    chosen = {"action": "delete_selected", "_selected_action": ids, "post": "yes"}
+    saved(browser.post(ZONES, chosen))
+    assert not Zone.objects.exists()
+
+
+def test_zone_with_many_records_links_to_their_list(
+    browser: Client, owner: Api
+) -> None:
+    made = created(owner.post("/api/dns/zones", zone()))
+    text = "\n".join(f"h{number} 60 A 10.0.0.1" for number in range(101))
+    owner.call("PUT", f"/api/dns/zones/{made['id']}/zonefile", text.encode())
+    page = browser.get(f"{ZONES}{made['id']}/change/").content.decode()
+    assert "records-TOTAL_FORMS" not in page
+    link = f"{RECORDS}?zone__id__exact={made['id']}"
+    assert f'href="{link}">101 records</a>' in page
+    assert "101 records" in browser.get(link).content.decode()
+    saved(browser.post(f"{ZONES}{made['id']}/change/", zone_form()))
+    assert Record.objects.count() == 101
+
+
+def test_record_has_pages_of_its_own(browser: Client, owner: Api) -> None:
+    made = created(owner.post("/api/dns/zones", zone()))
+    saved(browser.post(f"{RECORDS}add/", {**RECORD, "zone": made["id"]}))
+    stored = Record.objects.get()
+    assert "svc.test" in browser.get(f"{RECORDS}{stored.pk}/change/").content.decode()
+    saved(browser.post(f"{RECORDS}{stored.pk}/change/", {**RECORD, "ttl": "5"}))
+    assert Record.objects.get().ttl == 5
+    shown = errors_of(browser.post(f"{RECORDS}add/", {**RECORD, "zone": made["id"]}))
+    assert "already exists" in shown["content"][0]
+    saved(browser.post(f"{RECORDS}{stored.pk}/delete/", {"post": "yes"}))
+    assert not Record.objects.exists()
+
+
+def test_settings_have_one_page(browser: Client) -> None:
+    group = new_group("staff")
+    [settings] = DnsSettings.objects.all()
+    assert browser.get(SETTINGS).status_code == 200
+    path = f"{SETTINGS}{settings.pk}/change/"
+    saved(browser.post(path, {"disabled_management_groups": [group]}))
+    assert "staff" in browser.get(path).content.decode()
+    assert len(events("dns.setting")) == 1
+    assert browser.get(f"{SETTINGS}add/").status_code == 403
+    assert browser.post(f"{SETTINGS}{settings.pk}/delete/", {}).status_code == 403
+
+
+@pytest.mark.parametrize("path", [GROUPS, ZONES, RECORDS])
+def test_lists_search_and_filter(browser: Client, owner: Api, path: str) -> None:
+    assert browser.get(path).status_code == 200
+    assert browser.get(f"{path}add/").status_code == 200
+    created(owner.post("/api/dns/nameservers", nameserver_group()))
+    made = created(owner.post("/api/dns/zones", zone()))
+    created(owner.post(f"/api/dns/zones/{made['id']}/records", record()))
+    for query, found in (("10.0.0", path != ZONES), ("nothing", False), ("s", True)):
+        response = browser.get(f"{path}?q={query}")
+        assert response.status_code == 200
+        assert bool(response.context["cl"].result_count) is found
+    assert browser.get(f"{path}?enabled__exact=1").status_code in {200, 302}
+
+
+@pytest.mark.parametrize("path", [GROUPS, ZONES, RECORDS])
+def test_lists_need_few_queries_whatever_the_size(
+    browser: Client, owner: Api, path: str, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(20):
+        created(owner.post("/api/dns/nameservers", nameserver_group(name=f"n{number}")))
+        made = created(owner.post("/api/dns/zones", zone(domain=f"z{number}.test")))
+        name = f"www.z{number}.test"
+        created(owner.post(f"/api/dns/zones/{made['id']}/records", record(name=name)))
+    with django_assert_max_num_queries(8):
+        browser.get(path)
+
+
+def test_auditor_sees_and_plain_user_does_not() -> None:
+    auditor = client_of(person("auditor", email="bob@mesh.dev"))
+    for path in (GROUPS, ZONES, RECORDS, SETTINGS):
+        assert auditor.get(path).status_code == 200
+        assert auditor.post(f"{path}add/", {}).status_code == 403
+    plain = client_of(person("user", email="cy@mesh.dev"))
+    assert plain.get(ZONES).status_code in {302, 403}
