@@ -1,16 +1,19 @@
 """Request bodies as bytes: bounded, chunked or not, decompressed."""
 
+import contextlib
 import zlib
 from collections.abc import Iterator
 from typing import IO, Any, Final
 
 import zstandard
 from django.http import HttpRequest
+from gunicorn.http.errors import ParseException
 
 from meshmgmt.core.errors import BadRequest, PayloadTooLarge, UnsupportedMedia
 
 _CHUNK: Final = 1 << 16
 _ZSTD_STEP: Final = 512
+_DISCARDED: Final = 16 * 1024 * 1024
 
 
 def read_body(request: HttpRequest, limit: int) -> bytes:
@@ -31,6 +34,21 @@ def read_body(request: HttpRequest, limit: int) -> bytes:
     elif encoding == "zstd":
         chunks = _unzstd(_bounded(chunks, limit))
     return b"".join(_bounded(chunks, limit))
+
+
+def discard_rest(request: HttpRequest) -> None:
+    """Read what is left of the body of a refused request, up to 16 MiB.
+
+    A connection closed on a client that is still sending is reset, and the client never
+    sees the answer that says why.
+    """
+    announced = request.META.get("CONTENT_LENGTH") or "0"
+    if announced.isdecimal() and int(announced) > _DISCARDED:
+        return
+    rest = _raw_chunks(request)
+    with contextlib.suppress(BadRequest):  # broken or gone: then there is no rest
+        for _ in zip(range(_DISCARDED // _CHUNK), rest, strict=False):
+            pass
 
 
 def _refuse_announced_size(request: HttpRequest, limit: int) -> None:
@@ -58,7 +76,7 @@ def _raw_chunks(request: HttpRequest) -> Iterator[bytes]:
     try:
         while chunk := source.read(_CHUNK):
             yield chunk
-    except OSError as error:  # the client went away or sent broken chunks
+    except (OSError, ParseException) as error:  # gone, or broken chunks
         raise BadRequest("the body could not be read to its end") from error
 
 
