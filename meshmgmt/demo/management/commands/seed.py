@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from meshmgmt.accounts.management.people import clear_errors
-from meshmgmt.demo.progress import bar
+from meshmgmt.core.progress import bar
 from meshmgmt.demo.seeding import PROFILES, counts, is_seeded, other_data, seed
 
 

@@ -1,0 +1,409 @@
+"""Bad requests over a real connection: clear JSON errors, nothing written, no event."""
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pytest
+
+from tests.servers import Server
+
+MIB: Final = 1024 * 1024
+UNKNOWN_ID: Final = "0" * 20
+NAMESERVERS: Final = "/api/dns/nameservers"
+
+
+@dataclass
+class Answer:
+    """Status, headers (lower-case names) and body of one answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The parsed body."""
+        return json.loads(self.body)
+
+
+class Wire:
+    """Sends requests to the server, well-formed or not."""
+
+    def __init__(self, server: Server, token: str) -> None:
+        self.port = server.port
+        self.token = token
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: bytes | str | Iterator[bytes] | None = None,
+        **headers: str,
+    ) -> Answer:
+        """Send one well-formed HTTP request; an iterator is sent in chunks."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        sent = {"Authorization": f"Token {self.token}", **headers}
+        try:
+            connection.request(
+                method,
+                path,
+                body=body,
+                headers=sent,
+                encode_chunked=isinstance(body, Iterator),
+            )
+            response = connection.getresponse()
+            found = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, found, response.read())
+        finally:
+            connection.close()
+
+    def send(self, text: bytes) -> Answer:
+        """Send bytes as they are, say that there are no more, and read the answer."""
+        with socket.create_connection(("127.0.0.1", self.port), 20) as connection:
+            connection.sendall(text)
+            connection.shutdown(socket.SHUT_WR)
+            response = http.client.HTTPResponse(connection)
+            response.begin()
+            found = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, found, response.read())
+
+    def head(self, method: str, path: str, *lines: str) -> bytes:
+        """Return the head of a request with our token."""
+        shown = "".join(f"{line}\r\n" for line in lines)
+        return (
+            f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            f"Authorization: Token {self.token}\r\n{shown}\r\n"
+        ).encode()
+
+
+@pytest.fixture(scope="session")
+def wire(server: Server, token: str) -> Wire:
+    """Return a client that acts as the owner."""
+    return Wire(server, token)
+
+
+def state(wire: Wire) -> list[Any]:
+    """Return what the API shows of everything, the newest event included."""
+    paths = ("/api/groups", NAMESERVERS, "/api/dns/settings", "/api/dns/zones")
+    events = wire.call("GET", "/api/events/audit").json
+    return [*(wire.call("GET", path).json for path in paths), events[0]["id"]]
+
+
+@pytest.fixture(autouse=True)
+def nothing_changes(wire: Wire) -> Iterator[None]:
+    """Hold the state of the service before and after the test to be the same."""
+    before = state(wire)
+    yield
+    assert state(wire) == before
+
+
+def assert_error(answer: Answer, status: int) -> None:
+    """Check that this is our one error body with the status, and an id to ask for."""
+    assert answer.status == status, answer.body[:300]
+    assert answer.headers["content-type"].startswith("application/json")
+    assert answer.json["code"] == status
+    assert answer.json["message"]
+    assert answer.headers["x-request-id"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"   ",
+        b"{",
+        b'{"name": }',
+        b'{"name": "x",}',
+        b"{'name': 'x'}",
+        b'{"name": "x"} {"name": "y"}',
+        b"[]",
+        b'[{"name": "x"}]',
+        b'"name"',
+        b"17",
+        b"null",
+        b"NaN",
+        b'{"name": "\xff\xfe"}',
+        b'{"name": "\x00"}',
+        b'{"name": "\\ud800"}',
+        b"\x00\x01\x02",
+        b'\xff\xfe{\x00"\x00',
+        b'{"name": ' * 5000,
+        b"[" * 100_000,
+        b'{"name": "x", "peers": ' + b"[" * 70 + b"]" * 70 + b"}",
+    ],
+    ids=lambda body: repr(body[:24]),
+)
+def test_what_is_no_json_object_is_refused(wire: Wire, body: bytes) -> None:
+    assert_error(wire.call("POST", "/api/groups", body), 400)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/api/groups", {"name": 5}, "name"),
+        ("/api/groups", {"name": ["x"]}, "name"),
+        ("/api/groups", {"name": "x", "peers": "abc"}, "peers"),
+        ("/api/groups", {"name": "x", "peers": [5]}, "peers[0]"),
+        ("/api/groups", {"name": "x", "resources": [{"id": 1}]}, "resources[0].id"),
+        (NAMESERVERS, {"name": "x", "enabled": 1}, "enabled"),
+        (NAMESERVERS, {"name": "x", "primary": "true"}, "primary"),
+        (NAMESERVERS, {"name": "x", "nameservers": {}}, "nameservers"),
+        (
+            NAMESERVERS,
+            {"name": "x", "nameservers": [{"ip": "1.1.1.1", "port": "53"}]},
+            "nameservers[0].port",
+        ),
+        (
+            NAMESERVERS,
+            {"name": "x", "nameservers": [{"ip": "1.1.1.1", "port": 53.5}]},
+            "nameservers[0].port",
+        ),
+        ("/api/dns/zones", {"name": "x", "enable_search_domain": 0}, "enable_search"),
+    ],
+)
+def test_a_wrong_json_type_names_its_field(
+    wire: Wire, path: str, body: dict[str, Any], field: str
+) -> None:
+    answer = wire.call("POST", path, json.dumps(body))
+    assert_error(answer, 400)
+    assert any(error["field"].startswith(field) for error in answer.json["errors"])
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/groups", {"name": "a\x00b"}),
+        ("/api/groups", {"name": ""}),
+        ("/api/groups", {"name": "x" * 256}),
+        ("/api/groups", {"name": "x", "peers": [UNKNOWN_ID]}),
+        ("/api/groups", {"name": "x", "peers": ["a\x00b"]}),
+        ("/api/groups", {"name": "x", "resources": [{"id": "\x00", "type": "host"}]}),
+        ("/api/groups", {}),
+        (NAMESERVERS, {"name": "x"}),
+        ("/api/dns/zones", {"name": "x\x00", "domain": "a.internal",
+         "enable_search_domain": False, "distribution_groups": []}),
+        ("/api/dns/zones", {"name": "x", "domain": "a\x00.internal",
+         "enable_search_domain": False, "distribution_groups": []}),
+    ],
+)  # fmt: skip
+def test_a_broken_rule_is_422(wire: Wire, path: str, body: dict[str, Any]) -> None:
+    answer = wire.call("POST", path, json.dumps(body))
+    assert_error(answer, 422)
+    assert answer.json["errors"][0]["field"]
+
+
+def test_a_body_of_two_mebibytes_is_413(wire: Wire) -> None:
+    body = json.dumps({"name": "x" * 2 * MIB})
+    answer = wire.call("POST", "/api/groups", body)
+    assert_error(answer, 413)
+    assert str(MIB) in answer.json["message"]
+
+
+def test_a_chunked_body_beyond_the_limit_is_413(wire: Wire) -> None:
+    pieces = iter([b'{"name": "', *[b"x" * 65_536] * 32, b'"}'])
+    assert_error(wire.call("POST", "/api/groups", pieces), 413)
+
+
+@pytest.mark.parametrize("credentials", [{"Authorization": "Token x"}, {}])
+def test_a_refusal_reaches_a_client_that_is_still_sending(
+    wire: Wire, credentials: dict[str, str]
+) -> None:
+    path, status = ("/api/groups", 401) if credentials else ("/api/nothing", 404)
+    pieces = iter([b"x" * 65_536] * 100)
+    assert_error(wire.call("POST", path, pieces, **credentials), status)
+    assert_error(wire.call("POST", path, b"x" * 6 * MIB, **credentials), status)
+
+
+def test_an_announced_length_beyond_the_limit_is_refused_unread(wire: Wire) -> None:
+    head = wire.head("POST", "/api/groups", f"Content-Length: {10**12}")
+    assert_error(wire.send(head), 413)
+
+
+def test_a_valid_chunked_body_is_read(wire: Wire) -> None:
+    # Refused by a rule, not by its form: the chunks were put together.
+    pieces = iter([b'{"name"', b": ", b'"  "', b"}"])
+    answer = wire.call("POST", "/api/groups", pieces)
+    assert_error(answer, 422)
+    assert answer.json["errors"][0]["field"] == "name"
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        b"zz\r\n{}\r\n0\r\n\r\n",
+        b'10\r\n{"name":',
+        b'5\r\n{"name": "broken"}\r\n0\r\n\r\n',
+        b"-1\r\n{}\r\n0\r\n\r\n",
+        b"",
+    ],
+)
+def test_broken_chunks_are_400(wire: Wire, chunks: bytes) -> None:
+    head = wire.head("POST", "/api/groups", "Transfer-Encoding: chunked")
+    assert_error(wire.send(head + chunks), 400)
+
+
+def test_a_body_that_ends_early_is_400(wire: Wire) -> None:
+    head = wire.head("POST", "/api/groups", "Content-Length: 400")
+    assert_error(wire.send(head + b'{"name": "cut'), 400)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-Encoding": "br"}, 415),
+        ({"Content-Encoding": "gzip"}, 400),
+        ({"Content-Encoding": "zstd"}, 400),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, 415),
+    ],
+)
+def test_encodings_that_are_not_read(
+    wire: Wire, headers: dict[str, str], status: int
+) -> None:
+    body = b'{"name": "x"}'
+    assert_error(wire.call("POST", "/api/groups", body, **headers), status)
+
+
+@pytest.mark.parametrize("length", [4097, 5000, 8200, 100_000])
+def test_an_overlong_path_is_414(wire: Wire, length: int) -> None:
+    assert_error(wire.call("GET", "/api/groups/" + "x" * length), 414)
+
+
+@pytest.mark.parametrize("length", [8193, 100_000])
+def test_an_overlong_query_is_414(wire: Wire, length: int) -> None:
+    assert_error(wire.call("GET", "/api/groups?name=" + "x" * length), 414)
+
+
+def test_an_overlong_header_is_refused_in_json(wire: Wire) -> None:
+    answer = wire.call("GET", "/api/groups", **{"X-Long": "x" * 100_000})
+    assert answer.status in {400, 431}
+    assert answer.json["code"] == answer.status
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [UNKNOWN_ID, "x", "%00", "%2e%2e", "%ff", "%2F", "a%20b", "%F0%9F%92%A9", "'--"],
+)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/groups/{}"),
+        ("PUT", "/api/groups/{}"),
+        ("DELETE", "/api/groups/{}"),
+        ("GET", "/api/groups/{}/usage"),
+        ("GET", "/api/peers/{}"),
+        ("DELETE", NAMESERVERS + "/{}"),
+        ("GET", "/api/dns/zones/{}"),
+        ("GET", "/api/dns/zones/{}/records"),
+        ("DELETE", "/api/dns/zones/{}/records/" + UNKNOWN_ID),
+        ("GET", "/api/users/{}/tokens"),
+    ],
+)
+def test_unknown_ids_are_404(
+    wire: Wire, method: str, path: str, identifier: str
+) -> None:
+    body = json.dumps({"name": "x"}) if method == "PUT" else None
+    answer = wire.call(method, path.format(identifier), body)
+    assert_error(answer, 404)
+    assert "not found" in answer.json["message"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/api", "/api/", "/api/nothing", "/api/groups/a/b/c", "/api/%00", "/api//"]
+)
+def test_unknown_paths_are_404(wire: Wire, path: str) -> None:
+    assert_error(wire.call("GET", path), 404)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("PATCH", "/api/groups"),
+        ("DELETE", "/api/groups"),
+        ("PUT", "/api/groups"),
+        ("POST", "/api/dns/settings"),
+        ("TRACE", "/api/groups"),
+        ("PROPFIND", "/api/groups"),
+        ("POST", "/api/events/audit"),
+    ],
+)
+def test_unknown_methods_are_405_and_name_the_known(
+    wire: Wire, method: str, path: str
+) -> None:
+    answer = wire.call(method, path, b"{}")
+    assert_error(answer, 405)
+    assert "GET" in answer.headers["allow"]
+
+
+def test_head_answers_as_get_without_a_body(wire: Wire) -> None:
+    head, get = wire.call("HEAD", "/api/groups"), wire.call("GET", "/api/groups")
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["content-length"] == str(len(get.body))
+    assert head.headers["content-type"] == get.headers["content-type"]
+
+
+def test_options_names_the_methods(wire: Wire) -> None:
+    answer = wire.call("OPTIONS", "/api/groups")
+    assert answer.status == 200
+    allowed = {name.strip() for name in answer.headers["allow"].split(",")}
+    assert {"GET", "POST", "HEAD", "OPTIONS"} <= allowed
+
+
+FORGED: Final = "mpt_" + "0" * 30 + "000000"
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        (None, "no valid authentication provided"),
+        ("", "no valid authentication provided"),
+        ("Basic dXNlcjpwYXNz", "no valid authentication provided"),
+        ("Token", "token invalid"),
+        ("Token ", "token invalid"),
+        (f"Token {FORGED}", "token invalid"),
+        (f"Bearer {FORGED}", "token invalid"),
+        ("Token nbp_abcdefghijklmnopqrstuvwxyz01232LolCm", "token invalid"),
+        ("Token \xff\xfe", "token invalid"),
+    ],
+)
+def test_foreign_credentials_are_401(
+    wire: Wire, header: str | None, message: str
+) -> None:
+    lines = () if header is None else (f"Authorization: {header}",)
+    text = "".join(f"{line}\r\n" for line in ("Host: 127.0.0.1", *lines))
+    for method, path in (("GET", "/api/groups"), ("DELETE", "/api/groups/x")):
+        request = f"{method} {path} HTTP/1.1\r\n{text}\r\n".encode("latin-1")
+        answer = wire.send(request)
+        assert_error(answer, 401)
+        assert message in answer.json["message"]
+        assert answer.headers["www-authenticate"]
+
+
+def test_a_bad_body_with_bad_credentials_is_401(server: Server) -> None:
+    answer = Wire(server, FORGED).call("POST", "/api/groups", b"{" * 100)
+    assert_error(answer, 401)
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        b"NONSENSE\r\n\r\n",
+        b"GET /api/groups HTTP/9.9\r\n\r\n",
+        b"GET /api/groups HTTP/1.1\r\nHost: 127.0.0.1\r\nBad Header: x\r\n\r\n",
+        b"GET /api/groups HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: x\r\n\r\n",
+        b"GET /api/groups HTTP/1.1\r\nHost: evil\x00\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_gets_a_json_error(wire: Wire, request_line: bytes) -> None:
+    answer = wire.send(request_line)
+    assert 400 <= answer.status < 506
+    assert answer.json["code"] == answer.status
+
+
+def test_a_foreign_host_is_refused_with_the_setting_that_allows_it(wire: Wire) -> None:
+    answer = wire.call("GET", "/api/groups", Host="evil.example.net")
+    assert_error(answer, 400)
+    assert "SVC_ALLOWED_HOSTS" in answer.json["message"]

@@ -1,0 +1,49 @@
+"""The real client of the reference API, unmodified, against the real server."""
+
+import base64
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from meshmgmt.env import BASE_DIR
+from tests.servers import Server
+
+PYTHON: Final = BASE_DIR / ".venv-netbird" / "bin" / "python"
+SESSION: Final = Path(__file__).with_name("netbird_session.py")
+
+
+def _key(number: int) -> str:
+    return base64.b64encode(bytes([number] * 32)).decode()
+
+
+def test_the_reference_client_works_unmodified(
+    server: Server, token: str, tmp_path: Path
+) -> None:
+    if not PYTHON.exists():
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"{PYTHON} is missing: `make test` installs it")
+        pytest.skip("the client is not installed: `make test` does that")
+    peers = [{"wg_public_key": _key(n), "name": f"node-{n}"} for n in range(5)]
+    server.manage("import_peers", "-", text="\n".join(map(json.dumps, peers)))
+    server.manage("create_token", "--user", "colleague@mesh.dev", "--role", "auditor")
+    done = subprocess.run(
+        [PYTHON, SESSION, server.url, token],
+        cwd=tmp_path,  # beside our checkout the client would import our `dns`
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stderr}\n{server.log()[-2000:]}"
+    assert json.loads(done.stdout) == [
+        "users_and_account",
+        "tokens",
+        "peers",
+        "groups",
+        "nameservers_and_settings",
+        "zones_and_records",
+        "audit",
+    ]

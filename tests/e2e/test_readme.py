@@ -1,0 +1,73 @@
+"""The README's first five minutes, word for word."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+from meshmgmt.env import BASE_DIR
+from tests.servers import Server
+
+README: Final = BASE_DIR / "README.md"
+ADDRESS: Final = "127.0.0.1:8000"
+MARK: Final = "=== next block ==="
+
+
+def blocks() -> list[str]:
+    """Return the shell blocks of the section."""
+    text = README.read_text(encoding="utf-8")
+    section = text.partition("\n## First five minutes\n")[2].partition("\n## ")[0]
+    return re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+
+
+def run_blocks(server: Server, folder: Path) -> list[str]:
+    """Run all blocks in one shell, as a reader would, and return what each printed."""
+    (folder / "var").symlink_to(server.folder)
+    script = f"\necho; echo '{MARK}'\n".join(blocks())
+    assert script.count(ADDRESS) == 1
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script.replace(ADDRESS, server.url[7:])],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout.split(MARK)
+
+
+def json_lines(text: str) -> list[dict[str, Any]]:
+    """Return the objects printed one per line."""
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def test_the_first_five_minutes_work_literally(server: Server, tmp_path: Path) -> None:
+    _, groups, nameservers, records, trail = run_blocks(server, tmp_path)
+
+    group = json.loads(groups)
+    assert group["name"] == "branch-office"
+
+    nameserver_group = json.loads(nameservers)
+    assert nameserver_group["groups"] == [group["id"]]
+    assert nameserver_group["nameservers"] == [
+        {"ip": "10.20.0.1", "ns_type": "udp", "port": 53},
+        {"ip": "10.20.0.2", "ns_type": "udp", "port": 53},
+    ]
+
+    assert [(record["name"], record["type"]) for record in json_lines(records)] == [
+        ("app.svc.branch.internal", "A"),
+        ("app.svc.branch.internal", "AAAA"),
+        ("www.svc.branch.internal", "CNAME"),
+        ("*.svc.branch.internal", "A"),
+    ]
+
+    events = [line.split() for line in trail.splitlines() if line.strip()][:7]
+    assert [code for _, _, code, *_ in events] == [
+        *["dns.zone.record.create"] * 4,
+        "dns.zone.create",
+        "nameserver.group.add",
+        "group.add",
+    ]
+    assert {email for _, email, *_ in events} == {"owner@mesh.internal"}
