@@ -12,10 +12,11 @@ class AccessConfig(AppConfig):
 
     def ready(self) -> None:
         """Register audit specs, references to groups and facts for lower rooms."""
-        from meshmgmt.access import audit, references, setup  # noqa: PLC0415
+        from meshmgmt.access import audit, eventfacts, references, setup  # noqa: PLC0415
         from meshmgmt.access.services import removal  # noqa: PLC0415
 
         audit.register_specs()
+        eventfacts.register()
         references.register_references()
         setup.register()
         removal.register()

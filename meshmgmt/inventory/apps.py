@@ -17,10 +17,12 @@ class InventoryConfig(AppConfig):
         from meshmgmt.inventory import (  # noqa: PLC0415
             audit,
             constraints,
+            eventfacts,
             services,
         )
 
         audit.register_specs()
+        eventfacts.register()
         constraints.register()
         accounts.register_user_deletion(services.peers_of_user_delete)
         modelmodules.assign("peers", "inventory.peer")

@@ -1,0 +1,86 @@
+"""The rooms above fill the events' directory with real users, peers and policies."""
+
+import pytest
+
+from events.models import ProxyEntry, TrafficEvent
+from events.streams import batches
+from events.streams.catalogue import PROXY, TRAFFIC
+from meshmgmt.access.models import Policy
+from meshmgmt.inventory.models import Network, NetworkResource, Peer
+from tests.events.samples import moment, proxy
+from tests.people import api_as, person
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_flow_is_completed_from_the_inventory() -> None:
+    ann = person("user", email="Ann@mesh.dev", name="Ann")
+    peer = Peer(
+        name="laptop",
+        ip="100.64.0.9",
+        wg_public_key="k" * 44,
+        dns_label="laptop",
+        os="linux",
+    )
+    peer.user = ann
+    peer.save()
+    network = Network(name="office")
+    network.save()
+    printer = NetworkResource(
+        network=network, name="printer", type="host", address="10.0.0.9"
+    )
+    printer.save()
+    policy = Policy(name="Print")
+    policy.save()
+    event = {
+        "reporter_id": peer.pk,
+        "source": {"address": "100.64.0.9:5000"},
+        "destination": {"id": printer.pk, "address": "10.0.0.9:631"},
+        "policy": {"id": policy.pk},
+        "window_end": moment(1),
+    }
+    batches.ingest_events(TRAFFIC, [event])
+    content = TrafficEvent.objects.get().content
+    assert content["source"]["id"] == peer.pk
+    assert content["source"]["dns_label"].startswith("laptop.")
+    assert content["user"] == {"id": ann.pk, "email": "Ann@mesh.dev", "name": "Ann"}
+    assert content["policy"]["name"] == "Print"
+    assert content["destination"]["type"] == "HOST_RESOURCE"
+    assert content["connection_type"] == "ROUTED"
+
+
+def test_the_overlay_makes_unknown_addresses_of_it_peers() -> None:
+    event = {
+        "reporter_id": "r",
+        "source": {"address": "100.64.0.200"},
+        "destination": {"address": "100.64.0.201"},
+        "window_end": moment(1),
+    }
+    batches.ingest_events(TRAFFIC, [event])
+    assert TrafficEvent.objects.get().content["connection_type"] == "P2P"
+
+
+def test_entries_are_found_by_any_user_whose_name_or_email_matches() -> None:
+    first = person("user", email="jörg@mesh.dev", name="Jörg One")
+    second = person("user", email="other@mesh.dev", name="JÖRG Two")
+    batches.ingest_events(
+        PROXY,
+        [
+            proxy(user_id=first.pk, path="/1"),
+            proxy(user_id=second.pk, path="/2"),
+            proxy(user_id="OTHER@mesh.dev", path="/3"),
+            proxy(path="/4"),
+        ],
+    )
+    api = api_as("auditor")
+
+    def paths(query: str) -> set[str]:
+        data = api.get(f"/api/events/proxy?{query}").json["data"]
+        return {entry["path"] for entry in data}
+
+    assert paths("user_name=jörg") == {"/1", "/2", "/3"}
+    assert paths("user_email=OTHER@") == {"/2", "/3"}
+    assert paths("user_name=nobody") == set()
+    assert paths("user_email=nobody&user_name=jörg") == set()
+    assert paths("search=jörg one") == {"/1"}
+    assert ProxyEntry.objects.filter(user_id=second.pk).count() == 2
