@@ -1,0 +1,116 @@
+"""Show the audit trail in the terminal, oldest first; with --follow as it grows."""
+
+import re
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import orjson
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Max
+
+from events.api.audit import expand_codes
+from events.api.queries import parse_query_instant
+from events.models import AuditEvent
+from events.streams.search import fold
+from events.trail.reading import Trail, every_row
+from events.trail.rows import DETAIL_COLUMNS, LABELS, Row, detail_rows
+from meshmgmt.core import clock
+
+POLL_SECONDS: Final = 1.0
+_SPAN: Final = re.compile(r"([0-9]{1,6})([smhdw])")
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def parse_since(text: str) -> datetime:
+    """Return the instant that `1h`, `2d` or a date names. Raises ValueError."""
+    if match := _SPAN.fullmatch(text.lower()):
+        return clock.now() - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+    return parse_query_instant(text)
+
+
+class Command(BaseCommand):
+    """Print audit events, one per line."""
+
+    help = __doc__ or ""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the arguments."""
+        parser.add_argument(
+            "--since", default="24h", help="1h, 2d, or an ISO 8601 date"
+        )
+        parser.add_argument(
+            "--code", action="append", default=[], help="a code or pattern; repeatable"
+        )
+        parser.add_argument(
+            "--initiator", default="", help="id or e-mail of who did it"
+        )
+        parser.add_argument("--target", default="", help="id of what it was done to")
+        parser.add_argument("--search", default="", help="part of any text")
+        parser.add_argument(
+            "--follow", action="store_true", help="wait for more events"
+        )
+        parser.add_argument("--json", action="store_true", help="one object per line")
+
+    def handle(self, **options: Any) -> None:
+        """Print what matches, then what comes."""
+        matching = _matching(options)
+        try:
+            since = parse_since(options["since"])
+        except (ValueError, OverflowError) as error:
+            raise CommandError(f"--since {options['since']!r}: {error}") from error
+        last: int = AuditEvent.objects.aggregate(last=Max("id"))["last"] or 0
+        found = every_row(
+            matching.filter(timestamp__gte=since, id__lte=last), DETAIL_COLUMNS
+        )
+        self._print(reversed(list(found)), options["json"])
+        if options["follow"]:
+            with suppress(KeyboardInterrupt):  # the usual way to end it
+                self._follow(matching, last, options["json"])
+
+    def _follow(self, matching: Trail, last: int, as_json: bool) -> None:
+        """Print events as they are committed: ids grow in that order."""
+        while True:
+            time.sleep(POLL_SECONDS)
+            rows = matching.filter(id__gt=last).order_by("id")
+            fresh = list(rows.values_list(*DETAIL_COLUMNS))
+            self._print(fresh, as_json)
+            last = fresh[-1][0] if fresh else last
+
+    def _print(self, found: Iterable[tuple[Any, ...]], as_json: bool) -> None:
+        for row in detail_rows(found):
+            self.stdout.write(orjson.dumps(row).decode() if as_json else _line(row))
+        self.stdout.flush()
+
+
+def _matching(options: dict[str, Any]) -> Trail:
+    events: Trail = AuditEvent.objects.all()
+    if options["code"]:
+        try:
+            codes = expand_codes([code.lower() for code in options["code"]])
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        events = events.filter(activity_code__in=codes)
+    if "@" in options["initiator"]:
+        events = events.filter(initiator_email__iexact=options["initiator"])
+    elif options["initiator"]:
+        events = events.filter(initiator_id=options["initiator"])
+    if options["target"]:
+        events = events.filter(target_id=options["target"])
+    if options["search"]:
+        events = events.filter(search__holds=fold(options["search"]))
+    return events
+
+
+def _line(row: Row) -> str:
+    """Return time, code, who, target, text and meta, for people."""
+    who = row["initiator_email"] or row["initiator_name"] or row["initiator_id"]
+    meta = " ".join(f"{name}={value}" for name, value in row["meta"].items())
+    label = LABELS.get(row["activity_code"], "")
+    return (
+        f"{row['timestamp'][:19]}Z {row['activity_code']:28} {who or '-':28}"
+        f" {row['target_id']:22} {label}{' | ' if meta else ''}{meta}"
+    )

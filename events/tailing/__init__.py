@@ -1,0 +1,1 @@
+"""Taking log files in: lines, positions, faults."""
