@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from events.models import AuditEvent
 from groups.models import ALL, Group, Issued
 from meshmgmt.api.exceptions import register_constraint
+from meshmgmt.core.tables import tables_exist
 
 NAME_TAKEN = "a group with this name exists already"
 
@@ -16,5 +18,7 @@ def register_constraints() -> None:
 
 def make_all_group(**kwargs: Any) -> None:
     """Make the group of all peers when it is missing (after migrations and flushes)."""
+    if not tables_exist(Group, AuditEvent):
+        return
     if not Group.objects.filter(name=ALL, issued=Issued.API).exists():
         Group(name=ALL).save()

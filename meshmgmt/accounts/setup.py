@@ -3,12 +3,14 @@
 from typing import Any
 
 from django.apps import apps
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS
 from django.db.models.signals import post_migrate
 
+from events.models import AuditEvent
 from meshmgmt.accounts.models import Account
 from meshmgmt.core import account
 from meshmgmt.core.context import SYSTEM, current, scope
+from meshmgmt.core.tables import tables_exist
 from meshmgmt.core.transactions import account_write
 
 
@@ -32,7 +34,7 @@ def stored_account_id() -> str:
 def after_migration(using: str = DEFAULT_DB_ALIAS, **kwargs: Any) -> None:
     """Make the account unless it exists or its tables are not there yet."""
     account.forget()
-    if using == DEFAULT_DB_ALIAS and _tables_exist():
+    if using == DEFAULT_DB_ALIAS and tables_exist(Account, AuditEvent):
         ensure_account()
 
 
@@ -48,10 +50,3 @@ def ensure_account() -> Account:
                 found = Account.objects.create(created_by=current().actor.id)
     account.forget()
     return found
-
-
-def _tables_exist() -> bool:
-    from events.models import AuditEvent  # noqa: PLC0415 - models load after apps
-
-    wanted = {Account._meta.db_table, AuditEvent._meta.db_table}
-    return wanted <= set(connections[DEFAULT_DB_ALIAS].introspection.table_names())
