@@ -304,4 +304,4 @@ def test_deletion_needs_the_same_queries_for_any_number_of_lists() -> None:
             gone.delete()
         return len(captured)
 
-    assert queries(20) == queries(1)
+    assert queries(12) == queries(1)
