@@ -1,8 +1,15 @@
-"""The auto-groups of users, for the room below that shows users."""
+"""The auto-groups of users, for the room below that shows and deletes users."""
 
 from collections.abc import Sequence
 
+from events.audit.links import set_members
 from meshmgmt.access.models import UserAutoGroup
+from meshmgmt.accounts.models import User
+
+
+def forget_auto_groups(user: User) -> None:
+    """Empty the list of a user who is about to be deleted."""
+    set_members(UserAutoGroup, user, [])
 
 
 def auto_groups_of_users(user_ids: Sequence[str] | None) -> dict[str, list[str]]:

@@ -1,7 +1,10 @@
 """Sentences of constraints, and what lower rooms learn from access objects."""
 
-from meshmgmt.access.autogroups import auto_groups_of_users
-from meshmgmt.accounts.registries import register_auto_groups
+from meshmgmt.access.autogroups import auto_groups_of_users, forget_auto_groups
+from meshmgmt.accounts.registries import (
+    register_auto_groups,
+    register_user_deletion,
+)
 from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import modelmodules
 
@@ -23,6 +26,7 @@ def register() -> None:
     for name, sentence in _SENTENCES.items():
         register_constraint(name, sentence)
     register_auto_groups(auto_groups_of_users)
+    register_user_deletion(forget_auto_groups)
     modelmodules.assign("policies", "access")
     modelmodules.assign("routes", *(f"access.{name}" for name in _ROUTE_MODELS))
     modelmodules.assign("networks", "access.router", "access.routerpeergroup")
