@@ -24,6 +24,7 @@ class OrderedAutocomplete(AutocompleteSelectMultiple):
 class OrderedListField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     """An ordered list of objects, given and returned as keys.
 
+    Whether the objects exist is left to the service, which says so as in the API.
     `column` is a foreign key of the rows that hold the list; the pages of the objects it
     points at must have `search_fields`.
     """
@@ -39,7 +40,6 @@ class OrderedListField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg
 
     def clean(self, value: Any) -> Any:
         """Return the keys in the order sent, repeats folded."""
-        super().clean(value)
         return list(dict.fromkeys(str(key) for key in value or []))
 
     def has_changed(self, initial: Any, data: Any) -> bool:

@@ -1,0 +1,158 @@
+"""Admin pages of groups."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from events.audit.links import member_keys
+from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
+from groups.references import Usage, usages_of
+from groups.rules import ResourceKey
+from groups.services import group_create, group_delete, group_update
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.adminfields import OrderedListField
+
+_PEER = GroupPeer._meta.get_field("peer")
+
+
+class ResourcesField(forms.CharField):
+    """Resources, one per line: id and type."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("required", False)
+        kwargs.setdefault("widget", forms.Textarea(attrs={"rows": 4}))
+        super().__init__(**kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return stored keys as lines."""
+        if isinstance(value, str | None):
+            return value
+        return "\n".join(f"{identifier} {kind}" for identifier, kind in value)
+
+    def clean(self, value: Any) -> list[ResourceKey]:
+        """Return (id, type) of each line; what is missing is empty."""
+        lines = [line.split() for line in super().clean(value).splitlines()]
+        return [(line[0], " ".join(line[1:])) for line in lines if line]
+
+
+class GroupForm(ServiceForm):
+    """A group with its members, in their order."""
+
+    name = forms.CharField(required=False, strip=False)
+    peers = OrderedListField(_PEER)
+    resources = ResourcesField(
+        help_text="One per line: id and type (host, subnet, domain or peer)."
+    )
+
+    class Meta:
+        model = Group
+        fields = ["name"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.adding:
+            self.initial["peers"] = member_keys(GroupPeer, self.instance)
+            self.initial["resources"] = member_keys(GroupResource, self.instance)
+
+    def apply(self, data: dict[str, Any]) -> Group:
+        """Create or replace the group."""
+        wanted = {name: data[name] for name in ("name", "peers", "resources")}
+        if self.adding:
+            return group_create(**wanted)
+        return group_update(group_id=self.instance.pk, **wanted)
+
+
+def _count(link: type[GroupPeer] | type[GroupResource]) -> Coalesce:
+    """Return the number of a group's rows, as a column of the list."""
+    rows = link._default_manager.filter(group=OuterRef("pk")).order_by()
+    counted = rows.values("group").annotate(number=Count("id")).values("number")
+    return Coalesce(Subquery(counted), 0)
+
+
+@admin.register(Group)
+class GroupAdmin(ServiceAdmin):
+    """Groups, what is in them, and what refers to them."""
+
+    form = GroupForm
+    list_display = ["name", "issued", "peers_count", "resources_count", "created_at"]
+    list_filter = ["issued"]
+    search_fields = ["name", "=id"]
+    ordering = ["id"]
+    fields = [
+        *("id", "name", "issued", "peers", "resources", "created_at"),
+        "used_by",
+    ]
+    readonly_fields = ["id", "issued", "created_at", "used_by"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Group]:
+        """Count the members along."""
+        groups: QuerySet[Group] = super().get_queryset(request)
+        return groups.annotate(
+            number_of_peers=_count(GroupPeer),
+            number_of_resources=_count(GroupResource),
+        )
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the columns; a new group has fewer, `All` lists no members."""
+        if obj is None:
+            return ["name", "peers", "resources"]
+        hidden = {"peers", "resources"} if obj.is_all else set()
+        return [name for name in self.fields or [] if name not in hidden]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Let `All` be read only."""
+        return super().has_change_permission(request, obj) and not _is_all(obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Keep `All`."""
+        return super().has_delete_permission(request, obj) and not _is_all(obj)
+
+    def delete_object(self, instance: Group) -> None:
+        """Delete a group and every reference to it."""
+        group_delete(group_id=instance.pk)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Tell what refers to the groups, instead of refusing because of it."""
+        lines: list[Any] = []
+        touched = 0
+        for group in objs:
+            usages = usages_of(group.pk)
+            touched += len(usages)
+            lines += [f"group {group.name}", [_line(usage) for usage in usages]]
+        counts = {"groups": len(objs), "references": touched}
+        return lines, counts, set(), []
+
+    @admin.display(description="peers", ordering="number_of_peers")
+    def peers_count(self, group: Any) -> int | str:
+        """How many peers are listed; everybody in `All`."""
+        return "all" if group.is_all else int(group.number_of_peers)
+
+    @admin.display(description="resources", ordering="number_of_resources")
+    def resources_count(self, group: Any) -> int:
+        """How many resources are listed."""
+        return int(group.number_of_resources)
+
+    @admin.display(description="used by")
+    def used_by(self, group: Group) -> SafeString | str:
+        """What refers to the group, and what its deletion would disable."""
+        usages = usages_of(group.pk)
+        if not usages:
+            return "nothing"
+        items = format_html_join("", "<li>{}</li>", ((_line(x),) for x in usages))
+        return format_html("<ul>{}</ul>", items)
+
+
+def _is_all(group: Group | None) -> bool:
+    return group is not None and group.name == ALL and group.issued == Issued.API
+
+
+def _line(usage: Usage) -> str:
+    effect = "; will be disabled with the group" if usage.disabled_by_deletion else ""
+    kind = usage.kind.replace("_", " ")
+    return f"{kind} {usage.name}: {usage.relation.replace('_', ' ')}{effect}"

@@ -1,0 +1,183 @@
+"""Admin pages of the inventory."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from meshmgmt.accounts.models import User
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.adminfields import LinesField
+from meshmgmt.inventory.flags import LOCAL_FLAGS
+from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.registries import peer_groups
+from meshmgmt.inventory.services import peer_change, peer_create, peer_delete
+
+_USER = Peer._meta.get_field("user")
+
+_STATE = (
+    "connected",
+    "last_seen",
+    "last_login",
+    "connection_ip",
+    "country_code",
+    "city_name",
+    "geoname_id",
+)
+_MACHINE = (
+    "hostname",
+    "os",
+    "kernel_version",
+    "version",
+    "ui_version",
+    "serial_number",
+)
+_SWITCHES = (
+    "ssh_enabled",
+    "login_expiration_enabled",
+    "inactivity_expiration_enabled",
+    "login_expired",
+    "approval_required",
+    "disapproval_reason",
+    "ephemeral",
+)
+
+
+class PeerForm(ServiceForm):
+    """A peer; the DNS label follows the name, a free address stands for none."""
+
+    field_names = {"user_id": "user"}
+
+    name = forms.CharField(required=False, strip=False)
+    wg_public_key = forms.CharField(label="WireGuard public key", required=False)
+    ip = forms.CharField(
+        label="IPv4 address", required=False, help_text="Empty: a free one is taken."
+    )
+    ipv6 = forms.CharField(label="IPv6 address", required=False)
+    user = forms.ModelChoiceField(
+        queryset=User.objects.all(),
+        required=False,
+        widget=AutocompleteSelect(_USER, admin.site),
+    )
+    extra_dns_labels = LinesField(
+        label="Extra DNS labels", help_text="One label per line."
+    )
+    local_flags = forms.MultipleChoiceField(
+        choices=[(flag, flag.replace("_", " ")) for flag in LOCAL_FLAGS],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    class Meta:
+        model = Peer
+        fields = [*_MACHINE, *_SWITCHES]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("name", "wg_public_key", "ip", "ipv6", "extra_dns_labels"):
+            if not self.adding:
+                self.initial[name] = getattr(self.instance, name)
+        self.initial["user"] = self.instance.user_id
+        flags = self.instance.local_flags
+        self.initial["local_flags"] = [flag for flag in flags if flags[flag]]
+
+    def apply(self, data: dict[str, Any]) -> Peer:
+        """Create the peer, or change it."""
+        values = dict(data)
+        user = values.pop("user")
+        values["user_id"] = None if user is None else user.pk
+        values["local_flags"] = self._flags(values["local_flags"])
+        if self.adding:
+            return peer_create(**values)
+        return peer_change(peer_id=self.instance.pk, changes=values)
+
+    def _flags(self, chosen: list[str]) -> dict[str, bool]:
+        """Return the flags; those that were never set and are not now stay away."""
+        flags = dict.fromkeys(self.instance.local_flags, False)
+        return {**flags, **dict.fromkeys(chosen, True)}
+
+
+@admin.register(Peer)
+class PeerAdmin(ServiceAdmin):
+    """Peers: also the way to make some without the peer protocol."""
+
+    form = PeerForm
+    list_display = [
+        "name",
+        "ip",
+        "ipv6",
+        "dns_label",
+        "user",
+        "os",
+        "version",
+        "connected",
+        "last_seen",
+        "approval_required",
+    ]
+    list_filter = [
+        "connected",
+        "approval_required",
+        "login_expired",
+        "ephemeral",
+        "ssh_enabled",
+        "country_code",
+    ]
+    list_select_related = ["user"]
+    search_fields = [
+        "name",
+        "ip",
+        "ipv6",
+        "dns_label",
+        "hostname",
+        "user__email",
+        "=id",
+    ]
+    date_hierarchy = "created_at"
+    ordering = ["id"]
+    readonly_fields = [
+        "id",
+        "dns_label",
+        "groups",
+        "setup_key_name",
+        "created_at",
+        *_STATE,
+    ]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the form's parts; a new peer has no state yet."""
+        given = ("name", "wg_public_key", "ip", "ipv6", "user", "extra_dns_labels")
+        parts: list[Any] = [
+            (None, {"fields": given}),
+            ("Machine", {"fields": _MACHINE}),
+            ("Switches", {"fields": (*_SWITCHES, "local_flags")}),
+        ]
+        if obj is None:
+            return parts
+        made = ("id", "dns_label", "groups", "setup_key_name", "created_at")
+        return [*parts, ("State", {"fields": (*made, *_STATE)})]
+
+    def delete_object(self, instance: Peer) -> None:
+        """Delete a peer and take it out of every list."""
+        peer_delete(peer_id=instance.pk)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Tell which groups lose the peers; what refuses says so in a message."""
+        peers = list(objs)
+        groups = peer_groups([peer.pk for peer in peers])
+        lines: list[Any] = []
+        for peer in peers:
+            lines += [
+                f"peer {peer.name}",
+                [f"group {x['name']}" for x in groups(peer.pk)],
+            ]
+        return lines, {"peers": len(peers)}, set(), []
+
+    @admin.display(description="groups")
+    def groups(self, peer: Peer) -> SafeString:
+        """The groups the peer is in."""
+        names = ((group["name"],) for group in peer_groups([peer.pk])(peer.pk))
+        return format_html_join(", ", "{}", names)

@@ -1,0 +1,42 @@
+"""Using the admin site in tests."""
+
+from typing import Any
+
+from django.contrib.messages import get_messages
+from django.test import Client
+
+from meshmgmt.accounts.models import User
+
+
+def client_of(user: User) -> Client:
+    """Return a browser in which `user` is signed in."""
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def errors_of(response: Any) -> dict[str, list[str]]:
+    """Return the messages of a refused form, by field."""
+    assert response.status_code == 200, "the form was accepted"
+    return {k: list(v) for k, v in response.context["adminform"].errors.items()}
+
+
+def texts_of(response: Any) -> str:
+    """Return the messages that the next page shows."""
+    return " ".join(str(m) for m in get_messages(response.wsgi_request))
+
+
+def form_data(client: Client, path: str) -> dict[str, Any]:
+    """Return what a browser would send when the form at `path` is saved as it is."""
+    response = client.get(path)
+    assert response.status_code == 200
+    form = response.context["adminform"].form
+    sent: dict[str, Any] = {}
+    for bound in form:
+        value = bound.value()
+        if value is None or value is False:
+            continue
+        shown = bound.field.widget.format_value(value)
+        if value is True or shown is not None:
+            sent[bound.html_name] = "on" if value is True else shown
+    return sent

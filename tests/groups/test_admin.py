@@ -1,0 +1,243 @@
+"""Admin pages of groups: the API's rules and services behind forms."""
+
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from events.audit.links import member_keys
+from groups.models import ALL, Group, GroupPeer, GroupResource
+from groups.selectors import all_group_id
+from meshmgmt.accounts.models import User
+from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
+from tests.mesh import Trail, group, peer, peers, rule
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+GROUPS = "/admin/groups/group/"
+
+
+@pytest.fixture
+def owner() -> User:
+    return person("owner")
+
+
+@pytest.fixture
+def client(owner: User) -> Client:
+    return client_of(owner)
+
+
+def change(pk: str) -> str:
+    """Return the path of a group's page."""
+    return f"{GROUPS}{pk}/change/"
+
+
+def test_list_works_on_an_empty_database(client: Client) -> None:
+    response = client.get(GROUPS)
+
+    assert response.status_code == 200
+    assert ALL in response.content.decode()
+
+
+def test_group_is_made_with_its_members_in_order(client: Client, owner: User) -> None:
+    one, two = peer(), peer()
+    trail = Trail()
+
+    response = client.post(
+        f"{GROUPS}add/",
+        {
+            "name": " team ",
+            "peers": [two.pk, one.pk],
+            "resources": "r1 host\n\nr2 peer",
+        },
+    )
+
+    assert response.status_code == 302
+    made = Group.objects.get(name=" team ")
+    assert member_keys(GroupPeer, made) == [two.pk, one.pk]
+    assert member_keys(GroupResource, made) == [("r1", "host"), ("r2", "peer")]
+    assert trail.codes[:2] == ["group.add", "peer.group.add"]
+    assert {event.initiator_id for event in trail.events} == {owner.pk}
+
+
+def test_saving_a_page_unchanged_changes_nothing(client: Client) -> None:
+    members = peers(5)
+    made = group("g", *reversed(members), resources=[("z", "host"), ("a", "domain")])
+    trail = Trail()
+
+    response = client.post(change(made.pk), as_rendered(client, made))
+
+    assert response.status_code == 302
+    assert trail.codes == []
+
+
+def as_rendered(client: Client, made: Group) -> dict[str, Any]:
+    """Return what a browser sends: selected options in the order of the page."""
+    page = client.get(change(made.pk)).content.decode()
+    found = re.search(r'<select name="peers".*?</select>', page, re.DOTALL)
+    assert found is not None
+    chosen = re.findall(r'value="([^"]+)" selected', found.group())
+    sent = form_data(client, change(made.pk))
+    return {**sent, "peers": chosen}
+
+
+def test_members_are_shown_in_the_order_of_the_list(client: Client) -> None:
+    one, two, three = peers(3)
+    made = group("g", three, one, two)
+
+    assert as_rendered(client, made)["peers"] == [three.pk, one.pk, two.pk]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"name": ""}, "name", "name must not be empty or blank"),
+        ({"name": "x" * 256}, "name", "name must have at most 255 characters"),
+        ({"name": "taken"}, "name", "group with name 'taken' already exists"),
+        ({"peers": ["nope"]}, "peers", "peer 'nope' does not exist"),
+        (
+            {"resources": "r cow"},
+            "resources",
+            "type of a resource must be one of peer, host, subnet, domain",
+        ),
+    ],
+)
+def test_fields_show_what_the_api_says(
+    client: Client, changes: dict[str, Any], field: str, message: str
+) -> None:
+    group("taken")
+    made = group("g", peer())
+    before, trail = list(Group.objects.values()), Trail()
+
+    for path in (f"{GROUPS}add/", change(made.pk)):
+        response = client.post(path, {"name": "g2", "resources": "", **changes})
+        assert errors_of(response) == {field: [message]}
+
+    assert list(Group.objects.values()) == before
+    assert trail.codes == []
+
+
+def test_page_tells_what_refers_to_the_group(client: Client) -> None:
+    made = group("g")
+    restricted = rule([made], [group("other")])
+
+    page = client.get(change(made.pk)).content.decode()
+
+    name = f"{restricted.policy.name} / {restricted.name}"
+    assert f"policy rule {name}: sources; will be disabled with the group" in page
+
+
+def test_deletion_shows_and_then_does_what_the_api_does(client: Client) -> None:
+    made = group("g", peer())
+    restricted = rule([made], [group("other")])
+    trail = Trail()
+
+    question = client.get(f"{GROUPS}{made.pk}/delete/")
+    response = client.post(f"{GROUPS}{made.pk}/delete/", {"post": "yes"})
+
+    assert "will be disabled with the group" in question.content.decode()
+    assert response.status_code == 302
+    restricted.refresh_from_db()
+    assert not restricted.enabled
+    assert trail.codes == ["rule.update", "peer.group.delete", "group.delete"]
+
+
+def delete_selected(client: Client, *keys: str) -> Any:
+    """Run the list's action on groups."""
+    return client.post(
+        GROUPS,
+        {"action": "delete_selected", "_selected_action": list(keys), "post": "yes"},
+    )
+
+
+def test_several_groups_are_deleted_in_one_go(client: Client) -> None:
+    first, second = group("a"), group("b")
+    rule([first], [second])
+    trail = Trail()
+
+    response = delete_selected(client, first.pk, second.pk)
+
+    assert response.status_code == 302
+    assert list(Group.objects.values_list("name", flat=True)) == [ALL]
+    assert trail.codes[-1] == "group.delete"
+
+
+def test_group_all_is_read_only(client: Client) -> None:
+    everybody = all_group_id()
+    trail = Trail()
+
+    assert client.get(change(everybody)).status_code == 200
+    assert client.post(change(everybody), {"name": "x"}).status_code == 403
+    assert (
+        client.post(f"{GROUPS}{everybody}/delete/", {"post": "yes"}).status_code == 403
+    )
+    refused = delete_selected(client, everybody, group("g").pk)
+    assert "the group All cannot be deleted" in texts_of(refused)
+    assert Group.objects.count() == 2
+    assert trail.codes == ["group.add"]
+
+
+def test_search_finds_names_and_ids(client: Client) -> None:
+    wanted = group("kitchen")
+    group("office")
+
+    for query in ("KITCH", wanted.pk):
+        found = client.get(GROUPS, {"q": query}).context["cl"].result_list
+        assert [entry.pk for entry in found] == [wanted.pk]
+
+
+def test_peers_are_found_by_typing(client: Client) -> None:
+    one = peer("printer")
+    peer("laptop")
+
+    response = client.get(
+        "/admin/autocomplete/",
+        {
+            "app_label": "groups",
+            "model_name": "grouppeer",
+            "field_name": "peer",
+            "term": "print",
+        },
+    )
+
+    assert [found["id"] for found in response.json()["results"]] == [one.pk]
+
+
+@pytest.mark.parametrize(("role", "status"), [("auditor", 403), ("admin", 302)])
+def test_role_decides_who_may_change(role: str, status: int) -> None:
+    made = group("g")
+    client = client_of(person(role))
+
+    assert client.get(GROUPS).status_code == 200
+    sent = {"name": "h", "resources": ""}
+    assert client.post(change(made.pk), sent).status_code == status
+
+
+@pytest.mark.parametrize("size", [1200, pytest.param(5000, marks=pytest.mark.slow)])
+def test_pages_bear_a_large_mesh(client: Client, size: int) -> None:
+    made = group("everyone", *peers(size))
+    trail = Trail()
+
+    assert client.get(GROUPS).status_code == 200
+    sent = as_rendered(client, made)
+    assert len(sent["peers"]) == size
+    assert client.post(change(made.pk), sent).status_code == 302
+    assert trail.codes == []
+
+
+def test_list_needs_the_same_queries_for_any_number_of_groups(client: Client) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            client.get(GROUPS)
+        return len(captured)
+
+    group("", *peers(2))
+    few = queries()
+    for _ in range(20):
+        group("", *peers(2))
+
+    assert queries() == few

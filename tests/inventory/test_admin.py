@@ -1,0 +1,254 @@
+"""Admin pages of peers."""
+
+import base64
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from meshmgmt.access.models import Router
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.services.users import user_delete
+from meshmgmt.core.errors import PreconditionFailed
+from meshmgmt.inventory.models import Network, Peer
+from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
+from tests.mesh import Trail, group, peer, peers
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+PEERS = "/admin/inventory/peer/"
+
+
+@pytest.fixture
+def owner() -> User:
+    return person("owner")
+
+
+@pytest.fixture
+def client(owner: User) -> Client:
+    return client_of(owner)
+
+
+def key(number: int) -> str:
+    """Return a well-formed public key."""
+    return base64.b64encode(number.to_bytes(32, "big")).decode()
+
+
+def form(**changes: Any) -> dict[str, Any]:
+    """Return what the form of a new peer sends."""
+    return {"name": "Printer", "wg_public_key": key(1), **changes}
+
+
+def test_list_works_on_an_empty_database(client: Client) -> None:
+    assert client.get(PEERS).status_code == 200
+    assert client.get(f"{PEERS}add/").status_code == 200
+
+
+def test_peer_is_made_with_a_free_address_and_a_label(
+    client: Client, owner: User
+) -> None:
+    trail = Trail()
+
+    response = client.post(
+        f"{PEERS}add/",
+        form(
+            user=owner.pk,
+            extra_dns_labels="www\n\n api ",
+            local_flags=["disable_dns"],
+            os="Debian 12",
+            ssh_enabled="on",
+        ),
+    )
+
+    assert response.status_code == 302
+    made = Peer.objects.get()
+    assert (made.ip, made.dns_label, made.user_id) == (
+        "100.64.0.1",
+        "printer",
+        owner.pk,
+    )
+    assert made.extra_dns_labels == ["www", "api"]
+    assert made.local_flags == {"disable_dns": True}
+    assert (made.os, made.ssh_enabled) == ("Debian 12", True)
+    assert trail.targets == [("peer.user.add", made.pk)]
+    assert trail.events[0].initiator_id == owner.pk
+
+
+def test_saving_a_page_unchanged_changes_nothing(client: Client, owner: User) -> None:
+    made = peer(
+        "Printer",
+        wg_public_key=key(1),
+        ipv6="fd00::1",
+        dns_label="printer",
+        extra_dns_labels=["b", "a"],
+        local_flags={"disable_dns": True, "block_inbound": False},
+        user=owner,
+        approval_required=True,
+    )
+    path = f"{PEERS}{made.pk}/change/"
+    group("team", made)
+    trail = Trail()
+
+    response = client.post(path, form_data(client, path))
+
+    assert response.status_code == 302, errors_of(response)
+    assert trail.codes == []
+    assert Peer.objects.filter(pk=made.pk).values().get() == {
+        name: value for name, value in vars(made).items() if not name.startswith("_")
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"name": " "}, "name", "name must not be empty or blank"),
+        (
+            {"wg_public_key": "abc"},
+            "wg_public_key",
+            "wg_public_key must be the base64 text of 32 bytes",
+        ),
+        (
+            {"wg_public_key": key(7)},
+            "wg_public_key",
+            "another peer has this WireGuard public key",
+        ),
+        ({"ip": "1.2.3"}, "ip", "'1.2.3' is not an IPv4 address"),
+        ({"ip": "100.64.7.7"}, "ip", "another peer has the address 100.64.7.7"),
+        ({"ipv6": "x"}, "ipv6", "'x' is not an IPv6 address"),
+        (
+            {"extra_dns_labels": "ok\nA_b"},
+            "extra_dns_labels",
+            "'A_b' is not a DNS label in lower case",
+        ),
+    ],
+)
+def test_fields_show_what_the_import_says(
+    client: Client, changes: dict[str, Any], field: str, message: str
+) -> None:
+    peer(wg_public_key=key(7), ip="100.64.7.7")
+    trail = Trail()
+
+    response = client.post(f"{PEERS}add/", form(**changes))
+
+    assert errors_of(response) == {field: [message]}
+    assert Peer.objects.count() == 1
+    assert trail.codes == []
+
+
+def test_changes_obey_the_rules_of_the_api(client: Client) -> None:
+    nobodys = peer(wg_public_key=key(1))
+    path = f"{PEERS}{nobodys.pk}/change/"
+    sent = {**form_data(client, path), "login_expiration_enabled": "on"}
+
+    response = client.post(path, sent)
+
+    message = errors_of(response)["login_expiration_enabled"][0]
+    assert message.startswith("nobody owns this peer")
+
+
+def test_page_shows_groups_and_state(client: Client) -> None:
+    one = peer("one", country_code="DE")
+    group("kitchen", one)
+
+    page = client.get(f"{PEERS}{one.pk}/change/").content.decode()
+
+    assert "All, kitchen" in page
+    assert "DE" in page
+
+
+def test_deleting_a_peer_takes_it_out_of_its_groups(client: Client) -> None:
+    one = peer()
+    team = group("team", one)
+    trail = Trail()
+
+    assert client.get(f"{PEERS}{one.pk}/delete/").status_code == 200
+    response = client.post(f"{PEERS}{one.pk}/delete/", {"post": "yes"})
+
+    assert response.status_code == 302
+    assert trail.targets == [
+        ("group.update", team.pk),
+        ("peer.group.delete", one.pk),
+        ("user.peer.delete", one.pk),
+    ]
+
+
+def router_of(gate: Peer) -> Router:
+    """Make a peer the router of a new network."""
+    network = Network(name="lab")
+    network.save()
+    made = Router(network=network, peer=gate)
+    made.save()
+    return made
+
+
+def test_peer_that_routes_for_a_network_is_kept_with_a_reason(client: Client) -> None:
+    gate = peer("gate")
+    router = router_of(gate)
+    trail = Trail()
+
+    response = client.post(f"{PEERS}{gate.pk}/delete/", {"post": "yes"})
+
+    assert f"is linked to a network router: {router.pk}" in texts_of(response)
+    assert Peer.objects.filter(pk=gate.pk).exists()
+    assert trail.codes == []
+
+
+def test_deleting_a_user_deletes_their_peers() -> None:
+    owner = person("user")
+    mine = peer(user=owner)
+    trail = Trail()
+
+    user_delete(user_id=owner.pk)
+
+    assert trail.targets == [
+        ("user.peer.delete", mine.pk),
+        ("user.delete", owner.pk),
+    ]
+
+
+def test_user_whose_peer_routes_is_kept_with_a_reason() -> None:
+    owner = person("user")
+    router_of(peer(user=owner))
+
+    with pytest.raises(PreconditionFailed, match="is linked to a network router"):
+        user_delete(user_id=owner.pk)
+
+    assert User.objects.filter(pk=owner.pk).exists()
+    assert Peer.objects.count() == 1
+
+
+@pytest.mark.parametrize("query", ["kitchen", "100.64.3", "ann@mesh"])
+def test_search_finds_names_addresses_and_owners(client: Client, query: str) -> None:
+    wanted = peer("kitchen", ip="100.64.3.3", user=person("user", email="ann@mesh.dev"))
+    peer("laptop", ip="100.65.0.1")
+
+    found = client.get(PEERS, {"q": query}).context["cl"].result_list
+
+    assert [entry.pk for entry in found] == [wanted.pk]
+
+
+@pytest.mark.parametrize(
+    ("role", "read", "write"),
+    [("auditor", 200, 403), ("network_admin", 200, 403), ("admin", 200, 302)],
+)
+def test_role_decides_who_may_change(role: str, read: int, write: int) -> None:
+    client = client_of(person(role))
+
+    assert client.get(PEERS).status_code == read
+    assert client.post(f"{PEERS}add/", form()).status_code == write
+
+
+@pytest.mark.parametrize("size", [1200, pytest.param(5000, marks=pytest.mark.slow)])
+def test_pages_bear_a_large_mesh(client: Client, size: int) -> None:
+    made = peers(size)[-3]
+
+    with CaptureQueriesContext(connection) as captured:
+        assert client.get(PEERS).status_code == 200
+        assert client.get(PEERS, {"q": "peer", "p": str(size // 50)}).status_code == 200
+        page = client.get(f"{PEERS}{made.pk}/change/")
+    assert page.status_code == 200
+    assert len(page.content) < 100_000
+    assert len(captured) < 60
