@@ -12,9 +12,11 @@ class DnsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register with the rooms below."""
-        from dns import audit, references, setup  # noqa: PLC0415
+        from dns import audit, bundles, gauges, references, setup  # noqa: PLC0415
 
         audit.register_specs()
+        bundles.register()
+        gauges.register()
         references.register_references()
         setup.register()
         post_migrate.connect(

@@ -12,11 +12,12 @@ class GroupsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register audit specs, constraints and facts that lower rooms show."""
-        from groups import audit, membership, references, setup  # noqa: PLC0415
+        from groups import audit, gauges, membership, references, setup  # noqa: PLC0415
         from groups.models import GroupPeer, GroupResource  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
 
         audit.register_specs()
+        gauges.register()
         membership.register()
         references.register_members(GroupPeer)
         references.register_members(GroupResource)

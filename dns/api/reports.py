@@ -15,6 +15,7 @@ from dns.resolution import to_json as explanation_json
 from dns.selectors.effective import account_findings, name_explanation, peer_dns
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core.transactions import read_snapshot
+from observability import capture
 
 _EXPLAIN_PARAMETERS = [
     OpenApiParameter("peer", str, required=True, description="Id of the peer"),
@@ -36,7 +37,9 @@ class PeerDnsView(ApiView):
         """Return what the peer gets, why, and what it does not get and why not."""
         with read_snapshot():
             config = peer_dns(path_id("peer", kwargs["peerId"]))
-        return Response(config_json(config))
+        answer = config_json(config)
+        capture.keep("effective-dns", config.peer_id, lambda: answer)
+        return Response(answer)
 
 
 class ExplainView(ApiView):

@@ -12,11 +12,18 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         """Join the audit trail, the admin's permissions and the set-up of databases."""
-        from meshmgmt.accounts import audit, eventfacts, setup, signin  # noqa: PLC0415
+        from meshmgmt.accounts import (  # noqa: PLC0415
+            audit,
+            eventfacts,
+            gauges,
+            setup,
+            signin,
+        )
         from meshmgmt.api.exceptions import register_constraint  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
 
         audit.register_specs()
+        gauges.register()
         eventfacts.register()
         setup.connect()
         signin.connect()

@@ -18,10 +18,12 @@ class InventoryConfig(AppConfig):
             audit,
             constraints,
             eventfacts,
+            gauges,
             services,
         )
 
         audit.register_specs()
+        gauges.register()
         eventfacts.register()
         constraints.register()
         accounts.register_user_deletion(services.peers_of_user_delete)

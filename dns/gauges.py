@@ -1,0 +1,46 @@
+"""Inventory gauges of zones, records and nameserver groups."""
+
+from typing import Final
+
+from django.db.models import Count, Q
+
+from dns.models import NameserverGroup, Record, Zone
+from observability.counting import by_state
+from observability.registries import InventoryRows, register_inventory
+
+TYPES = ("A", "AAAA", "CNAME")
+
+
+def register() -> None:
+    """Register the gauges."""
+    register_inventory(
+        "mesh_dns_zones", "Custom zones, by state.", ("state",), zones_by_state
+    )
+    register_inventory(
+        "mesh_dns_records", "Records of custom zones, by type.", ("type",), records
+    )
+    register_inventory(
+        "mesh_dns_nameserver_groups",
+        "Nameserver groups, by state.",
+        ("state",),
+        nameserver_groups_by_state,
+    )
+
+
+def zones_by_state() -> InventoryRows:
+    """Count enabled and disabled zones."""
+    return by_state(Zone.objects, **_ENABLED)
+
+
+def nameserver_groups_by_state() -> InventoryRows:
+    """Count enabled and disabled nameserver groups."""
+    return by_state(NameserverGroup.objects, **_ENABLED)
+
+
+_ENABLED: Final = {"enabled": Q(enabled=True), "disabled": Q(enabled=False)}
+
+
+def records() -> InventoryRows:
+    """Count records by type; types without records are 0."""
+    found = dict(Record.objects.order_by().values_list("type").annotate(Count("pk")))
+    return {(name,): found.get(name, 0) for name in TYPES}

@@ -1,0 +1,44 @@
+"""Inventory gauges of peers; every label comes from a small fixed set."""
+
+from django.db.models import Q
+
+from meshmgmt.inventory.models import Network, NetworkResource, Peer
+from observability.counting import by_state
+from observability.registries import InventoryRows, register_inventory
+
+
+def register() -> None:
+    """Register the gauges."""
+    register_inventory(
+        "mesh_peers",
+        "Peers, by state: each peer is in exactly one.",
+        ("state",),
+        peers_by_state,
+    )
+    register_inventory("mesh_networks", "Networks.", (), networks)
+    register_inventory(
+        "mesh_network_resources", "Resources of networks.", (), resources
+    )
+
+
+def peers_by_state() -> InventoryRows:
+    """Count peers: waiting for approval, expired, connected, or else offline."""
+    waiting, expired = Q(approval_required=True), Q(login_expired=True)
+    here = ~waiting & ~expired
+    return by_state(
+        Peer.objects,
+        approval_required=waiting,
+        login_expired=~waiting & expired,
+        connected=here & Q(connected=True),
+        disconnected=here & Q(connected=False),
+    )
+
+
+def networks() -> InventoryRows:
+    """Count networks."""
+    return {(): Network.objects.count()}
+
+
+def resources() -> InventoryRows:
+    """Count the resources of all networks."""
+    return {(): NetworkResource.objects.count()}
