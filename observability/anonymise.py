@@ -44,7 +44,7 @@ _ADDRESS: Final = re.compile(
 )
 _DOMAIN: Final = re.compile(
     r"(?P<file>(?<=[\w.-]/)[\w.-]{1,128}\.(?:py|log|json|sock|db|sqlite3|conf|txt)(?![\w.]))"
-    r"|(?<![\w.-])(?:[\w-]{1,63}\.){1,127}[^\W\d_][\w-]{0,62}(?![\w-])"
+    r"|(?<![\w-])(?:[\w-]{1,63}\.){1,127}[^\W\d_][\w-]{0,62}(?![\w-])"
 )
 # Lines of a Python traceback: where, and which exception. They name no network.
 _TRACE: Final = re.compile(
@@ -121,10 +121,8 @@ class Anonymiser:
             address = ipaddress.ip_address(found)
         except ValueError:
             return found
-        mapped = getattr(address, "ipv4_mapped", None)
-        for form in (address, mapped):
-            if form is not None and (form.is_loopback or form.is_unspecified):
-                return found
+        if address.is_loopback or address.is_unspecified:
+            return found
         key = str(address)
         if key not in self._addresses:
             number = len(self._addresses)

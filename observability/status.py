@@ -6,10 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError
 
 import meshmgmt
-from observability import durations, loglevels, processes, readiness, registries
+from observability import (
+    durations,
+    loglevels,
+    processes,
+    readiness,
+    redaction,
+    registries,
+)
 from observability.database import statistics
 from observability.relay import relay_health
 from observability.serving import runtime
@@ -95,8 +101,9 @@ def _processes(info: runtime.ServerInfo | None) -> list[Document]:
 def _safely(read: Any) -> Any:
     try:
         return read()
-    except (DatabaseError, InterfaceError) as error:
-        return {"unavailable": str(error).strip().partition("\n")[0]}
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
+        return {"unavailable": redaction.text(reason)}
 
 
 def render(document: Document) -> str:

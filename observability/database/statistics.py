@@ -23,6 +23,11 @@ _POSTGRESQL_DATABASE = """
            temp_bytes, conflicts, stats_reset
       FROM pg_stat_database WHERE datname = current_database()
 """
+# `wr`: made WITHOUT ROWID.
+_SQLITE_TABLES = """
+    SELECT name, wr FROM pragma_table_list
+     WHERE schema = 'main' AND type = 'table' ORDER BY name
+"""
 
 
 def overview() -> Row:
@@ -57,8 +62,11 @@ def details() -> dict[str, Any]:
         "overview": overview(),
         "pragmas": {name: _rows(f"PRAGMA {name}")[0][name] for name in pragmas},
         "tables": [
-            {"table": name, "highest_rowid": _highest_rowid(name)}
-            for name in sorted(connection.introspection.table_names())
+            {
+                "table": row["name"],
+                "highest_rowid": None if row["wr"] else _highest_rowid(row["name"]),
+            }
+            for row in _rows(_SQLITE_TABLES)
         ],
     }
 

@@ -1,0 +1,219 @@
+"""Bundles and timed debug runs of a real server."""
+
+import base64
+import json
+import signal
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from meshmgmt.env import BASE_DIR
+from observability import loglevels
+from tests.observability.servers import Server, until
+
+pytestmark = pytest.mark.sqlite
+
+SECRET = "topsecret-signing-key-0123456789"
+PEERS = [
+    {
+        "name": f"laptop-{n}",
+        "wg_public_key": base64.b64encode(bytes([n]) * 32).decode(),
+        "ip": f"100.64.0.{n}",
+    }
+    for n in (1, 2)
+]
+FILES = {
+    "README.txt",
+    "status.txt",
+    "config.txt",
+    "versions.txt",
+    "migrations.txt",
+    "database.txt",
+    "metrics.txt",
+    "logs/recent.log",
+}
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str]]:
+    """A server with two peers and a zone, and a token for it."""
+    server = Server(tmp_path_factory.mktemp("busy"), SVC_SECRET_KEY=SECRET)
+    token = server.manage(
+        "create_token", "--user", "ann@corp.internal", "--role", "owner"
+    ).stdout.strip()
+    lines = "\n".join(json.dumps(peer) for peer in PEERS)
+    (server.folder / "peers.ndjson").write_text(lines)
+    server.manage("import_peers", str(server.folder / "peers.ndjson"))
+    with server:
+        yield server, token
+
+
+def read(path: str) -> dict[str, str]:
+    """Return the files of a bundle."""
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def test_a_bundle_holds_everything_and_no_secret(busy: tuple[Server, str]) -> None:
+    server, token = busy
+    server.get("/api/dns/zones", Authorization=f"Token {token}")
+    server.get("/api/dns/zones?password=hunter2hunter2")
+    answer = server.manage("debug", "bundle")
+    path = answer.stdout.splitlines()[-1]
+    assert Path(path).stat().st_mode & 0o077 == 0
+    files = read(path)
+    assert FILES | {"effective-dns.ndjson", "dns-findings.json"} == set(files)
+    assert "Not collected" not in files["README.txt"]
+    assert "running: yes" in files["status.txt"]
+    assert f"SVC_METRICS_PORT={server.metrics_port}" in files["config.txt"]
+    assert "management_http_request_counter_total " in files["metrics.txt"]
+    assert "groups.0001_initial" in files["migrations.txt"]
+    assert "prometheus_client==" in files["versions.txt"].replace("-", "_")
+    assert "/api/dns/zones" in files["logs/recent.log"]
+    peers = [json.loads(row) for row in files["effective-dns.ndjson"].splitlines()]
+    assert len(peers) == 2
+    everything = "\n".join(files.values())
+    for secret in (token, SECRET, "hunter2hunter2"):
+        assert secret not in everything
+        assert secret not in server.printed()
+
+
+def test_an_anonymised_bundle_names_no_network(busy: tuple[Server, str]) -> None:
+    server, token = busy
+    server.get("/api/dns/zones?search=db.corp.internal", Authorization=f"Token {token}")
+    answer = server.manage("debug", "bundle", "--anonymize")
+    everything = "\n".join(read(answer.stdout.splitlines()[-1]).values())
+    for word in ("100.64.0.1", "corp.internal", "mesh.internal"):
+        assert word not in everything
+    assert "Addresses and domain names replaced: yes" in everything
+    assert "127.0.0.1" in everything
+    # The server's own log is never touched.
+    assert "db.corp.internal" in server.printed()
+    status = server.manage("status", "--json", SVC_ANONYMIZE="true").stdout
+    assert json.loads(status)["server"]["running"] is True
+
+
+def level(server: Server) -> str:
+    return server.manage("log_level").stdout
+
+
+def test_a_timed_run_keeps_answers_and_restores_the_level(
+    busy: tuple[Server, str],
+) -> None:
+    server, token = busy
+    headers = {"Authorization": f"Token {token}"}
+    peer = server.get("/api/peers", **headers).json[0]["id"]
+    run = subprocess.Popen(
+        [sys.executable, "manage.py", "debug", "for", "4s"],
+        cwd=BASE_DIR,
+        env=server.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until(lambda: "trace" in level(server), "level trace")
+    other = server.manage("debug", "for", "1s", check=False)
+    assert other.returncode == 1
+    assert "another debug run is on" in other.stderr
+    asked = 0
+
+    def ask() -> bool:
+        nonlocal asked
+        asked += 1
+        return server.get(f"/api/peers/{peer}/dns", **headers).status == 200 and bool(
+            server.records(level="trace")
+        )
+
+    until(ask, "an answer served at level trace", 3)
+    out, err = run.communicate(timeout=30)
+    assert run.returncode == 0, err
+    assert level(server) == "info (configured)\n"
+    files = read(out.splitlines()[-1])
+    assert "Level trace was in force for 4s." in files["README.txt"]
+    served = [json.loads(row) for row in files["served.ndjson"].splitlines()]
+    assert 1 <= len(served) <= asked
+    assert {(row["kind"], row["key"]) for row in served} == {("effective-dns", peer)}
+    assert files["start/effective-dns.ndjson"] == files["end/effective-dns.ndjson"]
+    assert not (server.runtime_dir / "served.ndjson").exists()
+
+
+def _listen_to_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_run_restores_the_level_and_leaves_no_bundle(
+    busy: tuple[Server, str], number: signal.Signals, tmp_path: Path
+) -> None:
+    server, _ = busy
+    run = subprocess.Popen(
+        [sys.executable, "manage.py", "debug", "for", "60s", "--output", str(tmp_path)],
+        cwd=BASE_DIR,
+        env=server.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that runs tests in the background makes its children ignore Ctrl-C.
+        preexec_fn=_listen_to_interrupts,  # noqa: PLW1509 - nothing else runs in it
+    )
+    until(lambda: "trace" in level(server), "level trace")
+    run.send_signal(number)
+    out, err = run.communicate(timeout=20)
+    assert list(tmp_path.iterdir()) == []
+    assert out == ""
+    [rule] = loglevels.read(server.runtime_dir).rules or [None]
+    if number is signal.SIGKILL:
+        # Nobody is left to take the change back: its own end does.
+        assert rule is not None
+        assert rule.expires is not None
+        loglevels.reset(server.runtime_dir)
+    else:
+        assert rule is None
+        assert run.returncode == 130
+        assert "the log level is restored and no bundle was made" in err
+
+
+def test_a_bundle_that_cannot_be_written_leaves_nothing(
+    busy: tuple[Server, str],
+) -> None:
+    server, _ = busy
+    answer = server.manage("debug", "bundle", "--output", "/proc/nowhere", check=False)
+    assert answer.returncode == 2
+    [line] = answer.stderr.splitlines()
+    assert "/proc/nowhere" in line
+
+
+def test_a_bundle_is_made_without_a_server_and_without_a_database(
+    folder: Path,
+) -> None:
+    server = Server(
+        folder, migrated=False, SVC_DATABASE_URL="postgresql://127.0.0.1:1/x"
+    )
+    path = server.manage("debug", "bundle").stdout.splitlines()[-1]
+    files = read(path)
+    assert "running: no" in files["status.txt"]
+    assert "could not be collected" in files["migrations.txt"]
+    assert "Not collected:" in files["README.txt"]
+
+
+def test_status_says_what_is_up(busy: tuple[Server, str]) -> None:
+    server, _ = busy
+    text = server.manage("status", "--detail").stdout
+    assert f"pid: {server.info()['pid']}" in text
+    assert "peers disconnected: 2" in text
+    document = json.loads(server.manage("status", "--json").stdout)
+    assert document["ready"] is True
+    assert document["counts"]["peers disconnected"] == 2
+    assert document["log_level"] == ["info (configured)"]
+
+
+def test_status_without_a_server_is_a_failure(folder: Path) -> None:
+    answer = Server(folder).manage("status", check=False)
+    assert answer.returncode == 1
+    assert "running: no" in answer.stdout
+    assert answer.stderr == ""
