@@ -14,12 +14,15 @@ from dns.services.records import record_create, record_delete, record_update
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.core.errors import NotFound
 
+MEDIUM = forms.TextInput(attrs={"size": 30})
+WIDE = forms.TextInput(attrs={"size": 44})
+
 
 class RecordForm(ServiceForm):
     """A record of the zone that the page, or the form, names."""
 
-    name = forms.CharField(required=False, strip=False)
-    content = forms.CharField(required=False)
+    name = forms.CharField(required=False, strip=False, widget=MEDIUM)
+    content = forms.CharField(required=False, widget=MEDIUM)
     ttl = forms.IntegerField(label="TTL (seconds)", initial=300)
 
     class Meta:
@@ -69,6 +72,7 @@ class RecordInline(admin.TabularInline):  # type: ignore[type-arg]  # not at run
     form = RecordForm
     formset = RecordFormSet
     fields = ["name", "type", "content", "ttl"]
+    template = "admin/dns/includes/records_inline.html"
     extra = 1
     ordering = ["id"]
 

@@ -9,7 +9,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from dns.admin.records import RecordAdmin, RecordInline
+from dns.admin import pages
+from dns.admin.records import WIDE, RecordAdmin, RecordInline
 from dns.models import Zone, ZoneGroup
 from dns.rules import ZoneDraft
 from dns.services.zones import zone_create, zone_delete, zone_update
@@ -27,8 +28,10 @@ MAX_INLINE_RECORDS: Final = 100
 class ZoneForm(ServiceForm):
     """A zone."""
 
-    name = forms.CharField(required=False, strip=False)
-    domain = forms.CharField(required=False, help_text="Cannot be changed later.")
+    name = forms.CharField(required=False, strip=False, widget=WIDE)
+    domain = forms.CharField(
+        required=False, widget=WIDE, help_text="Cannot be changed later."
+    )
     distribution_groups = OrderedListField(
         ZoneGroup._meta.get_field("group"),
         help_text="Peers in these groups get the zone.",
@@ -73,6 +76,10 @@ class ZoneAdmin(ServiceAdmin):
     ordering = ["id"]
     readonly_fields = ["all_records", "id", "created_at"]
     inlines = [RecordInline]
+
+    def get_urls(self) -> list[Any]:
+        """Add the pages that answer questions."""
+        return [*pages.urls(), *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Zone]:
         """Count records and groups along."""

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from dns.effective import Record
 from dns.resolution.model import Explanation, Leg, Outcome, OutcomeKind, Query, Step
 
-_STAGES = {
+STAGES = {
     "zones": "zones",
     "domain_nameservers": "domain nameservers",
     "primary_nameservers": "primary nameservers",
     "system": "system",
 }
-_ENDS = {
+ENDS = {
     OutcomeKind.ANSWER: "answered by the peer itself",
     OutcomeKind.NODATA: "the name exists, but has no record of this type (NODATA)",
     OutcomeKind.NXDOMAIN: "the name does not exist (NXDOMAIN)",
@@ -63,7 +63,7 @@ def _query_lines(query: Query) -> Iterator[str]:
 
 def _leg_lines(leg: Leg) -> Iterator[str]:
     for step in leg.steps:
-        yield f"{'>' if step.decides else '-'} [{_STAGES[step.stage]}] {step.text}"
+        yield f"{'>' if step.decides else '-'} [{STAGES[step.stage]}] {step.text}"
         yield from (f"    {_record(record)}" for record in _shown(step))
 
 
@@ -72,7 +72,7 @@ def _shown(step: Step) -> tuple[Record, ...]:
 
 
 def _summary(outcome: Outcome) -> str:
-    return f"{outcome.name}: {_ENDS[outcome.kind]}"
+    return f"{outcome.name}: {ENDS[outcome.kind]}"
 
 
 def _found(outcome: Outcome) -> Iterator[str]:

@@ -6,10 +6,14 @@ import pytest
 from django.test import Client
 
 from dns.models import DnsSettings, NameserverGroup, Record, Zone
+from events.audit.links import set_members
 from events.models import AuditEvent
+from groups.models import Group, GroupPeer
 from meshmgmt.accounts.models import User
+from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
 from tests.dns.bodies import created, nameserver_group, new_group, record, zone
+from tests.dns.test_live import answer, nameserver
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -356,3 +360,91 @@ def test_auditor_sees_and_plain_user_does_not() -> None:
         assert auditor.post(f"{path}add/", {}).status_code == 403
     plain = client_of(person("user", email="cy@mesh.dev"))
     assert plain.get(ZONES).status_code in {302, 403}
+
+
+@pytest.fixture
+def laptop(owner: Api) -> Peer:
+    """A peer that gets the zone svc.test with one record."""
+    group = new_group("staff")
+    peer = Peer.objects.create(
+        name="laptop", wg_public_key="key", ip="100.64.0.1", dns_label="laptop-1"
+    )
+    set_members(GroupPeer, Group.objects.get(pk=group), [peer.pk])
+    made = created(owner.post("/api/dns/zones", zone(distribution_groups=[group])))
+    created(owner.post(f"/api/dns/zones/{made['id']}/records", record()))
+    return peer
+
+
+EXPLAIN = "/admin/dns/zone/explain/"
+
+
+def test_explain_page_shows_the_tree(browser: Client, laptop: Peer) -> None:
+    empty = browser.get(EXPLAIN).content.decode()
+    assert "How it gets there" not in empty
+    path = f"{EXPLAIN}?peer={laptop.pk}&name=www.svc.test&type=A"
+    page = browser.get(path).content.decode()
+    assert "answered by the peer itself" in page
+    assert "<td>10.0.0.1</td>" in page
+    assert "zone svc.test has www.svc.test with 1 A record(s)" in page
+
+
+def test_explain_page_asks_servers_on_demand(
+    browser: Client, owner: Api, laptop: Peer
+) -> None:
+    group = Group.objects.get(name="staff").pk
+    with nameserver(lambda question: answer(question, "192.0.2.7").pack()) as port:
+        servers = [{"ip": "127.0.0.1", "port": port}]
+        body = nameserver_group(groups=[group], nameservers=servers)
+        created(owner.post("/api/dns/nameservers", body))
+        path = f"{EXPLAIN}?peer={laptop.pk}&name=x.corp.test&type=A"
+        assert "192.0.2.7" not in browser.get(path).content.decode()
+        page = browser.get(f"{path}&live=on").content.decode()
+    assert "NOERROR" in page
+    assert "192.0.2.7" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("name=a..b&type=A", "a label is empty"),
+        ("name=a.test&type=MX", "not one of the available choices"),
+        ("name=&type=A", "This field is required"),
+        ("name=%3Cscript%3E.test&type=A", "&#x27;&lt;script&gt;&#x27;"),
+    ],
+)
+def test_explain_page_shows_what_is_wrong(
+    browser: Client, laptop: Peer, query: str, text: str
+) -> None:
+    response = browser.get(f"{EXPLAIN}?peer={laptop.pk}&{query}")
+    assert response.status_code == 200
+    assert text in response.content.decode()
+    assert "<script>.test" not in response.content.decode()
+
+
+def test_lint_page_lists_findings(browser: Client, owner: Api) -> None:
+    assert "0 warnings" in browser.get("/admin/dns/zone/lint/").content.decode()
+    made = created(owner.post("/api/dns/zones", zone(name="<Empty>")))
+    page = browser.get("/admin/dns/zone/lint/").content.decode()
+    assert "zone_empty" in page
+    assert f'<a href="/admin/dns/zone/{made["id"]}/change/">&lt;Empty&gt;</a>' in page
+
+
+def test_peer_page_shows_what_the_peer_gets(browser: Client, laptop: Peer) -> None:
+    page = browser.get(f"/admin/dns/zone/peer/{laptop.pk}/").content.decode()
+    assert "DNS is managed" in page
+    assert "<td>10.0.0.1</td>" in page
+    assert "the peer is in group staff" in page
+    assert browser.get(f"/admin/dns/zone/peer/{'0' * 20}/").status_code == 404
+
+
+def test_pages_of_answers_need_the_permission(laptop: Peer) -> None:
+    auditor = client_of(person("auditor", email="bob@mesh.dev"))
+    plain = client_of(person("user", email="cy@mesh.dev"))
+    for path in (
+        EXPLAIN,
+        "/admin/dns/zone/lint/",
+        f"/admin/dns/zone/peer/{laptop.pk}/",
+    ):
+        assert auditor.get(path).status_code == 200
+        assert plain.get(path).status_code in {302, 403}
+        assert Client().get(path).status_code == 302
