@@ -164,6 +164,11 @@ STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
+# Over plain HTTP a secure cookie would not come back; behind TLS the operator has named
+# the https origin of the admin site.
+_BEHIND_TLS = any(o.startswith("https://") for o in SVC.csrf_trusted_origins)
+SESSION_COOKIE_SECURE = _BEHIND_TLS
+CSRF_COOKIE_SECURE = _BEHIND_TLS
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True

@@ -3,6 +3,11 @@
 from django.contrib import admin
 from django.urls import include, path
 
+admin.site.site_header = "Mesh management"
+admin.site.site_title = "Mesh management"
+admin.site.index_title = "Overview"
+admin.site.site_url = "/api/docs"
+
 urlpatterns = [
     path("", include("observability.urls")),
     path("admin/", admin.site.urls),

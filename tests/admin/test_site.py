@@ -1,0 +1,45 @@
+"""The admin site's frame and first page."""
+
+import pytest
+from django.test import Client
+
+from groups.services import group_create
+from meshmgmt.accounts.models import User
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+
+def signed_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_first_page_shows_the_newest_changes_with_their_initiator():
+    client = signed_in(person("owner", name="Ada"))
+    group_create(name="just made")
+    page = client.get("/admin/").content.decode()
+    assert "A group was created" in page
+    assert "just made" in page
+    assert "system" in page
+
+
+def test_first_page_of_an_empty_database_works():
+    assert signed_in(person("owner")).get("/admin/").status_code == 200
+
+
+def test_changes_are_hidden_from_roles_that_may_not_read_events(rf):
+    from events.templatetags.recent_events import recent_events  # noqa: PLC0415
+
+    request = rf.get("/admin/")
+    request.user = person("user")
+    group_create(name="just made")
+    assert recent_events(request) == []
+
+
+def test_names_in_the_trail_are_escaped():
+    group_create(name="<script>alert(1)</script>")
+    page = signed_in(person("owner")).get("/admin/").content.decode()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
