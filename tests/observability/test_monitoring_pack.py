@@ -1,0 +1,288 @@
+"""Alert rules and the dashboard against the real Prometheus and a live server."""
+
+import http.client
+import json
+import os
+import re
+import shutil
+import subprocess
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from meshmgmt.env import BASE_DIR
+from tests.observability.servers import Server, free_port, request, until
+
+DEPLOY = BASE_DIR / "deploy"
+RULES = DEPLOY / "prometheus" / "alerts.yml"
+DASHBOARD = DEPLOY / "grafana" / "mesh.json"
+MAPS = "management_account_network_map_object_count_bucket"
+DURATION = "management_http_request_duration_ms_bucket"
+WAIT = "management_store_global_lock_acquisition_duration_micro_bucket"
+
+# Alert -> series in which it fires, series in which it does not; one value a minute.
+CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "MeshDown": ({'up{job="mesh"}': "1 0x60"}, {'up{job="mesh"}': "1x60"}),
+    "MeshErrors": (
+        {
+            'management_http_response_code_total{code="500"}': "0+10x60",
+            'management_http_response_code_total{code="200"}': "0+90x60",
+        },
+        {
+            'management_http_response_code_total{code="404"}': "0+90x60",
+            'management_http_response_code_total{code="500"}': "0+1x60",
+            'management_http_response_code_total{code="200"}': "0+90x60",
+        },
+    ),
+    "MeshSlow": (
+        {
+            f'{DURATION}{{le="1000"}}': "0+1x60",
+            f'{DURATION}{{le="2500"}}': "0+10x60",
+            f'{DURATION}{{le="+Inf"}}': "0+10x60",
+        },
+        {f'{DURATION}{{le="1000"}}': "0+10x60", f'{DURATION}{{le="+Inf"}}': "0+10x60"},
+    ),
+    "MeshLoginSlow": (
+        {"management_grpc_login_request_high_latency_counter": "0x50 1x10"},
+        {"management_grpc_login_request_high_latency_counter": "7x60"},
+    ),
+    "MeshWriteLockContended": (
+        {
+            f'{WAIT}{{le="1000000"}}': "0+1x60",
+            f'{WAIT}{{le="5000000"}}': "0+10x60",
+            f'{WAIT}{{le="+Inf"}}': "0+10x60",
+        },
+        {
+            f'{WAIT}{{le="1000000"}}': "0+10x60",
+            f'{WAIT}{{le="5000000"}}': "0+10x60",
+            f'{WAIT}{{le="+Inf"}}': "0+10x60",
+        },
+    ),
+    "MeshDatabaseAway": (
+        {"mesh_inventory_up": "1x50 0x10"},
+        {"mesh_inventory_up": "1x59 0"},
+    ),
+    "MeshMigrationsMissing": (
+        {"django_migrations_unapplied_total": "2x60"},
+        {"django_migrations_unapplied_total": "0x60"},
+    ),
+    "MeshLogLost": (
+        {"mesh_log_write_errors_total": "0x55 3x5"},
+        {"mesh_log_write_errors_total": "3x60"},
+    ),
+    "MeshJobFailing": (
+        {'mesh_job_runs_total{job="retention",result="failed"}': "0x30 1x30"},
+        {
+            'mesh_job_runs_total{job="retention",result="failed"}': "1x60",
+            'mesh_job_runs_total{job="retention",result="ok"}': "0+1x60",
+        },
+    ),
+    "MeshTokensExpiring": (
+        {'mesh_tokens{state="expiring"}': "1x70"},
+        {'mesh_tokens{state="expiring"}': "0x70", 'mesh_tokens{state="valid"}': "9x70"},
+    ),
+    "MeshNetworkMapLarge": (
+        {f'{MAPS}{{le="5000"}}': "0+1x60", f'{MAPS}{{le="+Inf"}}': "0+2x60"},
+        # Prometheus 3 writes whole bounds as 5000.0.
+        {f'{MAPS}{{le="5000.0"}}': "0+2x60", f'{MAPS}{{le="+Inf"}}': "0+2x60"},
+    ),
+    "MeshPeersVanished": (
+        {'mesh_peers{state="connected"}': "100x52 20x8"},
+        {'mesh_peers{state="connected"}': "100x52 80x8"},
+    ),
+    "MeshSignInErrors": (
+        {"management_idp_request_error_counter": "0x55 1x5"},
+        {"management_idp_request_error_counter": "1x60"},
+    ),
+    "MeshRelayDown": (
+        {'mesh_relay_probes_total{listener="ws",result="failed"}': "0+1x60"},
+        {'mesh_relay_probes_total{listener="ws",result="failed"}': "4x60"},
+    ),
+}
+
+
+def program(name: str) -> str:
+    """Return the path of a program; where it must be there, its absence fails."""
+    found = shutil.which(name)
+    if found is None and os.environ.get("CI"):
+        pytest.fail(f"{name} is not installed")
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+def rules() -> list[dict[str, Any]]:
+    document = yaml.safe_load(RULES.read_text())
+    return [rule for group in document["groups"] for rule in group["rules"]]
+
+
+def expressions() -> list[tuple[str, str]]:
+    """Return where each expression stands, and it."""
+    dashboard = json.loads(DASHBOARD.read_text())
+    found = [(rule["alert"], rule["expr"]) for rule in rules()]
+    for panel in dashboard["panels"]:
+        found += [(panel["title"], target["expr"]) for target in panel["targets"]]
+    return found
+
+
+def metric_names(expression: str) -> set[str]:
+    """Return the metrics an expression asks for."""
+    plain = re.sub(r'"[^"]*"|by \([^)]*\)|\[[^\]]*\]', "", expression)
+    words = re.findall(r"[a-z_][a-z0-9_:]*", plain)
+    prefixes = ("management_", "mesh_", "process_", "django_", "up")
+    return {word for word in words if word.startswith(prefixes)}
+
+
+def test_every_rule_says_what_to_do_first() -> None:
+    for rule in rules():
+        assert set(rule["annotations"]) == {"summary", "runbook"}, rule["alert"]
+        assert rule["labels"]["severity"] in {"critical", "warning", "info"}
+    assert [rule["alert"] for rule in rules()] == list(CASES)
+
+
+def test_each_rule_fires_and_stays_silent_when_it_should(tmp_path: Path) -> None:
+    promtool = program("promtool")
+    subprocess.run([promtool, "check", "rules", str(RULES)], check=True)
+    tests = []
+    for rule in rules():
+        for series, fires in zip(CASES[rule["alert"]], (True, False), strict=True):
+            by = re.findall(r'(job|state)="(\w+)"', next(iter(series)))
+            kept = {} if rule["expr"].startswith(("sum(", "histogram")) else dict(by)
+            expected = {
+                "exp_labels": {**rule["labels"], **kept, **_extra(rule["alert"])},
+                "exp_annotations": rule["annotations"],
+            }
+            tests.append(
+                {
+                    "interval": "1m",
+                    "input_series": [
+                        {"series": name, "values": values}
+                        for name, values in series.items()
+                    ],
+                    "alert_rule_test": [
+                        {
+                            "eval_time": "65m" if "Tokens" in rule["alert"] else "59m",
+                            "alertname": rule["alert"],
+                            "exp_alerts": [expected] if fires else [],
+                        }
+                    ],
+                }
+            )
+    document = {"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": tests}
+    path = tmp_path / "tests.yml"
+    path.write_text(yaml.safe_dump(document))
+    done = subprocess.run(
+        [promtool, "test", "rules", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _extra(alert: str) -> dict[str, str]:
+    if alert == "MeshRelayDown":
+        return {"listener": "ws", "result": "failed"}
+    return {}
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str]]:
+    """A server that has done a bit of everything, and a token."""
+    server = Server(
+        tmp_path_factory.mktemp("live"), SVC_RELAY_LISTENERS="ws://127.0.0.1:1"
+    )
+    command = ("create_token", "--user", "ann@corp.internal", "--role", "owner")
+    token = server.manage(*command).stdout.strip()
+    with server:
+        yield server, token
+
+
+def traffic(server: Server, token: str) -> None:
+    """Read and write, so that every family has series."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    headers = {"Authorization": f"Token {token}"}
+    for method, path, body in (
+        ("GET", "/api/groups", None),
+        ("POST", "/api/groups", json.dumps({"name": f"g{free_port()}"})),
+        ("GET", "/nowhere", None),
+        ("GET", "/health", None),
+    ):
+        connection.request(method, path, body, headers)
+        connection.getresponse().read()
+    connection.close()
+
+
+@pytest.mark.sqlite
+def test_every_expression_asks_for_metrics_that_a_live_server_has(
+    live: tuple[Server, str],
+) -> None:
+    server, token = live
+    traffic(server, token)
+    scrape = server.scrape()
+    for place, expression in expressions():
+        for name in metric_names(expression) - {"up"}:
+            family = re.sub(r"_(bucket|sum|count)$", "", name)
+            assert f"# TYPE {name} " in scrape or f"# TYPE {family} histogram" in (
+                scrape
+            ), (place, name)
+
+
+@pytest.mark.sqlite
+def test_a_real_prometheus_scrapes_and_answers_every_panel(
+    live: tuple[Server, str], tmp_path: Path
+) -> None:
+    server, token = live
+    config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
+    config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    config["rule_files"] = [str(RULES)]
+    target = f"127.0.0.1:{server.metrics_port}"
+    config["scrape_configs"][0]["static_configs"][0]["targets"] = [target]
+    (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config))
+    port = free_port()
+    command = [
+        program("prometheus"),
+        f"--config.file={tmp_path}/prometheus.yml",
+        f"--storage.tsdb.path={tmp_path}/data",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
+    with (tmp_path / "output.log").open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output)
+    try:
+
+        def ask(path: str, **query: str) -> Any:
+            reply = request(port, f"/api/v1/{path}?{urllib.parse.urlencode(query)}")
+            return reply.json["data"]
+
+        def scraped() -> bool:
+            traffic(server, token)
+            try:
+                found = ask("query", query='count_over_time(up{job="mesh"}[1m])')
+            except (OSError, ValueError):
+                return False
+            return bool(found["result"]) and float(found["result"][0]["value"][1]) > 4
+
+        until(scraped, "five scrapes")
+        [target_state] = ask("targets")["activeTargets"]
+        assert target_state["health"] == "up"
+        assert target_state["lastError"] == ""
+        total = ask("query", query="management_http_request_counter_total")["result"]
+        assert float(total[0]["value"][1]) > 10
+        empty = [
+            (place, expression)
+            for place, expression in expressions()[len(CASES) :]
+            if not ask("query", query=expression.replace("$__rate_interval", "1m"))[
+                "result"
+            ]
+        ]
+        # No job has run and no map was computed in the first seconds of a server.
+        assert {place for place, _ in empty} <= {"Housekeeping jobs"}, empty
+        text = (tmp_path / "output.log").read_text()
+    finally:
+        process.terminate()
+        process.wait(20)
+    assert not re.search(r"level=(warn|error)", text), text
