@@ -122,6 +122,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "meshmgmt.api.middleware.SessionActorMiddleware",
+    "meshmgmt.accounts.middleware.TemporaryPasswordMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "observability.middleware.AfterMiddleware",

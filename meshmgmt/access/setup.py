@@ -1,7 +1,13 @@
 """Sentences of constraints, and what lower rooms learn from access objects."""
 
-from meshmgmt.access.autogroups import auto_groups_of_users, forget_auto_groups
+from meshmgmt.access.autogroups import (
+    auto_groups_of_users,
+    errors_of_auto_groups,
+    forget_auto_groups,
+    set_auto_groups,
+)
 from meshmgmt.accounts.registries import (
+    register_auto_group_writes,
     register_auto_groups,
     register_user_deletion,
 )
@@ -27,6 +33,7 @@ def register() -> None:
         register_constraint(name, sentence)
     register_auto_groups(auto_groups_of_users)
     register_user_deletion(forget_auto_groups)
+    register_auto_group_writes(errors_of_auto_groups, set_auto_groups)
     modelmodules.assign("policies", "access")
     modelmodules.assign("routes", *(f"access.{name}" for name in _ROUTE_MODELS))
     modelmodules.assign("networks", "access.router", "access.routerpeergroup")

@@ -91,6 +91,7 @@ def register_specs() -> None:
                 "is_blocked": _user_blocked,
                 "pending_approval": _user_pending,
                 "password": Activity.USER_PASSWORD_CHANGE,
+                "password_is_temporary": Activity.USER_PASSWORD_CHANGE,
             },
             unaudited=frozenset({"email_key", "last_login", "created_at"}),
             secret=frozenset({"password"}),
@@ -124,6 +125,7 @@ def register_specs() -> None:
     declare_emitted("accounts.Account", *_switched_codes())
     declare_emitted("accounts.signin", Activity.DASHBOARD_LOGIN)
     declare_emitted("accounts.services.users", Activity.TRANSFERRED_OWNER_ROLE)
+    declare_emitted("accounts.services.userchanges", Activity.USER_REJECT)
 
 
 def user_facts(user: User) -> Meta:

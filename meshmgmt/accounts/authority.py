@@ -5,7 +5,7 @@ holds the database anyway. All raise Forbidden.
 """
 
 from meshmgmt.accounts.models import User
-from meshmgmt.core.errors import Forbidden
+from meshmgmt.core.errors import Forbidden, InvalidArgument
 from meshmgmt.core.roles import Role
 
 _TOKEN_MANAGERS = frozenset({Role.OWNER, Role.ADMIN})
@@ -31,18 +31,30 @@ def check_may_set_role(by: User | None, user: User, role: str) -> None:
     check_may_grant(by, role)
 
 
-def check_may_block(by: User | None, user: User) -> None:
-    """Nobody blocks or unblocks themselves."""
-    if by is not None and by.pk == user.pk:
+def check_may_block(by: User | None, user: User, *, blocked: bool = True) -> None:
+    """Nobody blocks or unblocks themselves, nor blocks an owner."""
+    if by is None:
+        return
+    if by.pk == user.pk:
         raise Forbidden("permission denied: nobody may block or unblock themselves")
     check_may_touch(by, user)
+    if blocked and user.role == Role.OWNER:
+        raise Forbidden(
+            "permission denied: an owner cannot be blocked; give them another role first"
+        )
 
 
 def check_may_delete(by: User | None, user: User) -> None:
-    """Nobody deletes themselves."""
-    if by is not None and by.pk == user.pk:
-        raise Forbidden("permission denied: nobody may delete themselves")
+    """Nobody deletes themselves (InvalidArgument), nor an owner."""
+    if by is None:
+        return
+    if by.pk == user.pk:
+        raise InvalidArgument("nobody may delete themselves")
     check_may_touch(by, user)
+    if user.role == Role.OWNER:
+        raise Forbidden(
+            "permission denied: an owner cannot be deleted; give them another role first"
+        )
 
 
 def manages_foreign_tokens(by: User) -> bool:

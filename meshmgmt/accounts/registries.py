@@ -9,16 +9,21 @@ AutoGroups = Callable[[Sequence[str] | None], Mapping[str, Sequence[str]]]
 
 
 Farewell = Callable[[Any], None]
+GroupRules = Callable[[Sequence[str]], list[FieldError]]
+GroupWrite = Callable[[Any, Sequence[str]], None]
 DomainCheck = Callable[[str], list[FieldError]]
 GroupCheck = Callable[[Sequence[str]], Sequence[str]]
 
 
 class _Sources:
     auto_groups: AutoGroups | None = None
+    auto_group_errors: GroupRules | None = None
+    set_auto_groups: GroupWrite | None = None
     unknown_groups: GroupCheck | None = None
 
 
 _farewells: list[Farewell] = []
+_blocked: list[Farewell] = []
 _domain_checks: list[DomainCheck] = []
 
 
@@ -33,6 +38,35 @@ def register_auto_groups(source: AutoGroups) -> None:
 def auto_groups(user_ids: Sequence[str] | None = None) -> Mapping[str, Sequence[str]]:
     """Return the auto-groups of users (None: of all), nothing when nobody knows them."""
     return {} if _Sources.auto_groups is None else _Sources.auto_groups(user_ids)
+
+
+def register_auto_group_writes(errors: GroupRules, write: GroupWrite) -> None:
+    """Set what checks the auto-groups of a user, and what stores them."""
+    _Sources.auto_group_errors = errors
+    _Sources.set_auto_groups = write
+
+
+def auto_group_errors(group_ids: Sequence[str]) -> list[FieldError]:
+    """Return what is wrong with groups that shall be a user's auto-groups."""
+    check = _Sources.auto_group_errors
+    return [] if check is None else check(group_ids)
+
+
+def set_auto_groups(user: Any, group_ids: Sequence[str]) -> None:
+    """Make `group_ids`, which are right, the auto-groups of a user."""
+    if _Sources.set_auto_groups is not None:
+        _Sources.set_auto_groups(user, group_ids)
+
+
+def register_user_blocking(act: Farewell) -> None:
+    """Let `act(user)` do what a room does when a user is blocked."""
+    _blocked.append(act)
+
+
+def after_user_blocking(user: Any) -> None:
+    """Tell every room that `user` was blocked, within the write that does it."""
+    for act in _blocked:
+        act(user)
 
 
 def register_user_deletion(farewell: Farewell) -> None:

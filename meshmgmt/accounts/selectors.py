@@ -23,6 +23,7 @@ _USER_FIELDS: Final = (
     "pending_approval",
     "last_login",
     "issued",
+    "password_is_temporary",
 )
 
 EXTRA_SETTINGS: Final = (
@@ -59,7 +60,12 @@ SETTINGS: Final = (
 )
 
 
-def user_rows(viewer: User, *, service_users: bool | None = None) -> list[Row]:
+def user_rows(
+    viewer: User,
+    ids: Sequence[str] | None = None,
+    *,
+    service_users: bool | None = None,
+) -> list[Row]:
     """Return the users that `viewer` may see: all, or only the viewer.
 
     `service_users` keeps service users (True) or people (False) alone.
@@ -68,12 +74,15 @@ def user_rows(viewer: User, *, service_users: bool | None = None) -> list[Row]:
     everybody = allowed(viewer.role, "users", Operation.READ)
     if not everybody:
         users = users.filter(pk=viewer.pk)
+    if ids is not None:
+        users = users.filter(pk__in=ids)
     if service_users is not None:
         users = users.filter(is_service_user=service_users)
     found = list(users.values(*_USER_FIELDS))
     if not found:
         return []
-    groups = auto_groups(None if everybody else [viewer.pk])
+    many = everybody and ids is None
+    groups = auto_groups(None if many else [row["id"] for row in found])
     return [_user_row(row, groups, viewer) for row in found]
 
 
@@ -91,10 +100,12 @@ def current_user_row(viewer: User) -> Row:
 
 
 def _user_row(row: Row, groups: Mapping[str, Sequence[str]], viewer: User) -> Row:
+    temporary = row.pop("password_is_temporary")
     active = not row["is_blocked"] and not row["pending_approval"]
+    usable = "invited" if temporary else "active"
     return {
         **row,
-        "status": "active" if active else "blocked",
+        "status": usable if active else "blocked",
         "auto_groups": list(groups.get(row["id"], ())),
         "is_current": row["id"] == viewer.pk,
         "last_login": clock.rfc3339(row["last_login"]) or NEVER,

@@ -7,17 +7,27 @@ from django.urls import path
 from meshmgmt.accounts.api.views import (
     AccountsView,
     CurrentUserView,
+    PasswordView,
     TokensViewSet,
-    UsersView,
+    UserApprovalView,
+    UserInvitationView,
+    UserRejectionView,
+    UserViewSet,
 )
-from meshmgmt.api.views import COLLECTION
+from meshmgmt.api.views import COLLECTION, MEMBER
 
 TOKEN: dict[str, Any] = {"get": "retrieve", "delete": "destroy"}
+USER = "api/users/<str:userId>"
 
 urlpatterns = [
     path("api/accounts", AccountsView.as_view()),
-    path("api/users", UsersView.as_view()),
+    path("api/users", UserViewSet.as_view(COLLECTION)),
     path("api/users/current", CurrentUserView.as_view()),
-    path("api/users/<str:userId>/tokens", TokensViewSet.as_view(COLLECTION)),
-    path("api/users/<str:userId>/tokens/<str:tokenId>", TokensViewSet.as_view(TOKEN)),
+    path(USER, UserViewSet.as_view(MEMBER)),
+    path(f"{USER}/approve", UserApprovalView.as_view()),
+    path(f"{USER}/invite", UserInvitationView.as_view()),
+    path(f"{USER}/password", PasswordView.as_view()),
+    path(f"{USER}/reject", UserRejectionView.as_view()),
+    path(f"{USER}/tokens", TokensViewSet.as_view(COLLECTION)),
+    path(f"{USER}/tokens/<str:tokenId>", TokensViewSet.as_view(TOKEN)),
 ]

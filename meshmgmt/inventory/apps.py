@@ -27,5 +27,6 @@ class InventoryConfig(AppConfig):
         eventfacts.register()
         constraints.register()
         accounts.register_user_deletion(services.peers_of_user_delete)
+        accounts.register_user_blocking(services.peers_of_user_expire)
         modelmodules.assign("peers", "inventory.peer")
         modelmodules.assign("networks", "inventory")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from meshmgmt.accounts.models import Account, User
+from meshmgmt.core import context
 from meshmgmt.core.errors import (
     InvalidArgument,
     NotFound,
@@ -125,6 +126,14 @@ def peer_update(*, peer_id: str, **values: Any) -> Peer:
 def peers_of_user_delete(user: User) -> None:
     """Delete the peers that `user` enrolled, for the user is about to be deleted."""
     Peer.objects.filter(user=user).delete()
+
+
+def peers_of_user_expire(user: User) -> None:
+    """Let the logins of the peers that `user` enrolled expire, for they are blocked."""
+    with context.scope(reason="the owner of the peer was blocked"):
+        for peer in Peer.objects.filter(user=user, login_expired=False).order_by("id"):
+            peer.login_expired = True
+            peer.save(update_fields=["login_expired"])
 
 
 def peer_change(*, peer_id: str, changes: Mapping[str, Any]) -> Peer:

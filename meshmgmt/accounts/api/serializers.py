@@ -4,7 +4,13 @@ from typing import Any
 
 from rest_framework import serializers
 
-from meshmgmt.api.fields import ObjectSerializer, TextField, WholeNumberField
+from meshmgmt.api.fields import (
+    ObjectSerializer,
+    TextField,
+    TruthField,
+    WholeNumberField,
+    references,
+)
 from meshmgmt.core.roles import MODULES, Operation, Role
 
 
@@ -58,6 +64,41 @@ class CurrentUserSerializer(UserSerializer):
     """The user who asks."""
 
     permissions = PermissionsSerializer()
+
+
+class NewUserSerializer(UserSerializer):
+    """A user just made; the one-time password of a person is shown this once."""
+
+    password = serializers.CharField(required=False)
+
+
+class UserRequestSerializer(ObjectSerializer):
+    """A user as a client creates it."""
+
+    email = TextField(required=False, help_text="Of a person; required for people")
+    name = TextField(required=False, help_text="Required for people")
+    role = TextField(default=Role.USER.value, help_text=f"One of {', '.join(Role)}")
+    auto_groups = references(required=False, help_text="Groups that their peers join")
+    is_service_user = TruthField(default=False)
+
+
+class UserUpdateSerializer(ObjectSerializer):
+    """What a client changes of a user; absent fields keep their value."""
+
+    name = TextField(required=False)
+    role = TextField(required=False, help_text=f"One of {', '.join(Role)}")
+    auto_groups = references(required=False, help_text="Groups that their peers join")
+    is_blocked = TruthField(required=False)
+
+
+class PasswordChangeSerializer(ObjectSerializer):
+    """A user's old and new password."""
+
+    old_password = TextField()
+    new_password = TextField(
+        help_text="8 to 128 characters with a digit, an upper-case letter and a special"
+        " character"
+    )
 
 
 class AccessTokenSerializer(serializers.Serializer[Any]):

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -13,7 +14,11 @@ from meshmgmt.accounts.api.serializers import (
     AccountSerializer,
     CurrentUserSerializer,
     NewAccessTokenSerializer,
+    NewUserSerializer,
+    PasswordChangeSerializer,
+    UserRequestSerializer,
     UserSerializer,
+    UserUpdateSerializer,
 )
 from meshmgmt.accounts.authority import (
     check_may_manage_tokens,
@@ -28,8 +33,17 @@ from meshmgmt.accounts.selectors import (
     user_rows,
 )
 from meshmgmt.accounts.services.tokens import token_create, token_delete
+from meshmgmt.accounts.services.userchanges import (
+    own_password_change,
+    user_add,
+    user_reject,
+    user_update,
+)
+from meshmgmt.accounts.services.users import user_approve, user_delete, user_get
+from meshmgmt.api.permissions import READING
 from meshmgmt.api.views import ApiView, ResourceViewSet, path_id
-from meshmgmt.core.errors import BadRequest, Forbidden, NotFound
+from meshmgmt.core.errors import BadRequest, Forbidden, NotFound, PreconditionFailed
+from meshmgmt.core.roles import Operation
 from meshmgmt.core.transactions import read_snapshot
 
 # What the reference API reads as a boolean in a query (Go's strconv.ParseBool).
@@ -45,14 +59,8 @@ def viewer_of(request: Request) -> User:
     return request.user
 
 
-class UsersView(ApiView):
-    """All users; only the one who asks for roles that may not read users."""
-
-    tags = ("users",)
-    serializer_class = UserSerializer
-    answers_list = True
-
-    @extend_schema(
+@extend_schema_view(
+    list=extend_schema(
         operation_id="users_list",
         parameters=[
             OpenApiParameter(
@@ -62,15 +70,41 @@ class UsersView(ApiView):
             )
         ],
     )
-    def get(self, request: Request) -> Response:
-        """Return users in the order of their creation."""
-        text = request.query_params.get("service_user", "")
+)
+class UserViewSet(ResourceViewSet):
+    """Users; for roles that may not read users, the one who asks alone."""
+
+    module = "users"
+    open_methods = READING
+    kind = "user"
+    url_kwarg = "userId"
+    serializer_class = UserSerializer
+    request_serializer_class = UserRequestSerializer
+    update_serializer_class = UserUpdateSerializer
+
+    def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
+        """Return users; the list may be narrowed by `?service_user=`."""
+        text = "" if ids else self.request.query_params.get("service_user", "")
         if text and text not in _TRUTHS:
             raise BadRequest(f"service_user: {text[:40]!r} is neither true nor false")
-        with read_snapshot():
-            return Response(
-                user_rows(viewer_of(request), service_users=_TRUTHS.get(text))
-            )
+        return user_rows(viewer_of(self.request), ids, service_users=_TRUTHS.get(text))
+
+    @extend_schema(responses={200: NewUserSerializer})
+    def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Create a person with a one-time password, or a service user."""
+        data = {"name": "", **self.validated(UserRequestSerializer)}
+        made = user_add(**data, by=viewer_of(request))
+        shown = {"password": made.password} if made.password else {}
+        return Response({**self.row(made.user.pk), **shown})
+
+    def update_object(self, identifier: str, data: dict[str, Any]) -> str:
+        """Change a user."""
+        viewer = viewer_of(self.request)
+        return user_update(user_id=identifier, changes=data, by=viewer).pk
+
+    def delete_object(self, identifier: str) -> None:
+        """Delete a user with their tokens and peers."""
+        user_delete(user_id=identifier, by=viewer_of(self.request))
 
 
 class CurrentUserView(ApiView):
@@ -84,6 +118,66 @@ class CurrentUserView(ApiView):
         """Return the user with their permissions."""
         with read_snapshot():
             return Response(current_user_row(viewer_of(request)))
+
+
+class UserApprovalView(ApiView):
+    """Lets in a user who waits for approval."""
+
+    module = "users"
+    operation = Operation.UPDATE
+    serializer_class = UserSerializer
+
+    @extend_schema(request=None)
+    def post(self, request: Request, userId: str) -> Response:  # noqa: N803 - path
+        """Approve the user and return them."""
+        user = user_approve(user_id=path_id("user", userId))
+        return Response(user_rows(viewer_of(request), [user.pk])[0])
+
+
+class UserRejectionView(ApiView):
+    """Turns away a user who waits for approval."""
+
+    module = "users"
+
+    @extend_schema(responses={200: OpenApiTypes.OBJECT})
+    def delete(self, request: Request, userId: str) -> Response:  # noqa: N803 - path
+        """Reject the user, who is deleted."""
+        user_reject(user_id=path_id("user", userId), by=viewer_of(request))
+        return Response({})
+
+
+class UserInvitationView(ApiView):
+    """Invitations by e-mail, which this service does not send."""
+
+    module = "users"
+    operation = Operation.UPDATE
+
+    @extend_schema(request=None, responses={200: OpenApiTypes.OBJECT})
+    def post(self, request: Request, userId: str) -> Response:  # noqa: N803 - path
+        """Refuse, and say what to do instead."""
+        user_get(path_id("user", userId))
+        raise PreconditionFailed(
+            "this service sends no e-mail: create a link with POST /api/users/invites"
+        )
+
+
+class PasswordView(ApiView):
+    """The password of the user who asks."""
+
+    tags = ("users",)
+    request_serializer_class = PasswordChangeSerializer
+
+    @extend_schema(responses={200: OpenApiTypes.OBJECT})
+    def put(self, request: Request, userId: str) -> Response:  # noqa: N803 - path
+        """Replace the password."""
+        data = self.validated(PasswordChangeSerializer)
+        own_password_change(
+            user_id=path_id("user", userId),
+            old=data["old_password"],
+            new=data["new_password"],
+            by=viewer_of(request),
+        )
+        return Response({})
 
 
 class TokensViewSet(ResourceViewSet):

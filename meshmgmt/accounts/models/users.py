@@ -89,6 +89,7 @@ class User(AuditedModel, AbstractBaseUser):
         choices=[(role.value, role.value.replace("_", " ")) for role in Role],
         default=Role.USER.value,
     )
+    password_is_temporary = models.BooleanField(default=False, editable=False)
     is_service_user = models.BooleanField(default=False)
     is_blocked = models.BooleanField("blocked", default=False)
     pending_approval = models.BooleanField(default=False)
@@ -124,6 +125,11 @@ class User(AuditedModel, AbstractBaseUser):
         if fields is not None and "email" in fields:
             kwargs["update_fields"] = {*fields, "email_key"}
         super().save(*args, **kwargs)
+
+    def set_password(self, raw_password: str | None) -> None:
+        """Set a password that lasts."""
+        super().set_password(raw_password)
+        self.password_is_temporary = False
 
     def check_password(self, raw_password: str | None) -> bool:
         """Tell whether the password is right; renew an outdated hash of it."""

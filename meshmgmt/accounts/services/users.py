@@ -19,9 +19,14 @@ from meshmgmt.accounts.authority import (
     check_may_touch,
 )
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.registries import before_user_deletion
+from meshmgmt.accounts.registries import after_user_blocking, before_user_deletion
 from meshmgmt.accounts.rules import email_errors, role_errors, user_name_errors
-from meshmgmt.core.errors import Conflict, NotFound, raise_field_errors
+from meshmgmt.core.errors import (
+    Conflict,
+    InvalidArgument,
+    NotFound,
+    raise_field_errors,
+)
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
@@ -35,10 +40,16 @@ def user_create(
     role: str,
     name: str = "",
     password: str | None = None,
+    temporary: bool = False,
     issued: str = User.Issued.API,
+    pending: bool = False,
     by: User | None = None,
 ) -> User:
-    """Create a person. Raises InvalidArgument, or Conflict for a known e-mail."""
+    """Create a person. Raises InvalidArgument, or Conflict for a known e-mail.
+
+    A `temporary` password is good until the first sign-in; a `pending` user waits for
+    approval.
+    """
     with account_write():
         check_may_grant(by, role)
         errors = [
@@ -48,12 +59,15 @@ def user_create(
         ]
         if not errors and User.objects.with_email(email).exists():
             errors.append(FieldError("email", EMAIL_TAKEN, conflict=True))
-        user = User(email=email, name=name, role=role, issued=issued)
+        user = User(
+            email=email, name=name, role=role, issued=issued, pending_approval=pending
+        )
         if password is None:
             user.set_unusable_password()
         else:
-            errors += _password_errors(password, user)
+            errors += password_errors(password, user)
             user.set_password(password)
+            user.password_is_temporary = temporary
         raise_field_errors(errors)
         user.save(force_insert=True)
         return user
@@ -78,7 +92,7 @@ def user_rename(*, user_id: str, name: str, email: str, by: User | None = None) 
     A service user has no e-mail: anything given for it is left out.
     """
     with account_write():
-        user = _user(user_id)
+        user = user_get(user_id)
         check_may_touch(by, user)
         errors = user_name_errors(name)
         if not user.is_service_user:
@@ -99,13 +113,13 @@ def user_set_role(*, user_id: str, role: str, by: User | None = None) -> User:
     Raises Conflict when nobody who can act would be owner any more.
     """
     with account_write():
-        user = _user(user_id)
+        user = user_get(user_id)
         raise_field_errors(role_errors(role, is_service_user=user.is_service_user))
         if user.role == role:
             return user
         check_may_set_role(by, user, role)
         if role != Role.OWNER:
-            _keep_an_owner(user, "take the owner role from")
+            keep_an_owner(user, "take the owner role from")
         user.role = role
         user.save(update_fields=["role"])
         return user
@@ -118,7 +132,7 @@ def owner_role_transfer(*, from_id: str, to_id: str) -> User:
     owner or `to_id` cannot act.
     """
     with account_write():
-        old, new = _user(from_id), _user(to_id)
+        old, new = user_get(from_id), user_get(to_id)
         raise_field_errors(role_errors(Role.OWNER, is_service_user=new.is_service_user))
         if old.role != Role.OWNER or old == new:
             raise Conflict(f"user {old} cannot hand over the owner role to {new}")
@@ -132,7 +146,7 @@ def owner_role_transfer(*, from_id: str, to_id: str) -> User:
             target_type="user",
             meta=user_facts(new),
         )
-        return _user(new.pk)
+        return user_get(new.pk)
 
 
 def user_set_blocked(*, user_id: str, blocked: bool, by: User | None = None) -> User:
@@ -141,23 +155,24 @@ def user_set_blocked(*, user_id: str, blocked: bool, by: User | None = None) -> 
     Raises Conflict when nobody who can act would be owner any more.
     """
     with account_write():
-        user = _user(user_id)
+        user = user_get(user_id)
         if user.is_blocked == blocked:
             return user
-        check_may_block(by, user)
+        check_may_block(by, user, blocked=blocked)
         if blocked:
-            _keep_an_owner(user, "block")
+            keep_an_owner(user, "block")
         user.is_blocked = blocked
         user.save(update_fields=["is_blocked"])
+        if blocked:
+            after_user_blocking(user)
         return user
 
 
 def user_approve(*, user_id: str) -> User:
-    """Let a pending user in. Raises NotFound, Conflict when nothing is pending."""
+    """Let a pending user in. Raises NotFound, InvalidArgument when nothing is pending."""
     with account_write():
-        user = _user(user_id)
-        if not user.pending_approval:
-            raise Conflict(f"user {user} is not pending approval")
+        user = user_get(user_id)
+        check_pending(user)
         user.pending_approval = user.is_blocked = False
         user.save(update_fields=["pending_approval", "is_blocked"])
         return user
@@ -166,14 +181,14 @@ def user_approve(*, user_id: str) -> User:
 def user_set_password(*, user_id: str, password: str, by: User | None = None) -> User:
     """Set the password for signing in. Raises NotFound, InvalidArgument."""
     with account_write():
-        user = _user(user_id)
+        user = user_get(user_id)
         check_may_touch(by, user)
-        errors = _password_errors(password, user)
+        errors = password_errors(password, user)
         if user.is_service_user:
             errors = [FieldError("password", "a service user has no password")]
         raise_field_errors(errors)
         user.set_password(password)
-        user.save(update_fields=["password"])
+        user.save(update_fields=["password", "password_is_temporary"])
         return user
 
 
@@ -183,9 +198,9 @@ def user_delete(*, user_id: str, by: User | None = None) -> None:
     Raises NotFound, and Conflict for the last owner or a user something still refers to.
     """
     with account_write():
-        user = _user(user_id)
+        user = user_get(user_id)
         check_may_delete(by, user)
-        _keep_an_owner(user, "delete")
+        keep_an_owner(user, "delete")
         try:
             before_user_deletion(user)
             _delete_with_tokens(user)
@@ -205,14 +220,21 @@ def _delete_with_tokens(user: User) -> None:
     user.delete()
 
 
-def _user(user_id: str) -> User:
+def user_get(user_id: str) -> User:
+    """Return the user. Raises NotFound."""
     user = User.objects.filter(pk=user_id).first()
     if user is None:
         raise NotFound.of("user", user_id)
     return user
 
 
-def _keep_an_owner(user: User, deed: str) -> None:
+def check_pending(user: User) -> None:
+    """Raise InvalidArgument for a user who does not wait for approval."""
+    if not user.pending_approval:
+        raise InvalidArgument(f"user {user} is not pending approval")
+
+
+def keep_an_owner(user: User, deed: str) -> None:
     """Raise Conflict when `user` is the last owner who can act."""
     if user.role != Role.OWNER or not user.is_active:
         return
@@ -223,7 +245,8 @@ def _keep_an_owner(user: User, deed: str) -> None:
         )
 
 
-def _password_errors(password: str, user: User) -> list[FieldError]:
+def password_errors(password: str, user: User) -> list[FieldError]:
+    """Return what is wrong with a new password of a user."""
     try:
         validate_password(password, user)
     except ValidationError as error:

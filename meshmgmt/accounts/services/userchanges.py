@@ -1,0 +1,163 @@
+"""What the API does to users: it makes, changes, rejects them, with their groups.
+
+Every function runs in one account write; `by` is the acting user.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from events.activities import Activity
+from events.audit.emission import audit_record
+from meshmgmt.accounts.audit import user_facts
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.passwords import new_password, weaknesses
+from meshmgmt.accounts.registries import auto_group_errors, set_auto_groups
+from meshmgmt.accounts.rules import role_errors
+from meshmgmt.accounts.services.users import (
+    check_pending,
+    owner_role_transfer,
+    password_errors,
+    service_user_create,
+    user_create,
+    user_delete,
+    user_get,
+    user_rename,
+    user_set_blocked,
+    user_set_role,
+)
+from meshmgmt.core.errors import Forbidden, PreconditionFailed, raise_field_errors
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.roles import Role
+from meshmgmt.core.textrules import name_errors
+from meshmgmt.core.transactions import account_write
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """A user just made; `password` is shown once, "" for service users."""
+
+    user: User
+    password: str = ""
+
+
+def user_add(
+    *,
+    name: str,
+    role: str,
+    by: User | None,
+    email: str = "",
+    auto_groups: Sequence[str] = (),
+    is_service_user: bool = False,
+) -> NewUser:
+    """Make a person with a one-time password, or a service user.
+
+    A service user has no e-mail address: what is given counts for nothing. Raises
+    Forbidden, InvalidArgument, Conflict for a known e-mail address.
+    """
+    with account_write():
+        errors = auto_group_errors(auto_groups)
+        if not is_service_user:
+            errors = [*name_errors("name", name), *owner_errors(role), *errors]
+        raise_field_errors(errors)
+        if is_service_user:
+            made = NewUser(service_user_create(name=name, role=role, by=by))
+        else:
+            made = _person(email=email, name=name, role=role, by=by)
+        set_auto_groups(made.user, auto_groups)
+        return made
+
+
+def _person(*, email: str, name: str, role: str, by: User | None) -> NewUser:
+    password = new_password()
+    user = user_create(
+        email=email, name=name, role=role, password=password, temporary=True, by=by
+    )
+    return NewUser(user, password)
+
+
+def owner_errors(role: str) -> list[FieldError]:
+    """Nobody starts as owner: the role is given to users that exist."""
+    if role == Role.OWNER:
+        return [FieldError("role", "a new user cannot have the owner role")]
+    return []
+
+
+def user_update(*, user_id: str, changes: Mapping[str, Any], by: User) -> User:
+    """Change name, role, auto_groups, is_blocked: what is given of them.
+
+    An owner who gives the owner role away becomes admin. Raises NotFound, Forbidden,
+    InvalidArgument, Conflict when there would be no owner left.
+    """
+    with account_write():
+        user = user_get(user_id)
+        _check_changes(user, changes)
+        if "name" in changes and changes["name"] != user.name:
+            name = changes["name"]
+            user_rename(user_id=user_id, name=name, email=user.email, by=by)
+        _change_role(user, changes.get("role", user.role), by)
+        blocked = changes.get("is_blocked", user.is_blocked)
+        user_set_blocked(user_id=user_id, blocked=blocked, by=by)
+        if "auto_groups" in changes:
+            set_auto_groups(user, changes["auto_groups"])
+        return user_get(user_id)
+
+
+def _check_changes(user: User, changes: Mapping[str, Any]) -> None:
+    errors = auto_group_errors(changes.get("auto_groups", ()))
+    if changes.get("role", user.role) != user.role:
+        role = changes["role"]
+        errors += role_errors(role, is_service_user=user.is_service_user)
+    raise_field_errors(errors)
+
+
+def _change_role(user: User, role: str, by: User) -> None:
+    hands_over = role == Role.OWNER and user.role != Role.OWNER and by.pk != user.pk
+    if hands_over and by.role == Role.OWNER:
+        owner_role_transfer(from_id=by.pk, to_id=user.pk)
+    else:
+        user_set_role(user_id=user.pk, role=role, by=by)
+
+
+def user_reject(*, user_id: str, by: User | None) -> None:
+    """Delete a user who waits for approval. Raises NotFound, InvalidArgument."""
+    with account_write():
+        user = user_get(user_id)
+        check_pending(user)
+        audit_record(
+            Activity.USER_REJECT,
+            target_id=user.pk,
+            target_type="user",
+            meta=user_facts(user),
+        )
+        user_delete(user_id=user_id, by=by)
+
+
+def own_password_change(*, user_id: str, old: str, new: str, by: User) -> None:
+    """Let a user replace their own password.
+
+    Raises Forbidden for another user's, PreconditionFailed for a user without password,
+    InvalidArgument when the old one is wrong or the new one weak.
+    """
+    with account_write():
+        if by.pk != user_id:
+            raise Forbidden(
+                "permission denied: people change their passwords themselves"
+            )
+        user = user_get(user_id)
+        if not user.has_usable_password():
+            raise PreconditionFailed("this user does not sign in by password")
+        if not user.check_password(old):
+            wrong = [FieldError("old_password", "the old password is wrong")]
+            raise_field_errors(wrong)
+        raise_field_errors(new_password_errors("new_password", new, user))
+        user.set_password(new)
+        user.save(update_fields=["password", "password_is_temporary"])
+
+
+def new_password_errors(field: str, password: str, user: User) -> list[FieldError]:
+    """Return what is wrong with a password that a person chose."""
+    found = [FieldError(field, text) for text in weaknesses(password)]
+    return found or [
+        FieldError(field, error.message) for error in password_errors(password, user)
+    ]

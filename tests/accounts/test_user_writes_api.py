@@ -1,0 +1,535 @@
+"""Making, changing and deleting users over HTTP."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from groups.models import Group, GroupPeer
+from groups.selectors import all_group_id
+from meshmgmt.access.models import UserAutoGroup
+from meshmgmt.accounts.api.serializers import UserSerializer
+from meshmgmt.accounts.models import AccessToken, Account, User
+from meshmgmt.accounts.passwords import new_password, weaknesses
+from meshmgmt.accounts.services.users import user_set_blocked
+from meshmgmt.core.ids import new_id
+from meshmgmt.core.roles import Role
+from meshmgmt.inventory.models import Peer
+from tests.api_client import Api
+from tests.mesh import Trail, group, peer
+from tests.people import api_as, api_of, person, robot
+from tests.resource_contract import Body, ok
+
+pytestmark = pytest.mark.django_db
+
+PATH = "/api/users"
+STRONG = "Correct-Horse-1"
+
+
+@pytest.fixture
+def owner() -> User:
+    return person("owner")
+
+
+@pytest.fixture
+def api(owner: User) -> Api:
+    return api_of(owner)
+
+
+def ann(**changes: Any) -> Body:
+    body = {
+        "email": "ann@mesh.dev",
+        "name": "Ann",
+        "role": "auditor",
+        "auto_groups": [],
+        "is_service_user": False,
+    }
+    return body | changes
+
+
+class TestCreation:
+    def test_person_gets_a_one_time_password_shown_once(self, api: Api) -> None:
+        team = group("team").pk
+        made = ok(api.post(PATH, ann(auto_groups=[team])))
+        password = made.pop("password")
+        assert made == {
+            "id": made["id"],
+            "email": "ann@mesh.dev",
+            "name": "Ann",
+            "role": "auditor",
+            "status": "invited",
+            "auto_groups": [team],
+            "is_current": False,
+            "is_service_user": False,
+            "is_blocked": False,
+            "pending_approval": False,
+            "last_login": "0001-01-01T00:00:00Z",
+            "issued": "api",
+        }
+        assert set(made) == set(UserSerializer().fields)
+        assert ok(api.get(f"{PATH}/{made['id']}")) == made
+        assert ok(api.get(PATH))[-1] == made
+        assert User.objects.get(pk=made["id"]).check_password(password)
+
+    def test_service_user_has_neither_email_nor_password(self, api: Api) -> None:
+        made = ok(api.post(PATH, ann(is_service_user=True, name="", role="admin")))
+        assert (made["email"], made["is_service_user"]) == ("", True)
+        assert "password" not in made
+        assert made["status"] == "active"
+
+    def test_role_defaults_to_the_least(self, api: Api) -> None:
+        made = ok(api.post(PATH, {"email": "a@mesh.dev", "name": "a"}))
+        assert made["role"] == "user"
+
+    def test_events(self, api: Api) -> None:
+        team = group("team").pk
+        trail = Trail()
+        made = ok(api.post(PATH, ann(auto_groups=[team])))
+        machine = ok(api.post(PATH, {"name": "ci", "is_service_user": True}))
+        assert trail.targets == [
+            ("user.create", made["id"]),
+            ("user.group.add", made["id"]),
+            ("service.user.create", machine["id"]),
+        ]
+        assert made["password"] not in str([event.changes for event in trail.events])
+
+    @pytest.mark.parametrize(
+        ("changes", "status", "field", "message"),
+        [
+            ({"role": "king"}, 422, "role", "'king' is not a role"),
+            ({"role": "owner"}, 422, "role", "cannot have the owner role"),
+            (
+                {"role": "owner", "is_service_user": True},
+                422,
+                "role",
+                "a service user cannot have the owner role",
+            ),
+            ({"name": ""}, 422, "name", "the name must not be empty or blank"),
+            ({"name": "n" * 256}, 422, "name", "has more than 255 characters"),
+            ({"email": ""}, 422, "email", "'' is not an e-mail address"),
+            ({"email": "ann"}, 422, "email", "'ann' is not an e-mail address"),
+            ({"email": "BOB@mesh.dev"}, 409, "email", "another user has this e-mail"),
+            (
+                {"auto_groups": ["x"]},
+                422,
+                "auto_groups[0]",
+                "group 'x' was not found",
+            ),
+            ({"email": 1}, 400, "email", "must be a JSON string"),
+            ({"is_service_user": 1}, 400, "is_service_user", "must be a JSON boolean"),
+        ],
+    )
+    def test_broken_rule_is_refused(
+        self, api: Api, changes: Body, status: int, field: str, message: str
+    ) -> None:
+        person("user", email="bob@mesh.dev")
+        before = User.objects.count()
+        trail = Trail()
+        answer = api.post(PATH, ann(**changes))
+        assert answer.status == status
+        assert list(answer.fields) == [field]
+        assert message in answer.json["message"]
+        assert User.objects.count() == before
+        assert trail.codes == []
+
+    def test_all_is_no_auto_group(self, api: Api) -> None:
+        answer = api.post(PATH, ann(auto_groups=[all_group_id()]))
+        assert answer.status == 422
+        assert list(answer.fields) == ["auto_groups[0]"]
+
+
+class TestUpdate:
+    def test_absent_fields_keep_their_value(self, api: Api) -> None:
+        made = ok(api.post(PATH, ann(auto_groups=[group("team").pk])))
+        del made["password"]
+        trail = Trail()
+        one = f"{PATH}/{made['id']}"
+        assert ok(api.put(one, {})) == made
+        assert ok(api.put(one, made)) == made
+        assert trail.codes == []
+        changed = ok(api.put(one, {"role": "admin", "name": "Anna"}))
+        assert changed == made | {"role": "admin", "name": "Anna"}
+
+    @pytest.mark.parametrize(
+        ("changes", "codes"),
+        [
+            ({"role": "admin"}, ["user.role.update"]),
+            ({"name": "Anna"}, ["user.update"]),
+            ({"is_blocked": True}, ["user.block"]),
+            ({"auto_groups": ["<team>"]}, ["user.group.add"]),
+        ],
+    )
+    def test_each_change_has_its_event(
+        self, api: Api, changes: Body, codes: list[str]
+    ) -> None:
+        made = ok(api.post(PATH, ann()))
+        if "auto_groups" in changes:
+            changes = {"auto_groups": [group("team").pk]}
+        trail = Trail()
+        ok(api.put(f"{PATH}/{made['id']}", changes))
+        assert trail.targets == [(code, made["id"]) for code in codes]
+        assert trail.events[0].meta["email"] == "ann@mesh.dev"
+
+    def test_blocked_user_is_shown_as_such_and_can_come_back(self, api: Api) -> None:
+        someone = person("auditor")
+        theirs = api_of(someone)
+        one = f"{PATH}/{someone.pk}"
+        assert ok(api.put(one, {"is_blocked": True}))["status"] == "blocked"
+        answer = theirs.get("/api/groups")
+        assert answer.status == 403
+        assert "blocked" in answer.json["message"]
+        trail = Trail()
+        assert ok(api.put(one, {"is_blocked": False}))["status"] == "active"
+        assert trail.codes == ["user.unblock"]
+        assert theirs.get("/api/groups").status == 200
+
+    def test_blocking_expires_the_logins_of_their_peers(self, api: Api) -> None:
+        someone = person("user")
+        mine, other = peer("mine", user=someone), peer("other")
+        trail = Trail()
+        ok(api.put(f"{PATH}/{someone.pk}", {"is_blocked": True}))
+        assert trail.targets == [
+            ("user.block", someone.pk),
+            ("peer.login.expire", mine.pk),
+        ]
+        assert trail.events[1].meta["reason"] == "the owner of the peer was blocked"
+        assert not Peer.objects.get(pk=other.pk).login_expired
+
+    def test_owner_who_gives_the_role_away_becomes_admin(
+        self, api: Api, owner: User
+    ) -> None:
+        someone = person("admin")
+        trail = Trail()
+        shown = ok(api.put(f"{PATH}/{someone.pk}", {"role": "owner"}))
+        assert shown["role"] == "owner"
+        assert User.objects.get(pk=owner.pk).role == "admin"
+        assert sorted(trail.codes) == [
+            "transferred.owner.role",
+            "user.role.update",
+            "user.role.update",
+        ]
+        assert ("transferred.owner.role", someone.pk) in trail.targets
+
+    @pytest.mark.parametrize(
+        ("caller", "target", "changes", "message"),
+        [
+            ("admin", "owner", {"role": "user"}, "only owners may change an owner"),
+            ("admin", "owner", {"is_blocked": True}, "only owners may change an owner"),
+            ("admin", "owner", {"name": "x"}, "only owners may change an owner"),
+            ("admin", "user", {"role": "owner"}, "only owners may give the owner role"),
+            ("admin", "self", {"role": "user"}, "nobody may change their own role"),
+            ("admin", "self", {"is_blocked": True}, "block or unblock themselves"),
+            ("owner", "self", {"role": "admin"}, "nobody may change their own role"),
+            ("owner", "owner", {"is_blocked": True}, "an owner cannot be blocked"),
+            ("network_admin", "user", {"role": "admin"}, "may not update users"),
+            ("auditor", "user", {"name": "x"}, "may not update users"),
+            ("user", "self", {"name": "x"}, "may not update users"),
+        ],
+    )
+    def test_authority(
+        self, owner: User, caller: str, target: str, changes: Body, message: str
+    ) -> None:
+        by = person(caller)
+        subject = {"self": by, "owner": owner}.get(target) or person(target)
+        trail = Trail()
+        made_tokens = AccessToken.objects.count()
+        client = api_of(by)
+        answer = client.put(f"{PATH}/{subject.pk}", changes)
+        assert answer.status == 403
+        assert message in answer.json["message"]
+        assert [c for c in trail.codes if not c.startswith("personal")] == []
+        assert AccessToken.objects.count() == made_tokens + 1
+
+    @pytest.mark.parametrize(
+        ("changes", "field", "message"),
+        [
+            ({"role": "king"}, "role", "'king' is not a role"),
+            ({"auto_groups": ["x"]}, "auto_groups[0]", "group 'x' was not found"),
+            ({"name": "n" * 256}, "name", "at most 255 characters"),
+        ],
+    )
+    def test_broken_rule_is_refused(
+        self, api: Api, changes: Body, field: str, message: str
+    ) -> None:
+        someone = person("user")
+        answer = api.put(f"{PATH}/{someone.pk}", changes)
+        assert answer.status == 422
+        assert list(answer.fields) == [field]
+        assert message in answer.json["message"]
+
+    def test_service_user_never_becomes_owner(self, api: Api) -> None:
+        answer = api.put(f"{PATH}/{robot().pk}", {"role": "owner"})
+        assert answer.status == 422
+        assert answer.fields == {"role": "a service user cannot have the owner role"}
+
+
+class TestPropagation:
+    def test_peers_follow_the_auto_groups_of_their_owner(self, api: Api) -> None:
+        someone = person("user")
+        mine = peer("mine", user=someone)
+        old, new, kept = group("old", mine), group("new"), group("kept", mine)
+        UserAutoGroup.objects.all()
+        one = f"{PATH}/{someone.pk}"
+        ok(api.put(one, {"auto_groups": [old.pk, kept.pk]}))
+        trail = Trail()
+        ok(api.put(one, {"auto_groups": [kept.pk, new.pk]}))
+        assert self.groups_of(mine) == {kept.pk, new.pk}
+        assert sorted(trail.targets) == sorted(
+            [
+                ("user.group.add", someone.pk),
+                ("user.group.delete", someone.pk),
+                ("group.update", old.pk),
+                ("peer.group.delete", mine.pk),
+                ("group.update", new.pk),
+                ("peer.group.add", mine.pk),
+            ]
+        )
+
+    def test_it_can_be_switched_off(self, api: Api) -> None:
+        account = Account.objects.get()
+        account.groups_propagation_enabled = False
+        account.save()
+        someone = person("user")
+        mine, team = peer("mine", user=someone), group("team")
+        ok(api.put(f"{PATH}/{someone.pk}", {"auto_groups": [team.pk]}))
+        assert self.groups_of(mine) == set()
+
+    @staticmethod
+    def groups_of(one: Peer) -> set[str]:
+        links = GroupPeer.objects.filter(peer=one)
+        return set(links.values_list("group_id", flat=True))
+
+
+class TestDeletion:
+    def test_user_goes_with_tokens_and_peers(self, api: Api) -> None:
+        someone = person("user")
+        mine = peer("mine", user=someone)
+        team = group("team", mine)
+        ok(api.put(f"{PATH}/{someone.pk}", {"auto_groups": [team.pk]}))
+        api_of(someone)
+        trail = Trail()
+        assert ok(api.delete(f"{PATH}/{someone.pk}")) == {}
+        assert not Peer.objects.filter(pk=mine.pk).exists()
+        assert not AccessToken.objects.filter(user_id=someone.pk).exists()
+        assert Group.objects.filter(pk=team.pk).exists()
+        assert set(trail.codes) >= {
+            "user.peer.delete",
+            "personal.access.token.delete",
+            "user.group.delete",
+            "user.delete",
+        }
+        assert api.get(f"{PATH}/{someone.pk}").status == 404
+
+    @pytest.mark.parametrize(
+        ("caller", "target", "status", "message"),
+        [
+            ("owner", "self", 422, "nobody may delete themselves"),
+            ("admin", "self", 422, "nobody may delete themselves"),
+            ("owner", "owner", 403, "an owner cannot be deleted"),
+            ("admin", "owner", 403, "only owners may change an owner"),
+            ("network_admin", "user", 403, "may not delete users"),
+            ("user", "self", 403, "may not delete users"),
+        ],
+    )
+    def test_authority(
+        self, owner: User, caller: str, target: str, status: int, message: str
+    ) -> None:
+        by = person(caller)
+        subject = {"self": by, "owner": owner}.get(target) or person(target)
+        answer = api_of(by).delete(f"{PATH}/{subject.pk}")
+        assert answer.status == status
+        assert message in answer.json["message"]
+        assert User.objects.filter(pk=subject.pk).exists()
+
+
+class TestApproval:
+    @pytest.fixture
+    def pending(self) -> User:
+        someone = person("user", email="new@mesh.dev")
+        someone.pending_approval = True
+        someone.save()
+        return someone
+
+    def test_approved_user_is_let_in(self, api: Api, pending: User) -> None:
+        trail = Trail()
+        shown = ok(api.post(f"{PATH}/{pending.pk}/approve"))
+        assert (shown["pending_approval"], shown["status"]) == (False, "active")
+        assert trail.targets == [("user.approve", pending.pk)]
+
+    def test_rejected_user_is_deleted(self, api: Api, pending: User) -> None:
+        trail = Trail()
+        assert ok(api.delete(f"{PATH}/{pending.pk}/reject")) == {}
+        assert trail.targets == [
+            ("user.reject", pending.pk),
+            ("user.delete", pending.pk),
+        ]
+        assert trail.events[0].meta == {"email": "new@mesh.dev", "username": "a user"}
+
+    def test_user_who_is_not_pending_is_neither(self, api: Api) -> None:
+        someone = person("user", email="in@mesh.dev")
+        for answer in (
+            api.post(f"{PATH}/{someone.pk}/approve"),
+            api.delete(f"{PATH}/{someone.pk}/reject"),
+        ):
+            assert answer.status == 422
+            assert answer.json["message"] == "user in@mesh.dev is not pending approval"
+
+    @pytest.mark.parametrize("role", ["network_admin", "auditor", "user"])
+    def test_roles(self, pending: User, role: str) -> None:
+        caller = api_as(role)
+        assert caller.post(f"{PATH}/{pending.pk}/approve").status == 403
+        assert caller.delete(f"{PATH}/{pending.pk}/reject").status == 403
+
+
+class TestPassword:
+    def test_people_change_their_own(self) -> None:
+        someone = person("user", password="an old Password 1")
+        trail = Trail()
+        client = api_of(someone)
+        body = {"old_password": "an old Password 1", "new_password": STRONG}
+        assert ok(client.put(f"{PATH}/{someone.pk}/password", body)) == {}
+        assert User.objects.get(pk=someone.pk).check_password(STRONG)
+        assert trail.targets[-1] == ("user.password.change", someone.pk)
+        assert STRONG not in str([event.changes for event in trail.events])
+
+    def test_one_time_password_ends_with_it(self, api: Api) -> None:
+        made = ok(api.post(PATH, ann()))
+        someone = User.objects.get(pk=made["id"])
+        body = {"old_password": made["password"], "new_password": STRONG}
+        trail = Trail()
+        ok(api_of(someone).put(f"{PATH}/{someone.pk}/password", body))
+        assert ok(api.get(f"{PATH}/{someone.pk}"))["status"] == "active"
+        assert trail.codes[-1] == "user.password.change"
+
+    @pytest.mark.parametrize(
+        ("changes", "field", "message"),
+        [
+            ({"old_password": "x"}, "old_password", "the old password is wrong"),
+            (
+                {"new_password": "Aa1!"},
+                "new_password",
+                "a password has 8 to 128 characters",
+            ),
+            (
+                {"new_password": "Aa1!" * 40},
+                "new_password",
+                "a password has 8 to 128 characters",
+            ),
+            ({"new_password": "Password!"}, "new_password", "a password needs a digit"),
+            (
+                {"new_password": "passw0rd!"},
+                "new_password",
+                "a password needs an upper-case letter",
+            ),
+            (
+                {"new_password": "Passw0rds"},
+                "new_password",
+                "a password needs a special character",
+            ),
+        ],
+    )
+    def test_broken_rule_is_refused(
+        self, changes: Body, field: str, message: str
+    ) -> None:
+        someone = person("user", password="an old Password 1")
+        body = {"old_password": "an old Password 1", "new_password": STRONG}
+        answer = api_of(someone).put(f"{PATH}/{someone.pk}/password", body | changes)
+        assert answer.status == 422
+        assert answer.fields == {field: message}
+        assert User.objects.get(pk=someone.pk).check_password("an old Password 1")
+
+    def test_nobody_changes_that_of_another(self, api: Api) -> None:
+        body = {"old_password": "x", "new_password": STRONG}
+        for identifier in (person("user").pk, new_id()):
+            answer = api.put(f"{PATH}/{identifier}/password", body)
+            assert answer.status == 403
+            assert "themselves" in answer.json["message"]
+
+    def test_user_without_password_has_none_to_change(self) -> None:
+        someone = person("user")
+        body = {"old_password": "x", "new_password": STRONG}
+        answer = api_of(someone).put(f"{PATH}/{someone.pk}/password", body)
+        assert answer.status == 412
+
+    def test_made_passwords_are_strong_and_differ(self) -> None:
+        made = {new_password() for _ in range(100)}
+        assert len(made) == 100
+        assert not [password for password in made if weaknesses(password)]
+
+
+class TestFirstSignIn:
+    def sign_in(self, made: Body) -> Client:
+        client = Client()
+        form = {"username": made["email"], "password": made["password"]}
+        assert client.post("/admin/login/", form).status_code == 302
+        return client
+
+    def test_person_has_to_choose_a_password_first(self, api: Api) -> None:
+        made = ok(api.post(PATH, ann()))
+        client = self.sign_in(made)
+        change = "/admin/password_change/"
+        for page in ("/admin/", "/admin/accounts/user/"):
+            response = client.get(page)
+            assert (response.status_code, response["Location"]) == (302, change)
+        assert client.get(change).status_code == 200
+        trail = Trail()
+        form = {
+            "old_password": made["password"],
+            "new_password1": STRONG,
+            "new_password2": STRONG,
+        }
+        assert client.post(change, form).status_code == 302
+        assert trail.codes == ["user.password.change"]
+        assert client.get("/admin/").status_code == 200
+        assert ok(api.get(f"{PATH}/{made['id']}"))["status"] == "active"
+
+    def test_person_with_a_lasting_password_is_not_asked(self) -> None:
+        someone = person("auditor", email="bob@mesh.dev", password=STRONG)
+        client = self.sign_in({"email": someone.email, "password": STRONG})
+        assert client.get("/admin/").status_code == 200
+
+
+class TestReading:
+    def test_one_user(self, api: Api) -> None:
+        someone = person("user")
+        shown = ok(api.get(f"{PATH}/{someone.pk}"))
+        assert shown in ok(api.get(PATH))
+
+    def test_users_who_may_not_read_users_see_themselves(self, owner: User) -> None:
+        someone = person("user")
+        client = api_of(someone)
+        assert ok(client.get(f"{PATH}/{someone.pk}"))["is_current"] is True
+        assert client.get(f"{PATH}/{owner.pk}").status == 404
+
+    @pytest.mark.parametrize("bad", ["nope", "0" * 20, "%00"])
+    def test_unknown_user_is_not_found(self, api: Api, bad: str) -> None:
+        one = f"{PATH}/{bad}"
+        for answer in (
+            api.get(one),
+            api.put(one, {}),
+            api.delete(one),
+            api.post(f"{one}/approve"),
+            api.post(f"{one}/invite"),
+            api.delete(f"{one}/reject"),
+        ):
+            assert answer.status == 404
+            assert "not found" in answer.json["message"]
+
+    @pytest.mark.parametrize("role", list(Role))
+    def test_role_decides_before_the_body_is_read(self, role: str) -> None:
+        someone = person("user")
+        client = api_as(role)
+        may = role in {"owner", "admin"}
+        assert client.post(PATH, b"no json").status == (400 if may else 403)
+        answer = client.put(f"{PATH}/{someone.pk}", b"no json")
+        assert answer.status == (400 if may else 403)
+
+    def test_no_email_is_sent(self, api: Api) -> None:
+        answer = api.post(f"{PATH}/{person('user').pk}/invite")
+        assert answer.status == 412
+        assert "/api/users/invites" in answer.json["message"]
+
+    def test_command_may_still_block_an_owner(self, owner: User) -> None:
+        other = person("owner")
+        user_set_blocked(user_id=other.pk, blocked=True)
+        assert User.objects.get(pk=other.pk).is_blocked
