@@ -1,0 +1,28 @@
+"""Admin pages of policies, routes, networks and enrolment."""
+
+from meshmgmt.access.admin.enrolment import (
+    InviteAdmin,
+    SetupKeyAdmin,
+    UserAutoGroupAdmin,
+)
+from meshmgmt.access.admin.networks import (
+    NetworkAdmin,
+    NetworkResourceAdmin,
+    RouterAdmin,
+)
+from meshmgmt.access.admin.policies import PolicyAdmin, PostureCheckAdmin
+from meshmgmt.access.admin.routes import RouteAdmin
+from meshmgmt.access.admin.rules import PolicyRuleAdmin
+
+__all__ = [
+    "InviteAdmin",
+    "NetworkAdmin",
+    "NetworkResourceAdmin",
+    "PolicyAdmin",
+    "PolicyRuleAdmin",
+    "PostureCheckAdmin",
+    "RouteAdmin",
+    "RouterAdmin",
+    "SetupKeyAdmin",
+    "UserAutoGroupAdmin",
+]

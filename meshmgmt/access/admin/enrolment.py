@@ -1,0 +1,140 @@
+"""Pages of setup keys, invites and auto-groups."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from events.audit.links import member_keys
+from meshmgmt.access.admin.fields import ReadOnlyAdmin, groups_field
+from meshmgmt.access.models import (
+    Invite,
+    SetupKey,
+    SetupKeyAutoGroup,
+    UserAutoGroup,
+)
+from meshmgmt.access.rules.setupkeys import SetupKeyDraft, state_of
+from meshmgmt.access.services.setupkeys import (
+    setup_key_create,
+    setup_key_delete,
+    setup_key_update,
+)
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.core import clock
+
+_DAY = 24 * 60 * 60
+_CHOSEN_ONCE = (
+    *("name", "type", "days", "usage_limit"),
+    *("ephemeral", "allow_extra_dns_labels"),
+)
+
+
+class SetupKeyForm(ServiceForm):
+    """A setup key; once made, only its groups and its revocation can be changed."""
+
+    field_names = {"expires_in": "days"}
+    plain = ""
+
+    name = forms.CharField(required=False, strip=False)
+    days = forms.IntegerField(
+        initial=30, min_value=0, max_value=36_500, help_text="0: for ever."
+    )
+    auto_groups = groups_field(
+        SetupKeyAutoGroup, help_text="Peers enrolled by the key join these groups."
+    )
+
+    class Meta:
+        model = SetupKey
+        fields = [
+            *("type", "usage_limit", "ephemeral", "allow_extra_dns_labels", "revoked"),
+        ]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.adding:
+            groups = member_keys(SetupKeyAutoGroup, self.instance)
+            self.initial.setdefault("auto_groups", groups)
+
+    def apply(self, data: dict[str, Any]) -> SetupKey:
+        """Create the key and keep it for the one page that shows it, or change it."""
+        if not self.adding:
+            changes = {name: data[name] for name in ("revoked", "auto_groups")}
+            return setup_key_update(key_id=self.instance.pk, changes=changes)
+        days = data.pop("days")
+        made = setup_key_create(draft=SetupKeyDraft(expires_in=days * _DAY, **data))
+        self.plain = made.plain
+        return made.key
+
+
+@admin.register(SetupKey)
+class SetupKeyAdmin(ServiceAdmin):
+    """Setup keys."""
+
+    form = SetupKeyForm
+    list_display = [
+        *("name", "masked", "type", "state", "used_times", "usage_limit"),
+        *("expires_at", "last_used"),
+    ]
+    list_filter = ["type", "revoked", "ephemeral"]
+    search_fields = ["name", "key_prefix", "=id"]
+    ordering = ["id"]
+    made = (
+        *("id", "masked", "state", "name", "type", "expires_at", "usage_limit"),
+        *("used_times", "last_used", "ephemeral", "allow_extra_dns_labels"),
+        *("created_at", "updated_at"),
+    )
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields of a new key, or of a stored one."""
+        if obj is None:
+            return [*_CHOSEN_ONCE, "auto_groups"]
+        return ["revoked", "auto_groups", *self.made]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return what cannot be changed; the days are for new keys alone."""
+        return [] if obj is None else [*self.made, "days"]
+
+    @admin.display(description="state")
+    def state(self, key: SetupKey) -> str:
+        """Whether the key is good."""
+        return state_of(
+            expires_at=key.expires_at,
+            revoked=key.revoked,
+            used_times=key.used_times,
+            usage_limit=key.usage_limit,
+            now=clock.now(),
+        )
+
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: Any
+    ) -> None:
+        """Show a key just made, this once."""
+        if form.plain:
+            text = format_html("The key, shown only now: <code>{}</code>", form.plain)
+            self.message_user(request, text, messages.WARNING)
+
+    def delete_object(self, instance: SetupKey) -> None:
+        """Delete a key; peers that it enrolled stay."""
+        setup_key_delete(key_id=instance.pk)
+
+
+@admin.register(Invite)
+class InviteAdmin(ReadOnlyAdmin):
+    """Invites, to look at."""
+
+    list_display = ["email", "name", "role", "created_at", "expires_at"]
+    list_filter = ["role"]
+    search_fields = ["email", "name", "=id"]
+    exclude = ["token_hash", "token_prefix"]
+
+
+@admin.register(UserAutoGroup)
+class UserAutoGroupAdmin(ReadOnlyAdmin):
+    """Auto-groups of users, to look at."""
+
+    list_display = ["user", "group", "position"]
+    list_select_related = ["user", "group"]
+    search_fields = ["user__email", "user__name", "group__name"]
+    ordering = ["user", "position"]

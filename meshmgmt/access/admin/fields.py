@@ -1,0 +1,54 @@
+"""What the pages of access objects share: lists of groups, peers, pages to read."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.db import models
+from django.http import HttpRequest
+
+from groups.models import GroupLink
+from meshmgmt.api.adminfields import OrderedListField
+
+
+def groups_field(link: type[GroupLink], **kwargs: Any) -> OrderedListField:
+    """Return a field for a list of groups kept in `link`."""
+    return OrderedListField(link._meta.get_field("group"), **kwargs)
+
+
+class KeyField(forms.ModelChoiceField):  # type: ignore[type-arg]  # not at run time
+    """One object found by typing, given and returned as key; "" for none."""
+
+    def __init__(self, column: "models.Field[Any, Any]", **kwargs: Any) -> None:
+        assert isinstance(column, models.ForeignKey)
+        kwargs.setdefault("required", False)
+        super().__init__(
+            queryset=column.remote_field.model._default_manager.all(),
+            widget=AutocompleteSelect(column, admin.site),
+            **kwargs,
+        )
+
+    def clean(self, value: Any) -> Any:
+        """Return the key; whether the object exists is left to the service."""
+        return str(value or "")
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
+    """Pages to look at objects that are written elsewhere."""
+
+    show_full_result_count = False
+    list_per_page = 50
+    ordering = ["id"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse."""
+        return False

@@ -1,0 +1,204 @@
+"""Pages of networks, their resources and routers: written by this room's services."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+
+from events.audit.links import member_keys
+from groups.membership import groups_of_resources
+from groups.models import GroupPeer
+from meshmgmt.access.admin.fields import KeyField, groups_field
+from meshmgmt.access.models import Router, RouterPeerGroup
+from meshmgmt.access.rules.networks import NetworkDraft, ResourceDraft
+from meshmgmt.access.rules.routes import RouterDraft
+from meshmgmt.access.services.networks import (
+    network_create,
+    network_delete,
+    network_update,
+    resource_create,
+    resource_delete,
+    resource_update,
+    router_create,
+    router_delete,
+    router_update,
+)
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.inventory.models import Network, NetworkResource
+
+
+class NetworkForm(ServiceForm):
+    """A network."""
+
+    name = forms.CharField(required=False, strip=False)
+
+    class Meta:
+        model = Network
+        fields = ["name", "description"]
+
+    def apply(self, data: dict[str, Any]) -> Network:
+        """Create the network, or change it."""
+        if self.adding:
+            return network_create(draft=NetworkDraft(**data))
+        return network_update(network_id=self.instance.pk, changes=data)
+
+
+@admin.register(Network)
+class NetworkAdmin(ServiceAdmin):
+    """Networks."""
+
+    form = NetworkForm
+    list_display = ["name", "description", "resources_count", "routers_count"]
+    search_fields = ["name", "description", "=id"]
+    ordering = ["id"]
+    readonly_fields = ["id", "created_at"]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields; a new network has no id yet."""
+        own = NetworkForm.Meta.fields
+        return own if obj is None else [*own, *self.readonly_fields]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Network]:
+        """Count resources and routers along."""
+        found: QuerySet[Network] = super().get_queryset(request)
+        return found.annotate(
+            resources_count=Count("resources", distinct=True),
+            routers_count=Count("routers", distinct=True),
+        )
+
+    @admin.display(description="resources", ordering="resources_count")
+    def resources_count(self, network: Any) -> int:
+        """How many resources are in the network."""
+        return int(network.resources_count)
+
+    @admin.display(description="routers", ordering="routers_count")
+    def routers_count(self, network: Any) -> int:
+        """How many routers the network has."""
+        return int(network.routers_count)
+
+    def delete_object(self, instance: Network) -> None:
+        """Delete a network with what is in it."""
+        network_delete(network_id=instance.pk)
+
+
+class InNetworkForm(ServiceForm):
+    """A form of something that lies in a network for good."""
+
+    def network_of(self, data: dict[str, Any]) -> str:
+        """Take the network out of `data` and return its id."""
+        chosen = str(data.pop("network", ""))
+        return chosen if self.adding else str(self.instance.network_id)
+
+
+class InNetworkAdmin(ServiceAdmin):
+    """Pages of something that lies in a network for good."""
+
+    ordering = ["id"]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields; a new object has no id yet."""
+        own = ["network", *self.own_fields]
+        return own if obj is None else [*own, "id", "created_at"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return what cannot be changed."""
+        return [] if obj is None else ["network", "id", "created_at"]
+
+    own_fields: tuple[str, ...] = ()
+
+
+class ResourceForm(InNetworkForm):
+    """A resource of a network."""
+
+    network = KeyField(NetworkResource._meta.get_field("network"))
+    name = forms.CharField(required=False, strip=False)
+    address = forms.CharField(
+        required=False, help_text="An address, a network or a domain."
+    )
+    # The list is of resources by group; its other end knows where groups are found.
+    groups = OrderedListField(GroupPeer._meta.get_field("group"))
+
+    class Meta:
+        model = NetworkResource
+        fields = ["name", "description", "address", "enabled"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.adding:
+            pk = self.instance.pk
+            groups = groups_of_resources([pk]).get(pk, [])
+            self.initial.setdefault("groups", groups)
+
+    def apply(self, data: dict[str, Any]) -> NetworkResource:
+        """Create the resource, or change it."""
+        network = self.network_of(data)
+        if self.adding:
+            return resource_create(network_id=network, draft=ResourceDraft(**data))
+        return resource_update(
+            network_id=network, resource_id=self.instance.pk, changes=data
+        )
+
+
+@admin.register(NetworkResource)
+class NetworkResourceAdmin(InNetworkAdmin):
+    """Resources of networks."""
+
+    form = ResourceForm
+    list_display = ["name", "network", "type", "address", "enabled"]
+    list_filter = ["type", "enabled"]
+    list_select_related = ["network"]
+    search_fields = ["name", "address", "network__name", "=id"]
+    own_fields = ("name", "description", "address", "enabled", "groups")
+
+    def delete_object(self, instance: NetworkResource) -> None:
+        """Delete a resource."""
+        resource_delete(network_id=instance.network_id, resource_id=instance.pk)
+
+
+class RouterForm(InNetworkForm):
+    """A router of a network."""
+
+    network = KeyField(Router._meta.get_field("network"))
+    peer = KeyField(Router._meta.get_field("peer"))
+    peer_groups = groups_field(
+        RouterPeerGroup, help_text="Instead of a peer: groups whose peers forward."
+    )
+
+    class Meta:
+        model = Router
+        fields = ["metric", "masquerade", "enabled"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.adding:
+            groups = member_keys(RouterPeerGroup, self.instance)
+            self.initial.setdefault("peer_groups", groups)
+            self.initial.setdefault("peer", self.instance.peer_id)
+
+    def apply(self, data: dict[str, Any]) -> Router:
+        """Create the router, or change it."""
+        network = self.network_of(data)
+        if self.adding:
+            return router_create(network_id=network, draft=RouterDraft(**data))
+        return router_update(
+            network_id=network, router_id=self.instance.pk, changes=data
+        )
+
+
+@admin.register(Router)
+class RouterAdmin(InNetworkAdmin):
+    """Routers of networks."""
+
+    form = RouterForm
+    list_display = ["id", "network", "peer", "metric", "masquerade", "enabled"]
+    list_filter = ["enabled", "masquerade"]
+    list_select_related = ["network", "peer"]
+    search_fields = ["network__name", "peer__name", "=id"]
+    own_fields = ("peer", "peer_groups", "metric", "masquerade", "enabled")
+
+    def delete_object(self, instance: Router) -> None:
+        """Delete a router."""
+        router_delete(network_id=instance.network_id, router_id=instance.pk)

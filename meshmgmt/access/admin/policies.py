@@ -1,0 +1,157 @@
+"""Pages of policies and posture checks."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from events.audit.links import member_keys
+from meshmgmt.access.admin.fields import ReadOnlyAdmin
+from meshmgmt.access.admin.rules import RuleFields
+from meshmgmt.access.models import Policy, PolicyPostureCheck, PostureCheck
+from meshmgmt.access.rules.policies import PolicyDraft
+from meshmgmt.access.services.policies import (
+    policy_create,
+    policy_delete,
+    policy_update,
+)
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.fielderrors import FieldError
+
+_OWN = ("name", "description", "enabled", "source_posture_checks")
+
+
+class PolicyForm(ServiceForm):
+    """A policy; its rules have pages of their own."""
+
+    name = forms.CharField(required=False, strip=False)
+    source_posture_checks = OrderedListField(
+        PolicyPostureCheck._meta.get_field("posture_check")
+    )
+
+    class Meta:
+        model = Policy
+        fields = ["name", "description", "enabled"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.adding:
+            checks = member_keys(PolicyPostureCheck, self.instance)
+            self.initial.setdefault("source_posture_checks", checks)
+
+    def apply(self, data: dict[str, Any]) -> Policy:
+        """Change the policy."""
+        changes = {name: data[name] for name in _OWN}
+        return policy_update(policy_id=self.instance.pk, changes=changes)
+
+
+class NewPolicyForm(RuleFields, PolicyForm):
+    """A new policy with its first rule, for no policy is without."""
+
+    class Meta(PolicyForm.Meta):
+        pass
+
+    def apply(self, data: dict[str, Any]) -> Policy:
+        """Create the policy."""
+        own = {name: data[name] for name in _OWN}
+        try:
+            return policy_create(
+                draft=PolicyDraft(rules=[self.rule_draft(data)], **own)
+            )
+        except ServiceError as error:
+            raise _of_first_rule(error) from error
+
+
+def _of_first_rule(error: ServiceError) -> ServiceError:
+    """Return the error with the rule's fields under the names of this form."""
+    faults = []
+    for fault in error.errors:
+        path = fault.field.removeprefix("rules[0].")
+        if path != fault.field and path.startswith("name"):
+            path = "rule_name"
+        elif path == fault.field == "name":
+            path = "policy_name"
+        faults.append(FieldError(path, fault.message))
+    return ServiceError(error.message, faults)
+
+
+NewPolicyForm.field_names = {**RuleFields.field_names, "policy_name": "name"}
+
+
+@admin.register(Policy)
+class PolicyAdmin(ServiceAdmin):
+    """Policies."""
+
+    form = PolicyForm
+    list_display = ["name", "enabled", "rules_count", "checks_count", "created_at"]
+    list_filter = ["enabled"]
+    search_fields = ["name", "description", "=id"]
+    ordering = ["id"]
+    fields = [*_OWN, "rule_list", "id", "created_at"]
+    readonly_fields = ["rule_list", "id", "created_at"]
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any
+    ) -> Any:
+        """Return the form; that of a new policy has a rule in it."""
+        if obj is None:
+            kw["form"] = NewPolicyForm
+        return super().get_form(request, obj, change, **kw)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields."""
+        if obj is None:
+            return [*_OWN, *RuleFields.base_fields]
+        return self.fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Policy]:
+        """Count rules and checks along."""
+        found: QuerySet[Policy] = super().get_queryset(request)
+        return found.annotate(
+            rules_count=Count("rules", distinct=True),
+            checks_count=Count("posture_check_links", distinct=True),
+        )
+
+    @admin.display(description="rules", ordering="rules_count")
+    def rules_count(self, policy: Any) -> int:
+        """How many rules the policy has."""
+        return int(policy.rules_count)
+
+    @admin.display(description="posture checks", ordering="checks_count")
+    def checks_count(self, policy: Any) -> int:
+        """How many posture checks the policy asks for."""
+        return int(policy.checks_count)
+
+    @admin.display(description="rules")
+    def rule_list(self, policy: Policy) -> SafeString:
+        """Links to the rules, and to a new one."""
+        rules = policy.rules.order_by("position", "id")
+        items = format_html_join(
+            "",
+            '<li><a href="{}">{}</a></li>',
+            (
+                (reverse("admin:access_policyrule_change", args=[rule.pk]), rule.name)
+                for rule in rules
+            ),
+        )
+        new = f"{reverse('admin:access_policyrule_add')}?policy={policy.pk}"
+        return format_html('<ol>{}</ol><a href="{}">Add a rule</a>', items, new)
+
+    def delete_object(self, instance: Policy) -> None:
+        """Delete a policy with its rules."""
+        policy_delete(policy_id=instance.pk)
+
+
+@admin.register(PostureCheck)
+class PostureCheckAdmin(ReadOnlyAdmin):
+    """Posture checks, to look at."""
+
+    list_display = ["name", "description", "created_at"]
+    search_fields = ["name", "description", "=id"]

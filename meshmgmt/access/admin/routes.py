@@ -1,0 +1,106 @@
+"""Pages of routes."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+
+from events.audit.links import member_keys
+from groups.models import GroupLink
+from meshmgmt.access.admin.fields import KeyField, groups_field
+from meshmgmt.access.models import (
+    Route,
+    RouteAccessControlGroup,
+    RouteGroup,
+    RoutePeerGroup,
+)
+from meshmgmt.access.rules.routes import RouteDraft
+from meshmgmt.access.services.routes import route_create, route_delete, route_update
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.adminfields import LinesField
+
+_LISTS: dict[str, type[GroupLink]] = {
+    "groups": RouteGroup,
+    "peer_groups": RoutePeerGroup,
+    "access_control_groups": RouteAccessControlGroup,
+}
+
+
+class RouteForm(ServiceForm):
+    """A route."""
+
+    network_id = forms.CharField(
+        label="Network identifier",
+        required=False,
+        help_text="Routes of one identifier and destination back each other up.",
+    )
+    network = forms.CharField(required=False, help_text="Such as 10.1.0.0/16.")
+    domains = LinesField(help_text="Instead of a network: one domain per line.")
+    peer = KeyField(Route._meta.get_field("peer"))
+    groups = groups_field(RouteGroup, help_text="Peers in these groups get the route.")
+    peer_groups = groups_field(
+        RoutePeerGroup, help_text="Instead of a peer: groups whose peers forward."
+    )
+    access_control_groups = groups_field(RouteAccessControlGroup)
+
+    class Meta:
+        model = Route
+        fields = [
+            *("network_id", "description", "enabled", "network", "domains", "peer"),
+            *("peer_groups", "groups", "access_control_groups", "metric"),
+            *("masquerade", "keep_route", "skip_auto_apply"),
+        ]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.adding:
+            for name, link in _LISTS.items():
+                self.initial.setdefault(name, member_keys(link, self.instance))
+
+    def apply(self, data: dict[str, Any]) -> Route:
+        """Create the route, or change it."""
+        if self.adding:
+            return route_create(draft=RouteDraft(**data))
+        return route_update(route_id=self.instance.pk, changes=data)
+
+
+@admin.register(Route)
+class RouteAdmin(ServiceAdmin):
+    """Routes."""
+
+    form = RouteForm
+    list_display = [
+        *("network_id", "destination", "enabled", "peer", "metric", "masquerade"),
+        *("groups_count", "created_at"),
+    ]
+    list_filter = ["enabled", "masquerade", "keep_route"]
+    list_select_related = ["peer"]
+    search_fields = ["network_id", "network", "description", "peer__name", "=id"]
+    ordering = ["id"]
+    readonly_fields = ["id", "created_at"]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields; a new route has no id yet."""
+        own = RouteForm.Meta.fields
+        return own if obj is None else [*own, *self.readonly_fields]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Route]:
+        """Count the groups along."""
+        found: QuerySet[Route] = super().get_queryset(request)
+        return found.annotate(groups_count=Count("group_links"))
+
+    @admin.display(description="groups", ordering="groups_count")
+    def groups_count(self, route: Any) -> int:
+        """How many groups get the route."""
+        return int(route.groups_count)
+
+    @admin.display(description="destination")
+    def destination(self, route: Route) -> str:
+        """The network or the domains."""
+        return route.network or ", ".join(route.domains)
+
+    def delete_object(self, instance: Route) -> None:
+        """Delete a route."""
+        route_delete(route_id=instance.pk)

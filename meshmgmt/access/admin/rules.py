@@ -1,0 +1,246 @@
+"""Pages of policy rules; a rule is written as a part of its policy."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+
+from meshmgmt.access.admin.fields import KeyField, groups_field
+from meshmgmt.access.models import (
+    Action,
+    Policy,
+    PolicyRule,
+    Protocol,
+    RuleDestination,
+    RuleSource,
+)
+from meshmgmt.access.rules.policies import (
+    RESOURCE_TYPES,
+    PortRange,
+    ResourceRef,
+    RuleDraft,
+)
+from meshmgmt.access.services.policies import policy_update, stored_draft
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.adminfields import LinesField
+from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.transactions import account_write
+
+_OWN = re.compile(r"rules\[(\d+)\]\.?")
+_TYPES = [("", "-"), *((kind, kind) for kind in RESOURCE_TYPES)]
+
+
+class PortsField(forms.CharField):
+    """Ports and ranges of ports, separated by commas or blanks."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("required", False)
+        kwargs.setdefault("help_text", "Numbers, or ranges such as 8000-8010.")
+        super().__init__(**kwargs)
+
+    def clean(self, value: Any) -> tuple[list[str], list[PortRange]]:
+        """Return the ports and the ranges."""
+        words = re.split(r"[\s,]+", super().clean(value).strip())
+        found = [re.fullmatch(r"(\d{1,5})-(\d{1,5})", word) for word in words]
+        ranges = [PortRange(int(x[1]), int(x[2])) for x in found if x is not None]
+        pairs = zip(words, found, strict=True)
+        return [word for word, match in pairs if word and match is None], ranges
+
+
+def ports_text(rule: RuleDraft) -> str:
+    """Return the ports of a rule as the form shows them."""
+    ranges = (f"{ports.start}-{ports.end}" for ports in rule.port_ranges)
+    return ", ".join([*rule.ports, *ranges])
+
+
+class RuleFields(ServiceForm):
+    """The fields of a rule; forms of policies have them for their first rule."""
+
+    rule_name = forms.CharField(label="Rule name", required=False, strip=False)
+    action = forms.ChoiceField(choices=Action.choices)
+    protocol = forms.ChoiceField(choices=Protocol.choices)
+    bidirectional = forms.BooleanField(required=False, initial=True)
+    ports = PortsField()
+    sources = groups_field(RuleSource)
+    source_resource_type = forms.ChoiceField(choices=_TYPES, required=False)
+    source_resource_id = forms.CharField(
+        required=False, help_text="Id of a peer or resource, instead of groups."
+    )
+    destinations = groups_field(RuleDestination)
+    destination_resource_type = forms.ChoiceField(choices=_TYPES, required=False)
+    destination_resource_id = forms.CharField(
+        required=False, help_text="Id of a peer or resource, instead of groups."
+    )
+    authorized_groups = LinesField(
+        help_text="Protocol netbird-ssh: one group per line, its id and then the local"
+        " users that its users may sign in as."
+    )
+
+    field_names = {
+        "name": "rule_name",
+        "port_ranges": "ports",
+        "sourceResource": "source_resource_id",
+        "destinationResource": "destination_resource_id",
+    }
+
+    def rule_draft(self, data: dict[str, Any]) -> RuleDraft:
+        """Return the rule that the form describes."""
+        ports, ranges = data["ports"]
+        return RuleDraft(
+            name=data["rule_name"],
+            action=data["action"],
+            protocol=data["protocol"],
+            bidirectional=data["bidirectional"],
+            ports=ports,
+            port_ranges=ranges,
+            sources=data["sources"],
+            destinations=data["destinations"],
+            source_resource=_resource(data, "source"),
+            destination_resource=_resource(data, "destination"),
+            authorized_groups={
+                words[0]: words[1:]
+                for words in map(str.split, data["authorized_groups"])
+            },
+        )
+
+
+def _resource(data: dict[str, Any], end: str) -> ResourceRef | None:
+    identifier = data[f"{end}_resource_id"]
+    return ResourceRef(identifier, data[f"{end}_resource_type"]) if identifier else None
+
+
+class PolicyRuleForm(RuleFields):
+    """A rule of a policy that exists."""
+
+    policy = KeyField(PolicyRule._meta.get_field("policy"))
+
+    class Meta:
+        model = PolicyRule
+        fields = ["description", "enabled"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.adding:
+            return
+        rule = self.instance
+        draft = stored_draft(rule.policy, [rule]).rules[0]
+        for name in ("action", "protocol", "bidirectional", "sources", "destinations"):
+            self.initial.setdefault(name, getattr(draft, name))
+        self.initial["rule_name"] = draft.name
+        self.initial["ports"] = ports_text(draft)
+        self.initial["authorized_groups"] = [
+            " ".join([group_id, *users])
+            for group_id, users in draft.authorized_groups.items()
+        ]
+        for end in ("source", "destination"):
+            for part in ("type", "id"):
+                name = f"{end}_resource_{part}"
+                self.initial[name] = getattr(rule, name)
+
+    def apply(self, data: dict[str, Any]) -> PolicyRule:
+        """Put the rule at its place of the policy, a new one at the end."""
+        wanted = replace(
+            self.rule_draft(data),
+            id="" if self.adding else self.instance.pk,
+            description=data["description"],
+            enabled=data["enabled"],
+        )
+        policy_id = data["policy"] if self.adding else self.instance.policy_id
+        with account_write():
+            stored = list(PolicyRule.objects.filter(policy=policy_id))
+            stored.sort(key=lambda rule: (rule.position, rule.pk))
+            place = next(
+                (at for at, rule in enumerate(stored) if rule.pk == wanted.id),
+                len(stored),
+            )
+            return self._written(policy_id, stored, place, wanted)
+
+    def _written(
+        self, policy_id: str, stored: list[PolicyRule], place: int, wanted: RuleDraft
+    ) -> PolicyRule:
+        policy = Policy.objects.filter(pk=policy_id).first()
+        if policy is None:
+            message = "choose the policy of the rule"
+            raise ServiceError(message, [FieldError("policy", message)])
+        drafts = list(stored_draft(policy, stored).rules)
+        drafts[place : place + 1] = [wanted]
+        try:
+            policy_update(policy_id=policy_id, changes={"rules": drafts})
+        except ServiceError as error:
+            raise _of_rule(error, place) from error
+        return PolicyRule.objects.get(policy=policy_id, position=place)
+
+
+def _of_rule(error: ServiceError, place: int) -> ServiceError:
+    """Return the error with the fields of the rule at `place` under their own names."""
+    faults = []
+    for fault in error.errors:
+        match = _OWN.match(fault.field)
+        if match is None or int(match[1]) != place:
+            message = f"another rule of the policy is faulty: {fault.message}"
+            faults.append(FieldError("", message))
+        else:
+            faults.append(FieldError(fault.field[match.end() :], fault.message))
+    return ServiceError(error.message, faults)
+
+
+@admin.register(PolicyRule)
+class PolicyRuleAdmin(ServiceAdmin):
+    """Rules of all policies."""
+
+    form = PolicyRuleForm
+    list_display = [
+        *("name", "policy", "enabled", "action", "protocol", "bidirectional"),
+        *("sources_count", "destinations_count"),
+    ]
+    list_filter = ["enabled", "action", "protocol", "bidirectional"]
+    list_select_related = ["policy"]
+    search_fields = ["name", "policy__name", "=id"]
+    ordering = ["policy", "position", "id"]
+    fields = [
+        *("policy", "rule_name", "description", "enabled", "action", "protocol"),
+        *("ports", "bidirectional", "sources"),
+        *("source_resource_type", "source_resource_id", "destinations"),
+        *("destination_resource_type", "destination_resource_id"),
+        "authorized_groups",
+    ]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields; a rule stays in its policy."""
+        return self.fields if obj is None else ["id", *(self.fields or [])]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return what cannot be changed."""
+        return [] if obj is None else ["id", "policy"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[PolicyRule]:
+        """Count the groups along."""
+        found: QuerySet[PolicyRule] = super().get_queryset(request)
+        return found.annotate(
+            sources_count=Count("source_links", distinct=True),
+            destinations_count=Count("destination_links", distinct=True),
+        )
+
+    @admin.display(description="source groups")
+    def sources_count(self, rule: Any) -> int:
+        """How many groups the rule lets out."""
+        return int(rule.sources_count)
+
+    @admin.display(description="destination groups")
+    def destinations_count(self, rule: Any) -> int:
+        """How many groups the rule lets in to."""
+        return int(rule.destinations_count)
+
+    def delete_object(self, instance: PolicyRule) -> None:
+        """Take the rule out of its policy, which needs at least one."""
+        with account_write():
+            policy = instance.policy
+            stored = list(policy.rules.order_by("position", "id"))
+            drafts = stored_draft(policy, stored).rules
+            kept = [draft for draft in drafts if draft.id != instance.pk]
+            policy_update(policy_id=policy.pk, changes={"rules": kept})
