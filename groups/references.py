@@ -45,6 +45,10 @@ class Reference(Protocol):
     def column(self) -> str:
         """Name of the field that holds group ids."""
 
+    @property
+    def kind(self) -> str:
+        """What the usage calls the objects that refer."""
+
     def usages(self, group_id: str) -> list[Usage]:
         """Return the objects that refer to the group."""
 
@@ -197,6 +201,11 @@ def register(*references: Reference) -> None:
 def register_members(link: type[OrderedLink]) -> None:
     """Add a list that belongs to the group itself: what is in it."""
     _registry.owned.append(link)
+
+
+def registered_references() -> list[Reference]:
+    """Return every reference, in the order of registration."""
+    return list(_registry.references)
 
 
 def registered_columns() -> set[tuple[type[models.Model], str]]:

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.errors import InvalidArgument
-from meshmgmt.inventory.imports import ImportFault, peers_import
+from meshmgmt.inventory.imports import FIELDS, ImportFault, peers_import
 from meshmgmt.inventory.models import Peer
 from tests.mesh import Trail, peer
 from tests.people import person
@@ -291,3 +291,10 @@ def test_range_that_is_used_up_is_said() -> None:
     with pytest.raises(InvalidArgument, match="has no free address"):
         peers_import(ndjson(line(1), line(2), line(3)))
     assert not Peer.objects.exists()
+
+
+def test_documentation_names_every_field() -> None:
+    text = Path("docs/groups.md").read_text(encoding="utf-8")
+    section = text.partition("\nFields: ")[2].partition(". `user`")[0]
+
+    assert section.strip("`").split() == list(FIELDS)
