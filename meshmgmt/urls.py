@@ -12,11 +12,12 @@ urlpatterns = [
     path("", include("observability.urls")),
     path("admin/", admin.site.urls),
     path("", include("meshmgmt.api.urls")),
+    # Before the users: invites live under their path.
+    path("", include("meshmgmt.access.urls")),
     path("", include("meshmgmt.accounts.urls")),
     path("", include("events.urls")),
     path("", include("meshmgmt.inventory.urls")),
     path("", include("groups.urls")),
-    path("", include("meshmgmt.access.urls")),
     path("", include("dns.urls")),
 ]
 

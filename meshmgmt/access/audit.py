@@ -176,14 +176,30 @@ def _register_enrolment() -> None:
             created=Activity.USER_INVITE_LINK_CREATE,
             updated=Activity.USER_INVITE_LINK_REGENERATE,
             deleted=Activity.USER_INVITE_LINK_DELETE,
+            fields={"accepted_by": Activity.USER_INVITE_LINK_ACCEPT},
             secret=frozenset({"token_hash"}),
             meta=lambda invite: {"email": invite.email},
+            update_meta=_invite_meta,
+            target=_invite_target,
             members={
                 "auto_groups": MemberRule(owner=Activity.USER_INVITE_LINK_REGENERATE)
             },
         )
     )
     declare_emitted("access.SetupKey", Activity.SETUPKEY_REVOKE)
+
+
+def _invite_meta(change: Change, activity: Activity) -> Meta:
+    invite: Any = change.instance
+    if activity is Activity.USER_INVITE_LINK_ACCEPT:
+        return {"email": invite.email, "username": invite.name}
+    return {"email": invite.email}
+
+
+def _invite_target(change: Change, activity: Activity) -> str:
+    """Return the user who came by the invite, else the invite."""
+    accepted = activity is Activity.USER_INVITE_LINK_ACCEPT
+    return str(change.after["accepted_by"] if accepted else change.pk)
 
 
 def _revoked(change: Change) -> Activity:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from meshmgmt.access.api.views import networks
+from meshmgmt.access.api.views import invites, networks
 from meshmgmt.access.api.views.peers import AccessiblePeersView
 from meshmgmt.access.api.views.policies import PolicyViewSet
 from meshmgmt.access.api.views.routes import RouteViewSet
@@ -15,6 +15,16 @@ RESOURCES = networks.NetworkResourceViewSet
 ROUTERS = networks.NetworkRouterViewSet
 
 urlpatterns = [
+    path("api/users/invites", invites.InviteViewSet.as_view(COLLECTION)),
+    path("api/users/invites/<str:inviteId>", invites.InviteView.as_view()),
+    path(
+        "api/users/invites/<str:inviteId>/regenerate",
+        invites.InviteRegenerationView.as_view(),
+    ),
+    path(
+        "api/users/invites/<str:inviteToken>/accept",
+        invites.InviteAcceptanceView.as_view(),
+    ),
     path("api/peers/<str:peerId>/accessible-peers", AccessiblePeersView.as_view()),
     path("api/policies", PolicyViewSet.as_view(COLLECTION)),
     path("api/policies/<str:policyId>", PolicyViewSet.as_view(MEMBER)),

@@ -1,7 +1,8 @@
-"""Access tokens as text: their form, their checksum, and what is stored of them.
+"""Access tokens and invites as text: their form, checksum, and what is stored of them.
 
-`mpt_`, 30 random characters, 6 characters of CRC-32 over those 30: secret scanners can
-recognise a token, and a mistyped one is refused without asking the database.
+`mpt_` (of invites `mpi_`), 30 random characters, 6 characters of CRC-32 over those 30:
+secret scanners can recognise a token, and a mistyped one is refused without asking the
+database.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ import zlib
 from typing import Final
 
 PREFIX: Final = "mpt_"
+INVITE_PREFIX: Final = "mpi_"
 SECRET_LENGTH: Final = 30
 CHECKSUM_LENGTH: Final = 6
 TOKEN_LENGTH: Final = len(PREFIX) + SECRET_LENGTH + CHECKSUM_LENGTH
@@ -19,14 +21,14 @@ ALPHABET: Final = string.digits + string.ascii_uppercase + string.ascii_lowercas
 HASH_LENGTH: Final = 64
 
 _FORM: Final = re.compile(
-    rf"{PREFIX}([0-9A-Za-z]{{{SECRET_LENGTH}}})([0-9A-Za-z]{{{CHECKSUM_LENGTH}}})"
+    rf"([0-9A-Za-z]{{{SECRET_LENGTH}}})([0-9A-Za-z]{{{CHECKSUM_LENGTH}}})"
 )
 
 
-def new_token() -> str:
+def new_token(prefix: str = PREFIX) -> str:
     """Return a fresh token; nothing but its hash may be stored."""
     secret = "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH))
-    return PREFIX + secret + checksum(secret)
+    return prefix + secret + checksum(secret)
 
 
 def checksum(secret: str) -> str:
@@ -39,10 +41,12 @@ def checksum(secret: str) -> str:
     return digits
 
 
-def is_well_formed(text: str) -> bool:
+def is_well_formed(text: str, prefix: str = PREFIX) -> bool:
     """Tell whether `text` has a token's form and the checksum that belongs to it."""
-    found = _FORM.fullmatch(text)
-    return found is not None and checksum(found[1]) == found[2]
+    found = _FORM.fullmatch(text.removeprefix(prefix))
+    return (
+        text.startswith(prefix) and found is not None and checksum(found[1]) == found[2]
+    )
 
 
 def token_hash(token: str) -> str:

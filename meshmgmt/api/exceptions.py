@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from meshmgmt.api.fields import TYPE_CODE
 from meshmgmt.api.renderers import CONTENT_TYPE, to_json
-from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.errors import ServiceError, TooManyRequests
 from meshmgmt.core.fielderrors import FieldError
 
 log = logging.getLogger(__name__)
@@ -61,6 +61,8 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
         response["WWW-Authenticate"] = CHALLENGE
     elif status == 503:  # noqa: PLR2004
         response["Retry-After"] = str(RETRY_SECONDS)
+    if isinstance(exc, TooManyRequests):
+        response["Retry-After"] = str(exc.retry_after)
     if isinstance(exc, drf.MethodNotAllowed):
         response["Allow"] = ", ".join(getattr(context["view"], "allowed_methods", ()))
     if status >= 500:  # noqa: PLR2004

@@ -1,6 +1,7 @@
 """JSON bodies, read strictly whatever the Content-Type says."""
 
 from collections.abc import Mapping
+from io import BytesIO
 from typing import IO, Any, Final
 
 import orjson
@@ -60,3 +61,19 @@ class StrictJSONParser(BaseParser):
         if not isinstance(value, dict):
             raise BadRequest("the body must be a JSON object")
         return value
+
+
+class OptionalJSONParser(StrictJSONParser):
+    """Parses every body as a JSON object; no body at all is the empty one."""
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Return the object. Raises BadRequest for anything else."""
+        body = stream.read()
+        if not body.strip():
+            return {}
+        return super().parse(BytesIO(body), media_type, parser_context)

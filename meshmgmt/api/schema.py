@@ -83,7 +83,9 @@ class ApiSchema(AutoSchema):
 
     def get_auth(self) -> list[dict[str, Any]]:
         """Ask for a token wherever one is needed; sessions are for the admin site."""
-        public = Public in self.view.permission_classes
+        public = Public in self.view.permission_classes or self.method in getattr(
+            self.view, "public_methods", ()
+        )
         return [{}] if public else [{"token": []}]
 
     def _is_list_view(self, serializer: Any = None) -> bool:

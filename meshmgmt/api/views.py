@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.http import HttpRequest
 from rest_framework import serializers
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
 from meshmgmt.api.bodies import read_body
+from meshmgmt.api.permissions import Public
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.roles import Operation
@@ -36,6 +38,7 @@ class ApiView(APIView):
     module: ClassVar[str | None] = None
     operation: ClassVar[Operation | None] = None
     open_methods: ClassVar[tuple[str, ...]] = ()
+    public_methods: ClassVar[tuple[str, ...]] = ()
     token_scopes: ClassVar[tuple[str, ...]] = ()
     max_body_bytes: ClassVar[int] = 0
     tags: ClassVar[tuple[str, ...]] = ()
@@ -62,6 +65,18 @@ class ApiView(APIView):
             {"methods": self.allowed_methods},
             headers={"Allow": ", ".join(self.allowed_methods)},
         )
+
+    def get_authenticators(self) -> list[BaseAuthentication]:
+        """Return what finds out who asks; methods for everybody do not look."""
+        return [] if self._is_public() else super().get_authenticators()
+
+    def get_permissions(self) -> list[Any]:
+        """Return the checks of the method."""
+        return [Public()] if self._is_public() else list(super().get_permissions())
+
+    def _is_public(self) -> bool:
+        request = getattr(self, "request", None)
+        return request is not None and request.method in self.public_methods
 
     def validated(self, serializer_class: type[serializers.BaseSerializer[Any]]) -> Any:
         """Return the checked body. Raises ValidationError (400 or 422)."""

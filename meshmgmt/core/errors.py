@@ -76,9 +76,13 @@ class InvalidArgument(ServiceError):
 
 
 class TooManyRequests(ServiceError):
-    """The caller exceeds a rate limit."""
+    """The caller exceeds a rate limit and may try again in `retry_after` seconds."""
 
     status = 429
+
+    def __init__(self, message: str, *, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class Unavailable(ServiceError):

@@ -109,7 +109,7 @@ class Invite(AuditedModel):
     """A link by which a person becomes a user.
 
     `token_hash` is the hex SHA-256 of the secret in the link; `created_by` is the id of
-    the user who made it, kept by value.
+    the user who made it, `accepted_by` that of the user it made, both kept by value.
     """
 
     id = models.CharField(
@@ -125,6 +125,7 @@ class Invite(AuditedModel):
     token_hash = models.CharField(max_length=SHA256_HEX_LENGTH, editable=False)
     token_prefix = models.CharField(max_length=8, editable=False)
     created_by = models.CharField(max_length=ID_LENGTH, blank=True, editable=False)
+    accepted_by = models.CharField(max_length=ID_LENGTH, blank=True, editable=False)
     created_at = models.DateTimeField(default=clock.now, editable=False)
     expires_at = models.DateTimeField()
 

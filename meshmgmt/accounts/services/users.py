@@ -28,6 +28,7 @@ from meshmgmt.core.errors import (
     raise_field_errors,
 )
 from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.ids import new_id
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
 
@@ -43,12 +44,13 @@ def user_create(
     temporary: bool = False,
     issued: str = User.Issued.API,
     pending: bool = False,
+    user_id: str = "",
     by: User | None = None,
 ) -> User:
     """Create a person. Raises InvalidArgument, or Conflict for a known e-mail.
 
     A `temporary` password is good until the first sign-in; a `pending` user waits for
-    approval.
+    approval; `user_id` is an id made before.
     """
     with account_write():
         check_may_grant(by, role)
@@ -60,7 +62,12 @@ def user_create(
         if not errors and User.objects.with_email(email).exists():
             errors.append(FieldError("email", EMAIL_TAKEN, conflict=True))
         user = User(
-            email=email, name=name, role=role, issued=issued, pending_approval=pending
+            pk=user_id or new_id(),
+            email=email,
+            name=name,
+            role=role,
+            issued=issued,
+            pending_approval=pending,
         )
         if password is None:
             user.set_unusable_password()

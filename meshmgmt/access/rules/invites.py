@@ -1,0 +1,52 @@
+"""Rules of invites (reference API 13.8): pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from meshmgmt.accounts.rules import email_errors, role_errors
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.roles import Role
+from meshmgmt.core.textrules import name_errors, range_errors
+
+HOUR: Final = 3600
+DEFAULT_LIFE: Final = 72 * HOUR
+MAX_LIFE: Final = 365 * 24 * HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class InviteDraft:
+    """An invite as the client sent it; `expires_in` seconds."""
+
+    email: str
+    name: str
+    role: str
+    auto_groups: Sequence[str] = ()
+    expires_in: int = DEFAULT_LIFE
+
+
+def invite_errors(
+    draft: InviteDraft, *, user_exists: bool, invite_exists: bool
+) -> list[FieldError]:
+    """Return every broken rule, those on the auto-groups apart."""
+    errors = [
+        *email_errors(draft.email),
+        *name_errors("name", draft.name),
+        *role_errors(draft.role, is_service_user=False),
+        *life_errors(draft.expires_in),
+    ]
+    if draft.role == Role.OWNER:
+        errors.append(FieldError("role", "nobody can be invited as owner"))
+    if user_exists:
+        text = "another user has this e-mail address"
+        errors.append(FieldError("email", text, conflict=True))
+    elif invite_exists:
+        text = "this e-mail address is invited already: regenerate or delete the invite"
+        errors.append(FieldError("email", text, conflict=True))
+    return errors
+
+
+def life_errors(seconds: int) -> list[FieldError]:
+    """Check how long a link is good."""
+    what = "time until expiry"
+    return list(range_errors("expires_in", seconds, HOUR, MAX_LIFE, what=what))

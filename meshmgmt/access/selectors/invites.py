@@ -1,0 +1,55 @@
+"""What the API shows of invites."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from meshmgmt.access.models import Invite, InviteAutoGroup
+from meshmgmt.access.selectors.links import ids_by_owner
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.tokens import INVITE_PREFIX, is_well_formed, token_hash
+from meshmgmt.core import clock
+from meshmgmt.core.errors import NotFound
+
+Row = dict[str, Any]
+
+_PLAIN = ("id", "email", "name", "role", "created_at", "expires_at")
+
+
+def invite_rows(ids: Sequence[str] | None = None) -> list[Row]:
+    """Return the invites that wait to be accepted, in the order of creation."""
+    invites = Invite.objects.filter(accepted_by="").order_by("id")
+    if ids is not None:
+        invites = invites.filter(pk__in=ids)
+    found: list[Row] = list(invites.values(*_PLAIN))
+    groups = ids_by_owner(InviteAutoGroup, ids) if found else {}
+    now = clock.now()
+    for row in found:
+        row["expired"] = row["expires_at"] <= now
+        row["auto_groups"] = groups.get(row["id"], [])
+    return found
+
+
+def open_invite(token: str) -> Invite:
+    """Return the invite of a link that nobody has used. Raises NotFound."""
+    if is_well_formed(token, INVITE_PREFIX):
+        invites = Invite.objects.filter(token_hash=token_hash(token), accepted_by="")
+        if (invite := invites.first()) is not None:
+            return invite
+    raise NotFound("this invite was not found")
+
+
+def is_valid(invite: Invite) -> bool:
+    """Tell whether the link can still be used."""
+    return invite.expires_at > clock.now()
+
+
+def invite_facts(invite: Invite) -> Row:
+    """Return what somebody who has the link may know."""
+    inviter = User.objects.filter(pk=invite.created_by).first()
+    return {
+        "email": invite.email,
+        "name": invite.name,
+        "expires_at": invite.expires_at,
+        "valid": is_valid(invite),
+        "invited_by": "" if inviter is None else inviter.name or inviter.email,
+    }

@@ -1,0 +1,129 @@
+"""Writes of invites. Every function runs in one account write."""
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Final
+
+from events.activities import Activity
+from events.audit.emission import audit_record
+from events.audit.links import member_keys, set_members
+from meshmgmt.access.autogroups import errors_of_auto_groups, set_auto_groups
+from meshmgmt.access.models import Invite, InviteAutoGroup
+from meshmgmt.access.rules.invites import (
+    DEFAULT_LIFE,
+    InviteDraft,
+    invite_errors,
+    life_errors,
+)
+from meshmgmt.access.selectors.invites import is_valid, open_invite
+from meshmgmt.access.services.finding import found
+from meshmgmt.accounts.audit import user_facts
+from meshmgmt.accounts.authority import check_may_grant
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.models.users import fold_email
+from meshmgmt.accounts.services.userchanges import new_password_errors
+from meshmgmt.accounts.services.users import user_create
+from meshmgmt.accounts.tokens import INVITE_PREFIX, new_token, token_hash
+from meshmgmt.api.middleware import set_actor
+from meshmgmt.core import clock, context
+from meshmgmt.core.errors import PreconditionFailed, raise_field_errors
+from meshmgmt.core.ids import new_id
+from meshmgmt.core.transactions import account_write
+
+KIND: Final = "invite"
+SHOWN_LENGTH: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class NewInvite:
+    """An invite whose link was just made; `token` is shown once and stored nowhere."""
+
+    token: str
+    invite: Invite
+
+
+def invite_create(*, draft: InviteDraft, by: User | None) -> NewInvite:
+    """Create an invite. Raises Forbidden, InvalidArgument, Conflict."""
+    with account_write():
+        check_may_grant(by, draft.role)
+        raise_field_errors(
+            [
+                *invite_errors(
+                    draft,
+                    user_exists=User.objects.with_email(draft.email).exists(),
+                    invite_exists=_is_invited(draft.email),
+                ),
+                *errors_of_auto_groups(draft.auto_groups),
+            ]
+        )
+        invite = Invite(
+            email=draft.email,
+            name=draft.name,
+            role=draft.role,
+            created_by=context.current().actor.id,
+        )
+        token = _renew(invite, draft.expires_in)
+        invite.save(force_insert=True)
+        set_members(InviteAutoGroup, invite, draft.auto_groups, new=True)
+        return NewInvite(token, invite)
+
+
+def invite_regenerate(*, invite_id: str, expires_in: int = DEFAULT_LIFE) -> NewInvite:
+    """Give an invite another link; the old one ends. Raises NotFound, InvalidArgument."""
+    with account_write():
+        invite = found(Invite, invite_id, kind=KIND, accepted_by="")
+        raise_field_errors(life_errors(expires_in))
+        token = _renew(invite, expires_in)
+        invite.save()
+        return NewInvite(token, invite)
+
+
+def invite_delete(*, invite_id: str) -> None:
+    """Take an invite back. Raises NotFound."""
+    with account_write():
+        found(Invite, invite_id, kind=KIND, accepted_by="").delete()
+
+
+def invite_accept(*, token: str, password: str) -> User:
+    """Make the invited user, with the password they chose.
+
+    Raises NotFound, PreconditionFailed for an expired link, InvalidArgument for a weak
+    password, Conflict when the e-mail address is taken by now.
+    """
+    with account_write():
+        invite = open_invite(token)
+        if not is_valid(invite):
+            raise PreconditionFailed("this invite has expired: ask for another link")
+        newcomer = User(pk=new_id(), email=invite.email, name=invite.name)
+        raise_field_errors(new_password_errors("password", password, newcomer))
+        set_actor(newcomer)  # nobody else initiates what follows
+        user = user_create(
+            user_id=newcomer.pk,
+            email=invite.email,
+            name=invite.name,
+            role=invite.role,
+            password=password,
+        )
+        set_auto_groups(user, member_keys(InviteAutoGroup, invite))
+        audit_record(
+            Activity.USER_JOIN,
+            target_id=user.pk,
+            target_type="user",
+            meta=user_facts(user),
+        )
+        invite.accepted_by = user.pk
+        invite.save(update_fields=["accepted_by"])
+        return user
+
+
+def _is_invited(email: str) -> bool:
+    waiting = Invite.objects.filter(accepted_by="").values_list("email", flat=True)
+    return fold_email(email) in {fold_email(other) for other in waiting}
+
+
+def _renew(invite: Invite, expires_in: int) -> str:
+    token = new_token(INVITE_PREFIX)
+    invite.token_hash = token_hash(token)
+    invite.token_prefix = token[:SHOWN_LENGTH]
+    invite.expires_at = clock.now() + dt.timedelta(seconds=expires_in)
+    return token

@@ -1,0 +1,290 @@
+"""Invites over HTTP."""
+
+import datetime as dt
+
+import pytest
+
+from groups.selectors import all_group_id
+from meshmgmt.access.api.serializers.invites import InviteSerializer
+from meshmgmt.access.api.views import invites as views
+from meshmgmt.access.models import Invite
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.tokens import token_hash
+from meshmgmt.core import clock
+from meshmgmt.core.ids import new_id
+from meshmgmt.core.ratelimit import RateLimit
+from tests.access.bodies import group
+from tests.api_client import Api
+from tests.mesh import Trail
+from tests.people import api_as, api_of, person
+from tests.resource_contract import Body, ok
+
+pytestmark = pytest.mark.django_db
+
+PATH = "/api/users/invites"
+STRONG = "Correct-Horse-1"
+HOUR = 3600
+
+
+@pytest.fixture(autouse=True)
+def _no_tries_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "TRIES", RateLimit(per_minute=10, burst=5))
+
+
+@pytest.fixture
+def api() -> Api:
+    return api_of(person("admin", name="Ada"))
+
+
+@pytest.fixture
+def nobody() -> Api:
+    return Api()
+
+
+def invite(**changes: object) -> Body:
+    body = {
+        "email": "new@mesh.dev",
+        "name": "New",
+        "role": "auditor",
+        "auto_groups": [group("team")],
+    }
+    return body | changes
+
+
+def test_new_invite_shows_its_secret_once(api: Api) -> None:
+    body = invite()
+    made = ok(api.post(PATH, body))
+    token = made.pop("invite_token")
+    assert token.startswith("mpi_")
+    assert len(token) == 40
+    assert made == {
+        **body,
+        "id": made["id"],
+        "created_at": made["created_at"],
+        "expires_at": made["expires_at"],
+        "expired": False,
+    }
+    assert set(made) == set(InviteSerializer().fields)
+    assert ok(api.get(PATH)) == [made]
+    stored = Invite.objects.get()
+    assert stored.token_hash == token_hash(token)
+    assert stored.expires_at - stored.created_at == pytest.approx(
+        dt.timedelta(hours=72), abs=dt.timedelta(seconds=1)
+    )
+
+
+def test_link_tells_what_it_is_for_without_credentials(api: Api, nobody: Api) -> None:
+    made = ok(api.post(PATH, invite()))
+    for client in (nobody, Api("mpt_" + "x" * 36)):
+        assert ok(client.get(f"{PATH}/{made['invite_token']}")) == {
+            "email": "new@mesh.dev",
+            "name": "New",
+            "expires_at": made["expires_at"],
+            "valid": True,
+            "invited_by": "Ada",
+        }
+
+
+def test_accepting_makes_the_user(api: Api, nobody: Api) -> None:
+    made = ok(api.post(PATH, invite()))
+    trail = Trail()
+    accept = f"{PATH}/{made['invite_token']}/accept"
+    assert ok(nobody.post(accept, {"password": STRONG})) == {"success": True}
+    user = User.objects.get(email="new@mesh.dev")
+    assert user.check_password(STRONG)
+    [shown] = [row for row in ok(api.get("/api/users")) if row["id"] == user.pk]
+    assert (shown["role"], shown["status"]) == ("auditor", "active")
+    assert shown["auto_groups"] == [group("team")]
+    assert sorted(trail.targets) == sorted(
+        [
+            ("user.create", user.pk),
+            ("user.join", user.pk),
+            ("user.group.add", user.pk),
+            ("user.invite.link.accept", user.pk),
+        ]
+    )
+    assert {event.initiator_id for event in trail.events} == {user.pk}
+    accepted = trail.events[trail.codes.index("user.invite.link.accept")]
+    assert accepted.meta == {"email": "new@mesh.dev", "username": "New"}
+    assert ok(api.get(PATH)) == []
+
+
+def test_link_is_good_once(api: Api, nobody: Api) -> None:
+    made = ok(api.post(PATH, invite()))
+    link = f"{PATH}/{made['invite_token']}"
+    ok(nobody.post(f"{link}/accept", {"password": STRONG}))
+    assert nobody.post(f"{link}/accept", {"password": STRONG}).status == 404
+    assert nobody.get(link).status == 404
+    assert api.delete(f"{PATH}/{made['id']}").status == 404
+    assert api.post(f"{PATH}/{made['id']}/regenerate").status == 404
+
+
+def test_expired_link_is_refused(api: Api, nobody: Api) -> None:
+    made = ok(api.post(PATH, invite(expires_in=HOUR)))
+    link = f"{PATH}/{made['invite_token']}"
+    trail = Trail()
+    with clock.set_to(clock.now() + dt.timedelta(hours=1, seconds=1)):
+        assert ok(nobody.get(link))["valid"] is False
+        answer = nobody.post(f"{link}/accept", {"password": STRONG})
+    assert answer.status == 412
+    assert "expired" in answer.json["message"]
+    assert trail.codes == []
+
+
+@pytest.mark.parametrize("body", [None, b"", {}, {"expires_in": 2 * HOUR}])
+def test_regenerated_link_ends_the_old_one(
+    api: Api, nobody: Api, body: Body | bytes | None
+) -> None:
+    made = ok(api.post(PATH, invite()))
+    trail = Trail()
+    again = ok(api.call("POST", f"{PATH}/{made['id']}/regenerate", body))
+    assert set(again) == {"invite_token", "invite_expires_at"}
+    assert nobody.get(f"{PATH}/{made['invite_token']}").status == 404
+    assert ok(nobody.get(f"{PATH}/{again['invite_token']}"))["valid"] is True
+    assert trail.targets == [("user.invite.link.regenerate", made["id"])]
+    assert trail.events[0].meta == {"email": "new@mesh.dev"}
+
+
+def test_deleted_invite_is_gone(api: Api, nobody: Api) -> None:
+    made = ok(api.post(PATH, invite()))
+    trail = Trail()
+    assert ok(api.delete(f"{PATH}/{made['id']}")) == {}
+    assert trail.targets == [("user.invite.link.delete", made["id"])]
+    assert nobody.get(f"{PATH}/{made['invite_token']}").status == 404
+
+
+def test_creation_is_audited_without_the_secret(api: Api) -> None:
+    body = invite()
+    trail = Trail()
+    made = ok(api.post(PATH, body))
+    assert trail.targets == [("user.invite.link.create", made["id"])]
+    assert trail.events[0].meta == {"email": "new@mesh.dev"}
+    assert made["invite_token"] not in str(trail.events[0].changes)
+    assert token_hash(made["invite_token"]) not in str(trail.events[0].changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "field", "message"),
+    [
+        ({"email": "new"}, 422, "email", "'new' is not an e-mail address"),
+        ({"email": "BOB@mesh.dev"}, 409, "email", "another user has this e-mail"),
+        ({"email": "OLD@mesh.dev"}, 409, "email", "is invited already"),
+        ({"name": " "}, 422, "name", "the name must not be empty or blank"),
+        ({"role": "king"}, 422, "role", "'king' is not a role"),
+        ({"expires_in": HOUR - 1}, 422, "expires_in", "must be from 3600 to"),
+        ({"expires_in": 2**40}, 422, "expires_in", "must be from 3600 to"),
+        ({"auto_groups": ["x"]}, 422, "auto_groups[0]", "group 'x' was not found"),
+        ({"email": None}, 422, "email", "'' is not an e-mail address"),
+        ({"role": 1}, 400, "role", "must be a JSON string"),
+    ],
+)
+def test_broken_rule_is_refused(
+    api: Api, changes: Body, status: int, field: str, message: str
+) -> None:
+    person("user", email="bob@mesh.dev")
+    waiting = ok(api.post(PATH, invite(email="old@mesh.dev")))["id"]
+    trail = Trail()
+    answer = api.post(PATH, invite(**changes))
+    assert answer.status == status
+    assert list(answer.fields) == [field]
+    assert message in answer.json["message"]
+    assert [row["id"] for row in ok(api.get(PATH))] == [waiting]
+    assert trail.codes == []
+
+
+@pytest.mark.parametrize("field", ["email", "name", "role"])
+def test_each_required_field_is_asked_for(api: Api, field: str) -> None:
+    body = invite()
+    del body[field]
+    answer = api.post(PATH, body)
+    assert answer.status == 422
+    assert list(answer.fields) == [field]
+
+
+def test_nobody_is_invited_as_owner(api: Api) -> None:
+    answer = api.post(PATH, invite(role="owner"))
+    assert answer.status == 403
+    answer = api_as("owner").post(PATH, invite(role="owner"))
+    assert answer.status == 422
+    assert answer.fields == {"role": "nobody can be invited as owner"}
+
+
+def test_all_is_no_auto_group(api: Api) -> None:
+    answer = api.post(PATH, invite(auto_groups=[all_group_id()]))
+    assert answer.status == 422
+    assert list(answer.fields) == ["auto_groups[0]"]
+
+
+@pytest.mark.parametrize(
+    ("password", "message"),
+    [
+        ("Aa1!", "a password has 8 to 128 characters"),
+        ("Password!", "a password needs a digit"),
+        ("passw0rd!", "a password needs an upper-case letter"),
+        ("Passw0rds", "a password needs a special character"),
+    ],
+)
+def test_weak_password_is_refused(
+    api: Api, nobody: Api, password: str, message: str
+) -> None:
+    made = ok(api.post(PATH, invite()))
+    link = f"{PATH}/{made['invite_token']}"
+    trail = Trail()
+    answer = nobody.post(f"{link}/accept", {"password": password})
+    assert answer.status == 422
+    assert answer.fields == {"password": message}
+    assert trail.codes == []
+    assert ok(nobody.get(link))["valid"] is True
+
+
+def test_address_taken_meanwhile_is_a_conflict(api: Api, nobody: Api) -> None:
+    made = ok(api.post(PATH, invite()))
+    person("user", email="NEW@mesh.dev")
+    trail = Trail()
+    answer = nobody.post(f"{PATH}/{made['invite_token']}/accept", {"password": STRONG})
+    assert answer.status == 409
+    assert trail.codes == []
+
+
+@pytest.mark.parametrize("bad", ["nope", "mpi_" + "x" * 36, "%00"])
+def test_unknown_link_is_not_found(nobody: Api, bad: str) -> None:
+    for answer in (
+        nobody.get(f"{PATH}/{bad}"),
+        nobody.post(f"{PATH}/{bad}/accept", {"password": STRONG}),
+    ):
+        assert answer.status == 404
+        assert "not found" in answer.json["message"]
+
+
+def test_id_is_no_secret(api: Api, nobody: Api) -> None:
+    made = ok(api.post(PATH, invite()))
+    assert nobody.get(f"{PATH}/{made['id']}").status == 404
+    assert api.delete(f"{PATH}/{made['invite_token']}").status == 404
+    assert api.delete(f"{PATH}/{new_id()}").status == 404
+    assert api.post(f"{PATH}/{new_id()}/regenerate").status == 404
+
+
+def test_guessing_is_slow(nobody: Api) -> None:
+    answers = [nobody.get(f"{PATH}/mpi_{number}") for number in range(6)]
+    assert [answer.status for answer in answers] == [404] * 5 + [429]
+    assert int(answers[-1].headers["Retry-After"]) in range(1, 7)
+    assert "too many tries" in answers[-1].json["message"]
+    accept = nobody.post(f"{PATH}/mpi_x/accept", {"password": STRONG})
+    assert accept.status == 429
+
+
+@pytest.mark.parametrize("role", ["network_admin", "auditor", "user"])
+def test_roles(api: Api, role: str) -> None:
+    made = ok(api.post(PATH, invite()))
+    caller = api_as(role)
+    assert caller.get(PATH).status == (403 if role == "user" else 200)
+    assert caller.post(PATH, b"no json").status == 403
+    assert caller.delete(f"{PATH}/{made['id']}").status == 403
+    assert caller.post(f"{PATH}/{made['id']}/regenerate").status == 403
+
+
+def test_credentials_are_needed_for_all_else(api: Api, nobody: Api) -> None:
+    made = ok(api.post(PATH, invite()))
+    assert nobody.get(PATH).status == 401
+    assert nobody.delete(f"{PATH}/{made['id']}").status == 401
+    assert nobody.post(f"{PATH}/{made['id']}/regenerate").status == 401
