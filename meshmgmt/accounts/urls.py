@@ -6,6 +6,7 @@ from django.urls import path
 
 from meshmgmt.accounts.api.views import (
     AccountsView,
+    AccountView,
     CurrentUserView,
     PasswordView,
     TokensViewSet,
@@ -21,6 +22,7 @@ USER = "api/users/<str:userId>"
 
 urlpatterns = [
     path("api/accounts", AccountsView.as_view()),
+    path("api/accounts/<str:accountId>", AccountView.as_view()),
     path("api/users", UserViewSet.as_view(COLLECTION)),
     path("api/users/current", CurrentUserView.as_view()),
     path(USER, UserViewSet.as_view(MEMBER)),

@@ -14,10 +14,12 @@ class InventoryConfig(AppConfig):
         """Join the audit trail and the admin's permissions; name the constraints."""
         from meshmgmt.accounts import registries as accounts  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
+        from meshmgmt.core.jobs import register_job  # noqa: PLC0415
         from meshmgmt.inventory import (  # noqa: PLC0415
             audit,
             constraints,
             eventfacts,
+            expiry,
             gauges,
             services,
         )
@@ -26,6 +28,7 @@ class InventoryConfig(AppConfig):
         gauges.register()
         eventfacts.register()
         constraints.register()
+        register_job("expire_logins", expiry.EVERY_SECONDS, expiry.expire_logins)
         accounts.register_user_deletion(services.peers_of_user_delete)
         accounts.register_user_blocking(services.peers_of_user_expire)
         modelmodules.assign("peers", "inventory.peer")

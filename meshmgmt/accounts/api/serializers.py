@@ -1,9 +1,11 @@
 """Bodies of the accounts room: what is asked, and the schema of what is answered."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from rest_framework import serializers
 
+from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
 from meshmgmt.api.fields import (
     ObjectSerializer,
     TextField,
@@ -12,6 +14,8 @@ from meshmgmt.api.fields import (
     references,
 )
 from meshmgmt.core.roles import MODULES, Operation, Role
+
+Fields = dict[str, serializers.Field[Any, Any, Any, Any]]
 
 
 class OperationsSerializer(serializers.Serializer[Any]):
@@ -173,6 +177,48 @@ class AccountSettingsSerializer(serializers.Serializer[Any]):
     agent_network_only = serializers.BooleanField()
     embedded_idp_enabled = serializers.BooleanField()
     extra = ExtraSettingsSerializer()
+
+
+_STRICT: Final = {
+    serializers.BooleanField: TruthField,
+    serializers.IntegerField: WholeNumberField,
+    serializers.CharField: TextField,
+    serializers.ListField: references,
+}
+
+
+def strict(serializer: serializers.Serializer[Any], names: Sequence[str]) -> Fields:
+    """Return optional strict fields of the same types as those of a serializer."""
+    return {
+        name: _STRICT[type(field)](required=False)
+        for name, field in serializer.fields.items()
+        if name in names
+    }
+
+
+class ExtraSettingsRequestSerializer(ObjectSerializer):
+    """Further settings; absent ones keep their value."""
+
+    def get_fields(self) -> Fields:
+        """Return a field for each that can be changed."""
+        return strict(ExtraSettingsSerializer(), EXTRA_SETTINGS)
+
+
+class AccountSettingsRequestSerializer(ObjectSerializer):
+    """Settings of the account; absent ones keep their value."""
+
+    def get_fields(self) -> Fields:
+        """Return a field for each that can be changed."""
+        return {
+            **strict(AccountSettingsSerializer(), SETTINGS),
+            "extra": ExtraSettingsRequestSerializer(required=False),
+        }
+
+
+class AccountRequestSerializer(ObjectSerializer):
+    """What a client changes of the account."""
+
+    settings = AccountSettingsRequestSerializer()
 
 
 class AccountSerializer(serializers.Serializer[Any]):

@@ -1,6 +1,7 @@
 """Endpoints of users, their tokens and the account."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from drf_spectacular.types import OpenApiTypes
@@ -11,6 +12,7 @@ from rest_framework.response import Response
 from meshmgmt.accounts.api.serializers import (
     AccessTokenRequestSerializer,
     AccessTokenSerializer,
+    AccountRequestSerializer,
     AccountSerializer,
     CurrentUserSerializer,
     NewAccessTokenSerializer,
@@ -26,12 +28,14 @@ from meshmgmt.accounts.authority import (
 )
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.selectors import (
+    EXTRA_SETTINGS,
     Row,
     account_rows,
     current_user_row,
     token_rows,
     user_rows,
 )
+from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.tokens import token_create, token_delete
 from meshmgmt.accounts.services.userchanges import (
     own_password_change,
@@ -42,7 +46,15 @@ from meshmgmt.accounts.services.userchanges import (
 from meshmgmt.accounts.services.users import user_approve, user_delete, user_get
 from meshmgmt.api.permissions import READING
 from meshmgmt.api.views import ApiView, ResourceViewSet, path_id
-from meshmgmt.core.errors import BadRequest, Forbidden, NotFound, PreconditionFailed
+from meshmgmt.core.account import account_id
+from meshmgmt.core.errors import (
+    BadRequest,
+    Forbidden,
+    NotFound,
+    PreconditionFailed,
+    ServiceError,
+)
+from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.roles import Operation
 from meshmgmt.core.transactions import read_snapshot
 
@@ -241,3 +253,31 @@ class AccountsView(ApiView):
     def get(self, request: Request) -> Response:
         """Return the account with its settings."""
         return Response(account_rows())
+
+
+class AccountView(ApiView):
+    """The settings of the account."""
+
+    module = "settings"
+    tags = ("accounts",)
+    serializer_class = AccountSerializer
+    request_serializer_class = AccountRequestSerializer
+
+    def put(self, request: Request, accountId: str) -> Response:  # noqa: N803 - path
+        """Change settings, what is given of them, and return the account."""
+        if path_id("account", accountId) != account_id():
+            raise NotFound.of("account", accountId)
+        settings = self.validated(AccountRequestSerializer)["settings"]
+        extra = settings.pop("extra", {})
+        try:
+            account_update(settings={**settings, **extra})
+        except ServiceError as error:
+            raise type(error)(error.message, map(_in_body, error.errors)) from error
+        return Response(account_rows()[0])
+
+
+def _in_body(error: FieldError) -> FieldError:
+    """Return the error with the place that its setting has in the body."""
+    extra = error.field in EXTRA_SETTINGS
+    place = "settings.extra" if extra else "settings"
+    return replace(error, field=f"{place}.{error.field}")

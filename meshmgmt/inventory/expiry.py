@@ -1,0 +1,63 @@
+"""Logins of peers end: after a period, or when a peer was away for too long.
+
+Both periods are settings of the account; each peer says whether they apply to it. Peers
+that nobody owns have no login.
+"""
+
+import datetime as dt
+from typing import Final
+
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
+
+from meshmgmt.accounts.models import Account
+from meshmgmt.core import clock, context
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.models import Peer
+
+EVERY_SECONDS: Final = 60.0
+TOO_OLD: Final = "the login of the peer expired"
+AWAY: Final = "the peer was inactive for too long"
+
+
+def expire_logins() -> int:
+    """Mark the peers whose login ends; return how many."""
+    account = Account.objects.first()
+    if account is None:
+        return 0
+    ended = 0
+    if account.peer_login_expiration_enabled:
+        period = dt.timedelta(seconds=account.peer_login_expiration)
+        began = Coalesce(F("last_login"), F("created_at"))
+        ended += _expire(
+            Q(login_expiration_enabled=True, began__lte=clock.now() - period),
+            began=began,
+            reason=TOO_OLD,
+        )
+    if account.peer_inactivity_expiration_enabled:
+        period = dt.timedelta(seconds=account.peer_inactivity_expiration)
+        left = Coalesce(F("last_seen"), F("created_at"))
+        ended += _expire(
+            Q(
+                inactivity_expiration_enabled=True,
+                connected=False,
+                began__lte=clock.now() - period,
+            ),
+            began=left,
+            reason=AWAY,
+        )
+    return ended
+
+
+def _expire(chosen: Q, *, began: Coalesce, reason: str) -> int:
+    peers = Peer.objects.annotate(began=began).filter(
+        chosen, user__isnull=False, login_expired=False
+    )
+    if not peers.exists():  # most of the time: no need for the write lock
+        return 0
+    with account_write(), context.scope(reason=reason):
+        found = list(peers.order_by("pk"))
+        for peer in found:
+            peer.login_expired = True
+            peer.save(update_fields=["login_expired"])
+        return len(found)

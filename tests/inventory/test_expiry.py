@@ -1,0 +1,93 @@
+"""Logins that end by themselves."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from meshmgmt.accounts.models import Account, User
+from meshmgmt.core import clock
+from meshmgmt.core.jobs import registered_jobs
+from meshmgmt.inventory.expiry import AWAY, TOO_OLD, expire_logins
+from meshmgmt.inventory.models import Peer
+from tests.mesh import Trail, peer
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+HOUR = dt.timedelta(hours=1)
+
+
+@pytest.fixture
+def owner() -> User:
+    return person("user")
+
+
+def settings(**changes: Any) -> None:
+    account = Account.objects.get()
+    for name, value in changes.items():
+        setattr(account, name, value)
+    account.save()
+
+
+def test_login_ends_after_the_period(owner: User) -> None:
+    settings(peer_login_expiration=7200)
+    now = clock.now()
+    facts = {"user": owner, "login_expiration_enabled": True}
+    old = peer("old", last_login=now - 2 * HOUR, **facts)
+    peer("fresh", last_login=now - HOUR, **facts)
+    peer("exempt", user=owner, last_login=now - 9 * HOUR)
+    never = peer("never", created_at=now - 3 * HOUR, **facts)
+    trail = Trail()
+    assert expire_logins() == 2
+    assert expired() == {"old", "never"}
+    assert trail.targets == [
+        ("peer.login.expire", old.pk),
+        ("peer.login.expire", never.pk),
+    ]
+    assert {event.meta["reason"] for event in trail.events} == {TOO_OLD}
+    assert {event.initiator_id for event in trail.events} == {"system"}
+    assert expire_logins() == 0
+
+
+def test_absent_peer_is_logged_out(owner: User) -> None:
+    settings(peer_inactivity_expiration_enabled=True, peer_inactivity_expiration=3600)
+    now = clock.now()
+    facts = {"user": owner, "inactivity_expiration_enabled": True}
+    peer("away", last_seen=now - HOUR, **facts)
+    peer("there", last_seen=now - 9 * HOUR, connected=True, **facts)
+    peer("just gone", last_seen=now - HOUR / 2, **facts)
+    trail = Trail()
+    assert expire_logins() == 1
+    assert expired() == {"away"}
+    assert trail.events[0].meta["reason"] == AWAY
+
+
+def test_settings_switch_it_off(owner: User) -> None:
+    settings(peer_login_expiration_enabled=False)
+    peer(
+        "old",
+        user=owner,
+        login_expiration_enabled=True,
+        inactivity_expiration_enabled=True,
+        last_login=clock.now() - 999 * HOUR,
+        last_seen=clock.now() - 999 * HOUR,
+    )
+    assert expire_logins() == 0
+
+
+def test_peer_that_nobody_owns_has_no_login() -> None:
+    peer(
+        "server",
+        login_expiration_enabled=True,
+        last_login=clock.now() - 999 * HOUR,
+    )
+    assert expire_logins() == 0
+
+
+def test_housekeeping_runs_it() -> None:
+    assert "expire_logins" in {job.name for job in registered_jobs()}
+
+
+def expired() -> set[str]:
+    return set(Peer.objects.filter(login_expired=True).values_list("name", flat=True))
