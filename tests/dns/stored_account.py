@@ -12,6 +12,7 @@ from dns.models import (
     Zone,
     ZoneGroup,
 )
+from dns.models.settings import SINGLE_ROW
 from events.audit.links import set_members
 from groups.models import Group, GroupPeer, GroupResource
 from meshmgmt.access.models import (
@@ -67,6 +68,7 @@ def _store_peers(snapshot: Snapshot) -> None:
             ipv6=peer.ipv6,
             dns_label=peer.label,
             extra_dns_labels=list(peer.extra_labels),
+            approval_required=not peer.approved,
         )
     for group_id, members in snapshot.members.items():
         set_members(GroupPeer, Group.objects.get(pk=group_id), list(members))
@@ -108,7 +110,7 @@ def _store_dns(snapshot: Snapshot) -> None:
             search_domains_enabled=group.search,
         )
         set_members(NameserverGroupGroup, made, sorted(group.groups))
-    settings = DnsSettings.objects.create()
+    settings, _ = DnsSettings.objects.get_or_create(pk=SINGLE_ROW)
     set_members(DisabledManagementGroup, settings, sorted(snapshot.disabled_groups))
 
 
