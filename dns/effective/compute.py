@@ -80,15 +80,13 @@ class Configurator:
     def config(self, peer_id: str) -> PeerDns:
         """Configuration of one peer; KeyError when the snapshot lacks it."""
         peer = self._snapshot.peers[peer_id]
+        if not peer.approved:
+            reason = Reason("approval_pending")
+            return _unmanaged(peer, reason, self._all_excluded(peer, reason))
         choice = self._choice(peer.groups)
         if choice.disabled_by:
-            return PeerDns(
-                peer_id=peer.id,
-                peer_name=peer.name,
-                managed=False,
-                reason=Reason("management_disabled", choice.disabled_by),
-                excluded=choice.excluded,
-            )
+            reason = Reason("management_disabled", choice.disabled_by)
+            return _unmanaged(peer, reason, choice.excluded)
         groups, excluded = self._without_own_servers(peer, choice)
         own, visible = self._own_zone(peer)
         zones = (own, *choice.zones) if own.records else choice.zones
@@ -109,10 +107,15 @@ class Configurator:
         peer = self._snapshot.peers[peer_id]
         choice = self._choice(peer.groups)
         groups, _ = self._without_own_servers(peer, choice)
-        if choice.disabled_by:
+        if choice.disabled_by or not peer.approved:
             return ()
         own = (self._peers_zone(()),) if self._snapshot.dns_domain else ()
         return _search_domains((*own, *choice.zones), groups)
+
+    def _all_excluded(self, peer: Peer, reason: Reason) -> tuple[Excluded, ...]:
+        _, zones = self._zones.choose(peer.groups, reason)
+        _, groups = self._groups.choose(peer.groups, reason)
+        return (*zones, *groups)
 
     def _choice(self, groups: frozenset[str]) -> _Choice:
         choice = self._choices.get(groups)
@@ -178,7 +181,8 @@ class Configurator:
 
     def _seen(self, peer_id: str, cause: Cause) -> _Seen | None:
         peer = self._snapshot.peers.get(peer_id)
-        if peer is None:  # a rule may still name a peer that was deleted
+        # A rule may still name a peer that was deleted.
+        if peer is None or not peer.approved:
             return None
         return _Seen(VisiblePeer(peer.id, peer.name, cause), *self._records_of(peer))
 
@@ -222,6 +226,16 @@ class Configurator:
         )
         kept = tuple(group for group in choice.groups if group.id not in mine)
         return kept, (*choice.excluded, *out)
+
+
+def _unmanaged(peer: Peer, reason: Reason, excluded: tuple[Excluded, ...]) -> PeerDns:
+    return PeerDns(
+        peer_id=peer.id,
+        peer_name=peer.name,
+        managed=False,
+        reason=reason,
+        excluded=excluded,
+    )
 
 
 def _group_names(snapshot: Snapshot, ids: Iterable[str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ _SENTENCES = {
     "router": "policy {subjects} leads to a network that one peer routes",
     "peers_zone": "every managed peer gets the names of the peers it may reach",
     "managed": "no group of the peer has DNS management disabled",
+    "approval_pending": "the peer waits for approval",
     "management_disabled": "DNS management is disabled for {subjects}",
     "disabled": "it is disabled",
     "empty_zone": "the zone has no records",

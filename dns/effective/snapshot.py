@@ -73,7 +73,10 @@ class NameserverGroup:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A peer; `label` and `extra_labels` are relative to the peers' domain."""
+    """A peer; `label` and `extra_labels` are relative to the peers' domain.
+
+    One that is not `approved` gets nothing and is seen by nobody.
+    """
 
     id: str
     name: str
@@ -82,6 +85,7 @@ class Peer:
     groups: frozenset[str]
     ipv6: str | None = None
     extra_labels: tuple[str, ...] = ()
+    approved: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,12 @@ class Facts:
 
     @cached_property
     def managed(self) -> dict[str, Peer]:
-        """Peers that are in no group with DNS management disabled."""
+        """Approved peers that are in no group with DNS management disabled."""
         disabled = self.snapshot.disabled_groups
         return {
             peer.id: peer
             for peer in self.snapshot.peers.values()
-            if not peer.groups & disabled
+            if peer.approved and not peer.groups & disabled
         }
 
     @cached_property

@@ -33,7 +33,8 @@ def peer_snapshot(peer_id: str) -> tuple[Snapshot, ReachGraph]:
     heads = statements.heads()
     reach = reach_facts(statements.reach_facts(), links.of)
     graph = ReachGraph(reach)
-    managed = groups.isdisjoint(links.disabled)
+    peer = _peer(columns, groups)
+    managed = peer.approved and groups.isdisjoint(links.disabled)
     wanted = _zones_for(heads, links, groups) if managed else []
     zones, nameserver_groups = _split(
         heads, links, statements.records(wanted) if wanted else []
@@ -41,7 +42,7 @@ def peer_snapshot(peer_id: str) -> tuple[Snapshot, ReachGraph]:
     peers, members = _seen_peers(
         graph.targets(peer_id, groups) if managed else [], links.everybody
     )
-    peers[peer_id] = _peer(columns, groups)
+    peers[peer_id] = peer
     snapshot = Snapshot(
         dns_domain=canonical(domain) if domain else "",
         peers=peers,
@@ -220,7 +221,7 @@ def _restored(stored: str, sent: str) -> str:
 
 
 def _peer(columns: Sequence[Any], groups: frozenset[str]) -> Peer:
-    id_, name, label, ip, ipv6, extra = columns
+    id_, name, label, ip, ipv6, extra, waiting = columns
     return Peer(
         id=id_,
         name=name,
@@ -229,6 +230,7 @@ def _peer(columns: Sequence[Any], groups: frozenset[str]) -> Peer:
         groups=groups,
         ipv6=ipv6,
         extra_labels=_labels(extra),
+        approved=not waiting,
     )
 
 

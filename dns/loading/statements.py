@@ -148,8 +148,14 @@ def all_peers() -> Rows:
 
 
 def peer_columns() -> str:
-    """Columns of a peer `p`: id, name, label, addresses, extra labels (JSON text)."""
-    return "p.id, p.name, p.dns_label, p.ip, p.ipv6, CAST(p.extra_dns_labels AS text)"
+    """Columns of a peer `p`.
+
+    Id, name, label, addresses, extra labels (JSON text), whether it waits for approval.
+    """
+    return (
+        "p.id, p.name, p.dns_label, p.ip, p.ipv6, CAST(p.extra_dns_labels AS text),"
+        " p.approval_required"
+    )
 
 
 @cache

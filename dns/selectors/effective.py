@@ -56,8 +56,8 @@ def _hidden_peer(config: PeerDns) -> HiddenPeer:
     domain = next((z.domain for z in config.zones if z.kind == "peers"), "")
 
     def find(name: str) -> Subject | None:
-        label, _, rest = name.partition(".")
-        if rest != domain:
+        label = name.removesuffix(f".{domain}")
+        if label == name:
             return None
         peers = Peer.objects.annotate(extra=Cast("extra_dns_labels", TextField()))
         labelled = Q(dns_label=label) | Q(extra__contains=f'"{label}"')

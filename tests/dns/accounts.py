@@ -121,6 +121,7 @@ def peers(draw: st.DrawFn) -> dict[str, Peer]:
             extra_labels=draw(
                 st.lists(st.sampled_from(["a", "b", "b.a"]), max_size=1).map(tuple)
             ),
+            approved=draw(st.integers(0, 7)) > 0,
         )
         for number, id_ in enumerate(PEER_IDS)
     }

@@ -28,6 +28,8 @@ def resolve(snapshot: Any, peer_id: str, typed: str, rtype: str) -> Answer:
     name = typed.lower().rstrip(".")
     if any(group in snapshot.disabled_groups for group in peer.groups):
         return Answer("system", name)
+    if not peer.approved:
+        return Answer("system", name)
     attempts = [name]
     if "." not in typed:
         attempts = [f"{name}.{d}" for d in search_domains(snapshot, peer)] + [name]
@@ -126,6 +128,8 @@ def at(
 def own_zone(snapshot: Any, peer: Any) -> Iterator[tuple[str, str, str]]:
     for other in snapshot.peers.values():
         if other.id != peer.id and not meet(snapshot, peer, other):
+            continue
+        if not other.approved:
             continue
         for label in [other.label, *other.extra_labels]:
             yield f"{label}.{snapshot.dns_domain}", "A", other.ip

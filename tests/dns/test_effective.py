@@ -199,3 +199,19 @@ def test_json_form_is_plain_data() -> None:
     assert data["visible_peers"][1]["reason"]["code"] == "policy"
     assert data["excluded"][0]["reasons"][0]["text"] == "it is disabled"
     assert data["object_count"] == 8 + 1 + 3
+
+
+def test_peer_that_waits_for_approval_gets_nothing_and_is_unseen() -> None:
+    waiting = replace(BOB, approved=False)
+    snapshot = replace(account(), peers={"p1": ANN, "p2": waiting, "p3": CY})
+    mine = peer_config(snapshot, "p2")
+    assert (mine.managed, mine.reason.code) == (False, "approval_pending")
+    assert [*mine.zones, *mine.nameserver_groups, *mine.search_domains] == []
+    assert reasons_out(mine) == {
+        "Corp": ["approval_pending", "no_shared_group"],
+        "Office": ["approval_pending", "no_shared_group"],
+    }
+    assert [peer.name for peer in peer_config(snapshot, "p1").visible_peers] == [
+        "ann",
+        "cy",
+    ]
