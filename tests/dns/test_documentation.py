@@ -1,0 +1,72 @@
+"""The commands of docs/dns.md work on the demo data, over a real server too."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dns.lint import CATALOGUE
+from meshmgmt.env import BASE_DIR
+from tests.servers import Server, own_database
+
+DOCS = BASE_DIR / "docs" / "dns.md"
+
+
+def scripts() -> list[str]:
+    """Return the shell blocks of the page."""
+    return re.findall(r"```sh\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_every_finding_is_documented() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    for code, rule in CATALOGUE.items():
+        assert f"| `{code}` | {rule.severity.value} | {rule.meaning} |" in text
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_commands_work_on_the_demo_data(tmp_path: Path) -> None:
+    commands, requests = scripts()
+    # The demo's servers are not of this machine; tests/dns/test_live.py asks real ones.
+    commands = commands.replace(" --live", "")
+    with own_database() as url:
+        server = Server(tmp_path, url, {})
+        server.manage("migrate", "--verbosity", "0")
+        server.manage("seed")
+        token = server.manage(
+            "create_token", "--user", "ann@mesh.dev", "--role", "owner"
+        )
+        printed = run(commands, server, tmp_path)
+        assert "=> printer-gbg.office.halden.internal: answered by" in printed
+        assert '"kind": "nodata"' in printed
+        assert "several_primaries" in printed
+        assert "dry run, nothing written: 1 added, 0 changed, 0 removed" in printed
+        server.start()
+        try:
+            run(
+                requests, server, tmp_path, AUTH=f"Authorization: Token {token.strip()}"
+            )
+        finally:
+            server.stop()
+
+
+def run(script: str, server: Server, folder: Path, **variables: str) -> str:
+    """Run a shell script in a folder of its own; every command must succeed."""
+    manage = f"{sys.executable} {BASE_DIR / 'manage.py'}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script.replace("python manage.py", manage)],
+        cwd=folder,
+        env={
+            **server.environment,
+            "API": f"http://127.0.0.1:{server.port}",
+            **variables,
+        },
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
