@@ -17,15 +17,18 @@ class AccountsConfig(AppConfig):
             eventfacts,
             gauges,
             setup,
+            setupcode,
             signin,
         )
         from meshmgmt.api.exceptions import register_constraint  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
+        from meshmgmt.core.notices import register_start_notice  # noqa: PLC0415
 
         audit.register_specs()
         gauges.register()
         eventfacts.register()
         setup.connect()
+        register_start_notice(setupcode.start_notice)
         signin.connect()
         modelmodules.assign("users", "accounts.user")
         modelmodules.assign("pats", "accounts.accesstoken")

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.urls import path
 
+from meshmgmt.accounts.api import instance
 from meshmgmt.accounts.api.views import (
     AccountsView,
     AccountView,
@@ -21,6 +22,10 @@ TOKEN: dict[str, Any] = {"get": "retrieve", "delete": "destroy"}
 USER = "api/users/<str:userId>"
 
 urlpatterns = [
+    path("api/instance", instance.InstanceView.as_view()),
+    path("api/instance/version", instance.VersionView.as_view()),
+    path("api/setup", instance.SetupView.as_view()),
+    path("api/locations/countries", instance.CountriesView.as_view()),
     path("api/accounts", AccountsView.as_view()),
     path("api/accounts/<str:accountId>", AccountView.as_view()),
     path("api/users", UserViewSet.as_view(COLLECTION)),

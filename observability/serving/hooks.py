@@ -178,12 +178,22 @@ def _install_drain(server: Any, config: env.Config) -> None:
 
 def post_worker_init(worker: Any) -> None:
     """Follow log level changes in a worker whose Django is set up."""
-    del worker
+    if worker.age == 1:  # the first of all, and none that replaces another
+        print_notices()
     config = env.load()
     LEVELS.follow(config.runtime_dir)
     loglevels.watch()
     logs.add_spool(config)
     _load_views()
+
+
+def print_notices() -> None:
+    """Say on standard output what rooms have to say at a start."""
+    from meshmgmt.core.notices import start_notices  # noqa: PLC0415 - needs the rooms
+
+    for text in start_notices():
+        sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def _load_views() -> None:

@@ -11,7 +11,7 @@ from django.core.management.commands.runserver import Command as RunserverComman
 import meshmgmt
 from observability import loglevels, logs
 from observability.loglevels import LEVELS
-from observability.serving import runtime
+from observability.serving import hooks, runtime
 
 
 class Command(RunserverCommand):
@@ -28,6 +28,7 @@ class Command(RunserverCommand):
         except runtime.Occupied as error:
             raise CommandError(str(error), returncode=2) from error
         loglevels.reset(config.runtime_dir)
+        hooks.print_notices()
         runtime.announce(
             config.runtime_dir,
             runtime.ServerInfo(

@@ -1,0 +1,70 @@
+"""The first owner, made over HTTP. Runs in one account write."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.passwords import MIN_LENGTH
+from meshmgmt.accounts.rules import email_errors, token_errors
+from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.accounts.services.users import user_create
+from meshmgmt.api.middleware import set_actor
+from meshmgmt.core.errors import PreconditionFailed, raise_field_errors
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.roles import Role
+from meshmgmt.core.textrules import name_errors
+from meshmgmt.core.transactions import account_write
+
+MAX_PASSWORD: Final = 72  # as clients of the reference API know it
+PURPOSE: Final = "setup"
+TOKEN_DAYS: Final = 30
+DONE: Final = "setup already completed: users exist"
+
+
+@dataclass(frozen=True, slots=True)
+class FirstOwner:
+    """The owner; `token` is shown once, "" when none was asked for."""
+
+    user: User
+    token: str = ""
+
+
+def check_setup_is_open() -> None:
+    """Raise PreconditionFailed when there is a user."""
+    if User.objects.exists():
+        raise PreconditionFailed(DONE)
+
+
+def first_owner_create(
+    *, email: str, name: str, password: str, token_days: int | None = None
+) -> FirstOwner:
+    """Make the first owner, with a token that lives `token_days` unless None.
+
+    Raises PreconditionFailed when there is a user, InvalidArgument.
+    """
+    with account_write():
+        check_setup_is_open()
+        errors = [
+            *email_errors(email),
+            *name_errors("name", name),
+            *_password_errors(password),
+        ]
+        if token_days is not None:
+            errors += [
+                FieldError("pat_expire_in", error.message)
+                for error in token_errors(PURPOSE, token_days, "")
+            ]
+        raise_field_errors(errors)
+        user = user_create(email=email, name=name, role=Role.OWNER, password=password)
+        if token_days is None:
+            return FirstOwner(user)
+        set_actor(user)
+        made = token_create(user_id=user.pk, name=PURPOSE, expires_in=token_days)
+        return FirstOwner(user, made.plain)
+
+
+def _password_errors(password: str) -> list[FieldError]:
+    if MIN_LENGTH <= len(password) <= MAX_PASSWORD:
+        return []
+    text = f"a password has {MIN_LENGTH} to {MAX_PASSWORD} characters"
+    return [FieldError("password", text)]

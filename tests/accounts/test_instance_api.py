@@ -1,0 +1,208 @@
+"""Setting up an empty deployment over HTTP, its version, countries."""
+
+from typing import Any
+
+import pytest
+
+import meshmgmt
+from meshmgmt.accounts.api import instance
+from meshmgmt.accounts.models import AccessToken, User
+from meshmgmt.accounts.setupcode import is_setup_code, setup_code, start_notice
+from meshmgmt.core.notices import start_notices
+from meshmgmt.core.ratelimit import RateLimit
+from tests.api_client import Answer, Api
+from tests.mesh import Trail
+from tests.people import api_as, person, robot
+from tests.resource_contract import Body, ok
+
+pytestmark = pytest.mark.django_db
+
+OWNER = {"email": "ann@mesh.dev", "name": "Ann", "password": "correct horse"}
+
+
+@pytest.fixture(autouse=True)
+def _no_tries_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(instance, "TRIES", RateLimit(per_minute=10, burst=5))
+
+
+@pytest.fixture
+def nobody() -> Api:
+    return Api()
+
+
+class RemoteApi(Api):
+    """A client on another host."""
+
+    def __init__(self, **environ: str) -> None:
+        super().__init__()
+        self.client.defaults.update({"REMOTE_ADDR": "192.0.2.7", **environ})
+
+
+def test_empty_deployment_is_brought_up_alone(nobody: Api) -> None:
+    assert ok(nobody.get("/api/instance")) == {"setup_required": True}
+    made = ok(nobody.post("/api/setup", OWNER | {"create_pat": True}))
+    owner = User.objects.get()
+    assert made == {
+        "user_id": owner.pk,
+        "email": "ann@mesh.dev",
+        "personal_access_token": made["personal_access_token"],
+    }
+    assert ok(nobody.get("/api/instance")) == {"setup_required": False}
+    api = Api(made["personal_access_token"])
+    current = ok(api.get("/api/users/current"))
+    assert (current["role"], current["status"]) == ("owner", "active")
+    created = ok(api.post("/api/groups", {"name": "first"}))
+    assert ok(api.get(f"/api/groups/{created['id']}"))["name"] == "first"
+    assert owner.check_password("correct horse")
+
+
+def test_token_is_made_only_when_asked_for(nobody: Api) -> None:
+    made = ok(nobody.post("/api/setup", OWNER))
+    assert set(made) == {"user_id", "email"}
+    assert not AccessToken.objects.exists()
+
+
+def test_token_lives_as_long_as_asked(nobody: Api) -> None:
+    ok(nobody.post("/api/setup", OWNER | {"create_pat": True, "pat_expire_in": 3}))
+    token = AccessToken.objects.get()
+    assert (token.expires_at - token.created_at).days == 3
+
+
+def test_events(nobody: Api) -> None:
+    trail = Trail()
+    made = ok(nobody.post("/api/setup", OWNER | {"create_pat": True}))
+    assert trail.targets == [
+        ("user.create", made["user_id"]),
+        ("personal.access.token.create", made["user_id"]),
+    ]
+    texts = str([(event.changes, event.meta) for event in trail.events])
+    assert "correct horse" not in texts
+    assert made["personal_access_token"] not in texts
+
+
+@pytest.mark.parametrize("kind", ["person", "robot", "blocked"])
+def test_setup_is_closed_while_there_is_any_user(nobody: Api, kind: str) -> None:
+    user = robot() if kind == "robot" else person("user")
+    if kind == "blocked":
+        user.is_blocked = True
+        user.save()
+    trail = Trail()
+    for answer in (
+        nobody.post("/api/setup", OWNER),
+        nobody.post("/api/setup", b"no json"),
+        RemoteApi().post("/api/setup", OWNER | {"setup_code": setup_code()}),
+    ):
+        assert answer.status == 412
+        assert "setup already completed" in answer.json["message"]
+    assert User.objects.count() == 1
+    assert trail.codes == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"email": ""}, "email", "'' is not an e-mail address"),
+        ({"email": "ann"}, "email", "'ann' is not an e-mail address"),
+        ({"name": " "}, "name", "the name must not be empty or blank"),
+        ({"password": "short"}, "password", "a password has 8 to 72 characters"),
+        ({"password": "x" * 73}, "password", "a password has 8 to 72 characters"),
+        ({"password": "password"}, "password", "This password is too common."),
+        (
+            {"create_pat": True, "pat_expire_in": 0},
+            "pat_expire_in",
+            "a token lives 1 to 365 days, not 0",
+        ),
+        (
+            {"create_pat": True, "pat_expire_in": 366},
+            "pat_expire_in",
+            "a token lives 1 to 365 days, not 366",
+        ),
+    ],
+)
+def test_broken_rule_is_refused(
+    nobody: Api, changes: Body, field: str, message: str
+) -> None:
+    trail = Trail()
+    answer = nobody.post("/api/setup", OWNER | changes)
+    assert answer.status == 422
+    assert answer.fields == {field: message}
+    assert not User.objects.exists()
+    assert trail.codes == []
+
+
+@pytest.mark.parametrize("field", sorted(OWNER))
+def test_each_field_is_required(nobody: Api, field: str) -> None:
+    answer = nobody.post(
+        "/api/setup", {key: value for key, value in OWNER.items() if key != field}
+    )
+    assert answer.status == 422
+    assert list(answer.fields) == [field]
+
+
+@pytest.mark.parametrize(
+    "remote",
+    [
+        RemoteApi(),
+        RemoteApi(REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="192.0.2.7"),
+        RemoteApi(REMOTE_ADDR="", HTTP_FORWARDED="for=127.0.0.1"),
+        RemoteApi(REMOTE_ADDR="127.0.0.1", HTTP_ORIGIN="https://evil.test"),
+    ],
+)
+def test_another_host_needs_the_code_of_the_server(remote: Api) -> None:
+    for wrong in ({}, {"setup_code": ""}, {"setup_code": "A" * 16}):
+        answer = remote.post("/api/setup", OWNER | wrong)
+        assert answer.status == 403
+        assert "setup_code" in answer.json["message"]
+        assert setup_code() not in answer.json["message"]
+    assert not User.objects.exists()
+    code = setup_code()
+    given = f" {code[:4].lower()} {code[4:]}"
+    ok(remote.post("/api/setup", OWNER | {"setup_code": given}))
+    assert User.objects.get().role == "owner"
+
+
+def test_guessing_the_code_is_slow() -> None:
+    remote = RemoteApi()
+    answers: list[Answer] = [
+        remote.post("/api/setup", OWNER | {"setup_code": f"A{number}"})
+        for number in range(6)
+    ]
+    assert [answer.status for answer in answers] == [403] * 5 + [429]
+    answer = remote.post("/api/setup", OWNER | {"setup_code": setup_code()})
+    assert answer.status == 429
+    assert int(answer.headers["Retry-After"]) > 0
+
+
+def test_code_belongs_to_this_deployment(settings: Any) -> None:
+    code = setup_code()
+    assert len(code) == 16
+    assert is_setup_code(code)
+    assert not is_setup_code(code[:-1])
+    assert not is_setup_code("ü" * 16)
+    settings.SECRET_KEY = "another"
+    assert not is_setup_code(code)
+
+
+def test_server_prints_the_code_while_there_is_no_user() -> None:
+    assert setup_code() in start_notice()
+    assert start_notice() in start_notices()
+    person("user")
+    assert start_notice() == ""
+
+
+def test_version_needs_credentials(nobody: Api) -> None:
+    assert nobody.get("/api/instance/version").status == 401
+    assert ok(api_as("user").get("/api/instance/version")) == {
+        "management_current_version": meshmgmt.__version__,
+        "management_update_available": False,
+    }
+
+
+def test_countries(nobody: Api) -> None:
+    assert nobody.get("/api/locations/countries").status == 401
+    rows = ok(api_as("user").get("/api/locations/countries"))
+    names = {row["country_code"]: row["country_name"] for row in rows}
+    assert len(rows) == len(names) > 240
+    assert (names["DE"], names["TW"]) == ("Germany", "Taiwan")
+    shown = [row["country_name"] for row in rows]
+    assert shown == sorted(shown)
