@@ -437,6 +437,16 @@ def test_peer_page_shows_what_the_peer_gets(browser: Client, laptop: Peer) -> No
     assert browser.get(f"/admin/dns/zone/peer/{'0' * 20}/").status_code == 404
 
 
+def test_page_of_a_peer_ends_with_its_effective_dns(
+    browser: Client, laptop: Peer
+) -> None:
+    path = f"/admin/inventory/peer/{laptop.pk}/change/"
+    page = browser.get(path).content.decode()
+    assert "Effective DNS" in page
+    assert "<td>10.0.0.1</td>" in page
+    assert f'href="{EXPLAIN}?peer={laptop.pk}"' in page
+
+
 def test_pages_of_answers_need_the_permission(laptop: Peer) -> None:
     auditor = client_of(person("auditor", email="bob@mesh.dev"))
     plain = client_of(person("user", email="cy@mesh.dev"))
