@@ -14,6 +14,46 @@ hypothesis_settings.register_profile("full", max_examples=2000, deadline=None)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 
+def on_postgresql() -> bool:
+    """Tell whether PostgreSQL is the database under test."""
+    return str(settings.DATABASES["default"]["ENGINE"]).endswith("postgresql")
+
+
+def uses_the_database(item: pytest.Item) -> bool:
+    """Tell whether a test works on the database of the suite.
+
+    The servers of the end-to-end tests make one beside it.
+    """
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return (
+        item.get_closest_marker("django_db") is not None
+        or item.get_closest_marker("postgresql") is not None
+        or bool(fixtures & {"db", "transactional_db", "live_server"})
+        or "e2e" in item.path.parts
+    )
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Leave out what says nothing about the database under test.
+
+    Marked tests need their own kind; a test that touches no database, or starts a
+    server with one of its own, would only repeat on PostgreSQL what it said on SQLite.
+    """
+    other = "sqlite" if on_postgresql() else "postgresql"
+    left_out = [
+        item
+        for item in items
+        if item.get_closest_marker(other) is not None
+        or (on_postgresql() and not uses_the_database(item))
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = {id(item) for item in left_out}
+        items[:] = [item for item in items if id(item) not in gone]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Put SQLite's test database into a file: threads need real connections.
 

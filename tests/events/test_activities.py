@@ -43,7 +43,6 @@ NOT_EMITTED = {
     "user.invite": NO_INVITES,
     "user.invite.link.accept": NO_INVITES,
     "user.join": NO_INVITES,
-    "user.reject": NO_INVITES,
 }
 
 
