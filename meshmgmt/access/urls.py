@@ -5,6 +5,7 @@ from django.urls import path
 from meshmgmt.access.api.views import invites, networks
 from meshmgmt.access.api.views.peers import AccessiblePeersView
 from meshmgmt.access.api.views.policies import PolicyViewSet
+from meshmgmt.access.api.views.posture import PostureCheckViewSet
 from meshmgmt.access.api.views.routes import RouteViewSet
 from meshmgmt.access.api.views.setupkeys import SetupKeyViewSet
 from meshmgmt.api.views import COLLECTION, MEMBER
@@ -28,6 +29,10 @@ urlpatterns = [
     path("api/peers/<str:peerId>/accessible-peers", AccessiblePeersView.as_view()),
     path("api/policies", PolicyViewSet.as_view(COLLECTION)),
     path("api/policies/<str:policyId>", PolicyViewSet.as_view(MEMBER)),
+    path("api/posture-checks", PostureCheckViewSet.as_view(COLLECTION)),
+    path(
+        "api/posture-checks/<str:postureCheckId>", PostureCheckViewSet.as_view(MEMBER)
+    ),
     path("api/routes", RouteViewSet.as_view(COLLECTION)),
     path("api/routes/<str:routeId>", RouteViewSet.as_view(MEMBER)),
     path("api/setup-keys", SetupKeyViewSet.as_view(COLLECTION)),

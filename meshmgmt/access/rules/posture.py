@@ -1,0 +1,132 @@
+"""Rules of posture checks (reference API 13.5): pure.
+
+`checks` is the JSON object of a request, its types checked: kind of check to settings.
+"""
+
+import ipaddress
+import re
+from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.textrules import description_errors, length_errors, name_errors
+
+ACTIONS: Final = ("allow", "deny")
+SYSTEMS: Final = {
+    "android": "min_version",
+    "ios": "min_version",
+    "darwin": "min_version",
+    "linux": "min_kernel_version",
+    "windows": "min_kernel_version",
+}
+"""Operating systems, with what is compared of each."""
+
+PATHS: Final = ("linux_path", "mac_path", "windows_path")
+MAX_PATH: Final = 1024
+
+_VERSION: Final = re.compile(r"v?\d{1,9}(\.\d{1,9}){0,3}([-+][0-9A-Za-z.+-]{1,64})?")
+
+
+@dataclass(frozen=True, slots=True)
+class PostureDraft:
+    """A posture check as the client sent it."""
+
+    name: str
+    checks: Mapping[str, Any]
+    description: str = ""
+
+
+def posture_errors(
+    draft: PostureDraft, *, countries: Container[str], name_taken: bool
+) -> list[FieldError]:
+    """Return every broken rule; `countries` holds the codes that exist."""
+    errors = [
+        *name_errors("name", draft.name, what="posture check name"),
+        *description_errors(draft.description),
+    ]
+    if not draft.checks:
+        errors.append(FieldError("checks", "give at least one check"))
+    for kind, check in draft.checks.items():
+        for error in _RULES[kind](check, countries):
+            place = f"checks.{kind}.{error.field}"
+            errors.append(FieldError(place, error.message))
+    if name_taken:
+        text = "another posture check has this name"
+        errors.append(FieldError("name", text, conflict=True))
+    return errors
+
+
+def _version_errors(field: str, text: str) -> Iterator[FieldError]:
+    if not _VERSION.fullmatch(text):
+        yield FieldError(field, f"{text[:40]!r} is no version such as 1.2.3")
+
+
+def _client_errors(check: Any, countries: Container[str]) -> Iterator[FieldError]:
+    yield from _version_errors("min_version", check["min_version"])
+
+
+def _system_errors(check: Any, countries: Container[str]) -> Iterator[FieldError]:
+    if not check:
+        systems = ", ".join(SYSTEMS)
+        yield FieldError(next(iter(SYSTEMS)), f"give at least one of {systems}")
+    for system, asked in check.items():
+        name = SYSTEMS[system]
+        yield from _version_errors(f"{system}.{name}", asked[name])
+
+
+def _action_errors(check: Any) -> Iterator[FieldError]:
+    if check["action"] not in ACTIONS:
+        shown = check["action"][:40]
+        yield FieldError("action", f"{shown!r} is no action: use allow or deny")
+
+
+def _place_errors(check: Any, countries: Container[str]) -> Iterator[FieldError]:
+    yield from _action_errors(check)
+    if not check["locations"]:
+        yield FieldError("locations", "give at least one location")
+    for index, location in enumerate(check["locations"]):
+        place = f"locations[{index}]"
+        code = location["country_code"]
+        if code not in countries:
+            text = f"{code[:40]!r} is no country code of ISO 3166-1"
+            yield FieldError(f"{place}.country_code", text)
+        city = location.get("city_name", "")
+        yield from length_errors(f"{place}.city_name", city, what="name of the city")
+
+
+def _range_errors(check: Any, countries: Container[str]) -> Iterator[FieldError]:
+    yield from _action_errors(check)
+    if not check["ranges"]:
+        yield FieldError("ranges", "give at least one network")
+    for index, text in enumerate(check["ranges"]):
+        try:
+            ipaddress.ip_network(text)
+        except ValueError:
+            message = f"{text[:40]!r} is no network such as 10.1.0.0/16"
+            yield FieldError(f"ranges[{index}]", message)
+
+
+def _process_errors(check: Any, countries: Container[str]) -> Iterator[FieldError]:
+    if not check["processes"]:
+        yield FieldError("processes", "give at least one process")
+    for index, process in enumerate(check["processes"]):
+        place = f"processes[{index}]"
+        if not any(process.get(path) for path in PATHS):
+            yield FieldError(place, f"give at least one of {', '.join(PATHS)}")
+        for path in PATHS:
+            text = process.get(path, "")
+            yield from length_errors(
+                f"{place}.{path}", text, what="path", maximum=MAX_PATH
+            )
+
+
+_Rule = Callable[[Any, Container[str]], Iterator[FieldError]]
+
+_RULES: Final[Mapping[str, _Rule]] = {
+    "nb_version_check": _client_errors,
+    "os_version_check": _system_errors,
+    "geo_location_check": _place_errors,
+    "peer_network_range_check": _range_errors,
+    "process_check": _process_errors,
+}

@@ -1,0 +1,68 @@
+"""Writes of posture checks. Every function runs in one account write."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any, Final
+
+import pycountry
+
+from meshmgmt.access.models import Policy, PostureCheck
+from meshmgmt.access.rules.posture import PostureDraft, posture_errors
+from meshmgmt.access.services.finding import found
+from meshmgmt.core.errors import PreconditionFailed, raise_field_errors
+from meshmgmt.core.transactions import account_write
+
+KIND: Final = "posture check"
+
+
+@cache
+def country_codes() -> frozenset[str]:
+    """Return the codes of all countries."""
+    return frozenset(country.alpha_2 for country in pycountry.countries)
+
+
+def posture_check_create(*, draft: PostureDraft) -> PostureCheck:
+    """Create a posture check. Raises InvalidArgument, Conflict for a name in use."""
+    with account_write():
+        check = PostureCheck()
+        _write(check, draft, new=True)
+        return check
+
+
+def posture_check_update(*, check_id: str, changes: Mapping[str, Any]) -> PostureCheck:
+    """Change what is given, keep the rest; checks are replaced as a whole.
+
+    Raises NotFound, InvalidArgument, Conflict.
+    """
+    with account_write():
+        check = found(PostureCheck, check_id, kind=KIND)
+        stored = PostureDraft(
+            name=check.name, checks=check.checks, description=check.description
+        )
+        _write(check, replace(stored, **changes), new=False)
+        return check
+
+
+def posture_check_delete(*, check_id: str) -> None:
+    """Delete a posture check. Raises NotFound, PreconditionFailed while in use."""
+    with account_write():
+        check = found(PostureCheck, check_id, kind=KIND)
+        policies = Policy.objects.filter(posture_check_links__posture_check=check)
+        if (policy := policies.order_by("id").first()) is not None:
+            raise PreconditionFailed(
+                f"this posture check is linked to policy {policy.name!r}:"
+                " take it out there first"
+            )
+        check.delete()
+
+
+def _write(check: PostureCheck, draft: PostureDraft, *, new: bool) -> None:
+    namesakes = PostureCheck.objects.filter(name=draft.name).exclude(pk=check.pk)
+    raise_field_errors(
+        posture_errors(draft, countries=country_codes(), name_taken=namesakes.exists())
+    )
+    check.name = draft.name
+    check.description = draft.description
+    check.checks = dict(draft.checks)
+    check.save(force_insert=new)
