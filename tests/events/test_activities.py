@@ -41,7 +41,6 @@ NOT_EMITTED = {
     "setupkey.overuse": NO_PEER_PROTOCOL,
     "user.peer.session.extend": NO_PEER_PROTOCOL,
     "user.invite": NO_INVITES,
-    "user.invite.link.accept": NO_INVITES,
     "user.join": NO_INVITES,
 }
 
