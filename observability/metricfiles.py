@@ -71,6 +71,8 @@ def _locked(directory: Path, mode: int) -> Iterator[None]:
         fcntl.flock(descriptor, mode)
         yield
     finally:
+        # A worker forked meanwhile has the descriptor too: closing would not unlock.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 
 

@@ -1,9 +1,11 @@
 """Keeps the one housekeeping process of a server alive."""
 
 import logging
-import subprocess
+import os
+import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from socket import socket
 from typing import Final
@@ -15,6 +17,37 @@ _LOG: Final = logging.getLogger(__name__)
 _LONGEST_PAUSE: Final = 30.0
 _STOP_SECONDS: Final = 5.0
 _POLL: Final = 0.5
+
+
+class Child:
+    """A process executed beside gunicorn's workers.
+
+    `subprocess` waits for a pipe to close that a worker forked at the same moment holds
+    open, and then hangs until that worker ends; posix_spawn has no such pipe.
+    """
+
+    def __init__(self, command: list[str]) -> None:
+        self.pid = os.posix_spawn(command[0], command, os.environ)
+
+    def ended(self) -> bool:
+        """Tell whether the process is gone; gunicorn may have reaped it before us."""
+        try:
+            return os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
+        except ChildProcessError:
+            return True
+
+    def end(self, patience: float) -> None:
+        """Ask the process to stop, and make it after `patience` seconds."""
+        deadline = time.monotonic() + patience
+        number = signal.SIGTERM
+        while not self.ended():
+            try:
+                os.kill(self.pid, number)
+            except ProcessLookupError:
+                return
+            if time.monotonic() > deadline:
+                number = signal.SIGKILL
+            time.sleep(0.05)
 
 
 class Supervisor(threading.Thread):
@@ -30,38 +63,26 @@ class Supervisor(threading.Thread):
         super().__init__(name="housekeeping", daemon=True)
         self.config = config
         self.metrics_dir = metrics_dir
-        self.metrics = metrics
         self.stopping = threading.Event()
+        self.command = [sys.executable, str(BASE_DIR / "manage.py"), "housekeeping"]
+        if metrics is not None:
+            metrics.set_inheritable(True)
+            self.command += ["--metrics-fd", str(metrics.fileno())]
 
     def run(self) -> None:
         """Keep the process running until `stop()`."""
         pause = 1.0
         while not self.stopping.is_set():
-            process = self._start()
-            while process.poll() is None:
+            child = Child(self.command)
+            while not child.ended():
                 if self.stopping.wait(_POLL):
-                    self._end(process)
+                    child.end(_STOP_SECONDS)
                     return
                 pause = max(1.0, pause - _POLL / 10)
-            self._fold(process.pid)
-            _LOG.error("housekeeping process %s ended; starting another", process.pid)
+            self._fold(child.pid)
+            _LOG.error("housekeeping process %s ended; starting another", child.pid)
             self.stopping.wait(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, str(BASE_DIR / "manage.py"), "housekeeping"]
-        inherited: tuple[int, ...] = ()
-        if self.metrics is not None:
-            inherited = (self.metrics.fileno(),)
-            command += ["--metrics-fd", str(self.metrics.fileno())]
-        return subprocess.Popen(command, pass_fds=inherited)  # noqa: S603 - our own program
-
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
-        process.terminate()
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
 
     def _fold(self, pid: int) -> None:
         try:
