@@ -34,15 +34,24 @@ class _Reporting(logging.Handler):
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
         """Count the lost record; `sys.exc_info()` holds the reason."""
-        from observability import metrics  # noqa: PLC0415 - needs the process's mode
-
-        metrics.counter("mesh.log.write.errors.total").inc()
+        _count_lost()
         now = time.monotonic()
         if now - self._complained < _COMPLAIN_EVERY and self._complained:
             return
         self._complained = now
         with suppress(OSError, ValueError):
             sys.stderr.write(f"log output {self.name}: {sys.exc_info()[1]}\n")
+
+
+def _count_lost() -> None:
+    """Count a lost record, where the metrics are loaded: gunicorn's master has none.
+
+    A record may be lost while they are being loaded, so their module is only looked at.
+    """
+    loaded = sys.modules.get("observability.metrics")
+    counter = getattr(loaded, "counter", None)
+    if counter is not None:
+        counter("mesh.log.write.errors.total").inc()
 
 
 class StreamOutput(_Reporting, logging.StreamHandler[TextIO]):

@@ -7,6 +7,7 @@ hidden here, whatever the record says.
 
 import logging
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -29,9 +30,7 @@ _STANDARD: Final = frozenset(
 def fields(record: logging.LogRecord) -> dict[str, Any]:
     """Return what the line says, in order, with secrets hidden."""
     facts: dict[str, Any] = {
-        "time": datetime.fromtimestamp(record.created, UTC).strftime(
-            "%Y-%m-%dT%H:%M:%S.%fZ"
-        ),
+        "time": _moment(record.created),
         "level": levels.name_of(record.levelno),
         "msg": redaction.text(record.getMessage()),
         "logger": record.name,
@@ -50,6 +49,16 @@ def fields(record: logging.LogRecord) -> dict[str, Any]:
         facts["stack"] = redaction.text(trace)
     facts["pid"] = record.process
     return facts
+
+
+def _moment(seconds: float) -> str:
+    whole = int(seconds)
+    return f"{_second(whole)}.{int((seconds - whole) * 1e6):06d}Z"
+
+
+@lru_cache(maxsize=4)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _trace(record: logging.LogRecord) -> str:

@@ -6,6 +6,7 @@ scan; it has no nested repetition and is linear in the length of the text.
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 HIDDEN: Final = "[redacted]"
@@ -45,9 +46,19 @@ def _replace(match: re.Match[str]) -> str:
 
 def text(value: str) -> str:
     """Return `value` with tokens, passwords, cookies and the like hidden."""
+    return _short(value) if len(value) <= _SHORT else _TEXT.sub(_replace, value)
+
+
+# Most texts of a log are the same few: messages, paths, addresses.
+_SHORT: Final = 200
+
+
+@lru_cache(maxsize=2048)
+def _short(value: str) -> str:
     return _TEXT.sub(_replace, value)
 
 
+@lru_cache(maxsize=1024)
 def is_secret_key(key: str) -> bool:
     """Tell whether a field of that name holds a secret, whatever its value."""
     return _KEY.search(key) is not None and _HARMLESS_KEY.search(key) is None

@@ -1,9 +1,19 @@
-"""Database backend of Django and django-prometheus, with the store's figures."""
+"""PostgreSQL as Django and django-prometheus have it, with the store's figures."""
 
+from typing import Any
+
+from django.db.backends.postgresql.base import DatabaseWrapper as DjangoWrapper
 from django_prometheus.db.backends.postgresql import base
 
-from observability.database.timing import Timed
+from observability.database.timing import Timed, measuring
 
 
 class DatabaseWrapper(Timed, base.DatabaseWrapper):  # type: ignore[misc]
-    """Measures transactions and saving statements."""
+    """Measures transactions and statements."""
+
+    def get_connection_params(self) -> dict[str, Any]:
+        """Return psycopg's parameters, with a cursor class that measures."""
+        # Past django-prometheus, whose cursor class would measure once more.
+        params = DjangoWrapper.get_connection_params(self)
+        made = measuring(params["cursor_factory"], self.alias, self.vendor)
+        return {**params, "cursor_factory": made}

@@ -1,9 +1,17 @@
-"""Database backend of Django and django-prometheus, with the store's figures."""
+"""SQLite as Django and django-prometheus have it, with the store's figures."""
+
+from typing import Any
 
 from django_prometheus.db.backends.sqlite3 import base
 
-from observability.database.timing import Timed
+from observability.database.timing import Timed, measuring
 
 
 class DatabaseWrapper(Timed, base.DatabaseWrapper):  # type: ignore[misc]
-    """Measures transactions and saving statements."""
+    """Measures transactions and statements."""
+
+    def create_cursor(self, name: str | None = None) -> Any:
+        """Return a cursor that measures."""
+        del name
+        made = measuring(self.CURSOR_CLASS, self.alias, self.vendor)
+        return self.connection.cursor(factory=made)
