@@ -28,16 +28,28 @@ def answer(question: dnslib.DNSRecord, *addresses: str) -> dnslib.DNSRecord:
     return reply
 
 
+def bound_pair() -> tuple[socket.socket, socket.socket]:
+    """Return a UDP and a TCP socket bound to one free loopback port."""
+    for _ in range(50):
+        datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        stream = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        datagrams.bind(("127.0.0.1", 0))
+        try:
+            stream.bind(datagrams.getsockname())
+        except OSError:  # somebody has this port for TCP
+            datagrams.close()
+            stream.close()
+        else:
+            return datagrams, stream
+    raise OSError("no port is free for both UDP and TCP")
+
+
 @contextmanager
 def nameserver(udp: Reply, tcp: Reply | None = None) -> Iterator[int]:
     """Run a DNS server whose replies are made by `udp` and `tcp`; yield its port."""
-    with (
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams,
-        socket.socket(socket.AF_INET, socket.SOCK_STREAM) as stream,
-    ):
-        datagrams.bind(("127.0.0.1", 0))
+    datagrams, stream = bound_pair()
+    with datagrams, stream:
         port = datagrams.getsockname()[1]
-        stream.bind(("127.0.0.1", port))
         stream.listen()
 
         def serve_udp() -> None:
