@@ -67,6 +67,8 @@ class SharedFile(_Reporting):
     """
 
     terminator = "\n"
+    look_every = 0.1
+    """Seconds between two looks at the path: each lets other threads in."""
 
     def __init__(self, path: Path, limit: int = ROTATE_AT, keep: int = KEEP) -> None:
         super().__init__()
@@ -74,6 +76,7 @@ class SharedFile(_Reporting):
         self.limit = limit
         self.keep = keep
         self.name = str(path)
+        self._next_look = 0.0
         self._descriptor = self._open()
         self._inode = os.fstat(self._descriptor).st_ino
 
@@ -95,6 +98,10 @@ class SharedFile(_Reporting):
         if self._descriptor < 0:
             self._descriptor = self._open()
             self._inode = os.fstat(self._descriptor).st_ino
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + self.look_every
         try:
             found = self.path.stat()
         except FileNotFoundError:

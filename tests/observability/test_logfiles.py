@@ -20,6 +20,7 @@ import logging, sys
 from pathlib import Path
 from observability.logfiles import SharedFile
 handler = SharedFile(Path(sys.argv[1]), limit=20_000, keep=200)
+handler.look_every = 0
 log = logging.getLogger("w"); log.addHandler(handler); log.setLevel("INFO")
 for n in range(int(sys.argv[3])):
     log.info("%s-%04d %s", sys.argv[2], n, "x" * 100)
@@ -34,6 +35,7 @@ def record(message: str) -> logging.LogRecord:
 def output(tmp_path: Path) -> Iterator[logfiles.SharedFile]:
     handler = logfiles.SharedFile(tmp_path / "logs" / "app.log", limit=1000, keep=2)
     handler.setFormatter(JsonFormatter())
+    handler.look_every = 0
     yield handler
     handler.close()
 
