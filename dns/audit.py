@@ -32,9 +32,11 @@ def register_specs() -> None:
                 "disabled_management_groups": MemberRule(
                     added=Activity.DNS_SETTING_DISABLED_MANAGEMENT_GROUP_ADD,
                     removed=Activity.DNS_SETTING_DISABLED_MANAGEMENT_GROUP_DELETE,
+                    reordered=Activity.DNS_SETTING_UPDATE,
                     describe=_describe_groups,
                 )
             },
+            target=lambda change, activity: account_id(),
         )
     )
     register(

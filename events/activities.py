@@ -1,8 +1,8 @@
 """The activities of the audit trail: machine-readable code and our text for people.
 
 The codes are those of the seed (section Events) and of the reference API; clients match on
-them, so they never change. `user.update`, `peer.update` and `account.setting.update` are
-ours: they name changes for which the reference has no code.
+them, so they never change. `user.update`, `peer.update`, `account.setting.update` and
+`dns.setting.update` are ours: they name changes for which the reference has no code.
 """
 
 from django.db import models
@@ -187,6 +187,7 @@ class Activity(models.TextChoices):
         "dns.setting.disabled.management.group.delete",
         "DNS management was enabled again for a group",
     )
+    DNS_SETTING_UPDATE = "dns.setting.update", "The DNS settings were changed"
     DNS_ZONE_CREATE = "dns.zone.create", "A DNS zone was created"
     DNS_ZONE_DELETE = "dns.zone.delete", "A DNS zone was deleted"
     DNS_ZONE_RECORD_CREATE = "dns.zone.record.create", "A DNS record was created"

@@ -80,12 +80,14 @@ def replayed() -> State:
 
 def _apply_member(state: State, event: AuditEvent) -> None:
     model, relation, comes = MEMBER_EVENTS[event.activity_code]
-    # Events of the settings name the account as their target.
-    target = "1" if model == "dnssettings" else event.target_id
+    key = _of_settings((model, event.target_id))
     group = [event.meta["group_id"]]
-    state.change_members(
-        (model, target), relation, group if comes else [], [] if comes else group
-    )
+    state.change_members(key, relation, group if comes else [], [] if comes else group)
+
+
+def _of_settings(key: Key) -> Key:
+    """Return the key of the DNS settings, whose events name the account as target."""
+    return (key[0], "1") if key[0] == "dnssettings" else key
 
 
 def _apply(state: State, event: AuditEvent, spec: AuditSpec) -> None:
@@ -96,7 +98,7 @@ def _apply(state: State, event: AuditEvent, spec: AuditSpec) -> None:
         assert state.values[key] == held, "a deletion shows what was there"
         state.forget(key)
         return
-    key = _by_address(state, key)
+    key = _by_address(state, _of_settings(key))
     known = state.values.setdefault(key, {})
     for name, value in columns.items():
         assert known.get(name) == value["before"] or value["before"] == "changed"

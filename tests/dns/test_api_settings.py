@@ -68,6 +68,19 @@ def test_one_event_for_each_group_that_came_or_went(owner: Api) -> None:
     assert {event["target_id"] for event in events} == {account_id()}
 
 
+def test_new_order_alone_is_an_event_of_the_settings(owner: Api) -> None:
+    a, b = (new_group(name) for name in "ab")
+    created(owner.put(PATH, {KEY: [a, b]}))
+    created(owner.put(PATH, {KEY: [b, a]}))
+    created(owner.put(PATH, {KEY: [b, a]}))
+    events = trail(owner, "dns.setting.update")
+    assert [(event["target_id"], event["meta"]) for event in events] == [
+        (account_id(), {})
+    ]
+    found = created(owner.get(f"/api/events/audit/{events[0]['id']}"))
+    assert found["changes"] == {KEY: {"added": [], "removed": [], "order": [b, a]}}
+
+
 def test_auditor_may_only_read(auditor: Api) -> None:
     assert auditor.get(PATH).status == 200
     assert auditor.put(PATH, b"no json").status == 403
