@@ -1,20 +1,10 @@
 """Bodies of the groups' endpoints: JSON types only, rules are elsewhere."""
 
-from typing import Any
-
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from groups.models import Issued
 from groups.rules import RESOURCE_TYPES
-from meshmgmt.api.fields import (
-    TYPE_CODE,
-    ArrayField,
-    ObjectSerializer,
-    StrictMixin,
-    TextField,
-)
+from meshmgmt.api.fields import ArrayField, ObjectSerializer, TextField, references
 
 
 class ShortPeerSerializer(ObjectSerializer):
@@ -43,27 +33,11 @@ class GroupSerializer(ObjectSerializer):
     resources = ResourceSerializer(many=True)
 
 
-@extend_schema_field(OpenApiTypes.STR)
-class PeerIdField(StrictMixin, serializers.Field[Any, Any, Any, Any]):
-    """The id of a peer, as a string or as an object with `id` (as lists return it)."""
-
-    json_type = "string or object with an id"
-
-    def to_internal_value(self, data: Any) -> str:
-        """Return the id. Fails with `type` for anything else."""
-        identifier = data.get("id") if isinstance(data, dict) else data
-        if not isinstance(identifier, str):
-            self.fail(TYPE_CODE)
-        return str(identifier)
-
-
 class GroupRequestSerializer(ObjectSerializer):
     """A group as it is sent: the lists replace what the group holds."""
 
     name = TextField(help_text="1 to 255 characters, unique among groups of the API.")
-    peers = ArrayField(
-        child=PeerIdField(), required=False, help_text="Ids of peers; absent: none."
-    )
+    peers = references(required=False, help_text="Ids of peers; absent: none.")
     resources = ArrayField(
         child=ResourceSerializer(),
         required=False,

@@ -158,10 +158,12 @@ _REFERENCE_SCHEMA: Final = {
 class ReferenceField(StrictMixin, serializers.Field[Any, Any, Any, Any]):
     """The id of another object, as a string or as an object with `id`.
 
-    Clients send back what they read, and answers show the objects themselves.
+    Clients send back what they read, and answers show the objects themselves. `null` is
+    the empty id, which no object has.
     """
 
     json_type = "string, or object with an id"
+    zero = ""
 
     def to_internal_value(self, data: Any) -> str:
         """Return the id. Fails with `type` for anything else."""

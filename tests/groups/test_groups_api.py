@@ -104,9 +104,9 @@ BAD: list[tuple[str, Any, int, str, str]] = [
     ("number as name", {"name": 5}, 400, "name", "must be a JSON string"),
     ("peers no list", {"name": "x", "peers": "p"}, 400, "peers", "JSON array"),
     ("peers object", {"name": "x", "peers": {}}, 400, "peers", "JSON array"),
-    ("peer is a number", {"name": "x", "peers": [1]}, 400, "peers[0]", "string or obj"),
-    ("peer without id", {"name": "x", "peers": [{}]}, 400, "peers[0]", "string or obj"),
-    ("peer null", {"name": "x", "peers": [None]}, 422, "peers[0]", "required"),
+    ("peer is a number", {"name": "x", "peers": [1]}, 400, "peers[0]", "or object"),
+    ("peer without id", {"name": "x", "peers": [{}]}, 400, "peers[0]", "or object"),
+    ("peer null", {"name": "x", "peers": [None]}, 422, "peers[0]", "'' does not exist"),
     ("unknown peer", {"name": "x", "peers": ["nope"]}, 422, "peers[0]", "'nope' does"),
     ("NUL peer", {"name": "x", "peers": ["a\0"]}, 422, "peers[0]", "does not exist"),
     (
