@@ -103,15 +103,27 @@ def before_delete(
     spec = spec_of(sender)
     if spec is None:
         return
+    held = _under_the_lock(instance)
+    if held is None:
+        return  # somebody else deleted it
     record(
         Step(
             "deleted",
-            instance,
+            held,
             instance.pk,
-            before=current_values(spec, instance),
-            meta=spec.meta(instance),
+            before=current_values(spec, held),
+            meta=spec.meta(held),
         )
     )
+
+
+def _under_the_lock(instance: models.Model) -> models.Model | None:
+    """Return the object as the running write finds it; None when its row is gone."""
+    if isinstance(instance, AuditedModel) and (
+        instance._audit_loaded[0] != write_number()
+    ):
+        return type(instance)._base_manager.filter(pk=instance.pk).first()
+    return instance
 
 
 def after_delete(

@@ -150,6 +150,27 @@ def test_values_before_are_those_under_the_lock_not_those_loaded_earlier():
     assert newest().changes == {"name": {"before": "two", "after": "three"}}
 
 
+def test_deletion_shows_what_was_stored_not_what_was_loaded_earlier():
+    made = Group.objects.create(name="one")
+    stale = Group.objects.get(pk=made.pk)
+    made.name = "two"
+    made.save()
+    stale.delete()
+    event = newest()
+    assert event.activity_code == "group.delete"
+    assert event.meta == {"name": "two"}
+    assert event.changes["name"] == {"before": "two", "after": None}
+
+
+def test_deleting_what_is_gone_already_leaves_no_event():
+    made = Group.objects.create(name="one")
+    stale = Group.objects.get(pk=made.pk)
+    made.delete()
+    AuditEvent.objects.all().prune()
+    stale.delete()
+    assert codes() == []
+
+
 def test_save_of_some_fields_reports_those_alone():
     peer = make_peers(1)[0]
     peer.name = "other"
