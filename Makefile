@@ -7,6 +7,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 RUN_STAMP := $(VENV)/.base-$(shell sha256sum requirements/base.txt | cut -c1-16)
 TEST_STAMP := $(VENV)/.test-$(shell sha256sum requirements/test.txt | cut -c1-16)
 NETBIRD_STAMP := .venv-netbird/.installed-$(shell sha256sum requirements/netbird.txt | cut -c1-16)
+OIDC_STAMP := .venv-oidc/.installed-$(shell sha256sum requirements/oidc.txt | cut -c1-16)
 JOBS ?= auto
 
 .PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench lock clean
@@ -33,6 +34,12 @@ $(NETBIRD_STAMP):
 	@.venv-netbird/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/netbird.txt
 	@touch $@
 
+$(OIDC_STAMP):
+	@echo "Installing the OpenID Connect provider used by the sign-in tests ..."
+	@$(PYTHON) -m venv .venv-oidc
+	@.venv-oidc/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/oidc.txt
+	@touch $@
+
 run: $(RUN_STAMP) migrate ## start the service with demo data (DEMO=0: without)
 	@if [ "$${DEMO:-1}" != 0 ]; then $(PY) manage.py seed --profile demo --if-empty; fi
 	@$(PY) manage.py welcome
@@ -43,14 +50,14 @@ migrate: $(RUN_STAMP) ## bring the database to the newest schema
 
 test: test-sqlite test-postgresql ## the suite on SQLite and on a throwaway PostgreSQL
 
-test-sqlite: $(TEST_STAMP) $(NETBIRD_STAMP)
+test-sqlite: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP)
 	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(JOBS) $(ARGS)
 
 # CI=true makes PostgreSQL mandatory; elsewhere its absence is said and passed over.
-test-postgresql: $(TEST_STAMP) $(NETBIRD_STAMP)
+test-postgresql: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) $(ARGS)
 
-test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) ## the full counts: property tests, kills, soak
+test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP) ## the full counts: property tests, kills, soak
 	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(JOBS) -m slow --timeout 900 $(ARGS)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) -m slow --timeout 900 $(ARGS)
 
@@ -64,11 +71,11 @@ bench: $(TEST_STAMP) ## print the speed ratios on both databases
 	scripts/postgres --keep-going-without $(PY) -m benchmarks
 
 lock: $(TEST_STAMP) ## compile the lock files from requirements/*.in
-	@for name in base test netbird; do \
+	@for name in base test netbird oidc; do \
 	  $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
 	    requirements/$$name.in -o requirements/$$name.txt || exit 1; \
 	done
 
 clean: ## remove environments and caches; keeps var/ (your data)
-	rm -rf $(VENV) .venv-netbird .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* build *.egg-info
+	rm -rf $(VENV) .venv-netbird .venv-oidc .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* build *.egg-info

@@ -69,6 +69,7 @@ class Config:
     oidc_client_id: str
     oidc_client_secret: str
     oidc_audience: str
+    oidc_role_claim: str
 
 
 def _one_of(*allowed: str) -> Callable[[str], str]:
@@ -258,6 +259,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Config:
         oidc_client_id=read.get("OIDC_CLIENT_ID", str, ""),
         oidc_client_secret=read.get("OIDC_CLIENT_SECRET", str, ""),
         oidc_audience=read.get("OIDC_AUDIENCE", str, ""),
+        oidc_role_claim=read.get("OIDC_ROLE_CLAIM", str, ""),
     )
     problems += read.problems + read.unknown()
     if problems:

@@ -138,6 +138,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "meshmgmt.accounts.oidc.adminlogin.sign_in_ways",
             ]
         },
     }

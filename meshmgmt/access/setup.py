@@ -6,9 +6,11 @@ from meshmgmt.access.autogroups import (
     forget_auto_groups,
     set_auto_groups,
 )
+from meshmgmt.access.jwtgroups import set_jwt_groups
 from meshmgmt.accounts.registries import (
     register_auto_group_writes,
     register_auto_groups,
+    register_jwt_groups,
     register_user_deletion,
 )
 from meshmgmt.api.exceptions import register_constraint
@@ -33,6 +35,7 @@ def register() -> None:
         register_constraint(name, sentence)
     register_auto_groups(auto_groups_of_users)
     register_user_deletion(forget_auto_groups)
+    register_jwt_groups(set_jwt_groups)
     register_auto_group_writes(errors_of_auto_groups, set_auto_groups)
     modelmodules.assign("policies", "access")
     modelmodules.assign("routes", *(f"access.{name}" for name in _ROUTE_MODELS))

@@ -20,6 +20,8 @@ class AccountsConfig(AppConfig):
             setupcode,
             signin,
         )
+        from meshmgmt.accounts.authentication import register_bearer  # noqa: PLC0415
+        from meshmgmt.accounts.oidc.bearer import authenticate_bearer  # noqa: PLC0415
         from meshmgmt.api.exceptions import register_constraint  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
         from meshmgmt.core.notices import register_start_notice  # noqa: PLC0415
@@ -28,6 +30,7 @@ class AccountsConfig(AppConfig):
         gauges.register()
         eventfacts.register()
         setup.connect()
+        register_bearer(authenticate_bearer)
         register_start_notice(setupcode.start_notice)
         signin.connect()
         modelmodules.assign("users", "accounts.user")

@@ -27,7 +27,7 @@ INVALID: Final = "token invalid"
 EXPIRED: Final = "token expired"
 
 Credentials = tuple[User, Any]
-BearerAuthenticator = Callable[[Request, str], Credentials]
+BearerAuthenticator = Callable[[Request, str], Credentials | None]
 
 _bearer_authenticators: list[BearerAuthenticator] = []
 
@@ -35,7 +35,8 @@ _bearer_authenticators: list[BearerAuthenticator] = []
 def register_bearer(authenticator: BearerAuthenticator) -> None:
     """Let `authenticator` judge bearer tokens that are not ours (JSON Web Tokens).
 
-    It returns the user and what `request.auth` shall be, or raises Unauthenticated.
+    It returns the user and what `request.auth` shall be, None for what is not its
+    business, or raises Unauthenticated.
     """
     _bearer_authenticators.append(authenticator)
 
@@ -83,9 +84,10 @@ def find_token(text: str) -> AccessToken:
 
 def _bearer(request: Request, credential: str) -> Credentials:
     for authenticator in _bearer_authenticators:
-        user, auth = authenticator(request, credential)
-        set_actor(user)
-        return user, auth
+        found = authenticator(request, credential)
+        if found is not None:
+            set_actor(found[0])
+            return found
     raise Unauthenticated(INVALID)
 
 

@@ -8,7 +8,8 @@ from django.contrib.auth.hashers import make_password
 from django.db import DatabaseError
 from django.http import HttpRequest
 
-from meshmgmt.accounts.models import User
+from meshmgmt.accounts.models import Account, User
+from meshmgmt.accounts.oidc.configured import is_configured
 from observability import idp
 
 log = logging.getLogger(__name__)
@@ -53,6 +54,9 @@ def _checked(email: str, password: str) -> User | None:
         make_password(password)  # takes as long as checking the password would
         return None
     if not user.check_password(password):
+        return None
+    if is_configured() and Account.objects.filter(local_auth_disabled=True).exists():
+        log.warning("sign-in refused: the account lets people in by the provider alone")
         return None
     if not user.is_active:
         log.warning("sign-in refused: the user is blocked or pending approval")

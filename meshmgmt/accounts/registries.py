@@ -16,6 +16,7 @@ GroupCheck = Callable[[Sequence[str]], Sequence[str]]
 
 
 class _Sources:
+    set_jwt_groups: GroupWrite | None = None
     auto_groups: AutoGroups | None = None
     auto_group_errors: GroupRules | None = None
     set_auto_groups: GroupWrite | None = None
@@ -56,6 +57,17 @@ def set_auto_groups(user: Any, group_ids: Sequence[str]) -> None:
     """Make `group_ids`, which are right, the auto-groups of a user."""
     if _Sources.set_auto_groups is not None:
         _Sources.set_auto_groups(user, group_ids)
+
+
+def register_jwt_groups(write: GroupWrite) -> None:
+    """Set what keeps the auto-groups of a user as claims name them."""
+    _Sources.set_jwt_groups = write
+
+
+def set_jwt_groups(user: Any, names: Sequence[str]) -> None:
+    """Make the groups with these names a user's auto-groups, beside those of people."""
+    if _Sources.set_jwt_groups is not None:
+        _Sources.set_jwt_groups(user, names)
 
 
 def register_user_blocking(act: Farewell) -> None:

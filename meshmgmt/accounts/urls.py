@@ -16,12 +16,15 @@ from meshmgmt.accounts.api.views import (
     UserRejectionView,
     UserViewSet,
 )
+from meshmgmt.accounts.oidc import adminlogin
 from meshmgmt.api.views import COLLECTION, MEMBER
 
 TOKEN: dict[str, Any] = {"get": "retrieve", "delete": "destroy"}
 USER = "api/users/<str:userId>"
 
 urlpatterns = [
+    path("oidc/login", adminlogin.begin, name="oidc-login"),
+    path("oidc/callback", adminlogin.callback, name="oidc-callback"),
     path("api/instance", instance.InstanceView.as_view()),
     path("api/instance/version", instance.VersionView.as_view()),
     path("api/setup", instance.SetupView.as_view()),

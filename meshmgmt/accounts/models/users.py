@@ -89,6 +89,9 @@ class User(AuditedModel, AbstractBaseUser):
         choices=[(role.value, role.value.replace("_", " ")) for role in Role],
         default=Role.USER.value,
     )
+    subject = models.CharField(  # issuer|sub of the identity provider
+        max_length=512, unique=True, null=True, editable=False
+    )
     password_is_temporary = models.BooleanField(default=False, editable=False)
     is_service_user = models.BooleanField(default=False)
     is_blocked = models.BooleanField("blocked", default=False)

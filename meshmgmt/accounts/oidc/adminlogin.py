@@ -1,0 +1,125 @@
+"""Signing in to the admin site through the provider: authorization code flow with PKCE."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+import urllib.parse
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from meshmgmt.accounts.oidc.configured import is_configured, provider
+from meshmgmt.accounts.oidc.identity import Claims, checked_claims
+from meshmgmt.accounts.oidc.provider import fetch_json
+from meshmgmt.accounts.oidc.provisioning import user_of
+from meshmgmt.core.errors import ServiceError, Unauthenticated
+
+_SESSION: Final = "oidc"
+_BACKEND: Final = "meshmgmt.accounts.backends.RoleBackend"
+SCOPE: Final = "openid email profile"
+REFUSED: Final = "The identity provider did not sign you in."
+
+
+@never_cache
+@require_GET
+def begin(request: HttpRequest) -> HttpResponse:
+    """Send the browser to the provider."""
+    if not is_configured():
+        raise Http404
+    try:
+        metadata = provider().metadata()
+    except ServiceError as error:
+        return _back(request, error.message)
+    flow = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
+    request.session[_SESSION] = flow | {"next": request.GET.get("next", "")}
+    digest = hashlib.sha256(flow["verifier"].encode("ascii")).digest()
+    query = {
+        "response_type": "code",
+        "client_id": settings.SVC.oidc_client_id,
+        "redirect_uri": _callback_url(request),
+        "scope": SCOPE,
+        "state": flow["state"],
+        "nonce": flow["nonce"],
+        "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii"),
+        "code_challenge_method": "S256",
+    }
+    endpoint = str(metadata.get("authorization_endpoint", ""))
+    glue = "&" if "?" in endpoint else "?"
+    return HttpResponseRedirect(f"{endpoint}{glue}{urllib.parse.urlencode(query)}")
+
+
+@never_cache
+@require_GET
+def callback(request: HttpRequest) -> HttpResponse:
+    """Take the browser back from the provider and sign the user in."""
+    flow: dict[str, Any] = request.session.pop(_SESSION, {})
+    state, code = request.GET.get("state", ""), request.GET.get("code", "")
+    known = flow.get("state", "")
+    if not known or not hmac.compare_digest(known.encode(), state.encode()):
+        return _back(request, "The sign-in took too long or was begun elsewhere.")
+    if not code:
+        return _back(request, REFUSED)
+    try:
+        user = user_of(_claims(request, code, flow)).user
+    except ServiceError as error:
+        return _back(request, error.message)
+    if not user.is_staff:
+        return _back(request, "This user may not enter the admin site.")
+    login(request, user, backend=_BACKEND)
+    return HttpResponseRedirect(_target(request, str(flow.get("next", ""))))
+
+
+def _claims(request: HttpRequest, code: str, flow: dict[str, Any]) -> Claims:
+    """Exchange the code for an ID token and return its claims. Raises ServiceError."""
+    answer = fetch_json(
+        str(provider().metadata().get("token_endpoint", "")),
+        {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": _callback_url(request),
+            "client_id": settings.SVC.oidc_client_id,
+            "client_secret": settings.SVC.oidc_client_secret,
+            "code_verifier": flow["verifier"],
+        },
+    )
+    token = answer.get("id_token") if isinstance(answer, dict) else None
+    if not isinstance(token, str):
+        raise Unauthenticated(REFUSED)
+    claims = checked_claims(token, provider(), audience=settings.SVC.oidc_client_id)
+    if not hmac.compare_digest(str(claims.get("nonce", "")), flow["nonce"]):
+        raise Unauthenticated(REFUSED)
+    return claims
+
+
+def _callback_url(request: HttpRequest) -> str:
+    return request.build_absolute_uri(reverse("oidc-callback"))
+
+
+def _target(request: HttpRequest, wanted: str) -> str:
+    """Return where to go after the sign-in: a page of ours."""
+    safe = url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return wanted if safe else reverse("admin:index")
+
+
+def _back(request: HttpRequest, message: str) -> HttpResponse:
+    """Return to the sign-in page, which shows the message."""
+    messages.error(request, message)
+    return HttpResponseRedirect(reverse("admin:login"))
+
+
+def sign_in_ways(request: HttpRequest) -> dict[str, Any]:
+    """Tell the sign-in page how people may sign in (context processor)."""
+    return {
+        "oidc_enabled": is_configured(),
+        "oidc_next": request.GET.get("next", ""),
+    }

@@ -1,0 +1,139 @@
+"""A real OpenID Connect provider, run as a process of its own by its own environment."""
+
+import json
+import os
+import subprocess
+import time
+import urllib.parse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from typing import Any, Final
+
+import pytest
+
+from meshmgmt.env import BASE_DIR
+from tests.servers import free_port
+
+PYTHON: Final = BASE_DIR / ".venv-oidc" / "bin" / "python"
+LAUNCHER: Final = BASE_DIR / "tests" / "oidc_launcher.py"
+CLIENT_ID: Final = "mesh"
+REDIRECT: Final = "http://testserver/oidc/callback"
+START_SECONDS: Final = 20.0
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """Where the provider sends the browser, and what it says."""
+
+    location: str
+    body: bytes
+
+
+@dataclass
+class RunningProvider:
+    """The provider at `issuer`; stopping and starting it anew changes its keys."""
+
+    port: int
+    token_seconds: int = 3600
+    key_ids: bool = True
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def issuer(self) -> str:
+        """Its address, which is its name."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start and wait until it answers."""
+        kid = "kid" if self.key_ids else "no-kid"
+        command = [str(PYTHON), str(LAUNCHER), kid, "--port", str(self.port)]
+        command += ["--token-max-age", str(self.token_seconds)]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        until = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                self._call("GET", "/.well-known/openid-configuration")
+                return
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Stop it; nobody answers at the address any more."""
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait(timeout=10)
+            self.process = None
+
+    def set_user(self, subject: str, **claims: Any) -> None:
+        """Set what the provider says of a user."""
+        body = json.dumps(claims).encode()
+        self._call("PUT", f"/users/{subject}", body, "application/json")
+
+    def authorize(self, subject: str, address: str) -> str:
+        """Sign a user in at the authorization address; return where that leads."""
+        form = urllib.parse.urlencode({"sub": subject}).encode()
+        path = address.removeprefix(self.issuer)
+        answer = self._call("POST", path, form)
+        return answer.location
+
+    def id_token(self, subject: str, *, client_id: str = CLIENT_ID) -> str:
+        """Return an ID token of a user, got by the authorization code flow."""
+        query = {
+            "response_type": "code",
+            "client_id": client_id,
+            "redirect_uri": REDIRECT,
+            "scope": "openid email profile",
+        }
+        path = f"/oauth2/authorize?{urllib.parse.urlencode(query)}"
+        target = urllib.parse.urlsplit(self.authorize(subject, path))
+        form = {
+            "grant_type": "authorization_code",
+            "code": urllib.parse.parse_qs(target.query)["code"][0],
+            "redirect_uri": REDIRECT,
+            "client_id": client_id,
+            "client_secret": "any",
+        }
+        answer = self._call(
+            "POST", "/oauth2/token", urllib.parse.urlencode(form).encode()
+        )
+        return str(json.loads(answer.body)["id_token"])
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        kind: str = "application/x-www-form-urlencoded",
+    ) -> _Answer:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            connection.request(method, path, body, {"Content-Type": kind})
+            answer = connection.getresponse()
+            text = answer.read()
+        finally:
+            connection.close()
+        assert answer.status < 400, text
+        return _Answer(answer.headers.get("Location", ""), text)
+
+
+@contextmanager
+def running_provider(
+    *, token_seconds: int = 3600, key_ids: bool = True
+) -> Iterator[RunningProvider]:
+    """Yield a running provider; skips where it is not installed, except in CI."""
+    if not PYTHON.exists():
+        if os.environ.get("CI"):
+            raise AssertionError(f"{PYTHON} is missing: run make test")
+        pytest.skip("the OpenID Connect provider is not installed: run make test")
+    provider = RunningProvider(free_port(), token_seconds, key_ids)
+    provider.start()
+    try:
+        yield provider
+    finally:
+        provider.stop()
