@@ -42,7 +42,7 @@ $(OIDC_STAMP):
 
 run: $(RUN_STAMP) migrate ## start the service with demo data (DEMO=0: without)
 	@if [ "$${DEMO:-1}" != 0 ]; then $(PY) manage.py seed --profile demo --if-empty; fi
-	@$(PY) manage.py welcome
+	@$(PY) manage.py welcome $(ARGS)
 	@exec $(PY) manage.py serve $(ARGS)
 
 migrate: $(RUN_STAMP) ## bring the database to the newest schema

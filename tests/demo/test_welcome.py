@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.contrib.auth import authenticate
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from events.models import AuditEvent
 from meshmgmt.accounts.authentication import find_token
@@ -179,6 +179,20 @@ def test_addresses_follow_the_configuration(
     assert found.api == f"{api}/api"
     assert found.admin == f"{api}/admin/"
     assert found.metrics == f"{metrics}/metrics"
+
+
+def test_flags_of_the_server_win(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("welcome", "--bind", "127.0.0.1:8099", "--metrics-port", "9099")
+    printed = capsys.readouterr().out
+    assert "http://127.0.0.1:8099/api\n" in printed
+    assert "http://127.0.0.1:9099/metrics\n" in printed
+
+
+def test_unusable_flags_are_refused_before_anything_is_made(folder: Path) -> None:
+    with pytest.raises(CommandError, match="SVC_BIND") as refused:
+        call_command("welcome", "--bind", "nowhere")
+    assert refused.value.returncode == 2
+    assert not folder.exists()
 
 
 def test_a_secret_file_never_holds_half_a_secret(

@@ -1,13 +1,16 @@
 """`manage.py welcome`: where everything is, and with what to get in."""
 
+from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from meshmgmt import env
 from meshmgmt.accounts.models import Account
 from meshmgmt.demo.addresses import addresses
 from meshmgmt.demo.firstrun import FirstRun, prepare
+from observability.serving.flags import add_flags, environ_of
 
 
 class Command(BaseCommand):
@@ -15,14 +18,22 @@ class Command(BaseCommand):
 
     help = (
         "Print the addresses, the admin login and a token. Login and token are made on"
-        " the first run and kept in the data folder."
+        " the first run and kept in the data folder. Takes the flags of the server that"
+        " is about to start."
     )
 
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags of `serve`."""
+        add_flags(parser)
+
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make sure that there is a login and a token, and print everything."""
+        """Make sure that there is a login and a token, and print everything.
+
+        Raises CommandError (status 2) for unusable values.
+        """
+        at = addresses(env.load(environ_of(options)))
         account = Account.objects.get()
         first = prepare(settings.SVC.data_dir, account.dns_domain)
-        at = addresses(settings.SVC)
         lines = (
             ("API", at.api),
             ("Documentation", at.documentation),
