@@ -24,12 +24,16 @@ class Scraper:
 
     def text(self) -> bytes:
         """Return text format 0.0.4 under the configured dialect's names."""
-        families = exposition.complete(
-            [*_build(), *self._values(), *self.sampler.families()]
-        )
+        families = self.families()
         if self.config.metrics_dialect == "otel":
             families = exposition.to_otel(families)
         return exposition.render(families)
+
+    def families(self) -> list[Family]:
+        """Return all families under the seed's names."""
+        return exposition.complete(
+            [*_build(), *self._values(), *self.sampler.families()]
+        )
 
     def _values(self) -> list[Family]:
         if self.directory is None or not self.directory.is_dir():

@@ -80,7 +80,8 @@ def _counts() -> Document:
     counts: Document = {}
     for entry in registries.inventory():
         for values, number in entry.measure().items():
-            counts[" ".join((entry.name.removeprefix("mesh_"), *values))] = number
+            words = (entry.name.removeprefix("mesh_"), *values)
+            counts[" ".join(words).replace("_", " ")] = number
     return counts
 
 

@@ -14,6 +14,7 @@ from django.db import close_old_connections
 from meshmgmt.core.jobs import Job, registered_jobs
 from meshmgmt.env import Config
 from observability import loglevels, logs, metrics
+from observability.history import EVERY_SECONDS, Recorder
 from observability.leadership import Leadership
 from observability.loglevels import LEVELS
 from observability.scrape import Scraper
@@ -66,6 +67,9 @@ class Housekeeping:
         self.plan = [Planned(job, now) for job in registered_jobs()]
         self.leads = False
         self._beat = 0.0
+        self.scraper = Scraper(config)
+        self.history = Recorder(config.runtime_dir)
+        self._next_point = 0.0
 
     def run(self, metrics_fd: int | None) -> None:
         """Do the work; blocks."""
@@ -84,9 +88,7 @@ class Housekeeping:
         self.leadership.release()
 
     def _serve_metrics(self, descriptor: int) -> None:
-        server = MetricsServer(
-            socket.socket(fileno=descriptor), Scraper(self.config).text
-        )
+        server = MetricsServer(socket.socket(fileno=descriptor), self.scraper.text)
         threading.Thread(
             target=server.serve_forever, name="metrics", daemon=True
         ).start()
@@ -104,6 +106,15 @@ class Housekeeping:
                 break
         if time.monotonic() >= self._beat:
             self.beat()
+        if time.monotonic() >= self._next_point:
+            self._next_point = time.monotonic() + EVERY_SECONDS
+            self._record()
+
+    def _record(self) -> None:
+        try:
+            self.history.add(self.scraper.families(), time.time())
+        except OSError as error:
+            _LOG.warning("the history cannot be written: %s", error)
 
     def beat(self) -> None:
         """Write who we are and when; a full disk must not end the process."""

@@ -1,0 +1,96 @@
+"""The admin's metrics page: the last hour as small charts, and the checks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+
+from meshmgmt.core.roles import Operation, allowed
+from observability import history, status
+from observability.history import Point
+
+WIDTH: Final = 300
+HEIGHT: Final = 60
+_SHORTEST_SECONDS: Final = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One figure: its newest and largest value, and an SVG path through all of them."""
+
+    title: str
+    unit: str
+    newest: str
+    largest: str
+    path: str
+    alarming: bool = False
+
+
+_FIGURES: Final = (
+    ("Requests", "per second", "requests_per_second"),
+    ("Server errors", "per second", "failures_per_second"),
+    ("Duration, 95 %", "ms", "p95_ms"),
+    ("Wait for the write lock, 95 %", "ms", "lock_wait_p95_ms"),
+    ("Memory of all processes", "MiB", "memory_mib"),
+    ("Connected peers", "", "peers_connected"),
+)
+
+
+def metrics_page(request: HttpRequest) -> TemplateResponse:
+    """Show the figures; for roles that may read events."""
+    role = getattr(request.user, "role", "")
+    if not allowed(role, "events", Operation.READ):
+        raise PermissionDenied
+    points = history.read(settings.SVC.runtime_dir)
+    context: dict[str, Any] = {
+        **admin.site.each_context(request),
+        "title": "Metrics",
+        "charts": [chart(points, *figure) for figure in _FIGURES],
+        "points": len(points),
+        "status": status.collect(detail=False),
+        "width": WIDTH,
+        "height": HEIGHT,
+    }
+    return TemplateResponse(request, "admin/observability/metrics.html", context)
+
+
+def chart(points: Sequence[Point], title: str, unit: str, name: str) -> Chart:
+    """Return one figure's chart; times without a value are gaps."""
+    values: list[float | None] = [getattr(point, name) for point in points]
+    known = [value for value in values if value is not None]
+    largest = max(known, default=0.0)
+    return Chart(
+        title=title,
+        unit=unit,
+        newest=_number(known[-1]) if known else "no value yet",
+        largest=_number(largest) if known else "",
+        path=line([(p.time, v) for p, v in zip(points, values, strict=True)], largest),
+        alarming=name == "failures_per_second" and largest > 0,
+    )
+
+
+def line(values: Sequence[tuple[float, float | None]], largest: float) -> str:
+    """Return an SVG path over what is known of the last hour, at least two minutes."""
+    if not values:
+        return ""
+    end = values[-1][0]
+    span = max(_SHORTEST_SECONDS, end - values[0][0])
+    parts, pen = [], "M"
+    for moment, value in values:
+        if value is None:
+            pen = "M"
+            continue
+        x = WIDTH * (1 - (end - moment) / span)
+        y = HEIGHT - 2 - (HEIGHT - 4) * (value / largest if largest else 0)
+        parts.append(f"{pen}{x:.1f} {y:.1f}")
+        pen = "L"
+    return " ".join(parts)
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.2f}"  # noqa: PLR2004 - decimals of large numbers say nothing

@@ -1,0 +1,113 @@
+"""The admin's metrics page and the history behind it."""
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from observability import adminpages, history
+from observability.exposition import Family, Sample
+from tests.observability.servers import Server, until
+from tests.people import person
+
+CODES = "management_http_response_code_total"
+DURATION = "management_http_request_duration_ms"
+
+
+def scrape(good: float, bad: float, fast: float, slow: float) -> list[Family]:
+    """Return families with these totals; fast is up to 10 ms, slow up to 100."""
+    return [
+        Family(
+            CODES,
+            "counter",
+            "",
+            [
+                Sample(CODES, (("code", "200"),), good),
+                Sample(CODES, (("code", "503"),), bad),
+            ],
+        ),
+        Family(
+            DURATION,
+            "histogram",
+            "",
+            [
+                Sample(f"{DURATION}_bucket", (("le", "10"),), fast),
+                Sample(f"{DURATION}_bucket", (("le", "100"),), fast + slow),
+                Sample(f"{DURATION}_bucket", (("le", "+Inf"),), fast + slow),
+                Sample(f"{DURATION}_count", (), fast + slow),
+            ],
+        ),
+    ]
+
+
+def test_points_are_the_increase_since_the_last_one(tmp_path: Path) -> None:
+    import time  # noqa: PLC0415
+
+    now = time.time()
+    recorder = history.Recorder(tmp_path)
+    recorder.add(scrape(100, 5, 90, 10), now - 20)
+    recorder.add(scrape(150, 10, 100, 100), now - 10)
+    [point] = history.read(tmp_path)
+    assert point.requests_per_second == 5.5
+    assert point.failures_per_second == 0.5
+    # 10 fast and 90 slow: the 95th of 100 is 85 ninetieths into 10..100 ms.
+    assert point.p95_ms == pytest.approx(95)
+    assert point.peers_connected is None
+
+
+def test_only_an_hour_is_kept(tmp_path: Path) -> None:
+    recorder = history.Recorder(tmp_path)
+    for number in range(history.KEEP + 20):
+        recorder.add(scrape(number, 0, 0, 0), 4_000_000_000 + number)
+    assert len(history.read(tmp_path)) == history.KEEP
+
+
+@pytest.mark.parametrize(
+    ("share", "buckets", "expected"),
+    [
+        (0.5, {10.0: 10, float("inf"): 10}, 5),
+        (0.99, {10.0: 1, float("inf"): 10}, 10),
+        (0.95, {}, None),
+        (0.95, {10.0: 0, float("inf"): 0}, None),
+    ],
+)
+def test_quantiles_are_those_of_prometheus(
+    share: float, buckets: dict[float, float], expected: float | None
+) -> None:
+    assert history.quantile(share, buckets) == expected
+
+
+def test_a_chart_leaves_gaps_where_there_is_no_value() -> None:
+    values = [(0.0, 1.0), (60.0, None), (120.0, 2.0)]
+    path = adminpages.line(values, 2.0)
+    assert path == "M0.0 30.0 M300.0 2.0"
+    assert adminpages.line([], 0) == ""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("role", "code"), [("owner", 200), ("user", 403)])
+def test_the_page_is_for_roles_that_may_read_events(role: str, code: int) -> None:
+    client = Client()
+    client.force_login(person(role))
+    answer = client.get("/admin/metrics/")
+    assert answer.status_code in ({code} if code == 200 else {302, 403})
+    if code == 200:
+        text = answer.content.decode()
+        assert "Wait for the write lock" in text
+        assert "peers disconnected" in text
+
+
+@pytest.mark.django_db
+def test_the_page_needs_a_login() -> None:
+    assert Client().get("/admin/metrics/").status_code == 302
+
+
+@pytest.mark.sqlite
+@pytest.mark.slow
+def test_a_running_server_writes_its_history(folder: Path) -> None:
+    with Server(folder) as server:
+        until(
+            lambda: server.get("/livez").status and history.read(server.runtime_dir),
+            "a point",
+        )
+        assert history.read(server.runtime_dir)[0].requests_per_second > 0
