@@ -1,0 +1,153 @@
+"""Store, login and sign-in figures come from what really happened."""
+
+import logging
+import re
+import time
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+from prometheus_client import Counter, Histogram
+
+from groups.models import Group
+from groups.services import group_create
+from meshmgmt.core.transactions import account_write
+from meshmgmt.env import BASE_DIR
+from observability import idp, logins, metrics
+from observability.catalogue import CATALOGUE
+from tests.people import api_as
+
+TRANSACTIONS = metrics.histogram("management.store.transaction.duration.ms")
+SAVES = metrics.histogram("management.store.persistence.duration.micro")
+WAIT = metrics.histogram("management.store.global.lock.acquisition.duration.micro")
+HELD = metrics.histogram("management.store.global.lock.acquisition.duration.ms")
+
+
+def count(histogram: Histogram) -> float:
+    [family] = histogram.collect()
+    return float(next(s.value for s in family.samples if s.name.endswith("_count")))
+
+
+def total(histogram: Histogram) -> float:
+    [family] = histogram.collect()
+    return float(next(s.value for s in family.samples if s.name.endswith("_sum")))
+
+
+def value(counter: Counter) -> float:
+    [family] = counter.collect()
+    return float(family.samples[0].value)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_write_is_measured_as_lock_transaction_and_statements() -> None:
+    before = [count(h) for h in (TRANSACTIONS, SAVES, WAIT, HELD)]
+    held = total(HELD)
+    with account_write():
+        Group.objects.count()
+        group_create(name="measured")
+        time.sleep(0.02)
+    after = [count(h) for h in (TRANSACTIONS, SAVES, WAIT, HELD)]
+    transactions, saves, waits, holds = (
+        new - old for new, old in zip(after, before, strict=True)
+    )
+    assert (transactions, waits, holds) == (1, 1, 1)
+    assert saves >= 2  # the group and its audit event
+    assert total(HELD) - held >= 20
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_rolled_back_is_no_transaction() -> None:
+    before = count(TRANSACTIONS)
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        Group.objects.count()
+        raise ZeroDivisionError
+    assert count(TRANSACTIONS) == before
+
+
+@pytest.mark.django_db
+def test_reading_saves_nothing_and_failures_are_counted() -> None:
+    from django_prometheus.db import errors_total  # noqa: PLC0415
+
+    before = count(SAVES)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    assert count(SAVES) == before
+
+    def errors() -> float:
+        return sum(
+            s.value
+            for family in errors_total.collect()
+            for s in family.samples
+            if s.name.endswith("_total")
+        )
+
+    known = errors()
+    with (
+        pytest.raises(DatabaseError),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("SELECT nothing FROM nowhere")
+    assert errors() == known + 1
+
+
+@pytest.mark.parametrize(("seconds", "slow"), [(7.0, 0), (7.001, 1), (0.1, 0)])
+def test_a_login_above_seven_seconds_is_warned_about_and_counted(
+    seconds: float, slow: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    high = metrics.counter("management.grpc.login.request.high.latency.counter")
+    asked = metrics.counter("management.grpc.login.request.counter")
+    duration = metrics.histogram("management.grpc.login.request.duration.ms")
+    before = value(high), value(asked), count(duration)
+    with caplog.at_level(logging.WARNING):
+        logins.observe_login(peer_id="p1", seconds=seconds)
+    assert (value(high), value(asked), count(duration)) == (
+        before[0] + slow,
+        before[1] + 1,
+        before[2] + 1,
+    )
+    found = [r for r in caplog.records if getattr(r, "peer_id", "") == "p1"]
+    assert len(found) == slow
+    if slow:
+        assert found[0].levelname == "WARNING"
+        assert vars(found[0])["duration_ms"] == 7001
+
+
+def test_sign_in_figures_count_one_each() -> None:
+    for function, name in (
+        (idp.authenticate_requested, "authenticate.request.counter"),
+        (idp.user_looked_up_by_email, "get.user.by.email.counter"),
+        (idp.request_failed, "request.error.counter"),
+        (idp.request_refused, "request.status.error.counter"),
+    ):
+        counter = metrics.counter(f"management.idp.{name}")
+        before = value(counter)
+        function()
+        assert value(counter) == before + 1
+
+
+@pytest.mark.django_db
+def test_invented_verbs_and_paths_make_no_series_of_their_own() -> None:
+    api = api_as("owner")
+    requests = metrics.counter("management.http.request.counter")
+
+    def series() -> set[str]:
+        [family] = requests.collect()
+        return {str(s.labels) for s in family.samples}
+
+    for method in ("BREW", "GET"):
+        api.call(method, "/nowhere/0")
+    before = series()
+    for number in range(5):
+        api.call(f"BREW{chr(65 + number)}", f"/nowhere/{number}")
+        api.call("GET", f"/api/groups/{number:020d}")
+    new = series() - before
+    assert new <= {"{'endpoint': '/api/groups/groupId', 'method': 'GET'}"}
+
+
+def test_the_documentation_lists_every_instrument() -> None:
+    text = (BASE_DIR / "docs" / "metrics.md").read_text()
+    for instrument in CATALOGUE.values():
+        row = f"| `{instrument.exposed}` | {instrument.kind} |"
+        assert row in text, instrument.name
+        assert instrument.help in text
+    assert not re.search(r"`management_\w+` \| (?!counter|gauge|histogram)", text)
