@@ -7,6 +7,7 @@ from typing import Any
 from events.activities import Activity
 from events.audit import lookup
 from events.audit.changes import Change, Members, take_pending
+from events.audit.insertion import insert_events
 from events.audit.specs import ActivityOf, AuditSpec, MemberRule, Meta, spec_of
 from events.models.audit import AuditEvent
 from meshmgmt.core import clock, context
@@ -26,7 +27,7 @@ def write_pending(**kwargs: Any) -> None:
     with lookup.emission(changes):
         rows = [event for change in changes for event in events_of(change)]
     if rows:
-        AuditEvent.objects.bulk_create(rows, batch_size=500)
+        insert_events(rows)
 
 
 def audit_record(
