@@ -95,16 +95,19 @@ def set_members(
     members: Sequence[Any],
     *,
     new: bool = False,
+    before: Sequence[Any] | None = None,
 ) -> None:
     """Make `members` (keys, repeats folded) the whole ordered list of `owner`.
 
     Rows that stay are kept unless their order changes. `new` says that the owner was
-    just created, which saves the reading. Writes nothing when nothing changes.
+    just created, `before` is the list as the caller read it in this very write; both
+    save the reading. Writes nothing when nothing changes.
     """
-    with account_write():
-        before = [] if new else member_keys(link, owner)
+    with account_write(savepoint=False):
+        if before is None:
+            before = [] if new else member_keys(link, owner)
         after = list(dict.fromkeys(members))
-        if before == after:
+        if list(before) == after:
             return
         known, wanted = set(before), set(after)
         removed = [key for key in before if key not in wanted]

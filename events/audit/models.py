@@ -69,12 +69,12 @@ class AuditedModel(models.Model):
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Save in an account write."""
-        with account_write():
+        with account_write(savepoint=False):
             super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Delete in an account write."""
-        with account_write(), remembering():
+        with account_write(savepoint=False), remembering():
             return super().delete(*args, **kwargs)
 
     @classmethod
@@ -110,7 +110,7 @@ def audited_bulk_create(
     if not instances:
         return
     model = type(instances[0])
-    with account_write():
+    with account_write(savepoint=False):
         rows: models.QuerySet[Any] = models.QuerySet(model)
         rows.bulk_create(instances, batch_size=batch_size)
         for instance in instances:

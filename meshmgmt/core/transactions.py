@@ -8,7 +8,7 @@ order.
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import count
 from threading import local
 from typing import Any, Final
@@ -16,8 +16,12 @@ from typing import Any, Final
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.dispatch import Signal
 
+from meshmgmt.core.turns import turn
+
 # Any fixed number will do, as long as nothing else in the database uses it.
 LOCK_KEY: Final = 0x6D657368
+TURN_SUFFIX: Final = "-turn"
+"""Ends the name of the lock file beside an SQLite database."""
 
 write_ending: Final = Signal()
 """Sent inside the transaction, just before the outermost `account_write()` ends."""
@@ -45,13 +49,14 @@ def write_number() -> int:
 
 
 @contextmanager
-def account_write() -> Iterator[None]:
+def account_write(*, savepoint: bool = True) -> Iterator[None]:
     """Run a block as one audited write transaction under the account write lock.
 
-    May be nested: the inner block is a savepoint of the outer one.
+    May be nested: the inner block is a savepoint of the outer one, or with
+    `savepoint=False`, which saves two statements, fails together with it.
     """
     if _writer.number:
-        with transaction.atomic():
+        with transaction.atomic(savepoint=savepoint):
             yield
         return
     with _locked():
@@ -68,7 +73,7 @@ def _locked() -> Iterator[None]:
     asked = time.perf_counter()
     taken: float | None = None
     try:
-        with transaction.atomic():
+        with _sqlite_turn(), transaction.atomic():
             connection = connections[DEFAULT_DB_ALIAS]
             if connection.vendor == "postgresql":
                 with connection.cursor() as cursor:
@@ -80,6 +85,16 @@ def _locked() -> Iterator[None]:
     finally:
         if taken is not None:
             lock_held.send(sender=None, seconds=time.perf_counter() - taken)
+
+
+def _sqlite_turn() -> AbstractContextManager[None]:
+    """Return the wait for a turn at the file; none where it is ours already."""
+    connection = connections[DEFAULT_DB_ALIAS]
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
+        return nullcontext()
+    settings = connection.settings_dict
+    timeout = settings["OPTIONS"]["timeout"]
+    return turn(f"{settings['NAME']}{TURN_SUFFIX}", timeout)
 
 
 @contextmanager

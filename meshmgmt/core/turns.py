@@ -1,0 +1,54 @@
+"""Taking turns at writing to one SQLite file.
+
+SQLite lets one writer in at a time; the others ask again and again, ever less often, so
+with several at once the file is idle much of the time and the unlucky wait for long. Here
+they queue: threads of a process at a lock, processes at a lock file beside the database.
+SQLite's own lock still decides; a writer that takes no turn is safe, only less polite.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Final
+
+from django.db import OperationalError
+
+_STEP_SECONDS: Final = 0.0002
+_threads: Final = Lock()
+
+
+@contextmanager
+def turn(path: str, timeout: float) -> Iterator[None]:
+    """Run a block as the only one with a turn at `path`.
+
+    Raises OperationalError when that takes longer than `timeout` seconds.
+    """
+    deadline = time.monotonic() + timeout
+    if not _threads.acquire(timeout=timeout):
+        raise OperationalError("the database is busy with other writes")
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            _wait_for_processes(descriptor, deadline)
+            yield
+        finally:
+            os.close(descriptor)  # lets go of the lock, as the end of a process does
+    finally:
+        _threads.release()
+
+
+def _wait_for_processes(descriptor: int, deadline: float) -> None:
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise OperationalError(
+                    "the database is busy with other writes"
+                ) from None
+            time.sleep(_STEP_SECONDS)
+        else:
+            return
