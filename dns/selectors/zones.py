@@ -42,10 +42,11 @@ def record_rows(zone_id: str, ids: Sequence[str] | None = None) -> list[Row]:
 
     Raises NotFound for an unknown zone.
     """
-    if not Zone.objects.filter(pk=zone_id).exists():
-        raise NotFound.of(ZONE_KIND, zone_id)
     records = Record.objects.filter(zone=zone_id).order_by("id")
     if ids is not None:
         records = records.filter(pk__in=ids)
     columns = ("id", "name", "type", "content", "ttl")
-    return [dict(row) for row in records.values(*columns)]
+    rows = [dict(row) for row in records.values(*columns)]
+    if not rows and not Zone.objects.filter(pk=zone_id).exists():
+        raise NotFound.of(ZONE_KIND, zone_id)
+    return rows

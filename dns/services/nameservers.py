@@ -7,7 +7,7 @@ from dns.content import parse_nameserver_ip
 from dns.models import NameserverGroup, NameserverGroupGroup
 from dns.rules import NameserverDraft, NameserverGroupDraft, nameserver_group_errors
 from dns.selectors.groupids import known_group_ids
-from events.audit.links import set_members
+from events.audit.links import member_keys, set_members
 from meshmgmt.core.errors import NotFound, raise_field_errors
 from meshmgmt.core.transactions import account_write
 
@@ -36,11 +36,12 @@ def nameserver_group_update(
     """Replace a nameserver group. Raises NotFound, InvalidArgument or Conflict."""
     with account_write():
         group = _get(group_id)
-        check_nameserver_group(draft=draft, group_id=group_id)
+        members = member_keys(NameserverGroupGroup, group)
+        check_nameserver_group(draft=draft, group=group, members=members)
         for name, value in _values(draft, description, enabled).items():
             setattr(group, name, value)
         group.save()
-        set_members(NameserverGroupGroup, group, draft.groups)
+        set_members(NameserverGroupGroup, group, draft.groups, before=members)
         return group
 
 
@@ -52,14 +53,24 @@ def nameserver_group_delete(*, group_id: str) -> None:
         group.delete()
 
 
-def check_nameserver_group(*, draft: NameserverGroupDraft, group_id: str = "") -> None:
-    """Raise what the rules find; `group_id` is the group that is being changed."""
-    namesakes = NameserverGroup.objects.filter(name=draft.name).exclude(pk=group_id)
+def check_nameserver_group(
+    *,
+    draft: NameserverGroupDraft,
+    group: NameserverGroup | None = None,
+    members: Sequence[str] = (),
+) -> None:
+    """Raise what the rules find.
+
+    `group` is the one that is being changed, `members` the peer groups that it has now;
+    what stays as it is needs no look into the database.
+    """
+    added = set(draft.groups) - set(members)
     raise_field_errors(
         nameserver_group_errors(
             draft,
-            known_groups=known_group_ids(draft.groups),
-            name_taken=namesakes.exists(),
+            known_groups={*members, *known_group_ids(added)},
+            name_taken=(group is None or group.name != draft.name)
+            and NameserverGroup.objects.filter(name=draft.name).exists(),
         )
     )
 

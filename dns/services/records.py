@@ -30,7 +30,7 @@ def record_update(
 ) -> Record:
     """Change what is given, keep the rest. Raises as `record_create`."""
     with account_write():
-        record = _get(zone_get(zone_id), record_id)
+        record = _get(zone_id, record_id)
         draft = RecordDraft(
             name=record.name if name is None else name,
             type=record.type if type is None else type,
@@ -45,22 +45,23 @@ def record_update(
 def record_delete(*, zone_id: str, record_id: str) -> None:
     """Delete a record. Raises NotFound."""
     with account_write():
-        _get(zone_get(zone_id), record_id).delete()
+        _get(zone_id, record_id).delete()
 
 
-def check_record(*, zone: Zone, draft: RecordDraft, record_id: str = "") -> None:
-    """Raise what the rules find; `record_id` is the record that is being changed."""
+def check_record(*, zone: Zone, draft: RecordDraft, record: Record) -> None:
+    """Raise what the rules find; `record` is the one that is made or changed."""
     raise_field_errors(record_errors(draft, zone_domain=zone.domain))
     stored = StoredRecord.of(draft)
-    beside = zone.records.filter(canonical_name=stored_form(stored.name))
+    place = (stored_form(stored.name), stored.type, stored_form(stored.content))
+    if place == (record.canonical_name, record.type, record.canonical_content):
+        return  # beside the same others as before
+    beside = zone.records.filter(canonical_name=place[0]).exclude(pk=record.pk)
     others = [
         # The name is known to be equal; a digest must not take its place.
         StoredRecord(stored.name, type_, content)
-        for type_, content in beside.exclude(pk=record_id).values_list(
-            "type", "canonical_content"
-        )
+        for type_, content in beside.values_list("type", "canonical_content")
     ]
-    candidate = StoredRecord(stored.name, stored.type, stored_form(stored.content))
+    candidate = StoredRecord(stored.name, stored.type, place[2])
     raise_field_errors(record_conflicts(candidate, others))
 
 
@@ -76,12 +77,15 @@ def fill_record(record: Record, draft: RecordDraft) -> None:
 
 
 def _assign(record: Record, draft: RecordDraft) -> None:
-    check_record(zone=record.zone, draft=draft, record_id=record.pk)
+    check_record(zone=record.zone, draft=draft, record=record)
     fill_record(record, draft)
 
 
-def _get(zone: Zone, record_id: str) -> Record:
-    record = zone.records.filter(pk=record_id).first()
+def _get(zone_id: str, record_id: str) -> Record:
+    """Return a record with its zone, in one query as long as it is there."""
+    records = Record.objects.select_related("zone")
+    record = records.filter(pk=record_id, zone=zone_id).first()
     if record is None:
+        zone_get(zone_id)
         raise NotFound.of(RECORD_KIND, record_id)
     return record
