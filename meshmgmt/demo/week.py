@@ -19,6 +19,7 @@ from meshmgmt.demo.naming import nameserver_draft
 from meshmgmt.demo.people import enrol_peer, join, leave
 from meshmgmt.demo.permits import policy_create
 from meshmgmt.demo.story import DAYS, Story
+from meshmgmt.inventory.services import peer_delete, peer_update
 
 FIRST = 2
 NETWORK_ADMINS = ("ines", "olof")
@@ -74,7 +75,7 @@ def _plan_incident(story: Story) -> None:
     )
 
     def remove() -> None:
-        story.peers.pop(machine.name).delete()
+        peer_delete(peer_id=story.peers.pop(machine.name).pk)
 
     def replace() -> None:
         enrol_peer(story, machine, number)
@@ -147,12 +148,7 @@ def _plan_administration(story: Story) -> None:
             key.save(update_fields=["revoked"])
 
     def rename_peer() -> None:
-        with account_write():
-            peer = story.peers["rui-workstation"]
-            peer.refresh_from_db()
-            peer.name = "rui-simulator"
-            peer.dns_label = "rui-simulator"
-            peer.save(update_fields=["name", "dns_label"])
+        peer_update(peer_id=story.peers["rui-workstation"].pk, name="rui-simulator")
 
     def move_chat() -> None:
         zone = story.zones["Applications"]

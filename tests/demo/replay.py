@@ -95,7 +95,7 @@ def _apply(state: State, event: AuditEvent, spec: AuditSpec) -> None:
     columns = {name: v for name, v in event.changes.items() if name in spec.columns}
     if spec.deleted == event.activity_code:
         held = {name: value["before"] for name, value in columns.items()}
-        assert state.values[key] == held, "a deletion shows what was there"
+        assert state.values[key] == held, f"{event.activity_code} shows what was there"
         state.forget(key)
         return
     key = _by_address(state, _of_settings(key))
