@@ -73,12 +73,8 @@ def test_reading_saves_nothing_and_failures_are_counted() -> None:
     assert count(SAVES) == before
 
     def errors() -> float:
-        return sum(
-            s.value
-            for family in errors_total.collect()
-            for s in family.samples
-            if s.name.endswith("_total")
-        )
+        samples = [s for family in errors_total.collect() for s in family.samples]
+        return float(sum(s.value for s in samples if s.name.endswith("_total")))
 
     known = errors()
     with (
