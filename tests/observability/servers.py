@@ -183,9 +183,13 @@ class Server:
         children = {
             int(word)
             for task in path.glob("*/children")
-            for word in task.read_text().split()
+            for word in _proc(task).split()
         }
-        return {pid for pid in children if b"gunicorn" in _command_line(pid)}
+        return {
+            pid
+            for pid in children
+            if b"gunicorn" in _proc(Path(f"/proc/{pid}/cmdline"))
+        }
 
     def housekeeper(self) -> int:
         """Return the housekeeping process."""
@@ -230,10 +234,11 @@ class Server:
         self.stop(signal.SIGQUIT)
 
 
-def _command_line(pid: int) -> bytes:
+def _proc(path: Path) -> bytes:
+    """Return a file of a process; nothing when it ends before or while it is read."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except FileNotFoundError:
+        return path.read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
         return b""
 
 
