@@ -65,14 +65,12 @@ class ListReference:
     """A list of groups kept as rows of an `OrderedLink`.
 
     `switch` names the owner's boolean that is turned off when the list becomes empty:
-    the list restricts, and an empty one must not mean more than before. `widens`
-    narrows that to owners for which the empty list matters.
+    the list restricts, and an empty one must not mean more than before.
     """
 
     link: type[OrderedLink]
     kind: str
     switch: str = ""
-    widens: Callable[[Any], bool] = lambda owner: True
     named: Callable[[Any], str] = _text
     related: tuple[str, ...] = ()
     column: str = "group"
@@ -115,7 +113,7 @@ class ListReference:
                 owner.save(update_fields=[self.switch])
 
     def _turns_off(self, owner: Any) -> bool:
-        return bool(self.switch and getattr(owner, self.switch) and self.widens(owner))
+        return bool(self.switch and getattr(owner, self.switch))
 
     def _not_emptied(self, owner_ids: list[Any], group_id: str) -> set[Any]:
         """Return the owners that list another group too."""
