@@ -50,6 +50,29 @@ def test_created_group_comes_back_as_every_read_shows_it(api: Api) -> None:
     assert api.get("/api/groups").json[-1] == made.json
 
 
+@pytest.mark.parametrize("name", ["x" * 255, "\N{PILE OF POO}" * 255])
+def test_name_may_have_255_characters_of_any_width(api: Api, name: str) -> None:
+    made = api.post("/api/groups", {"name": name}).json
+    assert api.get(f"/api/groups/{made['id']}").json["name"] == name
+
+
+def test_every_member_of_a_large_group_gets_its_event(api: Api) -> None:
+    ids = [one.pk for one in peers(1201)]
+    trail = Trail()
+    made = api.post("/api/groups", {"name": "large", "peers": ids}).json
+    assert [one["id"] for one in made["peers"]] == ids
+    assert trail.targets == [
+        ("group.add", made["id"]),
+        *(("peer.group.add", one) for one in ids),
+    ]
+    trail = Trail()
+    api.put(f"/api/groups/{made['id']}", {"name": "large", "peers": ids[:1]})
+    assert trail.targets == [
+        ("group.update", made["id"]),
+        *(("peer.group.delete", one) for one in ids[1:]),
+    ]
+
+
 def test_name_alone_makes_an_empty_group(api: Api) -> None:
     made = api.post("/api/groups", {"name": "empty"})
 
