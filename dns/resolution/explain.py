@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dns.effective import PeerDns, Record
-from dns.resolution.forwarding import forward, system_step
+from dns.resolution.forwarding import forward, not_asked, system_step
 from dns.resolution.model import (
     DEPENDS,
     ENDS_SEARCH,
@@ -136,17 +136,18 @@ def _chase(
         local = look_up(config, name, record_type, hidden_peer)
         if local.cname is None:
             break
+        steps = (*local.steps, *not_asked(config, name))
         chain.append(local.cname)
         target = local.cname.content
         broken = _broken_chain(chain, target)
         if broken is not None:
             kind, step = broken
-            legs.append(Leg(name, (*local.steps, step)))
+            legs.append(Leg(name, (*steps, step)))
             return Outcome(kind, target, tuple(chain))
-        legs.append(Leg(name, local.steps))
+        legs.append(Leg(name, steps))
         name = target
     if local.kind is not None:
-        legs.append(Leg(name, local.steps))
+        legs.append(Leg(name, (*local.steps, *not_asked(config, name))))
         return Outcome(local.kind, name, (*chain, *local.records))
     onward = forward(config, name)
     legs.append(Leg(name, (*local.steps, *onward.steps)))

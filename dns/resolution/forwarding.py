@@ -23,18 +23,14 @@ class ForwardResult:
 
 def forward(config: PeerDns, name: str) -> ForwardResult:
     """Longest match domain, else the primary groups, else the system resolver."""
-    matches = [
-        (group, domain)
-        for group in config.nameserver_groups
-        if (domain := _longest_match(group, name)) is not None
-    ]
+    matches = _matches(config, name)
     longest = max((len(domain) for _, domain in matches), default=0)
     asked = [group for group, domain in matches if len(domain) == longest]
     primaries = [group for group in config.nameserver_groups if group.primary]
     steps = [_match_step(group, domain, longest) for group, domain in matches]
-    steps.extend(_excluded(config, name))
+    steps.extend(_excluded(config, name, longest))
     if asked:
-        steps.extend(_not_primary(primaries))
+        steps.extend(_not_primary(primaries, "a match domain applies"))
         return ForwardResult(tuple(steps), OutcomeKind.FORWARDED, _servers(asked))
     if primaries:
         steps.extend(_primary(primaries))
@@ -43,10 +39,34 @@ def forward(config: PeerDns, name: str) -> ForwardResult:
     return ForwardResult(tuple(steps), OutcomeKind.SYSTEM)
 
 
+def not_asked(config: PeerDns, name: str) -> tuple[Step, ...]:
+    """Steps of the groups that lose a name because a zone decides about it."""
+    steps = [
+        Step(
+            DOMAIN_STAGE,
+            "shadowed",
+            f"group {group.name} serves {domain}, but is not asked: a zone decides",
+            subject=_subject(group),
+        )
+        for group, domain in _matches(config, name)
+    ]
+    primaries = [group for group in config.nameserver_groups if group.primary]
+    return (*steps, *_not_primary(primaries, "a zone decides"))
+
+
 def system_step(reason: str = "no nameserver of this service applies") -> Step:
     """The step that hands the name to the peer's system resolver."""
     text = f"{reason}: the system resolver of the peer is asked"
     return Step(SYSTEM_STAGE, "system", text, decides=True)
+
+
+def _matches(config: PeerDns, name: str) -> list[tuple[EffectiveGroup, str]]:
+    """Groups with a match domain that covers the name, and the longest such one."""
+    return [
+        (group, domain)
+        for group in config.nameserver_groups
+        if (domain := _longest_match(group, name)) is not None
+    ]
 
 
 def _longest_match(group: EffectiveGroup, name: str) -> str | None:
@@ -72,18 +92,25 @@ def _primary(groups: Iterable[EffectiveGroup]) -> Iterable[Step]:
         yield Step(PRIMARY_STAGE, "primary", text, _subject(group), decides=True)
 
 
-def _not_primary(groups: Iterable[EffectiveGroup]) -> Iterable[Step]:
+def _not_primary(groups: Iterable[EffectiveGroup], why: str) -> Iterable[Step]:
     for group in groups:
-        text = f"primary group {group.name} is not asked: a match domain applies"
+        text = f"primary group {group.name} is not asked: {why}"
         yield Step(PRIMARY_STAGE, "shadowed", text, subject=_subject(group))
 
 
-def _excluded(config: PeerDns, name: str) -> Iterable[Step]:
+def _excluded(config: PeerDns, name: str, longest: int) -> Iterable[Step]:
+    """Groups out of the peer's reach that would be asked beside or before others.
+
+    `longest` is the length of the longest match domain among those it does get.
+    """
     for excluded in config.excluded:
         if excluded.kind != "nameserver_group":
             continue
-        covers = any(is_subdomain(name, domain) for domain in excluded.domains)
-        if not (covers or excluded.primary):
+        covers = any(
+            is_subdomain(name, domain) and len(domain) >= longest
+            for domain in excluded.domains
+        )
+        if not (covers or (excluded.primary and not longest)):
             continue
         reasons = "; ".join(reason.text for reason in excluded.reasons)
         yield Step(

@@ -197,6 +197,7 @@ def test_an_absent_name_falls_to_the_shorter_zone_and_on() -> None:
     assert codes(result) == [
         ("absent", "Zone sub.corp.lan"),
         ("match", "Zone corp.lan"),
+        ("shadowed", "Servers 1.1.1.1"),
     ]
     beyond = ask(account, "z.sub.corp.lan")
     assert asked(beyond) == ["1.1.1.1"]
@@ -336,6 +337,35 @@ def test_an_unmanaged_peer_asks_its_system() -> None:
     assert len(ask(account, "short").queries) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "rtype", "kind", "decisive"),
+    [
+        ("x.corp.lan", "A", OutcomeKind.ANSWER, "match"),
+        ("x.corp.lan", "AAAA", OutcomeKind.NODATA, "nodata"),
+        ("w.corp.lan", "A", OutcomeKind.LOOP, "cname"),
+    ],
+)
+def test_servers_that_lose_a_name_to_a_zone_are_named(
+    name: str, rtype: str, kind: OutcomeKind, decisive: str
+) -> None:
+    account = snapshot(
+        zone("corp.lan", a("x.corp.lan"), cname("w.corp.lan", "w.corp.lan")),
+        groups=(
+            servers("1.1.1.1", "corp.lan"),
+            servers("2.2.2.2"),
+            servers("3.3.3.3", "x"),
+        ),
+    )
+    result = ask(account, name, rtype)
+    assert result.outcome.kind is kind
+    assert codes(result)[:3] == [
+        (decisive, "Zone corp.lan"),
+        ("shadowed", "Servers 1.1.1.1"),
+        ("shadowed", "Servers 2.2.2.2"),
+    ]
+    assert all("3.3.3.3" not in name for _, name in codes(result))
+
+
 def test_excluded_objects_that_would_match_are_named() -> None:
     account = snapshot(
         replace(zone("corp.lan", a("x.corp.lan")), enabled=False),
@@ -351,6 +381,23 @@ def test_excluded_objects_that_would_match_are_named() -> None:
         ("excluded", "Servers 1.1.1.1"),
         ("excluded", "Servers 2.2.2.2"),
         ("system", ""),
+    ]
+
+
+def test_excluded_groups_that_would_lose_anyway_are_not_named() -> None:
+    account = snapshot(
+        groups=(
+            servers("1.1.1.1", "sub.corp.lan"),
+            replace(servers("2.2.2.2", "corp.lan"), enabled=False),
+            replace(servers("3.3.3.3", "sub.corp.lan"), enabled=False),
+            replace(servers("4.4.4.4", "x.sub.corp.lan"), enabled=False),
+            replace(servers("5.5.5.5"), enabled=False),
+        ),
+    )
+    assert codes(ask(account, "x.sub.corp.lan")) == [
+        ("match", "Servers 1.1.1.1"),
+        ("excluded", "Servers 3.3.3.3"),
+        ("excluded", "Servers 4.4.4.4"),
     ]
 
 
@@ -408,11 +455,17 @@ www A
 │  > [zones] the peers' own zone mesh.lan has no www.mesh.lan for this peer, and no \
 other place is asked about it
 │  - [zones] zone lan is not looked at: zone mesh.lan is longer
+│  - [primary nameservers] primary group Servers 2001:db8::53 is not asked: a zone \
+decides
 │  = www.mesh.lan: the name does not exist (NXDOMAIN)
 ├─ query www.corp.lan (search domain of zone Zone corp.lan)
 │  > [zones] zone corp.lan has www.corp.lan as an alias of web.example.org
 │      www.corp.lan 60 CNAME web.example.org
 │  - [zones] zone lan is not looked at: zone corp.lan is longer
+│  - [domain nameservers] group Servers 1.1.1.1 serves corp.lan, but is not asked: a \
+zone decides
+│  - [primary nameservers] primary group Servers 2001:db8::53 is not asked: a zone \
+decides
 │  then web.example.org
 │  > [primary nameservers] primary group Servers 2001:db8::53 serves all other names
 │  = web.example.org: forwarded to these servers, in this order
