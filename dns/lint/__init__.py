@@ -4,10 +4,18 @@ from collections.abc import Callable, Iterator
 
 from dns.effective import Configurator, Snapshot
 from dns.lint import nameservers, peers, zones
-from dns.lint.facts import Facts
+from dns.lint.facts import Facts, counted
 from dns.lint.finding import CATALOGUE, Finding, Severity, at_least, to_json
 
-__all__ = ["CATALOGUE", "Finding", "Severity", "at_least", "lint", "to_json"]
+__all__ = [
+    "CATALOGUE",
+    "Finding",
+    "Severity",
+    "at_least",
+    "counted",
+    "lint",
+    "to_json",
+]
 
 _RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     *zones.RULES,

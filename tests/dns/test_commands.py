@@ -97,6 +97,7 @@ def test_ambiguous_peer_is_not_guessed(zone_id: str) -> None:
 def test_lint_lists_findings_and_fails_on_demand(zone_id: str) -> None:
     text = run("lint_dns")
     assert "no_primary" in text
+    assert text.splitlines()[-1] == "1 finding"
     codes = {finding["code"] for finding in json.loads(run("lint_dns", "--json"))}
     assert "no_primary" in codes
     with pytest.raises(SystemExit) as stopped:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from dns.lint import Severity, at_least, to_json
+from dns.lint import Severity, at_least, counted, to_json
 from dns.selectors.effective import account_findings
 from meshmgmt.core.transactions import read_snapshot
 
@@ -38,7 +38,7 @@ class Command(BaseCommand):
                     f"        {finding.kind} {finding.name} ({finding.id})\n"
                     f"        {finding.remedy}"
                 )
-            self.stdout.write(f"{len(findings)} findings")
+            self.stdout.write(counted(len(findings), "finding"))
         bound = options["fail_on"]
         if bound and at_least(findings, Severity(bound)):
             raise SystemExit(1)
