@@ -1,21 +1,23 @@
 """The searchable text of an audit event, worked out when the row is written."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.db import models
 
 from events.activities import Activity
 from events.streams.search import search_text
 
+# Enumerations answer `values` and `choices` by going through all members.
+_LABELS: Final = {activity.value: str(activity.label) for activity in Activity}
+
 
 def trail_text(event: Any) -> str:
     """Return what a search finds an audit event by: who, what, on what, from where."""
     code = str(event.activity_code)
-    label = str(Activity(code).label) if code in Activity.values else ""
     return search_text(
         (
             code,
-            label,
+            _LABELS.get(code, ""),
             event.initiator_id,
             event.initiator_name,
             event.initiator_email,
