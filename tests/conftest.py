@@ -8,6 +8,10 @@ import pytest
 from django.conf import settings
 from hypothesis import settings as hypothesis_settings
 
+from tests.logscan import log_scan
+
+__all__ = ["log_scan"]  # an autouse fixture
+
 # Every example counts, none is a matter of the machine's speed.
 hypothesis_settings.register_profile("fast", max_examples=60, deadline=None)
 hypothesis_settings.register_profile("full", max_examples=2000, deadline=None)
