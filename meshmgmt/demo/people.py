@@ -8,6 +8,7 @@ from events.audit.links import set_members
 from groups.models import GroupPeer
 from groups.services import group_create
 from meshmgmt.access.models import SetupKey, UserAutoGroup
+from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.accounts.services.users import service_user_create, user_create
 from meshmgmt.core import clock, context
@@ -19,15 +20,22 @@ from meshmgmt.demo.story import Story
 from meshmgmt.inventory.models import Peer
 
 AGENT_VERSION = "0.59.3"
+LOGIN_SECONDS = 90 * 24 * 3600
+"""People sign in on their machines four times a year: the demo lives for weeks."""
 
 
 def plan_users(story: Story) -> None:
-    """The system makes the owner, the owner the others, in the first hour."""
+    """The system makes the owner, the owner the others, in the first hour.
+
+    The owner also says how long a login of a peer lasts.
+    """
     for number, (key, name, role) in enumerate(company.PEOPLE):
         who = company.PEOPLE[0][0] if number else ""
         story.plan(0, 7 * 60 + 5 * number, who, partial(_user, story, key, name, role))
     for key, name, role in company.ROBOTS:
         story.plan(0, 8 * 60, "mara", partial(_robot, story, key, name, role))
+    rule = partial(account_update, settings={"peer_login_expiration": LOGIN_SECONDS})
+    story.plan(0, 8 * 60 + 2, "mara", rule)
 
 
 def _user(story: Story, key: str, name: str, role: str) -> None:

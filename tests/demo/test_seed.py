@@ -22,6 +22,7 @@ from meshmgmt.access.models import Policy, Route, SetupKey
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
 from meshmgmt.demo.seeding import counts
+from meshmgmt.inventory.expiry import expire_logins
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from tests import people
 from tests.demo import replay
@@ -78,6 +79,14 @@ def test_the_history_shows_most_kinds_of_change() -> None:
     assert len(codes) > 30
     assert {"user.block", "user.peer.delete", "group.delete", "policy.delete"} <= codes
     assert AuditEvent.objects.filter(meta__has_key="reason").exists()
+
+
+def test_peers_of_the_demo_stay_signed_in_for_weeks() -> None:
+    seed()
+    assert not Peer.objects.filter(login_expired=True).exists()
+    with clock.set_to(clock.now() + dt.timedelta(days=30)):
+        assert expire_logins() == 0
+    assert Peer.objects.filter(login_expiration_enabled=True).exists()
 
 
 def test_times_of_objects_are_those_of_their_events() -> None:
