@@ -29,6 +29,18 @@ def test_first_page_of_an_empty_database_works():
     assert signed_in(person("owner")).get("/admin/").status_code == 200
 
 
+def test_first_page_leads_to_the_tools():
+    client = signed_in(person("owner"))
+    page = client.get("/admin/").content.decode()
+    for path in (
+        "/admin/dns/zone/explain/",
+        "/admin/dns/zone/lint/",
+        "/admin/metrics/",
+    ):
+        assert f'href="{path}"' in page
+        assert client.get(path).status_code == 200
+
+
 def test_changes_are_hidden_from_roles_that_may_not_read_events(rf):
     from events.templatetags.recent_events import recent_events  # noqa: PLC0415
 
