@@ -26,3 +26,122 @@ EXPECTED: Final = {
 }
 
 ROLES: Final = ("owner", "admin", "network_admin", "auditor", "user")
+
+PUBLIC: Final = "public"
+"""Needs no credentials."""
+
+ANYBODY: Final = "anybody"
+"""Any active user; what they see or may do is decided object by object."""
+
+OWN: Final = "own"
+"""Every user for what is theirs."""
+
+ENDPOINTS: Final = """
+GET     /api/accounts                                       accounts R
+PUT     /api/accounts/{accountId}                           settings U
+GET     /api/dns/explain                                    dns R
+GET     /api/dns/lint                                       dns R
+GET     /api/dns/nameservers                                nameservers R
+POST    /api/dns/nameservers                                nameservers C
+GET     /api/dns/nameservers/{nsgroupId}                    nameservers R
+PUT     /api/dns/nameservers/{nsgroupId}                    nameservers U
+DELETE  /api/dns/nameservers/{nsgroupId}                    nameservers D
+GET     /api/dns/settings                                   dns R
+PUT     /api/dns/settings                                   dns U
+GET     /api/dns/zones                                      dns R
+POST    /api/dns/zones                                      dns C
+GET     /api/dns/zones/{zoneId}                             dns R
+PUT     /api/dns/zones/{zoneId}                             dns U
+DELETE  /api/dns/zones/{zoneId}                             dns D
+GET     /api/dns/zones/{zoneId}/records                     dns R
+POST    /api/dns/zones/{zoneId}/records                     dns C
+GET     /api/dns/zones/{zoneId}/records/{recordId}          dns R
+PUT     /api/dns/zones/{zoneId}/records/{recordId}          dns U
+DELETE  /api/dns/zones/{zoneId}/records/{recordId}          dns D
+GET     /api/dns/zones/{zoneId}/zonefile                    dns R
+PUT     /api/dns/zones/{zoneId}/zonefile                    dns U
+GET     /api/docs                                           public
+GET     /api/events                                         events R
+GET     /api/events/audit                                   events R
+GET     /api/events/audit/{event_id}                        events R
+GET     /api/events/network-traffic                         events R
+POST    /api/events/network-traffic                         events C
+GET     /api/events/network-traffic/summary                 events R
+GET     /api/events/proxy                                   events R
+POST    /api/events/proxy                                   events C
+GET     /api/events/proxy/summary                           events R
+GET     /api/groups                                         groups R
+POST    /api/groups                                         groups C
+GET     /api/groups/{groupId}                               groups R
+PUT     /api/groups/{groupId}                               groups U
+DELETE  /api/groups/{groupId}                               groups D
+GET     /api/groups/{groupId}/usage                         groups R
+GET     /api/instance                                       public
+GET     /api/instance/version                               anybody
+GET     /api/locations/countries                            anybody
+GET     /api/networks                                       networks R
+POST    /api/networks                                       networks C
+GET     /api/networks/{networkId}                           networks R
+PUT     /api/networks/{networkId}                           networks U
+DELETE  /api/networks/{networkId}                           networks D
+GET     /api/networks/{networkId}/resources                 networks R
+POST    /api/networks/{networkId}/resources                 networks C
+GET     /api/networks/{networkId}/resources/{resourceId}    networks R
+PUT     /api/networks/{networkId}/resources/{resourceId}    networks U
+DELETE  /api/networks/{networkId}/resources/{resourceId}    networks D
+GET     /api/networks/{networkId}/routers                   networks R
+POST    /api/networks/{networkId}/routers                   networks C
+GET     /api/networks/{networkId}/routers/{routerId}        networks R
+PUT     /api/networks/{networkId}/routers/{routerId}        networks U
+DELETE  /api/networks/{networkId}/routers/{routerId}        networks D
+GET     /api/networks/resources                             networks R
+GET     /api/networks/routers                               networks R
+GET     /api/peers                                          anybody
+GET     /api/peers/{peerId}                                 anybody
+PUT     /api/peers/{peerId}                                 peers U
+DELETE  /api/peers/{peerId}                                 peers D
+GET     /api/peers/{peerId}/accessible-peers                anybody
+GET     /api/peers/{peerId}/dns                             dns R
+GET     /api/policies                                       policies R
+POST    /api/policies                                       policies C
+GET     /api/policies/{policyId}                            policies R
+PUT     /api/policies/{policyId}                            policies U
+DELETE  /api/policies/{policyId}                            policies D
+GET     /api/posture-checks                                 policies R
+POST    /api/posture-checks                                 policies C
+GET     /api/posture-checks/{postureCheckId}                policies R
+PUT     /api/posture-checks/{postureCheckId}                policies U
+DELETE  /api/posture-checks/{postureCheckId}                policies D
+GET     /api/routes                                         routes R
+POST    /api/routes                                         routes C
+GET     /api/routes/{routeId}                               routes R
+PUT     /api/routes/{routeId}                               routes U
+DELETE  /api/routes/{routeId}                               routes D
+POST    /api/setup                                          public
+GET     /api/setup-keys                                     setup_keys R
+POST    /api/setup-keys                                     setup_keys C
+GET     /api/setup-keys/{keyId}                             setup_keys R
+PUT     /api/setup-keys/{keyId}                             setup_keys U
+DELETE  /api/setup-keys/{keyId}                             setup_keys D
+GET     /api/users                                          anybody
+POST    /api/users                                          users C
+GET     /api/users/{userId}                                 anybody
+PUT     /api/users/{userId}                                 users U
+DELETE  /api/users/{userId}                                 users D
+POST    /api/users/{userId}/approve                         users U
+POST    /api/users/{userId}/invite                          users U
+PUT     /api/users/{userId}/password                        own
+DELETE  /api/users/{userId}/reject                          users D
+GET     /api/users/{userId}/tokens                          own
+POST    /api/users/{userId}/tokens                          own
+GET     /api/users/{userId}/tokens/{tokenId}                own
+DELETE  /api/users/{userId}/tokens/{tokenId}                own
+GET     /api/users/current                                  anybody
+GET     /api/users/invites                                  users R
+POST    /api/users/invites                                  users C
+GET     /api/users/invites/{inviteId}                       public
+DELETE  /api/users/invites/{inviteId}                       users D
+POST    /api/users/invites/{inviteId}/regenerate            users U
+POST    /api/users/invites/{inviteToken}/accept             public
+"""
+"""Method, path, and who may: the module and letter of the table above, or a word."""

@@ -38,6 +38,7 @@ from meshmgmt.accounts.selectors import (
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.tokens import token_create, token_delete
 from meshmgmt.accounts.services.userchanges import (
+    check_own_password,
     own_password_change,
     user_add,
     user_reject,
@@ -182,9 +183,10 @@ class PasswordView(ApiView):
     @extend_schema(responses={200: OpenApiTypes.OBJECT})
     def put(self, request: Request, userId: str) -> Response:  # noqa: N803 - path
         """Replace the password."""
+        check_own_password(viewer_of(request), userId)
         data = self.validated(PasswordChangeSerializer)
         own_password_change(
-            user_id=path_id("user", userId),
+            user_id=userId,
             old=data["old_password"],
             new=data["new_password"],
             by=viewer_of(request),

@@ -133,6 +133,12 @@ def user_reject(*, user_id: str, by: User | None) -> None:
         user_delete(user_id=user_id, by=by)
 
 
+def check_own_password(by: User, user_id: str) -> None:
+    """Raise Forbidden unless the password is that of who asks."""
+    if by.pk != user_id:
+        raise Forbidden("permission denied: people change their passwords themselves")
+
+
 def own_password_change(*, user_id: str, old: str, new: str, by: User) -> None:
     """Let a user replace their own password.
 
@@ -140,10 +146,7 @@ def own_password_change(*, user_id: str, old: str, new: str, by: User) -> None:
     InvalidArgument when the old one is wrong or the new one weak.
     """
     with account_write():
-        if by.pk != user_id:
-            raise Forbidden(
-                "permission denied: people change their passwords themselves"
-            )
+        check_own_password(by, user_id)
         user = user_get(user_id)
         if not user.has_usable_password():
             raise PreconditionFailed("this user does not sign in by password")

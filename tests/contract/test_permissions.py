@@ -1,0 +1,156 @@
+"""Every role on every method of every path, against the matrix written by hand."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import pytest
+from drf_spectacular.generators import SchemaGenerator
+
+from events.models import AuditEvent
+from meshmgmt.access.api.views import invites
+from meshmgmt.accounts.models import User
+from meshmgmt.core.ids import new_id
+from meshmgmt.core.ratelimit import RateLimit
+from tests.accounts.permission_matrix import (
+    ANYBODY,
+    ENDPOINTS,
+    EXPECTED,
+    OWN,
+    PUBLIC,
+    ROLES,
+)
+from tests.api_client import Api
+from tests.people import api_of, person, robot, token_of
+
+pytestmark = pytest.mark.django_db
+
+
+class Case(NamedTuple):
+    """One line of the matrix."""
+
+    method: str
+    path: str
+    who: str
+    letter: str = ""
+
+    def is_open_to(self, role: str) -> bool:
+        """Whether the matrix lets the role in."""
+        if self.who in {PUBLIC, ANYBODY, OWN}:
+            return True
+        return self.letter in EXPECTED[self.who][ROLES.index(role)]
+
+
+CASES = [Case(*line.split()) for line in ENDPOINTS.strip().splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def _no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(invites, "TRIES", RateLimit(per_minute=1, burst=10_000))
+
+
+@cache
+def documented() -> frozenset[tuple[str, str]]:
+    """Return every method and path of the schema."""
+    generator: Any = SchemaGenerator()
+    paths = generator.get_schema(request=None, public=True)["paths"]
+    return frozenset(
+        (method.upper(), path)
+        for path, operations in paths.items()
+        for method in operations
+    )
+
+
+def filled(path: str, user: User | None = None) -> str:
+    """Put ids into the path: the user's own where asked for, else unknown ones."""
+    own = path.replace("{userId}", user.pk) if user else path
+    parts = [new_id() if part.startswith("{") else part for part in own.split("/")]
+    return "/".join(parts)
+
+
+def call(api: Api, case: Case, user: User | None = None) -> tuple[int, str]:
+    """Send a body that no endpoint takes, so that nothing is ever written."""
+    path = filled(case.path, user if case.who == OWN else None)
+    body = b"no json" if case.method in {"POST", "PUT"} else None
+    answer = api.call(case.method, path, body)
+    return answer.status, str(answer.json)[:200]
+
+
+def test_matrix_has_a_line_for_every_method_of_every_path() -> None:
+    written = [(case.method, case.path) for case in CASES]
+    assert len(set(written)) == len(written)
+    assert set(written) == documented()
+
+
+def test_every_line_names_a_module_and_a_letter_or_a_word() -> None:
+    for case in CASES:
+        if case.letter:
+            assert case.who in EXPECTED, case
+            assert case.letter in "CRUD", case
+        else:
+            assert case.who in {PUBLIC, ANYBODY, OWN}, case
+
+
+def callers() -> Iterator[tuple[str, User]]:
+    for role in ROLES:
+        yield role, person(role)
+        if role != "owner":
+            yield role, robot(role, name=f"robot {role}")
+
+
+def test_all_roles_on_all_endpoints_with_all_methods() -> None:
+    people = [(role, user, api_of(user)) for role, user in callers()]
+    before = AuditEvent.objects.count()
+    wrong = []
+    for role, user, api in people:
+        for case in CASES:
+            status, text = call(api, case, user)
+            allowed = status not in {401, 403}
+            if allowed is not case.is_open_to(role) or status >= 500:
+                wrong.append((role, user.is_service_user, case, status, text))
+    assert wrong == []
+    assert AuditEvent.objects.count() == before
+
+
+def test_credentials_are_needed_everywhere_but_on_public_endpoints() -> None:
+    person("owner")
+    for case in CASES:
+        for api in (Api(), Api("mpt_" + "x" * 36)):
+            status, text = call(api, case)
+            assert (status == 401) is (case.who != PUBLIC), (case, status, text)
+
+
+@pytest.mark.parametrize("state", ["is_blocked", "pending_approval"])
+def test_blocked_and_pending_users_are_let_in_nowhere(state: str) -> None:
+    user = person("owner")
+    api = api_of(user)
+    User.objects.filter(pk=user.pk)
+    setattr(user, state, True)
+    user.save()
+    for case in CASES:
+        if case.who != PUBLIC:
+            status, text = call(api, case, user)
+            assert status == 403, (case, status)
+            assert "blocked" in text or "pending" in text
+
+
+def test_ingest_token_is_good_for_the_ingest_alone() -> None:
+    user = person("owner")
+    api = Api(token_of(user, scope="ingest"))
+    for case in CASES:
+        if case.who == PUBLIC:
+            continue
+        status, _ = call(api, case, user)
+        ingests = case.method == "POST" and case.path.startswith("/api/events/")
+        assert (status != 403) is ingests, (case, status)
+
+
+def test_tokens_of_others_are_closed() -> None:
+    other = person("admin")
+    for role in ROLES:
+        api = api_of(person(role))
+        for case in CASES:
+            if case.who == OWN:
+                path = filled(case.path, other)
+                body = b"no json" if case.method in {"POST", "PUT"} else None
+                assert api.call(case.method, path, body).status == 403, case
