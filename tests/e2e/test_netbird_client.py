@@ -14,6 +14,29 @@ from tests.servers import Server
 
 PYTHON: Final = BASE_DIR / ".venv-netbird" / "bin" / "python"
 SESSION: Final = Path(__file__).with_name("netbird_session.py")
+SESSIONS: Final = {
+    "netbird_session.py": [
+        "users_and_account",
+        "tokens",
+        "peers",
+        "groups",
+        "nameservers_and_settings",
+        "zones_and_records",
+        "audit",
+    ],
+    "netbird_access.py": [
+        "users",
+        "invites",
+        "policies",
+        "peers",
+        "routes",
+        "networks",
+        "setup_keys",
+        "account",
+        "instance",
+        "not_served",
+    ],
+}
 
 
 def _key(number: int) -> str:
@@ -30,20 +53,13 @@ def test_the_reference_client_works_unmodified(
     peers = [{"wg_public_key": _key(n), "name": f"node-{n}"} for n in range(5)]
     server.manage("import_peers", "-", text="\n".join(map(json.dumps, peers)))
     server.manage("create_token", "--user", "colleague@mesh.dev", "--role", "auditor")
-    done = subprocess.run(
-        [PYTHON, SESSION, server.url, token],
-        cwd=tmp_path,  # beside our checkout the client would import our `dns`
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{done.stderr}\n{server.log()[-2000:]}"
-    assert json.loads(done.stdout) == [
-        "users_and_account",
-        "tokens",
-        "peers",
-        "groups",
-        "nameservers_and_settings",
-        "zones_and_records",
-        "audit",
-    ]
+    for script, steps in SESSIONS.items():
+        done = subprocess.run(
+            [PYTHON, SESSION.with_name(script), server.url, token],
+            cwd=tmp_path,  # beside our checkout the client would import our `dns`
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{done.stderr}\n{server.log()[-2000:]}"
+        assert json.loads(done.stdout) == steps
