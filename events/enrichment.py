@@ -62,6 +62,8 @@ class Directory:
     """Ids of users whose e-mail and name contain the (folded) texts, "" for any."""
     overlay: Callable[[], Sequence[Network]]
     """Networks that the peers' addresses come from."""
+    unlogged: Callable[[Collection[str]], Collection[str]]
+    """Those of the reporting peers whose traffic the account does not keep."""
 
     def __init__(self) -> None:
         self.peers = lambda ids, addresses: ()
@@ -70,9 +72,19 @@ class Directory:
         self.resources = lambda ids: ()
         self.find_users = lambda email, name: ()
         self.overlay = lambda: ()
+        self.unlogged = lambda reporters: ()
 
 
 directory: Final = Directory()
+
+
+def wanted_traffic(events: list[Any]) -> list[Any]:
+    """Return the checked events that the account's settings let in."""
+    reporters = {event.content["reporter_id"] for event in events}
+    unlogged = directory.unlogged(reporters)
+    if not unlogged:
+        return events
+    return [e for e in events if e.content["reporter_id"] not in unlogged]
 
 
 class _Known:

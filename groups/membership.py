@@ -1,10 +1,12 @@
 """Facts about membership that lower rooms show or act on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from events.audit.links import member_keys, remove_from_lists, set_members
+from events.enrichment import directory
 from groups.models import Group, GroupPeer, GroupResource
 from groups.selectors import all_group_id, short_groups_by_peer, unknown_group_ids
+from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.registries import register_group_check
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory import registries
@@ -14,12 +16,31 @@ from meshmgmt.inventory.models import Peer
 def register() -> None:
     """Tell the inventory which groups its peers are in, and how to take them out.
 
-    Tell the account which groups its settings may name.
+    Tell the account which groups its settings may name, and the events whose traffic is
+    kept.
     """
     register_group_check(unknown_group_ids)
+    directory.unlogged = unlogged_reporters
     registries.register_peer_groups(short_groups_by_peer)
     registries.register_peer_unlinker(take_peers_out)
     registries.register_resource_unlinker(take_resources_out)
+
+
+def unlogged_reporters(reporters: Collection[str]) -> Collection[str]:
+    """Return the reporting peers whose traffic is not kept.
+
+    All of them when the account keeps none; with groups named, those in no such group.
+    """
+    settings = Account.objects.values_list(
+        "network_traffic_logs_enabled", "network_traffic_logs_groups"
+    ).first()
+    enabled, groups = settings or (True, [])
+    if not enabled:
+        return set(reporters)
+    if not groups:
+        return set()
+    members = group_members(groups)
+    return set(reporters).difference(*members.values())
 
 
 def take_peers_out(peer_ids: Sequence[str]) -> None:

@@ -137,6 +137,10 @@ class StoredSerializer(serializers.Serializer[Data]):
 
     accepted = serializers.IntegerField(help_text="Events stored")
     duplicates = serializers.IntegerField(help_text="Events that were stored already")
+    ignored = serializers.IntegerField(
+        required=False,
+        help_text="Events that the account's settings do not keep; absent when none",
+    )
 
 
 class SummaryPointSerializer(serializers.Serializer[Data]):

@@ -135,7 +135,10 @@ class StreamView(ApiView):
         """Store a batch of events: a JSON array or NDJSON, all of it or nothing."""
         body = read_body(request._request, self.max_body_bytes)  # noqa: SLF001 - DRF offers no public name
         stored = batches.ingest(self.stream, body)
-        return Response({"accepted": stored.accepted, "duplicates": stored.duplicates})
+        answer = {"accepted": stored.accepted, "duplicates": stored.duplicates}
+        return Response(
+            answer | ({"ignored": stored.ignored} if stored.ignored else {})
+        )
 
 
 def _page_response(page: Page, form: PageForm) -> HttpResponseBase:

@@ -1,6 +1,7 @@
 """Takes batches of events in: reads, checks, completes, renders and stores them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -115,12 +116,14 @@ def store_checked(stream: Stream, checked: list[Any]) -> Stored:
     """Complete, render and store checked events. Raises BatchRefused."""
     given = False
     untimed = set()
-    for event in checked:
+    wanted = stream.wanted(checked)
+    for event in wanted:
         if event.content["id"]:
             given = True
             if not event.timed:
                 untimed.add(event.content["id"])
         else:
             event.content["id"] = new_id()
-    rows = [stream.row(event) for event in stream.enrich(checked)]
-    return store(stream, rows, given=given, untimed=frozenset(untimed))
+    rows = [stream.row(event) for event in stream.enrich(wanted)]
+    stored = store(stream, rows, given=given, untimed=frozenset(untimed))
+    return replace(stored, ignored=len(checked) - len(wanted))

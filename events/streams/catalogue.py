@@ -27,8 +27,8 @@ class Stream:
     """One stream of events.
 
     `check` turns what was sent into a checked event (a tuple with `time` and `content`),
-    `enrich` completes a batch of those, `row` renders one for storage, and `tally` gives
-    the key under which a stored row is counted.
+    `wanted` leaves out what the account does not keep, `enrich` completes a batch, `row`
+    renders one for storage, and `tally` gives the key under which a stored row is counted.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Stream:
     row: Callable[[Any], Any]
     tally_fields: tuple[str, ...]
     tally: Callable[[Any], tuple[Any, ...]]
+    wanted: Callable[[list[Any]], list[Any]] = lambda events: events
 
     @property
     def table(self) -> str:
@@ -76,6 +77,7 @@ TRAFFIC: Final = Stream(
     row_class=traffic.TrafficRow,
     check=traffic.check,
     enrich=enrichment.enrich_traffic,
+    wanted=enrichment.wanted_traffic,
     row=traffic.row,
     tally_fields=("protocol", "direction", "connection_type", "kinds"),
     tally=traffic.tally_key,

@@ -23,10 +23,11 @@ LOCK_KEYS: Final = {"traffic": 0x65767472, "proxy": 0x65767078}
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """How many events of a batch were stored, and how many were there already."""
+    """How many events of a batch were stored, were there already, or are not kept."""
 
     accepted: int
     duplicates: int
+    ignored: int = 0
 
 
 def store(
