@@ -13,6 +13,7 @@ from observability import levels
 from observability.logfiles import OutputError, SharedFile, open_output
 from observability.logformat import FORMATTERS
 from observability.loglevels import LEVELS
+from observability.logqueue import Background
 
 __all__ = ["OutputError", "configure", "configure_django", "log_paths", "spool_path"]
 
@@ -72,6 +73,25 @@ def add_spool(config: Config) -> None:
     if log_paths(config) == [spool_path(config)]:
         spool = SharedFile(spool_path(config), limit=_SPOOL_LIMIT, keep=2)
         add_output(spool, config.log_format)
+
+
+def write_in_background() -> None:
+    """Write from a thread of this process from now on; after its last fork."""
+    root = logging.getLogger()
+    outputs = [h for h in root.handlers if getattr(h, "mesh_output", False)]
+    background = Background(outputs)
+    background.addFilter(LEVELS)
+    vars(background)["mesh_output"] = True
+    for output in outputs:
+        output.removeFilter(LEVELS)  # asked before, in the request
+        root.removeHandler(output)
+    root.addHandler(background)
+
+
+def flush() -> None:
+    """Write what is still on its way to an output."""
+    for handler in logging.getLogger().handlers:
+        handler.flush()
 
 
 def spool_path(config: Config) -> Path:

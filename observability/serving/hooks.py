@@ -184,6 +184,7 @@ def post_worker_init(worker: Any) -> None:
     LEVELS.follow(config.runtime_dir)
     loglevels.watch()
     logs.add_spool(config)
+    logs.write_in_background()
     _load_views()
 
 

@@ -11,6 +11,7 @@ from gunicorn.util import write_nonblock
 from gunicorn.workers.gthread import ThreadWorker
 
 from meshmgmt.core.ids import new_id
+from observability import logs
 
 _ANSWERS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (errors.LimitRequestLine, 414, "the address of the request is too long"),
@@ -39,11 +40,12 @@ class JsonErrorWorker(ThreadWorker):  # type: ignore[misc]
 
         gunicorn's own shuts its thread pool down in the signal handler: when the signal
         comes while a request is handed to the pool, that waits for ever for a lock the
-        interrupted code holds. Nothing here needs an orderly exit: log records are
-        written already, and figures are in files.
+        interrupted code holds. Nothing here needs an orderly exit but the log: figures
+        are in files.
         """
         del sig, frame
         self.alive = False
+        logs.flush()
         os._exit(0)
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: Exception) -> None:

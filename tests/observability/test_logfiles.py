@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from meshmgmt.core import context
 from observability import logfiles, metrics
 from observability.logformat import JsonFormatter
+from observability.logqueue import Background
 
 WRITER = """
 import logging, sys
@@ -158,3 +160,30 @@ def test_closing_twice_closes_nobody_elses_file(output: logfiles.SharedFile) -> 
         assert os.fstat(number)
         output.emit(record("written all the same"))
     assert "written all the same" in output.path.read_text()
+
+
+def test_a_writing_thread_keeps_order_and_writes_warnings_at_once(
+    output: logfiles.SharedFile,
+) -> None:
+    output.limit = 10**9
+    background = Background([output])
+    for number in range(500):
+        background.handle(record(f"line {number}"))
+    urgent = record("urgent")
+    urgent.levelno = logging.WARNING
+    background.handle(urgent)
+    found = [json.loads(line)["msg"] for line in output.path.read_text().splitlines()]
+    assert found == [*(f"line {number}" for number in range(500)), "urgent"]
+    background.handle(record("the last words"))
+    background.close()
+    assert "the last words" in output.path.read_text()
+
+
+def test_a_record_carries_the_request_it_was_made_in(
+    output: logfiles.SharedFile,
+) -> None:
+    background = Background([output])
+    with context.scope(request_id="r1"):
+        background.handle(record("inside"))
+    background.close()
+    assert json.loads(output.path.read_text())["request_id"] == "r1"
