@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 admin.site.site_header = "Mesh management"
 admin.site.site_title = "Mesh management"
@@ -9,6 +10,7 @@ admin.site.index_title = "Overview"
 admin.site.site_url = "/api/docs"
 
 urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="admin:index"), name="front"),
     path("", include("observability.urls")),
     path("admin/", admin.site.urls),
     path("", include("meshmgmt.api.urls")),

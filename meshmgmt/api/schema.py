@@ -97,14 +97,32 @@ class ApiSchema(AutoSchema):
         return isinstance(serializer, serializers.ListSerializer)
 
 
+_ALWAYS: Final = ("400", "401", "403", "404", "414", "500", "503")
+_WRITING: Final = ("409", "412", "422")
+_WITH_BODY: Final = ("413", "415", "429")
+
+
+def _possible(method: str, *, public: bool) -> tuple[str, ...]:
+    """Return the error statuses that an operation of `method` can have.
+
+    What needs no credentials may be limited in its rate.
+    """
+    if method in {"post", "put", "patch"}:
+        return (*_ALWAYS, *_WRITING, *_WITH_BODY)
+    if method == "delete":
+        return (*_ALWAYS, *_WRITING)
+    return (*_ALWAYS, "429") if public else _ALWAYS
+
+
 def add_error_responses(
     result: dict[str, Any], generator: Any, request: Any, public: bool
 ) -> dict[str, Any]:
     """Document the error body on every operation (drf-spectacular hook)."""
     result["components"].setdefault("schemas", {})["Error"] = _ERROR_SCHEMA
     for operations in result["paths"].values():
-        for operation in operations.values():
-            for status, description in _ERRORS.items():
+        for method, operation in operations.items():
+            for status in _possible(method, public={} in operation["security"]):
+                description = _ERRORS[status]
                 operation["responses"].setdefault(
                     status,
                     {

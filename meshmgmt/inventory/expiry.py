@@ -16,6 +16,8 @@ from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 
 EVERY_SECONDS: Final = 60.0
+# Writers wait while the lock is held, so many peers are marked in several writes.
+AT_ONCE: Final = 200
 TOO_OLD: Final = "the login of the peer expired"
 AWAY: Final = "the peer was inactive for too long"
 
@@ -53,11 +55,12 @@ def _expire(chosen: Q, *, began: Coalesce, reason: str) -> int:
     peers = Peer.objects.annotate(began=began).filter(
         chosen, user__isnull=False, login_expired=False
     )
-    if not peers.exists():  # most of the time: no need for the write lock
-        return 0
-    with account_write(), context.scope(reason=reason):
-        found = list(peers.order_by("pk"))
-        for peer in found:
-            peer.login_expired = True
-            peer.save(update_fields=["login_expired"])
-        return len(found)
+    ended = 0
+    while peers.exists():  # most of the time not: no need for the write lock
+        with account_write(), context.scope(reason=reason):
+            found = list(peers.order_by("pk")[:AT_ONCE])
+            for peer in found:
+                peer.login_expired = True
+                peer.save(update_fields=["login_expired"])
+            ended += len(found)
+    return ended
