@@ -69,7 +69,7 @@ CATALOGUE: dict[str, Rule] = {
     ),
     "match_domain_overlaid": Rule(
         Severity.INFO,
-        "a zone answers for names inside a match domain before its servers",
+        "a zone at or above a match domain answers for names in it before its servers",
         "Nothing, if the zone is meant to override; else move the records.",
     ),
     "nameserver_group_only_disabled": Rule(
