@@ -11,6 +11,8 @@ from events.audit.links import member_keys
 from groups.models import GroupPeer
 from groups.services import group_create, group_delete, group_update
 from meshmgmt.access.models import Policy
+from meshmgmt.access.rules.invites import InviteDraft
+from meshmgmt.access.services.invites import invite_create
 from meshmgmt.accounts.services.users import user_set_blocked, user_set_role
 from meshmgmt.core.transactions import account_write
 from meshmgmt.demo import company
@@ -168,4 +170,15 @@ def _plan_administration(story: Story) -> None:
     story.plan(4, 16 * 60 + 15, "tomas", revoke_key)
     story.plan(5, 9 * 60 + 50, "tomas", rename_peer)
     story.plan(5, 11 * 60 + 5, "olof", move_chat)
+
+    def invite() -> None:
+        draft = InviteDraft(
+            email=f"vera.lopes@{DOMAIN}",
+            name="Vera Lopes",
+            role="user",
+            auto_groups=story.group_ids(["Engineering"]),
+        )
+        invite_create(draft=draft, by=story.users["mara"])
+
     story.plan(6, 10 * 60, "mara", partial(promote, "network_admin"))
+    story.plan(6, 14 * 60 + 25, "mara", invite)
