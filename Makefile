@@ -10,7 +10,7 @@ NETBIRD_STAMP := .venv-netbird/.installed-$(shell sha256sum requirements/netbird
 OIDC_STAMP := .venv-oidc/.installed-$(shell sha256sum requirements/oidc.txt | cut -c1-16)
 JOBS ?= auto
 
-.PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench lock clean
+.PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench openapi lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -69,6 +69,9 @@ lint: check ## the same as check
 bench: $(TEST_STAMP) ## print the speed ratios on both databases
 	$(PY) -m benchmarks
 	scripts/postgres --keep-going-without $(PY) -m benchmarks
+
+openapi: $(TEST_STAMP) ## write openapi.yaml from the code
+	$(PY) manage.py spectacular --validate --fail-on-warn --file openapi.yaml
 
 lock: $(TEST_STAMP) ## compile the lock files from requirements/*.in
 	@for name in base test netbird oidc; do \

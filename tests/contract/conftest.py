@@ -1,0 +1,82 @@
+"""The demo company as the data of all contract tests, and what it is called by."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, transaction
+from pytest_django.plugin import DjangoDbBlocker
+
+from dns.models import NameserverGroup, Record, Zone
+from events.models import AuditEvent
+from groups.models import ALL, Group
+from meshmgmt.access.models import (
+    Invite,
+    Policy,
+    PostureCheck,
+    Route,
+    Router,
+    SetupKey,
+)
+from meshmgmt.accounts.models import AccessToken, User
+from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.demo.seeding import seed
+from meshmgmt.inventory.models import NetworkResource, Peer
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A token of the owner, and one existing id for each path parameter."""
+
+    token: str
+    ids: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def kept_connection() -> Iterator[None]:
+    """Keep requests through WSGI from closing the connection with our transaction."""
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in signals:
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture(scope="module")
+def mesh(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, kept_connection: None
+) -> Iterator[Mesh]:
+    """Seed once per module; whatever its tests do is rolled back with it."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        seed("demo", 1)
+        owner = User.objects.owners().people()[0]
+        token = token_create(user_id=owner.pk, name="contract", expires_in=1).plain
+        yield Mesh(token, _ids(owner))
+        transaction.set_rollback(True)
+
+
+def _ids(owner: User) -> dict[str, str]:
+    zone = Zone.objects.all()[0]
+    router = Router.objects.all()[0]
+    group = Group.objects.exclude(name=ALL)[0]
+    return {
+        "groupId": group.pk,
+        "peerId": Peer.objects.all()[0].pk,
+        "nsgroupId": NameserverGroup.objects.all()[0].pk,
+        "zoneId": zone.pk,
+        "recordId": Record.objects.filter(zone=zone)[0].pk,
+        "userId": owner.pk,
+        "tokenId": AccessToken.objects.filter(user=owner)[0].pk,
+        "inviteId": Invite.objects.all()[0].pk,
+        "event_id": str(AuditEvent.objects.all()[0].pk),
+        "policyId": Policy.objects.all()[0].pk,
+        "postureCheckId": PostureCheck.objects.all()[0].pk,
+        "routeId": Route.objects.all()[0].pk,
+        "networkId": router.network_id,
+        "routerId": router.pk,
+        "resourceId": NetworkResource.objects.filter(network=router.network_id)[0].pk,
+        "keyId": SetupKey.objects.all()[0].pk,
+        "setupKeyId": SetupKey.objects.all()[0].pk,
+    }

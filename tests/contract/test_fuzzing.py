@@ -1,0 +1,80 @@
+"""Generated requests over the whole document: no 500, nothing undocumented."""
+
+from typing import Any, Final
+
+import pytest
+import schemathesis
+from django.db import transaction
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis import Case
+from schemathesis.checks import load_all_checks, not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from meshmgmt.wsgi import application
+from tests.contract.conftest import Mesh
+from tests.contract.test_document import SCHEMA
+
+pytestmark = pytest.mark.django_db
+
+load_all_checks()
+CHECKS: Final = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
+FEW: Final = 15
+MANY: Final = 100
+
+
+def _document(*, coverage: bool) -> Any:
+    """Return the document; `coverage` adds a case for each fault one can think of."""
+    document = schemathesis.openapi.from_dict(SCHEMA)
+    document.app = application
+    document.config.phases.coverage.enabled = coverage
+    return document
+
+
+quick, thorough = _document(coverage=False), _document(coverage=True)
+
+
+def examine(case: "Case[Any]", mesh: Mesh) -> None:
+    """Send a request, half of them to objects that exist, and undo what it did."""
+    for name, value in (case.path_parameters or {}).items():
+        if name in mesh.ids and len(str(value)) % 2:
+            case.path_parameters[name] = mesh.ids[name]
+    with transaction.atomic():
+        response = case.call(
+            base_url="http://localhost",
+            headers={"Authorization": f"Token {mesh.token}"},
+        )
+        transaction.set_rollback(True)
+    case.validate_response(response, checks=CHECKS)
+
+
+SETTINGS: Final[dict[str, Any]] = {
+    "deadline": None,
+    "suppress_health_check": list(HealthCheck),
+    "phases": [Phase.explicit, Phase.generate],
+}
+
+
+@quick.parametrize()  # type: ignore[untyped-decorator]
+@settings(max_examples=FEW, **SETTINGS)
+def test_generated_requests_get_documented_answers(
+    case: "Case[Any]", mesh: Mesh
+) -> None:
+    examine(case, mesh)
+
+
+@pytest.mark.slow
+@thorough.parametrize()  # type: ignore[untyped-decorator]
+@settings(max_examples=MANY, **SETTINGS)
+def test_many_generated_requests_get_documented_answers(
+    case: "Case[Any]", mesh: Mesh
+) -> None:
+    examine(case, mesh)
