@@ -7,7 +7,9 @@ from meshmgmt.access.autogroups import (
     set_auto_groups,
 )
 from meshmgmt.access.jwtgroups import set_jwt_groups
+from meshmgmt.access.models import UserAutoGroup
 from meshmgmt.accounts.registries import (
+    register_auto_group_column,
     register_auto_group_writes,
     register_auto_groups,
     register_jwt_groups,
@@ -37,6 +39,7 @@ def register() -> None:
     register_user_deletion(forget_auto_groups)
     register_jwt_groups(set_jwt_groups)
     register_auto_group_writes(errors_of_auto_groups, set_auto_groups)
+    register_auto_group_column(UserAutoGroup._meta.get_field("group"))
     modelmodules.assign("policies", "access")
     modelmodules.assign("routes", *(f"access.{name}" for name in _ROUTE_MODELS))
     modelmodules.assign("networks", "access.router", "access.routerpeergroup")

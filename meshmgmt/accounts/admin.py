@@ -8,8 +8,15 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
+from meshmgmt.accounts.adminforms import ByAdmin, ByForm, viewer_of
 from meshmgmt.accounts.authority import check_may_manage_tokens, manages_foreign_tokens
 from meshmgmt.accounts.models import AccessToken, Account, User
+from meshmgmt.accounts.registries import (
+    auto_group_column,
+    auto_group_errors,
+    auto_groups,
+    set_auto_groups,
+)
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.tokens import token_create, token_delete
 from meshmgmt.accounts.services.users import (
@@ -24,22 +31,11 @@ from meshmgmt.accounts.services.users import (
 )
 from meshmgmt.accounts.settingrules import GROUP_LISTS
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.core import clock
-from meshmgmt.core.errors import NotFound
+from meshmgmt.core.errors import NotFound, raise_field_errors
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
-
-
-def viewer_of(request: HttpRequest) -> User:
-    """Return the signed-in user."""
-    assert isinstance(request.user, User)  # the admin site lets in nobody else
-    return request.user
-
-
-class ByForm(ServiceForm):
-    """A form that knows who sends it; the admin sets `by` on its class per request."""
-
-    by: User | None = None
 
 
 class UserForm(ByForm):
@@ -61,10 +57,20 @@ class UserForm(ByForm):
         model = User
         fields = ["email", "name", "role", "is_service_user", "is_blocked"]
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.adding:
+            pk = self.instance.pk
+            self.initial.setdefault("auto_groups", auto_groups([pk]).get(pk, []))
+
     def apply(self, data: dict[str, Any]) -> User:
         """Create the user, or change what differs."""
+        groups = data.get("auto_groups", ())
         with account_write():
-            return self._created(data) if self.adding else self._changed(data)
+            raise_field_errors(auto_group_errors(groups))
+            user = self._created(data) if self.adding else self._changed(data)
+            set_auto_groups(user, groups)
+            return user
 
     def _created(self, data: dict[str, Any]) -> User:
         if data.get("is_service_user"):
@@ -94,7 +100,7 @@ class UserForm(ByForm):
 
 
 @admin.register(User)
-class UserAdmin(ServiceAdmin):
+class UserAdmin(ByAdmin):
     """Users and service users."""
 
     form = UserForm
@@ -117,11 +123,16 @@ class UserAdmin(ServiceAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the columns of the form; the kind of user is chosen once."""
         if obj is None:
-            return ["is_service_user", "email", "name", "role", "new_password"]
+            own = ["is_service_user", "email", "name", "role", "new_password"]
+            return [*own, *self._groups()]
         return [
-            *("id", "is_service_user", "email", "name", "role", "is_blocked"),
+            *("id", "is_service_user", "email", "name", "role", *self._groups()),
+            "is_blocked",
             *("pending_approval", "new_password", "issued", "created_at", "last_login"),
         ]
+
+    def _groups(self) -> list[str]:
+        return [] if auto_group_column() is None else ["auto_groups"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         """Return what a form cannot change."""
@@ -131,10 +142,13 @@ class UserAdmin(ServiceAdmin):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any
     ) -> Any:
-        """Return the form, told who uses it."""
-        form: Any = super().get_form(request, obj, change, **kw)
-        form.by = viewer_of(request)
-        return form
+        """Return the form, with the list of groups where a room above keeps one."""
+        if (column := auto_group_column()) is not None:
+            groups = OrderedListField(
+                column, help_text="Groups that the user's peers join."
+            )
+            kw["form"] = type("UserForm", (UserForm,), {"auto_groups": groups})
+        return super().get_form(request, obj, change, **kw)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """Count the tokens along."""
@@ -199,7 +213,7 @@ class TokenForm(ByForm):
 
 
 @admin.register(AccessToken)
-class AccessTokenAdmin(ServiceAdmin):
+class AccessTokenAdmin(ByAdmin):
     """Access tokens: one's own, and for owners and admins those of service users."""
 
     form = TokenForm
@@ -234,14 +248,6 @@ class AccessTokenAdmin(ServiceAdmin):
         return ["id", "user", "name", "scope", "created_by", *self._moments]
 
     _moments = ("created_at", "expires_at", "last_used")
-
-    def get_form(
-        self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any
-    ) -> Any:
-        """Return the form, told who uses it."""
-        form: Any = super().get_form(request, obj, change, **kw)
-        form.by = viewer_of(request)
-        return form
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Refuse: a token is made and revoked, never changed."""

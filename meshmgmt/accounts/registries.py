@@ -1,9 +1,12 @@
 """What rooms above know or must do about users and settings; set in their `ready()`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from meshmgmt.core.fielderrors import FieldError
+
+if TYPE_CHECKING:
+    from django.db.models import Field
 
 AutoGroups = Callable[[Sequence[str] | None], Mapping[str, Sequence[str]]]
 
@@ -23,6 +26,7 @@ class _Sources:
     unknown_groups: GroupCheck | None = None
 
 
+_group_columns: "list[Field[Any, Any]]" = []
 _farewells: list[Farewell] = []
 _blocked: list[Farewell] = []
 _domain_checks: list[DomainCheck] = []
@@ -45,6 +49,16 @@ def register_auto_group_writes(errors: GroupRules, write: GroupWrite) -> None:
     """Set what checks the auto-groups of a user, and what stores them."""
     _Sources.auto_group_errors = errors
     _Sources.set_auto_groups = write
+
+
+def register_auto_group_column(column: "Field[Any, Any]") -> None:
+    """Set the foreign key to the groups that forms offer as auto-groups."""
+    _group_columns[:] = [column]
+
+
+def auto_group_column() -> "Field[Any, Any] | None":
+    """Return the foreign key to groups, None when no room keeps auto-groups."""
+    return _group_columns[0] if _group_columns else None
 
 
 def auto_group_errors(group_ids: Sequence[str]) -> list[FieldError]:

@@ -11,6 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from events.models import AuditEvent
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import AccessToken, Account, User
+from meshmgmt.accounts.registries import auto_groups
+from tests.admin.signed_in import form_data
+from tests.mesh import Trail, group
 from tests.people import person, robot, token_of
 
 pytestmark = pytest.mark.django_db
@@ -246,6 +249,34 @@ class TestUsers:
             "user.role.update",
             "user.update",
         ]
+
+    def test_auto_groups_are_chosen_in_order(self, client: Client) -> None:
+        team, other = group("team"), group("other")
+        data = {"email": "new@mesh.dev", "name": "N", "role": "user"}
+
+        client.post(USERS + "add/", {**data, "auto_groups": [other.pk, team.pk]})
+
+        user = User.objects.get(email="new@mesh.dev")
+        page = f"{USERS}{user.pk}/change/"
+        sent = form_data(client, page)
+        assert sent["auto_groups"] == auto_groups([user.pk])[user.pk]
+        assert sent["auto_groups"] == [other.pk, team.pk]
+        trail = Trail()
+        assert client.post(page, sent).status_code == 302
+        assert trail.codes == []
+        client.post(page, {**sent, "auto_groups": [team.pk]})
+        assert auto_groups([user.pk])[user.pk] == [team.pk]
+        assert trail.codes == ["user.group.delete"]
+
+    def test_a_faulty_group_undoes_the_whole_change(self, client: Client) -> None:
+        user = person("user")
+        changes = {"name": "Other", "auto_groups": ["nope"]}
+
+        response = client.post(f"{USERS}{user.pk}/change/", user_form(user, **changes))
+
+        assert list(errors_of(response)) == ["auto_groups"]
+        user.refresh_from_db()
+        assert user.name != "Other"
 
     def test_saving_without_a_change_emits_nothing(self, client: Client) -> None:
         for user in (person("user"), robot()):

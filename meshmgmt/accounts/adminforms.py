@@ -1,0 +1,32 @@
+"""Base of admin pages whose services ask who writes."""
+
+from typing import Any
+
+from django.http import HttpRequest
+
+from meshmgmt.accounts.models import User
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+
+
+def viewer_of(request: HttpRequest) -> User:
+    """Return the signed-in user."""
+    assert isinstance(request.user, User)  # the admin site lets in nobody else
+    return request.user
+
+
+class ByForm(ServiceForm):
+    """A form that knows who sends it; the admin sets `by` on its class per request."""
+
+    by: User | None = None
+
+
+class ByAdmin(ServiceAdmin):
+    """Pages with a `ByForm`."""
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any
+    ) -> Any:
+        """Return the form, told who uses it."""
+        form: Any = super().get_form(request, obj, change, **kw)
+        form.by = viewer_of(request)
+        return form
