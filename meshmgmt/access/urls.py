@@ -17,7 +17,9 @@ ROUTERS = networks.NetworkRouterViewSet
 
 urlpatterns = [
     path("api/users/invites", invites.InviteViewSet.as_view(COLLECTION)),
-    path("api/users/invites/<str:inviteId>", invites.InviteView.as_view()),
+    path(
+        "api/users/invites/<str:inviteId>", invites.InviteView.as_view(), name="invite"
+    ),
     path(
         "api/users/invites/<str:inviteId>/regenerate",
         invites.InviteRegenerationView.as_view(),

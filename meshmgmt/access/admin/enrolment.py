@@ -1,4 +1,4 @@
-"""Pages of setup keys, invites and auto-groups."""
+"""Pages of setup keys and auto-groups."""
 
 from typing import Any
 
@@ -10,7 +10,6 @@ from django.utils.html import format_html
 from events.audit.links import member_keys
 from meshmgmt.access.admin.fields import ReadOnlyAdmin, groups_field
 from meshmgmt.access.models import (
-    Invite,
     SetupKey,
     SetupKeyAutoGroup,
     UserAutoGroup,
@@ -120,19 +119,9 @@ class SetupKeyAdmin(ServiceAdmin):
         setup_key_delete(key_id=instance.pk)
 
 
-@admin.register(Invite)
-class InviteAdmin(ReadOnlyAdmin):
-    """Invites, to look at."""
-
-    list_display = ["email", "name", "role", "created_at", "expires_at"]
-    list_filter = ["role"]
-    search_fields = ["email", "name", "=id"]
-    exclude = ["token_hash", "token_prefix"]
-
-
 @admin.register(UserAutoGroup)
 class UserAutoGroupAdmin(ReadOnlyAdmin):
-    """Auto-groups of users, to look at."""
+    """Auto-groups of users, to look at; they are changed on the page of the user."""
 
     list_display = ["user", "group", "position"]
     list_select_related = ["user", "group"]

@@ -1,4 +1,4 @@
-"""Pages of policies and posture checks."""
+"""Pages of policies."""
 
 from typing import Any
 
@@ -11,9 +11,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from events.audit.links import member_keys
-from meshmgmt.access.admin.fields import ReadOnlyAdmin
 from meshmgmt.access.admin.rules import RuleFields
-from meshmgmt.access.models import Policy, PolicyPostureCheck, PostureCheck
+from meshmgmt.access.models import Policy, PolicyPostureCheck
 from meshmgmt.access.rules.policies import PolicyDraft
 from meshmgmt.access.services.policies import (
     policy_create,
@@ -147,11 +146,3 @@ class PolicyAdmin(ServiceAdmin):
     def delete_object(self, instance: Policy) -> None:
         """Delete a policy with its rules."""
         policy_delete(policy_id=instance.pk)
-
-
-@admin.register(PostureCheck)
-class PostureCheckAdmin(ReadOnlyAdmin):
-    """Posture checks, to look at."""
-
-    list_display = ["name", "description", "created_at"]
-    search_fields = ["name", "description", "=id"]

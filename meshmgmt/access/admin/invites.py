@@ -1,0 +1,127 @@
+"""Pages of invites."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+
+from events.audit.links import member_keys
+from groups.models import Group
+from meshmgmt.access.admin.fields import groups_field
+from meshmgmt.access.models import Invite, InviteAutoGroup
+from meshmgmt.access.rules.invites import DEFAULT_LIFE, HOUR, InviteDraft
+from meshmgmt.access.selectors.invites import is_valid
+from meshmgmt.access.services.invites import (
+    NewInvite,
+    invite_create,
+    invite_delete,
+    invite_regenerate,
+)
+from meshmgmt.accounts.adminforms import ByAdmin, ByForm
+from meshmgmt.core.transactions import account_write
+
+
+class InviteForm(ByForm):
+    """A new invite; a stored one can be renewed or taken back, not changed."""
+
+    field_names = {"expires_in": "hours"}
+    made: NewInvite | None = None
+
+    email = forms.CharField(label="E-mail address", required=False, strip=True)
+    name = forms.CharField(required=False, strip=False)
+    hours = forms.IntegerField(
+        initial=DEFAULT_LIFE // HOUR, help_text="How long the link is good."
+    )
+    auto_groups = groups_field(
+        InviteAutoGroup, help_text="Auto-groups that the user starts with."
+    )
+
+    class Meta:
+        model = Invite
+        fields = ["email", "name", "role"]
+
+    def apply(self, data: dict[str, Any]) -> Invite:
+        """Create the invite and keep its secret for the one page that shows it."""
+        seconds = data.pop("hours") * HOUR
+        draft = InviteDraft(expires_in=seconds, **data)
+        self.made = invite_create(draft=draft, by=self.by)
+        return self.made.invite
+
+
+@admin.register(Invite)
+class InviteAdmin(ByAdmin):
+    """Invites that wait to be accepted."""
+
+    form = InviteForm
+    list_display = ["email", "name", "role", "created_at", "expires_at", "valid"]
+    list_filter = ["role"]
+    search_fields = ["email", "name", "=id"]
+    ordering = ["id"]
+    actions = ["renew"]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields of a new invite, or of a stored one."""
+        own = ["email", "name", "role"]
+        if obj is None:
+            return [*own, "auto_groups", "hours"]
+        return ["id", *own, "groups", "created_at", "expires_at", "valid"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Invite]:
+        """Leave out those that were accepted: they are users."""
+        invites: QuerySet[Invite] = super().get_queryset(request)
+        return invites.filter(accepted_by="")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: another link is made by the action of the list."""
+        return False
+
+    def has_renew_permission(self, request: HttpRequest) -> bool:
+        """Let those make links who may change invites."""
+        return super().has_change_permission(request)
+
+    @admin.display(boolean=True)
+    def valid(self, invite: Invite) -> bool:
+        """Whether the link can be used."""
+        return is_valid(invite)
+
+    @admin.display(description="auto-groups")
+    def groups(self, invite: Invite) -> str:
+        """The names of the auto-groups."""
+        keys = member_keys(InviteAutoGroup, invite)
+        names = dict(Group.objects.filter(pk__in=keys).values_list("pk", "name"))
+        return ", ".join(names[key] for key in keys)
+
+    @admin.action(
+        description="Make other links for selected invites", permissions=["renew"]
+    )
+    def renew(self, request: HttpRequest, invites: QuerySet[Invite]) -> None:
+        """Make links and show them, this once; the old ones end."""
+        with account_write():
+            made = [invite_regenerate(invite_id=invite.pk) for invite in invites]
+        for one in made:
+            self._show(request, one)
+
+    def _show(self, request: HttpRequest, made: NewInvite) -> None:
+        path = reverse("invite", kwargs={"inviteId": made.token})
+        text = format_html(
+            "The link for {}, shown only now: <code>{}</code>. POST a <code>password"
+            "</code> to <code>{}/accept</code> makes the user.",
+            made.invite.email,
+            request.build_absolute_uri(path),
+            path,
+        )
+        self.message_user(request, text, messages.WARNING)
+
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: Any
+    ) -> None:
+        """Show the link just made, this once."""
+        self._show(request, form.made)
+
+    def delete_object(self, instance: Invite) -> None:
+        """Take the invite back."""
+        invite_delete(invite_id=instance.pk)
