@@ -1,13 +1,12 @@
 """Fixtures of the whole suite."""
 
 import os
-import tempfile
-from pathlib import Path
 
 import pytest
 from django.conf import settings
 from hypothesis import settings as hypothesis_settings
 
+from tests import runfolder
 from tests.logscan import log_scan
 
 __all__ = ["log_scan"]  # an autouse fixture
@@ -16,6 +15,9 @@ __all__ = ["log_scan"]  # an autouse fixture
 hypothesis_settings.register_profile("fast", max_examples=60, deadline=None)
 hypothesis_settings.register_profile("full", max_examples=2000, deadline=None)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+# Each server and command that a test starts would compile the whole program again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def on_postgresql() -> bool:
@@ -63,12 +65,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Durability is switched off for speed; crash tests start servers of their own.
     """
+    if not hasattr(config, "workerinput"):
+        runfolder.make()
     database = settings.DATABASES["default"]
     if database["ENGINE"].endswith("sqlite3"):
-        folder = Path(tempfile.gettempdir()) / f"meshmgmt-tests-{os.getuid()}"
-        folder.mkdir(exist_ok=True)
-        run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-        database.setdefault("TEST", {})["NAME"] = str(folder / f"{run}.sqlite3")
+        file = runfolder.path() / "tests.sqlite3"
+        database.setdefault("TEST", {})["NAME"] = str(file)
         database["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
     # Each password hash would cost a third of a second.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave nothing behind."""
+    if not hasattr(config, "workerinput"):
+        runfolder.remove()

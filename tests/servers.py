@@ -21,6 +21,7 @@ from psycopg import sql
 
 from meshmgmt.core.ids import new_id
 from meshmgmt.env import BASE_DIR
+from tests.runfolder import copy_migrated_database
 
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 20.0
@@ -167,7 +168,11 @@ def running_server(
     """Yield a started server over an empty, migrated database of the kind under test."""
     with own_database() as url:
         server = Server(folder, url, extra or {})
-        server.manage("migrate", "--verbosity", "0")
+        if url:
+            server.manage("migrate", "--verbosity", "0")
+        else:
+            folder.mkdir(parents=True)
+            copy_migrated_database(folder / "db.sqlite3")
         server.start()
         try:
             yield server

@@ -1,4 +1,4 @@
-"""Fixtures of this room: a running server shared by tests that only look."""
+"""Fixtures of this room."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +8,9 @@ import pytest
 from tests.observability.servers import Server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with two workers."""
+    """A server shared by all tests that only look."""
     with Server(tmp_path_factory.mktemp("server")) as running:
         yield running
 

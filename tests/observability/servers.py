@@ -2,8 +2,6 @@
 
 import http.client
 import json
-import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -11,12 +9,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
 from meshmgmt.env import BASE_DIR
+from tests.runfolder import clean_environ, copy_migrated_database
 
 PATIENCE = 30.0
 T = TypeVar("T")
@@ -73,24 +71,6 @@ def request(port: int, path: str, method: str = "GET", **headers: str) -> Reply:
         connection.close()
 
 
-@cache
-def _migrated_database() -> Path:
-    """Return an SQLite file with all migrations, made once per test process."""
-    import tempfile  # noqa: PLC0415
-
-    folder = Path(tempfile.mkdtemp(prefix="meshmgmt-servers-"))
-    environ = {**clean_environ(), "SVC_DATA_DIR": str(folder)}
-    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(command, cwd=BASE_DIR, env=environ, check=True)
-    return folder / "db.sqlite3"
-
-
-def clean_environ() -> dict[str, str]:
-    """Return this process's environment without anything of the service."""
-    dropped = ("SVC_", "PROMETHEUS_", "GUNICORN", "COV_", "PYTEST_")
-    return {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
-
-
 class Server:
     """A server in a folder of its own; `flags` are those of `manage.py serve`."""
 
@@ -107,13 +87,13 @@ class Server:
             "SVC_BIND": f"127.0.0.1:{self.port}",
             "SVC_METRICS_PORT": str(self.metrics_port),
             "SVC_DRAIN_SECONDS": "0",
-            "SVC_WORKERS": "2",
+            "SVC_WORKERS": "1",
             **environ,
         }
         self.process: subprocess.Popen[bytes] | None = None
         folder.mkdir(parents=True, exist_ok=True)
         if migrated and "SVC_DATABASE_URL" not in environ:
-            shutil.copy(_migrated_database(), folder / "db.sqlite3")
+            copy_migrated_database(folder / "db.sqlite3")
 
     @property
     def runtime_dir(self) -> Path:

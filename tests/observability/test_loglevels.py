@@ -176,7 +176,7 @@ def traced(server: Server, path: str) -> bool:
 def test_all_workers_follow_within_two_seconds_and_new_ones_too(
     folder: Path,
 ) -> None:
-    with Server(folder, "--workers", "3") as server:
+    with Server(folder, "--workers", "2") as server:
         assert not traced(server, "/readyz")
         begun = time.monotonic()
         answer = server.manage("log_level", "TRACE")

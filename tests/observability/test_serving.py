@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -51,7 +52,7 @@ def test_a_thousand_requests_and_a_killed_worker_count_a_thousand(
 
 def test_recycled_workers_lose_no_count_and_leave_no_files(folder: Path) -> None:
     options = "--max-requests 20 --max-requests-jitter 0"
-    with Server(folder, GUNICORN_CMD_ARGS=options) as server:
+    with Server(folder, SVC_WORKERS="2", GUNICORN_CMD_ARGS=options) as server:
         before = server.value(LIVEZ)
         first = server.workers()
         for _ in range(6):
@@ -94,7 +95,7 @@ def test_everything_ends_with_a_killed_master(folder: Path) -> None:
 
 
 def test_bare_gunicorn_does_the_same(folder: Path) -> None:
-    server = Server(folder)
+    server = Server(folder, SVC_WORKERS="2")
     command = ("-m", "gunicorn", "meshmgmt.wsgi:application")
     server.start(sys.executable, *command)
     try:
@@ -149,13 +150,24 @@ def test_a_taken_api_port_stops_the_start(folder: Path, occupied: int) -> None:
     assert f"127.0.0.1:{occupied} cannot be used" in line
 
 
+def until_held(port: int) -> socket.socket | None:
+    """Listen on a port; None when another program keeps it, which is just as good.
+
+    Another run of this suite has it for a few seconds only, so that one is waited for.
+    """
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            return socket.create_server(("127.0.0.1", port))
+        except OSError:
+            time.sleep(0.1)
+    return None
+
+
 def test_the_default_metrics_port_may_be_taken(folder: Path) -> None:
     server = Server(folder)
     del server.environ["SVC_METRICS_PORT"]
-    try:
-        holder = socket.create_server(("127.0.0.1", 9090))
-    except OSError:
-        holder = None  # taken by another program: just as good
+    holder = until_held(9090)
     try:
         server.start()
         assert [r for r in server.records(level="warn") if "9090" in r["msg"]]
