@@ -109,7 +109,7 @@ def test_a_timed_run_keeps_answers_and_restores_the_level(
     headers = {"Authorization": f"Token {token}"}
     peer = server.get("/api/peers", **headers).json[0]["id"]
     run = subprocess.Popen(
-        [sys.executable, "manage.py", "debug", "for", "4s"],
+        [sys.executable, "manage.py", "debug", "for", "6s"],
         cwd=BASE_DIR,
         env=server.environ,
         stdout=subprocess.PIPE,
@@ -134,7 +134,7 @@ def test_a_timed_run_keeps_answers_and_restores_the_level(
     assert run.returncode == 0, err
     assert level(server) == "info (configured)\n"
     files = read(out.splitlines()[-1])
-    assert "Level trace was in force for 4s." in files["README.txt"]
+    assert "Level trace was in force for 6s." in files["README.txt"]
     served = [json.loads(row) for row in files["served.ndjson"].splitlines()]
     assert 1 <= len(served) <= asked
     assert {(row["kind"], row["key"]) for row in served} == {("effective-dns", peer)}

@@ -13,10 +13,10 @@ import pytest
 from meshmgmt.env import BASE_DIR
 from tests.observability.servers import (
     Server,
-    clean_environ,
     free_port,
     until,
 )
+from tests.runfolder import clean_environ
 
 POSTGRESQL = Path("/usr/lib/postgresql")
 
@@ -100,7 +100,7 @@ def test_a_stopped_database_makes_the_server_unready_and_back(
 
         migrate({"SVC_DATABASE_URL": cluster.url, "SVC_DATA_DIR": str(folder)})
         assert server.get("/readyz").status == 200
-        assert server.value("mesh_inventory_up") == 1
+        until(lambda: server.value("mesh_inventory_up") == 1, "the inventory")
 
         cluster.stop()
         gone = server.get("/readyz")
@@ -129,9 +129,9 @@ def test_missing_migrations_make_the_server_unready(folder: Path) -> None:
         assert reply.status == 503
         assert reply.json["checks"]["migrations"] == "failed"
         assert "details" not in reply.json
-        assert (
-            server.value('django_migrations_unapplied_total{connection="default"}') > 10
-        )
+        series = 'django_migrations_unapplied_total{connection="default"}'
+        # A busy database is waited for no longer than two seconds at a scrape.
+        until(lambda: server.value(series) > 10, "the number of migrations")
         assert server.get("/livez").status == 200
 
 
@@ -175,7 +175,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_makes_the_server_unready_and_back(
     folder: Path, small_disk: Path
 ) -> None:
-    with Server(folder, SVC_RUNTIME_DIR=str(small_disk)) as server:
+    runtime = str(small_disk)
+    with Server(folder, SVC_RUNTIME_DIR=runtime, SVC_WORKERS="2") as server:
         assert server.get("/readyz").status == 200
         before = server.value("management_http_request_counter_total")
         filler = small_disk / "filler"

@@ -53,7 +53,7 @@ def test_text_format_and_a_file_rotated_outside(folder: Path) -> None:
         first = server.get("/livez").headers["x-request-id"]
         until(lambda: first in log.read_text(), "a line in the file")
         log.rename(folder / "old.log")
-        # Both workers notice within a tenth of a second.
+        # The worker notices within a tenth of a second.
         until(
             lambda: server.get("/livez").status and log.exists() and log.read_text(),
             "a new file",
