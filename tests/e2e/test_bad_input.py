@@ -93,10 +93,15 @@ def state(wire: Wire) -> list[Any]:
     return [*(wire.call("GET", path).json for path in paths), events[0]["id"]]
 
 
+@pytest.fixture(scope="module")
+def before(wire: Wire) -> list[Any]:
+    """Return the state in which these tests found the service."""
+    return state(wire)
+
+
 @pytest.fixture(autouse=True)
-def nothing_changes(wire: Wire) -> Iterator[None]:
-    """Hold the state of the service before and after the test to be the same."""
-    before = state(wire)
+def nothing_changes(wire: Wire, before: list[Any]) -> Iterator[None]:
+    """Hold the state of the service to be the same after each test."""
     yield
     assert state(wire) == before
 
