@@ -51,15 +51,15 @@ migrate: $(RUN_STAMP) ## bring the database to the newest schema
 test: test-sqlite test-postgresql ## the suite on SQLite and on a throwaway PostgreSQL
 
 test-sqlite: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP)
-	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(JOBS) $(ARGS)
+	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 # CI=true makes PostgreSQL mandatory; elsewhere its absence is said and passed over.
 test-postgresql: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP)
-	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) $(ARGS)
+	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP) ## the full counts: property tests, kills, soak
-	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(JOBS) -m slow --timeout 900 $(ARGS)
-	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) -m slow --timeout 900 $(ARGS)
+	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
+	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
 
 check: $(TEST_STAMP) ## formatting, lint, types, layers, migrations, OpenAPI, templates
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" scripts/check
