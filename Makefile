@@ -8,6 +8,7 @@ RUN_STAMP := $(VENV)/.base-$(shell sha256sum requirements/base.txt | cut -c1-16)
 TEST_STAMP := $(VENV)/.test-$(shell sha256sum requirements/test.txt | cut -c1-16)
 NETBIRD_STAMP := .venv-netbird/.installed-$(shell sha256sum requirements/netbird.txt | cut -c1-16)
 OIDC_STAMP := .venv-oidc/.installed-$(shell sha256sum requirements/oidc.txt | cut -c1-16)
+OTEL_STAMP := .venv-otel/.installed-$(shell cat requirements/base.txt requirements/otel.txt | sha256sum | cut -c1-16)
 JOBS ?= auto
 
 .PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench openapi lock clean
@@ -40,6 +41,13 @@ $(OIDC_STAMP):
 	@.venv-oidc/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/oidc.txt
 	@touch $@
 
+$(OTEL_STAMP):
+	@echo "Installing the optional tracing packages for their test ..."
+	@$(PYTHON) -m venv .venv-otel
+	@.venv-otel/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/base.txt
+	@.venv-otel/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/otel.txt
+	@touch $@
+
 run: $(RUN_STAMP) migrate ## start the service with demo data (DEMO=0: without)
 	@if [ "$${DEMO:-1}" != 0 ]; then $(PY) manage.py seed --profile demo --if-empty; fi
 	@$(PY) manage.py welcome $(ARGS)
@@ -57,7 +65,7 @@ test-sqlite: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP)
 test-postgresql: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP) ## the full counts: property tests, kills, soak
+test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP) $(OTEL_STAMP) ## the full counts: property tests, kills, soak
 	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
 
@@ -79,6 +87,10 @@ lock: $(TEST_STAMP) ## compile the lock files from requirements/*.in
 	    --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
 	    requirements/$$name.in -o requirements/$$name.txt || exit 1; \
 	done
+	@# Installed beside the run-time set, so it must agree with it.
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
+	  -c requirements/base.txt requirements/otel.in -o requirements/otel.txt
 
 clean: ## remove environments and caches; keeps var/ (your data)
-	rm -rf $(VENV) .venv-netbird .venv-oidc .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* build *.egg-info
+	rm -rf $(VENV) .venv-netbird .venv-oidc .venv-otel .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* build *.egg-info

@@ -4,6 +4,7 @@ Every wrong value is reported at once, and names that nobody reads are refused, 
 misspelt variable never silently falls back to a default.
 """
 
+import importlib.util
 import ipaddress
 import os
 import re
@@ -17,6 +18,7 @@ BASE_DIR: Final = Path(__file__).resolve().parent.parent
 SECRETS: Final = ("DATABASE_URL", "SECRET_KEY", "OIDC_CLIENT_SECRET")
 LEVEL_NAMES: Final = ("trace", "debug", "info", "warn", "error", "fatal", "panic")
 MAX_PORT: Final = 65535
+OTEL_PACKAGES: Final = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 LEVEL_ALIASES: Final = {"warning": "warn", "critical": "fatal"}
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -60,6 +62,7 @@ class Config:
     syslog_address: str
     anonymize: bool
     relay_listeners: tuple[str, ...]
+    otel_endpoint: str
     drain_seconds: float
     audit_retention_days: int | None
     traffic_retention_days: int | None
@@ -168,6 +171,27 @@ def _listeners(text: str) -> tuple[str, ...]:
     return words
 
 
+def _collector(text: str) -> str:
+    """Return the base address of an OTLP/HTTP collector, "" for none."""
+    if not text:
+        return ""
+    if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s?#]*)?", text):
+        raise ValueError(f"{text!r} is not http(s)://HOST[:PORT]")
+    if not _has_packages(*OTEL_PACKAGES):
+        raise ValueError(
+            "tracing needs packages that are not installed: "
+            "pip install --require-hashes -r requirements/otel.txt"
+        )
+    return text
+
+
+def _has_packages(*names: str) -> bool:
+    try:
+        return all(importlib.util.find_spec(name) for name in names)
+    except ModuleNotFoundError:  # a package that holds one of them is missing
+        return False
+
+
 def _optional_path(text: str) -> Path | None:
     return Path(text) if text else None
 
@@ -250,6 +274,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Config:
         syslog_address=read.get("SYSLOG_ADDRESS", str, "/dev/log"),
         anonymize=read.get("ANONYMIZE", _truth, False),
         relay_listeners=read.get("RELAY_LISTENERS", _listeners, ()),
+        otel_endpoint=read.get("OTEL_ENDPOINT", _collector, ""),
         drain_seconds=read.get("DRAIN_SECONDS", _seconds, 5.0),
         audit_retention_days=read.get("AUDIT_RETENTION_DAYS", _days, None),
         traffic_retention_days=read.get("TRAFFIC_RETENTION_DAYS", _days, 30),

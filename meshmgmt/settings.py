@@ -127,6 +127,11 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "observability.middleware.AfterMiddleware",
 ]
+if SVC.otel_endpoint:
+    MIDDLEWARE.insert(
+        MIDDLEWARE.index("observability.middleware.ObservabilityMiddleware"),
+        "observability.tracing.TracingMiddleware",
+    )
 
 TEMPLATES = [
     {
