@@ -17,6 +17,9 @@ _LOG: Final = logging.getLogger(__name__)
 _DURATION: Final = metrics.histogram(
     "management.account.get.peer.network.map.duration.ms"
 )
+_ALL_DURATION: Final = metrics.histogram(
+    "management.account.update.account.peers.duration.ms"
+)
 _OBJECTS: Final = metrics.histogram("management.account.network.map.object.count")
 
 
@@ -35,6 +38,11 @@ def observe_map(config: PeerDns, *, seconds: float) -> None:
             NETWORK_MAP_GUIDANCE,
             extra={"peer_id": config.peer_id, "objects": count},
         )
+
+
+def observe_all_maps(*, seconds: float) -> None:
+    """Measure one computation of every peer's configuration, reading included."""
+    _ALL_DURATION.observe(seconds * 1000)
 
 
 def _not_warned_lately(peer_id: str) -> bool:

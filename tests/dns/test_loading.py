@@ -286,5 +286,20 @@ def test_each_configuration_is_measured() -> None:
     assert _count(name) >= 3
 
 
+def test_computing_every_peer_is_measured_once_when_it_is_complete() -> None:
+    store(_account_of(3))
+    family = "management_account_update_account_peers_duration_ms"
+    single = "management_account_get_peer_network_map_duration_ms_sum"
+    runs, total, parts = (
+        _count(n) for n in (f"{family}_count", f"{family}_sum", single)
+    )
+    assert len(list(all_peer_dns())) == 3
+    assert _count(f"{family}_count") == runs + 1
+    assert _count(f"{family}_sum") - total > _count(single) - parts > 0
+    next(all_peer_dns())
+    peer_dns("p0")
+    assert _count(f"{family}_count") == runs + 1
+
+
 def _count(sample: str) -> float:
     return REGISTRY.get_sample_value(sample) or 0.0
