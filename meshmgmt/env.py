@@ -163,10 +163,19 @@ def _truth(text: str) -> bool:
     return value in {"true", "1"}
 
 
+def _outputs(text: str) -> tuple[str, ...]:
+    words = _words(text)
+    if not words:
+        raise ValueError(
+            f"{text!r} names no output: use console, stdout, syslog, paths"
+        )
+    return words
+
+
 def _listeners(text: str) -> tuple[str, ...]:
     words = _words(text)
     for word in words:
-        if not re.fullmatch(r"wss?://[^\s/]+(/\S*)?", word):
+        if not _is_address(word, "wss?"):
             raise ValueError(f"{word!r} is not ws://HOST[:PORT] or wss://HOST[:PORT]")
     return words
 
@@ -175,7 +184,7 @@ def _collector(text: str) -> str:
     """Return the base address of an OTLP/HTTP collector, "" for none."""
     if not text:
         return ""
-    if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s?#]*)?", text):
+    if not _is_address(text, "https?"):
         raise ValueError(f"{text!r} is not http(s)://HOST[:PORT]")
     if not _has_packages(*OTEL_PACKAGES):
         raise ValueError(
@@ -183,6 +192,15 @@ def _collector(text: str) -> str:
             "pip install --require-hashes -r requirements/otel.txt"
         )
     return text
+
+
+def _is_address(text: str, scheme: str) -> bool:
+    """Tell whether `text` is SCHEME://HOST[:PORT][/PATH]; `scheme` is a pattern."""
+    match = re.fullmatch(
+        rf"{scheme}://(?:[^\s/@?#:\[\]]+|\[[0-9A-Fa-f:.]+\])(?::(\w+))?(/[^\s#]*)?",
+        text,
+    )
+    return match is not None and (match[1] is None or _is_port(match[1]))
 
 
 def _has_packages(*names: str) -> bool:
@@ -268,7 +286,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Config:
         metrics_host=read.get("METRICS_HOST", str, None),
         metrics_dialect=read.get("METRICS_DIALECT", _one_of("seed", "otel"), "seed"),
         log_level=read.get("LOG_LEVEL", parse_level, "info"),
-        log_files=read.get("LOG_FILE", _words, ("console",)),
+        log_files=read.get("LOG_FILE", _outputs, ("console",)),
         log_format=read.get("LOG_FORMAT", _one_of("json", "text"), "json"),
         access_log=read.get("ACCESS_LOG", _one_of("all", "errors"), "all"),
         syslog_address=read.get("SYSLOG_ADDRESS", str, "/dev/log"),

@@ -93,3 +93,38 @@ def test_the_configuration_table_lists_exactly_the_settings():
     source = Path(env.__file__).read_text(encoding="utf-8")
     read = {f"SVC_{name}" for name in re.findall(r'read\.get\("([A-Z_]+)"', source)}
     assert documented() == read
+
+
+@pytest.mark.parametrize(
+    "listener",
+    [
+        "http://relay",
+        "ws://",
+        "ws://relay:99999",
+        "ws://relay:",
+        "ws://relay:0",
+        "wss://:443",
+        "ws://[::1",
+        "ws://user@relay",
+        "relay:443",
+    ],
+)
+def test_a_broken_relay_listener_is_named(listener: str):
+    with pytest.raises(env.ConfigError) as caught:
+        env.load({"SVC_RELAY_LISTENERS": f"wss://good:443,{listener}"})
+    [sentence] = caught.value.problems
+    assert repr(listener) in sentence
+    assert "ws://HOST[:PORT]" in sentence
+
+
+def test_good_relay_listeners_are_kept():
+    given = "ws://relay,wss://relay.lan:443/relay?x=1,ws://[::1]:8080"
+    assert env.load({"SVC_RELAY_LISTENERS": given}).relay_listeners == tuple(
+        given.split(",")
+    )
+
+
+@pytest.mark.parametrize("outputs", ["", ",", " , "])
+def test_a_log_without_any_output_is_refused(outputs: str):
+    with pytest.raises(env.ConfigError, match="names no output: use console"):
+        env.load({"SVC_LOG_FILE": outputs})

@@ -233,7 +233,14 @@ def test_scoped_and_timed_changes_in_a_running_server(folder: Path) -> None:
         (("loud",), "'loud' is not a log level: use trace, debug, info, warn, error"),
         (("debug", "--for", "soon"), "'soon' is not a duration: use for example 30s"),
         (("debug", "--for", "25h"), "'25h' is not a duration"),
+        (("debug", "--for", ""), "'' is not a duration"),
         (("--path", "/x"), "a level is missing"),
+        (("--for", ""), "a level is missing"),
+        (("trace", "--user", ""), "--user '' names nothing: give the id of a user"),
+        (("trace", "--request-id", " "), "--request-id ' ' names nothing"),
+        (("trace", "--logger", ""), "--logger '' names nothing"),
+        (("trace", "--path", ""), "--path '' names nothing"),
+        (("trace", "--path", "api"), "--path 'api' matches nothing: give a path"),
     ],
 )
 def test_an_unusable_value_changes_nothing(
