@@ -45,13 +45,13 @@ def everything(stream: Stream) -> int:
     return tallied(stream.tally_model._default_manager.all())
 
 
-def tallied(tallies: "QuerySet[Any]") -> int:
+def tallied(tallies: QuerySet[Any]) -> int:
     """Return how many events the given tallies stand for."""
     total: int | None = tallies.aggregate(total=Sum("rows"))["total"]
     return total or 0
 
 
-def bounded_count(stream: Stream, matching: "QuerySet[Any]") -> tuple[int, bool]:
+def bounded_count(stream: Stream, matching: QuerySet[Any]) -> tuple[int, bool]:
     """Return the number of matching rows up to the bound, and whether it is exact."""
     unordered = matching.order_by()
     if everything(stream) <= _SCAN_WHOLE:
@@ -62,7 +62,7 @@ def bounded_count(stream: Stream, matching: "QuerySet[Any]") -> tuple[int, bool]
 
 
 def newest_first(
-    stream: Stream, matching: "QuerySet[Any]", offset: int, size: int, total: int
+    stream: Stream, matching: QuerySet[Any], offset: int, size: int, total: int
 ) -> list[bytes]:
     """Return `size` events from `offset` on, by time and id, newest first.
 
@@ -83,7 +83,7 @@ def newest_first(
 
 
 def _position(
-    stream: Stream, matching: "QuerySet[Any]", offset: int, total: int
+    stream: Stream, matching: QuerySet[Any], offset: int, total: int
 ) -> tuple[Any, str] | None:
     """Return time and id of the row at `offset`, walking from the nearer end."""
     time = stream.time_field
@@ -97,7 +97,7 @@ def _position(
 
 
 def sorted_by(
-    matching: "QuerySet[Any]", columns: list[str], offset: int, size: int
+    matching: QuerySet[Any], columns: list[str], offset: int, size: int
 ) -> list[bytes]:
     """Return `size` events from `offset` on in the order of `columns`.
 
@@ -113,7 +113,7 @@ def sorted_by(
     return [b",".join(texts)] if texts else []
 
 
-def _pieces(bodies: "QuerySet[Any]") -> list[bytes]:
+def _pieces(bodies: QuerySet[Any]) -> list[bytes]:
     """Return the texts of a queryset of bodies, joined in pieces of many rows."""
     rows = _copied(bodies) if connection.vendor == "postgresql" else _fetched(bodies)
     pieces: list[bytes] = []
@@ -128,7 +128,7 @@ def _pieces(bodies: "QuerySet[Any]") -> list[bytes]:
     return pieces
 
 
-def _copied(bodies: "QuerySet[Any]") -> Iterator[bytes]:
+def _copied(bodies: QuerySet[Any]) -> Iterator[bytes]:
     sql, params = bodies.query.sql_with_params()
     with connection.cursor() as cursor:
         statement = f"COPY ({sql}) TO STDOUT {_RAW_CSV}"
@@ -137,7 +137,7 @@ def _copied(bodies: "QuerySet[Any]") -> Iterator[bytes]:
                 yield bytes(row[:-1])
 
 
-def _fetched(bodies: "QuerySet[Any]") -> Iterator[bytes]:
+def _fetched(bodies: QuerySet[Any]) -> Iterator[bytes]:
     sql, params = bodies.query.sql_with_params()
     with connection.cursor() as cursor:
         cursor.execute(sql, params)

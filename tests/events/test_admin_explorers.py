@@ -1,0 +1,159 @@
+"""The admin site shows the three streams and lets nobody write them."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.test import Client
+from django.urls import reverse
+
+from events.models import AuditEvent, ProxyEntry, TrafficEvent
+from events.streams import batches
+from events.streams.catalogue import PROXY, TRAFFIC
+from groups.models import Group
+from tests.events.samples import proxy, traffic
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+MODELS = (AuditEvent, TrafficEvent, ProxyEntry)
+
+
+def page(kind: str, model: Any, *arguments: Any) -> str:
+    return reverse(f"admin:events_{model._meta.model_name}_{kind}", args=arguments)
+
+
+@pytest.fixture
+def site() -> Client:
+    """The owner, signed in, with something in every stream."""
+    client = Client()
+    client.force_login(person("owner"))
+    group = Group(name="Before")
+    group.save()
+    group.name = "After <b>"
+    group.save()
+    batches.ingest_events(
+        TRAFFIC, [traffic(id="flow-1", rx_bytes=2048), traffic(num_of_drops=1)]
+    )
+    batches.ingest_events(
+        PROXY, [proxy(id="a/b", path="/<script>"), proxy(status_code=401)]
+    )
+    return client
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_lists_open_and_offer_no_writing(site: Client, model: Any) -> None:
+    answer = site.get(page("changelist", model))
+    assert answer.status_code == 200
+    text = answer.content.decode()
+    assert page("add", model) not in text
+    assert "delete_selected" not in text
+    assert 'class="toplinks"' in text or "change-list" in text
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_nothing_can_be_added_changed_or_deleted(site: Client, model: Any) -> None:
+    row = model.objects.order_by("pk").first()
+    count = model.objects.count()
+    change = page("change", model, row.pk)
+    attempts = [
+        site.post(page("add", model), {"id": "x"}),
+        site.get(page("add", model)),
+        site.post(change, {"activity_code": "group.add"}),
+        site.post(page("delete", model, row.pk), {"post": "yes"}),
+    ]
+    assert [answer.status_code for answer in attempts] == [403] * 4
+    chosen = {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"}
+    site.post(page("changelist", model), chosen)
+    assert model.objects.count() == count
+    registered: Any = admin.site.get_model_admin(model)
+    assert not registered.get_actions(site.get(change).wsgi_request)
+
+
+@pytest.mark.parametrize("model", [TrafficEvent, ProxyEntry])
+def test_models_refuse_writes_beside_ingest(site: Client, model: Any) -> None:
+    row = model.objects.order_by("pk").first()
+    for write in (
+        row.save,
+        row.delete,
+        model.objects.all().delete,
+        lambda: model.objects.update(search=""),
+        lambda: model.objects.create(id="x"),
+        lambda: model.objects.bulk_create([row]),
+    ):
+        with pytest.raises(TypeError):
+            write()
+
+
+def test_one_event_is_shown_whole_and_escaped(site: Client) -> None:
+    text = site.get(page("change", ProxyEntry, "a/b")).content.decode()
+    assert "/&lt;script&gt;" in text
+    assert "<script>&quot;" not in text
+    assert "&quot;source_ip&quot;: &quot;192.0.2.7&quot;" in text
+
+
+def test_an_audit_event_shows_its_changes_and_links_to_its_object(site: Client) -> None:
+    event = AuditEvent.objects.get(activity_code="group.update")
+    text = site.get(page("change", AuditEvent, event.pk)).content.decode()
+    assert "<th>name</th><td>Before</td><td>After &lt;b&gt;</td>" in text
+    assert reverse("admin:groups_group_change", args=[event.target_id]) in text
+    assert f"target_id__exact={event.target_id}" in text
+
+
+def test_the_page_of_an_object_links_back_to_its_events(site: Client) -> None:
+    event = AuditEvent.objects.get(activity_code="group.update")
+    text = site.get(
+        reverse("admin:groups_group_change", args=[event.target_id])
+    ).content.decode()
+    back = f"{page('changelist', AuditEvent)}?target_id__exact={event.target_id}"
+    assert back in text
+    listed = site.get(back).content.decode()
+    assert "group.add" in listed
+    assert "group.update" in listed
+
+
+@pytest.mark.parametrize(
+    ("model", "query", "shown"),
+    [
+        (TrafficEvent, "type=TYPE_DROP", 1),
+        (TrafficEvent, "protocol__exact=6", 2),
+        (TrafficEvent, "q=LAPTOP", 2),
+        (TrafficEvent, "q=zz", 0),
+        (ProxyEntry, "outcome=failed", 1),
+        (ProxyEntry, "outcome=success", 1),
+        (ProxyEntry, "with_method=POST", 0),
+        (ProxyEntry, "q=%3Cscript", 1),
+        (AuditEvent, "family=group&q=after", 1),
+    ],
+)
+def test_filters_and_search_narrow_the_list(
+    site: Client, model: Any, query: str, shown: int
+) -> None:
+    answer: Any = site.get(f"{page('changelist', model)}?{query}")
+    assert answer.context["cl"].result_count == shown
+
+
+@pytest.mark.parametrize(("role", "status"), [("auditor", 200), ("network_admin", 200)])
+@pytest.mark.parametrize("model", MODELS)
+def test_who_may_read_events_may_look(
+    site: Client, model: Any, role: str, status: int
+) -> None:
+    client = Client()
+    client.force_login(person(role))
+    assert client.get(page("changelist", model)).status_code == status
+
+
+def test_the_list_costs_a_fixed_number_of_queries(
+    site: Client, django_assert_max_num_queries: Any
+) -> None:
+    batches.ingest_events(TRAFFIC, [traffic() for _ in range(150)])
+    with django_assert_max_num_queries(12):
+        site.get(page("changelist", TrafficEvent))
+
+
+def test_charts_ask_the_summary_and_load_nothing_from_elsewhere(site: Client) -> None:
+    text = site.get(page("changelist", ProxyEntry)).content.decode()
+    assert 'data-url="/api/events/proxy/summary"' in text
+    assert "/static/events/chart.umd.js" in text
+    assert "//cdn" not in text
+    assert site.get("/api/events/proxy/summary").status_code == 200
