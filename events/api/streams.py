@@ -114,7 +114,7 @@ class StreamView(ApiView):
         offset = (form.page - 1) * form.page_size
         if exact and offset >= total:
             return Page([], total, exact)
-        pieces = self.pieces(form, matching, offset, total)
+        pieces = self.pieces(form, matching, offset, total if exact else None)
         return Page(pieces, total, exact)
 
     def total(self, filters: StreamFilterSet) -> tuple[int, bool]:
@@ -126,10 +126,12 @@ class StreamView(ApiView):
         return min(count, pages.EXACT_TOTAL), count <= pages.EXACT_TOTAL
 
     def pieces(
-        self, form: PageForm, matching: Any, offset: int, total: int
+        self, form: PageForm, matching: Any, offset: int, total: int | None
     ) -> list[bytes]:
         """Return the page's events as joined JSON texts."""
-        return pages.newest_first(self.stream, matching, offset, form.page_size, total)
+        return pages.newest_first(
+            self.stream, matching, offset, form.page_size, total=total
+        )
 
     def post(self, request: Request) -> Response:
         """Store a batch of events: a JSON array or NDJSON, all of it or nothing."""
@@ -201,10 +203,12 @@ class ProxyEntriesView(StreamView):
     page_form = ProxyPageForm
 
     def pieces(
-        self, form: PageForm, matching: Any, offset: int, total: int
+        self, form: PageForm, matching: Any, offset: int, total: int | None
     ) -> list[bytes]:
         """Return the page's entries in the order asked for."""
         assert isinstance(form, ProxyPageForm)
         if form.order == ["-timestamp", "-id"]:
             return super().pieces(form, matching, offset, total)
-        return pages.sorted_by(matching, form.order, offset, form.page_size)
+        return pages.sorted_by(
+            matching, form.order, offset, form.page_size, total=total
+        )

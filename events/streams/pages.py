@@ -62,11 +62,16 @@ def bounded_count(stream: Stream, matching: QuerySet[Any]) -> tuple[int, bool]:
 
 
 def newest_first(
-    stream: Stream, matching: QuerySet[Any], offset: int, size: int, total: int
+    stream: Stream,
+    matching: QuerySet[Any],
+    offset: int,
+    size: int,
+    *,
+    total: int | None,
 ) -> list[bytes]:
     """Return `size` events from `offset` on, by time and id, newest first.
 
-    `total` is the number of matching rows, or less where it is not known exactly.
+    `total` is the number of matching rows, None where it is not known exactly.
     """
     time = stream.time_field
     ordered = matching.order_by(f"-{time}", "-id")
@@ -83,12 +88,12 @@ def newest_first(
 
 
 def _position(
-    stream: Stream, matching: QuerySet[Any], offset: int, total: int
+    stream: Stream, matching: QuerySet[Any], offset: int, total: int | None
 ) -> tuple[Any, str] | None:
     """Return time and id of the row at `offset`, walking from the nearer end."""
     time = stream.time_field
-    from_end = total - 1 - offset
-    if 0 <= from_end < offset and total < EXACT_TOTAL:
+    from_end = -1 if total is None else total - 1 - offset
+    if 0 <= from_end < offset:
         rows = matching.order_by(time, "id").values_list(time, "id")
         found: tuple[Any, str] | None = rows[from_end : from_end + 1].first()
         return found
@@ -97,20 +102,36 @@ def _position(
 
 
 def sorted_by(
-    matching: QuerySet[Any], columns: list[str], offset: int, size: int
+    matching: QuerySet[Any],
+    columns: list[str],
+    offset: int,
+    size: int,
+    *,
+    total: int | None,
 ) -> list[bytes]:
     """Return `size` events from `offset` on in the order of `columns`.
 
     The order is found on narrow rows first: sorting would else carry every body along.
+    From the middle on it is found backwards, which lets fewer rows be sorted.
     """
-    ids = list(
-        matching.order_by(*columns).values_list("id", flat=True)[offset : offset + size]
-    )
+    from_end = -1 if total is None else max(total - offset - size, 0)
+    if 0 <= from_end < offset:
+        length = min(size, (total or 0) - offset)
+        rows = matching.order_by(*map(_opposite, columns))
+        found = rows.values_list("id", flat=True)[from_end : from_end + length]
+        ids = list(found)[::-1]
+    else:
+        rows = matching.order_by(*columns)
+        ids = list(rows.values_list("id", flat=True)[offset : offset + size])
     bodies = dict(
         matching.model._default_manager.filter(id__in=ids).values_list("id", "body")
     )
     texts = [bodies[identifier].encode() for identifier in ids if identifier in bodies]
     return [b",".join(texts)] if texts else []
+
+
+def _opposite(column: str) -> str:
+    return column.removeprefix("-") if column.startswith("-") else f"-{column}"
 
 
 def _pieces(bodies: QuerySet[Any]) -> list[bytes]:

@@ -1,5 +1,6 @@
 """Batches of events come in whole or not at all, and each event once."""
 
+import gc
 import gzip
 from datetime import timedelta
 from typing import Any
@@ -244,3 +245,14 @@ def test_the_oldest_kept_moment_is_accepted(api: Api) -> None:
     oldest = clock.now() - timedelta(days=30) + timedelta(minutes=1)
     event = traffic(window_end=clock.rfc3339(oldest))
     assert api.post(TRAFFIC_PATH, [event]).status == 200
+
+
+def test_brackets_inside_of_texts_are_no_nesting(api: Api) -> None:
+    event = traffic(source={"name": "[" * 100}, flow_id="}]" * 30)
+    assert api.post(TRAFFIC_PATH, [event]).json == {"accepted": 1, "duplicates": 0}
+
+
+def test_the_garbage_collector_runs_again_after_a_batch(api: Api) -> None:
+    api.post(TRAFFIC_PATH, [traffic()])
+    api.post(TRAFFIC_PATH, [traffic(protocol="x")])
+    assert gc.isenabled()

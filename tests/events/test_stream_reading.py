@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -299,3 +300,15 @@ def test_receive_timestamps_are_ours(api: Api) -> None:
     before = clock.rfc3339(clock.now()) or ""
     batches.ingest_events(TRAFFIC, [traffic(receive_timestamp="2000-01-01T00:00:00Z")])
     assert api.get(TRAFFIC_PATH).json["data"][0]["receive_timestamp"] >= before
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's planner")
+@pytest.mark.parametrize("text", ["100.64.0.7", "ann@mesh.dev", "/a_b", "laptop"])
+def test_the_trigram_index_serves_searches(text: str) -> None:
+    batches.ingest_events(TRAFFIC, [traffic()])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off"
+        )
+    plan = TrafficEvent.objects.filter(search__holds=text).order_by().explain()
+    assert "search" in plan.partition("Index Cond")[2], plan
