@@ -8,12 +8,12 @@ from typing import Final
 from django.db import models, transaction
 
 from dns.models import DisabledManagementGroup, NameserverGroup, Record, Zone
-from events.models import AuditEvent
+from events.models import AuditEvent, ProxyEntry, TrafficEvent
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from meshmgmt.access.models import Invite, Policy, PostureCheck, Route, Router, SetupKey
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
-from meshmgmt.demo import company, large
+from meshmgmt.demo import company, large, streams
 from meshmgmt.demo.parts import DEMO_PARTS, LARGE_PARTS
 from meshmgmt.demo.story import Progress, Story, no_progress
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
@@ -38,6 +38,8 @@ _COUNTED: Final[dict[str, type[models.Model]]] = {
     "setup_keys": SetupKey,
     "invites": Invite,
     "audit_events": AuditEvent,
+    "traffic_events": TrafficEvent,
+    "proxy_entries": ProxyEntry,
 }
 _NO_DATA: Final = {"users", "audit_events"}
 """Users are no data that stands in the way, nor are the events about them."""
@@ -76,6 +78,7 @@ def _demo(chance: random.Random, progress: Progress) -> None:
     for plan in DEMO_PARTS:
         plan(story)
     story.play(progress)
+    streams.fill_streams(chance)
 
 
 def _large(chance: random.Random, progress: Progress) -> None:

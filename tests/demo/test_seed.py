@@ -21,6 +21,7 @@ from groups.services import group_create
 from meshmgmt.access.models import Policy, Route, SetupKey
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
+from meshmgmt.demo import company, streams
 from meshmgmt.demo.seeding import counts
 from meshmgmt.inventory.expiry import expire_logins
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
@@ -204,3 +205,19 @@ def test_no_progress_bar_where_nobody_would_see_it(
 ) -> None:
     call_command("seed")
     assert capsys.readouterr().err == ""
+
+
+def test_the_streams_hold_the_companys_traffic_and_a_guesser() -> None:
+    seed()
+    api = people.api_as("auditor")
+    page = api.get("/api/events/network-traffic?page_size=1").json
+    assert page["total_records"] == streams.FLOWS
+    assert page["data"][0]["source"]["dns_label"]
+    assert page["data"][0]["user"]["email"]
+    query = "group_by=source_ip,host&status=failed&metric=failures"
+    top = api.get(f"/api/events/proxy/summary?{query}").json["groups"][0]
+    assert top["key"] == {
+        "source_ip": streams.GUESSER,
+        "host": f"wiki.{company.DOMAIN}",
+    }
+    assert top["value"] == streams.GUESSES

@@ -1,0 +1,130 @@
+"""The demo company's traffic and proxy logs of the last days, sent as reporters do."""
+
+import datetime as dt
+import random
+from collections.abc import Iterator
+from typing import Any, Final
+
+from events.streams import batches
+from events.streams.catalogue import PROXY, TRAFFIC
+from meshmgmt.access.models import Policy
+from meshmgmt.core import clock
+from meshmgmt.demo.company import DOMAIN
+from meshmgmt.inventory.models import NetworkResource, Peer
+
+DAYS: Final = 6.5  # within the shortest retention, and the week that the history covers
+FLOWS: Final = 1600
+VISITS: Final = 800
+GUESSES: Final = 180
+"""Wrong passwords of one address against one service, within an hour."""
+
+SERVICES: Final = ("wiki", "git", "tickets", "grafana", "registry")
+PORTS: Final = (22, 53, 443, 443, 443, 5432)
+GUESSER: Final = "203.0.113.66"
+SHARE_ROUTED: Final = 0.25
+SHARE_DROPPED: Final = 0.04
+
+
+def fill_streams(chance: random.Random) -> None:
+    """Store both streams; flows name their ends by id, the rest is looked up."""
+    now = clock.now()
+    batches.ingest_events(TRAFFIC, list(_flows(chance, now)))
+    batches.ingest_events(PROXY, [*_visits(chance, now), *_guesses(chance, now)])
+
+
+def _moment(chance: random.Random, now: dt.datetime) -> dt.datetime:
+    """Return a moment of the last days, in working hours more often than not."""
+    moment = now - dt.timedelta(days=chance.uniform(0, DAYS))
+    quiet = not 7 <= moment.hour < 18  # noqa: PLR2004 - office hours
+    return _moment(chance, now) if quiet and chance.random() < 0.7 else moment  # noqa: PLR2004
+
+
+def _flows(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]]:
+    peers = list(Peer.objects.order_by("id"))
+    laptops = [peer for peer in peers if peer.user_id] or peers
+    resources = list(NetworkResource.objects.order_by("id"))
+    policies = list(Policy.objects.order_by("id").values_list("pk", flat=True))
+    for number in range(FLOWS):
+        source = chance.choice(laptops)
+        end = _moment(chance, now)
+        start = end - dt.timedelta(seconds=chance.randrange(1, 600))
+        dropped = chance.random() < SHARE_DROPPED
+        port = chance.choice(PORTS)
+        if resources and chance.random() < SHARE_ROUTED:
+            resource = chance.choice(resources)
+            destination = {"id": resource.pk, "address": resource.address}
+        else:
+            peer = chance.choice(peers)
+            destination = {"id": peer.pk, "address": f"{peer.ip}:{port}"}
+        yield {
+            "id": f"demo-flow-{number:05d}",
+            "flow_id": f"{chance.getrandbits(64):016x}",
+            "reporter_id": source.pk,
+            "source": {"id": source.pk},
+            "destination": destination,
+            "policy": {"id": chance.choice(policies)} if policies else None,
+            "protocol": 17 if port == 53 else 6,  # noqa: PLR2004 - DNS over UDP
+            "direction": chance.choice(("INGRESS", "EGRESS")),
+            "rx_bytes": 0 if dropped else int(chance.lognormvariate(10, 2)),
+            "rx_packets": 0 if dropped else chance.randrange(1, 400),
+            "tx_bytes": 60 if dropped else int(chance.lognormvariate(9, 2)),
+            "tx_packets": 1 if dropped else chance.randrange(1, 400),
+            "num_of_starts": 0 if dropped else 1,
+            "num_of_ends": 0 if dropped else 1,
+            "num_of_drops": chance.randrange(1, 30) if dropped else 0,
+            "window_start": clock.rfc3339(start),
+            "window_end": clock.rfc3339(end),
+            "events": [
+                {
+                    "type": "TYPE_DROP" if dropped else "TYPE_START",
+                    "timestamp": clock.rfc3339(start),
+                }
+            ],
+        }
+
+
+def _visits(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]]:
+    """People and their machines use the services."""
+    peers = list(Peer.objects.exclude(user=None).order_by("id"))
+    for number in range(VISITS):
+        peer = chance.choice(peers)
+        status = chance.choices((200, 304, 404, 500), (80, 12, 6, 2))[0]
+        yield {
+            "id": f"demo-visit-{number:05d}",
+            "service_id": "",
+            "timestamp": clock.rfc3339(_moment(chance, now)),
+            "method": chance.choices(("GET", "POST", "PUT"), (85, 12, 3))[0],
+            "host": f"{chance.choice(SERVICES)}.{DOMAIN}",
+            "path": f"/{chance.choice(('page', 'issue', 'robot'))}/{chance.randrange(90)}",
+            "duration_ms": int(chance.expovariate(1 / 40)),
+            "status_code": status,
+            "bytes_upload": chance.randrange(200, 4000),
+            "bytes_download": chance.randrange(500, 200_000),
+            "source_ip": peer.ip,
+            "reason": "Request failed" if status >= 400 else "",  # noqa: PLR2004
+            "user_id": peer.user_id,
+            "auth_method_used": "oidc",
+            "protocol": "http",
+        }
+
+
+def _guesses(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]]:
+    """Somebody on the internet tries passwords."""
+    begin = now - dt.timedelta(hours=5)
+    for number in range(GUESSES):
+        moment = begin + dt.timedelta(seconds=20 * number + chance.random())
+        yield {
+            "id": f"demo-guess-{number:05d}",
+            "timestamp": clock.rfc3339(moment),
+            "method": "POST",
+            "host": f"wiki.{DOMAIN}",
+            "path": "/login",
+            "duration_ms": chance.randrange(5, 30),
+            "status_code": 401,
+            "bytes_upload": 310,
+            "bytes_download": 90,
+            "source_ip": GUESSER,
+            "reason": "Authentication failed",
+            "auth_method_used": "password",
+            "protocol": "http",
+        }
