@@ -16,7 +16,7 @@ import pytest
 from meshmgmt import env
 from meshmgmt.env import BASE_DIR
 from tests.observability.servers import Server, free_port
-from tests.servers import clean_environ
+from tests.runfolder import clean_environ
 
 PYTHON: Final = BASE_DIR / ".venv-otel" / "bin" / "python"
 READER: Final = Path(__file__).with_name("otlp_reader.py")
