@@ -38,7 +38,7 @@ class ChecksField(forms.JSONField):
             serializer.is_valid(raise_exception=True)
         except ValidationError as error:
             _, message, faults = describe(error)
-            texts = [f"{fault.field}: {fault.message}" for fault in faults]
+            texts = [fault.message for fault in faults]  # with their places
             raise forms.ValidationError(texts or [message]) from error
         return serializer.validated_data
 
