@@ -194,7 +194,10 @@ class AbsentKept(serializers.Serializer[Any]):
 class ObjectSerializer(serializers.Serializer[Any]):
     """A JSON object; `null` counts as absent, other types fail with `type`."""
 
-    default_error_messages = {"invalid": "must be a JSON object"}
+    default_error_messages = {
+        "invalid": "must be a JSON object",
+        "required": "this field is required",  # no empty object to read it as
+    }
 
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
         """Read `null` as an omitted field."""

@@ -209,3 +209,11 @@ def test_check_in_use_is_kept(api: Api) -> None:
     assert trail.codes == []
     ok(api.delete(f"/api/policies/{user['id']}"))
     ok(api.delete(f"{PATH}/{made['id']}"))
+
+
+@pytest.mark.parametrize("body", [{"name": "c"}, {"name": "c", "checks": None}])
+def test_missing_object_is_named_in_our_own_words(api: Api, body: Body) -> None:
+    answer = api.post(PATH, body)
+
+    assert answer.status == 422
+    assert answer.fields == {"checks": "checks: this field is required"}
