@@ -14,7 +14,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 
 from observability.logformat import JsonFormatter
 
-TOKEN: Final = re.compile(r"mpt_[0-9A-Za-z]{20,}")
+TOKEN: Final = re.compile(r"mp[ti]_[0-9A-Za-z]{20,}")
 # Shorter ones, and plain words, stand in lines for other reasons: paths, names.
 SHORTEST_PASSWORD: Final = 8
 

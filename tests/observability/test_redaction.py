@@ -20,6 +20,7 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N"
         f"Authorization: Token {TOKEN}",
         f"authorization=Bearer {JWT}",
         f"used {TOKEN} twice",
+        f"/api/users/invites/mpi_{SECRET}/accept",
         f"password={SECRET}",
         f"new_password: {SECRET}",
         f"POST /x?token={SECRET}&a=1",
