@@ -3,13 +3,15 @@
 For `status` and debug bundles, never for server logs (seed, anonymize). Every address
 but loopback and unspecified ones, private ones included, and every label of a domain
 name is replaced; prefix lengths and ports stay. In free text a domain name is whatever
-has a dot and ends in a word; in documents, fields that hold names count too.
+has a dot and ends in a word; in documents, fields that hold names count too. Names of hosts
+that are known beforehand are replaced wherever they stand alone, for a peer's name is
+the label of its domain name.
 """
 
 import ipaddress
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 # RFC 2544 and RFC 3849: ranges that no real network uses.
@@ -46,6 +48,7 @@ _DOMAIN: Final = re.compile(
     r"(?P<file>(?<=[\w.-]/)[\w.-]{1,128}\.(?:py|log|json|sock|db|sqlite3|conf|txt)(?![\w.]))"
     r"|(?<![\w-])(?:[\w-]{1,63}\.){1,127}[^\W\d_][\w-]{0,62}(?![\w-])"
 )
+_WORD: Final = re.compile(r"[^\W_](?:[\w-]*\w)?")
 # Lines of a Python traceback: where, and which exception. They name no network.
 _TRACE: Final = re.compile(
     r"^\s*File \"[^\"]*\", line \d+, in \S+$|^[\w.]*\.?[A-Z]\w*(?=: |$)", re.MULTILINE
@@ -55,7 +58,8 @@ _TRACE: Final = re.compile(
 class Anonymiser:
     """Remembers what stands for what, within one output or bundle."""
 
-    def __init__(self) -> None:
+    def __init__(self, hosts: Iterable[str] = ()) -> None:
+        self._hosts = frozenset(host.casefold() for host in hosts)
         self._addresses: dict[str, str] = {}
         self._labels: dict[str, str] = {}
 
@@ -81,13 +85,16 @@ class Anonymiser:
             }
         if isinstance(value, list | tuple):
             return [self.document(inner, field) for inner in value]
-        if not isinstance(value, str):
-            return value
+        return self._value(value, field) if isinstance(value, str) else value
+
+    def _value(self, value: str, field: str) -> str:
         if field == "stack":
             return self._stack(value)
         if field in NAME_FIELDS and re.fullmatch(r"[\w*-]+", value):
             return self.name(value)
-        return self.text(value)
+        if value.casefold() in self._hosts:
+            return self._label(value)
+        return self._without_hosts(self.text(value))
 
     def line(self, value: str) -> str:
         """Return a line of a log: a JSON record as a document, anything else as text."""
@@ -96,7 +103,7 @@ class Anonymiser:
                 return json.dumps(self.document(json.loads(value)), ensure_ascii=False)
             except ValueError:
                 pass
-        return self.text(value)
+        return self._without_hosts(self.text(value))
 
     def lines(self, value: str) -> str:
         """Return the lines of a log, or a JSON document, or text."""
@@ -108,6 +115,14 @@ class Anonymiser:
             else:
                 return json.dumps(self.document(document), indent=2, ensure_ascii=False)
         return "\n".join(self.line(row) for row in value.split("\n"))
+
+    def _without_hosts(self, value: str) -> str:
+        if not self._hosts:
+            return value
+        return _WORD.sub(
+            lambda m: self._label(m[0]) if m[0].casefold() in self._hosts else m[0],
+            value,
+        )
 
     def _stack(self, value: str) -> str:
         parts, end = [], 0

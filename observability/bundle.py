@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import orjson
+from django.db import DatabaseError, InterfaceError
 from tqdm import tqdm
 
 from meshmgmt.env import Config
@@ -116,9 +117,19 @@ class Builder:
 
     def __init__(self, config: Config, *, anonymised: bool) -> None:
         self.config = config
-        self.anonymiser = Anonymiser() if anonymised else None
         self.parts: list[tuple[Section, str]] = []
         self.problems: list[str] = []
+        self.anonymiser = Anonymiser(self._hosts()) if anonymised else None
+
+    def _hosts(self) -> set[str]:
+        """Return the names of hosts; without the database none, and the README says so."""
+        try:
+            return registries.host_names()
+        except (DatabaseError, InterfaceError) as error:
+            self.problems.append(
+                f"names of hosts, so some may remain: {type(error).__name__}"
+            )
+            return set()
 
     def collect(self, wanted: list[Section], *, progress: bool) -> None:
         """Write the sections; one that fails says so in its place."""

@@ -3,7 +3,7 @@
 Rooms above may not be imported here; they register in `AppConfig.ready()`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -50,6 +50,7 @@ _inventory: Final[dict[str, Inventory]] = {}
 _sections: Final[dict[str, BundleSection]] = {}
 _facts: Final[dict[str, StatusFact]] = {}
 _checks: Final[dict[str, ReadinessCheck]] = {}
+_host_names: Final[dict[str, Callable[[], Iterable[str]]]] = {}
 
 
 def _add(registry: dict[str, Any], name: str, entry: object) -> None:
@@ -106,3 +107,13 @@ def status_facts() -> tuple[StatusFact, ...]:
 def readiness_checks() -> tuple[ReadinessCheck, ...]:
     """Return the registered readiness checks."""
     return tuple(_checks.values())
+
+
+def register_host_names(source: str, read: Callable[[], Iterable[str]]) -> None:
+    """Register names that tell what a network's hosts are; anonymised output hides them."""
+    _add(_host_names, source, read)
+
+
+def host_names() -> set[str]:
+    """Return all of them. Raises DatabaseError when they cannot be read."""
+    return {name for read in _host_names.values() for name in read()}

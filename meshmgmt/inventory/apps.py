@@ -21,13 +21,16 @@ class InventoryConfig(AppConfig):
             eventfacts,
             expiry,
             gauges,
+            selectors,
             services,
         )
+        from observability.registries import register_host_names  # noqa: PLC0415
 
         audit.register_specs()
         gauges.register()
         eventfacts.register()
         constraints.register()
+        register_host_names("peers", selectors.host_names)
         register_job("expire_logins", expiry.EVERY_SECONDS, expiry.expire_logins)
         accounts.register_user_deletion(services.peers_of_user_delete)
         accounts.register_user_blocking(services.peers_of_user_expire)

@@ -127,3 +127,11 @@ def _finish(row: PeerRow, groups: GroupsOfPeer, domain: str) -> None:
         del row["ipv6"]
     if not row["disapproval_reason"]:
         del row["disapproval_reason"]
+
+
+def host_names() -> set[str]:
+    """Return the name and the labels of every peer."""
+    rows = Peer.objects.values_list("name", "dns_label", "extra_dns_labels")
+    return {
+        word for name, label, extra in rows for word in (name, label, *extra) if word
+    }

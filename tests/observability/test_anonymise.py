@@ -132,3 +132,20 @@ def test_no_address_survives(
 @given(st.text(max_size=400))
 def test_any_text_is_taken(text: str) -> None:
     Anonymiser().lines(text)
+
+
+def test_names_of_hosts_are_replaced_wherever_they_stand_alone() -> None:
+    anonymiser = Anonymiser(["Mara-Laptop", "Ann's tablet"])
+    shown = anonymiser.document(
+        {
+            "peer_name": "Ann's tablet",
+            "message": "1 peer (mara-laptop) of mara-laptops",
+            "path": "/api/peers?name=mara-laptop",
+            "domain": "mara-laptop.mesh.internal",
+        }
+    )
+    stand_in = shown["domain"].split(".")[0]
+    assert shown["peer_name"].startswith("anon-")
+    assert shown["message"] == f"1 peer ({stand_in}) of mara-laptops"
+    assert shown["path"] == f"/api/peers?name={stand_in}"
+    assert anonymiser.line("time INFO peer=mara-laptop") == f"time INFO peer={stand_in}"

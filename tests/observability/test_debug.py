@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -86,9 +87,14 @@ def test_a_bundle_holds_everything_and_no_secret(busy: tuple[Server, str]) -> No
 def test_an_anonymised_bundle_names_no_network(busy: tuple[Server, str]) -> None:
     server, token = busy
     server.get("/api/dns/zones?search=db.corp.internal", Authorization=f"Token {token}")
+    for peer in PEERS:
+        server.get(f"/api/peers?name={peer['name']}", Authorization=f"Token {token}")
     answer = server.manage("debug", "bundle", "--anonymize")
     everything = "\n".join(read(answer.stdout.splitlines()[-1]).values())
-    for word in ("100.64.0.1", "corp.internal", "mesh.internal"):
+    names = [peer["name"] for peer in PEERS]
+    for word in ("100.64.0.1", "corp.internal", "mesh.internal", *names):
+        assert not re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", everything)
+    for word in ("corp.internal", "mesh.internal"):
         assert word not in everything
     assert "Addresses and domain names replaced: yes" in everything
     assert "127.0.0.1" in everything
