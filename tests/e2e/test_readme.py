@@ -71,3 +71,10 @@ def test_the_first_five_minutes_work_literally(server: Server, tmp_path: Path) -
         "group.add",
     ]
     assert {email for _, email, *_ in events} == {"owner@mesh.internal"}
+
+
+def test_every_link_leads_to_a_file() -> None:
+    links = re.findall(r"\]\(([^)#]+)", README.read_text(encoding="utf-8"))
+    local = [link for link in links if not link.startswith("http")]
+    assert local
+    assert [link for link in local if not (BASE_DIR / link).exists()] == []
