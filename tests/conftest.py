@@ -72,6 +72,8 @@ def pytest_configure(config: pytest.Config) -> None:
         file = runfolder.path() / "tests.sqlite3"
         database.setdefault("TEST", {})["NAME"] = str(file)
         database["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
+    # Each client would look at all static files before its first request.
+    settings.WHITENOISE_AUTOREFRESH = True
     # Each password hash would cost a third of a second.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
