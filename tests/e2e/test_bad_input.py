@@ -89,21 +89,27 @@ def wire(server: Server, token: str) -> Wire:
 def state(wire: Wire) -> list[Any]:
     """Return what the API shows of everything, the newest event included."""
     paths = ("/api/groups", NAMESERVERS, "/api/dns/settings", "/api/dns/zones")
-    events = wire.call("GET", "/api/events/audit").json
-    return [*(wire.call("GET", path).json for path in paths), events[0]["id"]]
+    return [*(wire.call("GET", path).json for path in paths), newest_event(wire)]
+
+
+def newest_event(wire: Wire) -> Any:
+    """Return the id of the last thing that happened."""
+    return wire.call("GET", "/api/events/audit").json[0]["id"]
 
 
 @pytest.fixture(scope="module")
-def before(wire: Wire) -> list[Any]:
-    """Return the state in which these tests found the service."""
-    return state(wire)
+def untouched(wire: Wire) -> Iterator[Any]:
+    """Yield the newest event; hold the state to be the same before and after all."""
+    before = state(wire)
+    yield before[-1]
+    assert state(wire) == before
 
 
 @pytest.fixture(autouse=True)
-def nothing_changes(wire: Wire, before: list[Any]) -> Iterator[None]:
-    """Hold the state of the service to be the same after each test."""
+def nothing_happens(wire: Wire, untouched: Any) -> Iterator[None]:
+    """Hold the test to cause no event: every change has one."""
     yield
-    assert state(wire) == before
+    assert newest_event(wire) == untouched
 
 
 def assert_error(answer: Answer, status: int) -> None:

@@ -55,11 +55,11 @@ def test_recycled_workers_lose_no_count_and_leave_no_files(folder: Path) -> None
     with Server(folder, SVC_WORKERS="2", GUNICORN_CMD_ARGS=options) as server:
         before = server.value(LIVEZ)
         first = server.workers()
-        for _ in range(6):
+        for _ in range(4):
             many(server, 25)
             until(lambda: len(server.workers()) == 2, "both workers")
         assert not first & server.workers()
-        assert server.value(LIVEZ) - before == 150
+        assert server.value(LIVEZ) - before == 100
         live = {*server.workers(), server.housekeeper()}
         files = (server.runtime_dir / "metrics").glob("*.db")
         pids = {file.stem.rpartition("_")[2] for file in files}
