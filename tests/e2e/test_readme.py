@@ -14,17 +14,17 @@ ADDRESS: Final = "127.0.0.1:8000"
 MARK: Final = "=== next block ==="
 
 
-def blocks() -> list[str]:
-    """Return the shell blocks of the section."""
+def blocks(title: str) -> list[str]:
+    """Return the shell blocks of a section."""
     text = README.read_text(encoding="utf-8")
-    section = text.partition("\n## First five minutes\n")[2].partition("\n## ")[0]
+    section = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     return re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
 
 
-def run_blocks(server: Server, folder: Path) -> list[str]:
+def run_blocks(server: Server, folder: Path, blocks: list[str]) -> list[str]:
     """Run all blocks in one shell, as a reader would, and return what each printed."""
     (folder / "var").symlink_to(server.folder)
-    script = f"\necho; echo '{MARK}'\n".join(blocks())
+    script = f"\necho; echo '{MARK}'\n".join(blocks)
     assert script.count(ADDRESS) == 1
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script.replace(ADDRESS, server.url[7:])],
@@ -44,7 +44,9 @@ def json_lines(text: str) -> list[dict[str, Any]]:
 
 
 def test_the_first_five_minutes_work_literally(server: Server, tmp_path: Path) -> None:
-    _, groups, nameservers, records, trail = run_blocks(server, tmp_path)
+    _, groups, nameservers, records, trail = run_blocks(
+        server, tmp_path, blocks("First five minutes")
+    )
 
     group = json.loads(groups)
     assert group["name"] == "branch-office"
@@ -78,3 +80,15 @@ def test_every_link_leads_to_a_file() -> None:
     local = [link for link in links if not link.startswith("http")]
     assert local
     assert [link for link in local if not (BASE_DIR / link).exists()] == []
+
+
+def test_the_questions_to_the_streams_are_answered(
+    server: Server, tmp_path: Path
+) -> None:
+    variables = blocks("First five minutes")[:1]
+    questions = blocks("A question to each stream")
+    assert len(questions) == 3
+    _, audit, traffic, proxy = run_blocks(server, tmp_path, variables + questions)
+    assert isinstance(json.loads(audit), list)
+    assert json.loads(traffic)["group_by"] == ["user", "destination"]
+    assert json.loads(proxy)["group_by"] == ["source_ip", "host"]
