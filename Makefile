@@ -82,7 +82,10 @@ openapi: $(TEST_STAMP) ## write openapi.yaml from the code
 	$(PY) manage.py spectacular --validate --fail-on-warn --file openapi.yaml
 
 lock: $(TEST_STAMP) ## compile the lock files from requirements/*.in
-	@for name in base test netbird oidc; do \
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
+	  requirements/base.in requirements/test.in -o requirements/test.txt
+	@for name in base netbird oidc; do \
 	  $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
 	    requirements/$$name.in -o requirements/$$name.txt || exit 1; \
