@@ -23,7 +23,7 @@ def _secret_key() -> str:
         return SVC.secret_key
     path = SVC.data_dir / "secret_key"
     if not path.exists():
-        SVC.data_dir.mkdir(parents=True, exist_ok=True)
+        SVC.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Linked into place when complete: a process that starts beside this one reads
         # either nothing or the whole key.
         with tempfile.NamedTemporaryFile("w", dir=SVC.data_dir) as file:
@@ -36,7 +36,7 @@ def _secret_key() -> str:
 
 def _database() -> dict[str, Any]:
     if not SVC.database_url:
-        SVC.data_dir.mkdir(parents=True, exist_ok=True)
+        SVC.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         return _sqlite({"NAME": str(SVC.data_dir / "db.sqlite3")})
     try:
         parsed: dict[str, Any] = dict(dj_database_url.parse(SVC.database_url))

@@ -1,6 +1,9 @@
 """Configuration from the environment."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -128,3 +131,12 @@ def test_good_relay_listeners_are_kept():
 def test_a_log_without_any_output_is_refused(outputs: str):
     with pytest.raises(env.ConfigError, match="names no output: use console"):
         env.load({"SVC_LOG_FILE": outputs})
+
+
+def test_a_new_data_folder_is_closed_to_other_users(tmp_path: Path):
+    folder = tmp_path / "data"
+    command = [sys.executable, "manage.py", "check"]
+    environ = {**os.environ, "SVC_DATA_DIR": str(folder)}
+    subprocess.run(command, cwd=env.BASE_DIR, env=environ, check=True)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / "secret_key").stat().st_mode & 0o777 == 0o600
