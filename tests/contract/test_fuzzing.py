@@ -27,7 +27,7 @@ CHECKS: Final = [
     content_type_conformance,
     response_schema_conformance,
 ]
-FEW: Final = 15
+FEW: Final = 8
 MANY: Final = 100
 
 
