@@ -1,0 +1,128 @@
+"""The demo company that `manage.py seed` makes, and its history."""
+
+import datetime as dt
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.db import transaction
+from pytest_django.plugin import DjangoDbBlocker
+
+from dns.models import NameserverGroup, Record, Zone
+from events.models import AuditEvent
+from groups.models import ALL, Group
+from meshmgmt.access.models import Policy, Route, SetupKey
+from meshmgmt.accounts.models import User
+from meshmgmt.core import clock
+from meshmgmt.demo import company, streams
+from meshmgmt.demo.seeding import counts
+from meshmgmt.inventory.expiry import expire_logins
+from meshmgmt.inventory.models import Network, NetworkResource, Peer
+from tests import people
+from tests.demo import replay
+from tests.demo.test_seed import seed
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("demo")]
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the command printed, and the id of the newest event before it."""
+
+    result: dict[str, Any]
+    last_event: int
+
+
+@pytest.fixture(scope="module")
+def demo(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Demo]:
+    """Seed once for all tests, which only look; undo it after them."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        first = AuditEvent.objects.order_by("id").last()
+        assert first is not None
+        yield Demo(seed(), first.id)
+        transaction.set_rollback(True)
+
+
+def test_the_demo_has_the_promised_size(demo: Demo) -> None:
+    assert demo.result["seeded"]
+    assert User.objects.count() == 12
+    assert Peer.objects.count() == 40
+    assert Group.objects.exclude(name=ALL).count() == 10
+    assert NameserverGroup.objects.count() == 6
+    assert (Zone.objects.count(), Record.objects.count()) == (4, 60)
+    for model in (Policy, Route, Network, NetworkResource, SetupKey):
+        assert model.objects.exists()
+    assert demo.result["counts"] == counts()
+
+
+def test_replaying_the_audit_trail_gives_the_present_state() -> None:
+    told, stored = replay.replayed(), replay.stored()
+    assert told.values == stored.values
+    assert told.members == stored.members
+
+
+def test_the_history_covers_a_week_in_order_and_names_the_actors(demo: Demo) -> None:
+    events = list(AuditEvent.objects.filter(id__gt=demo.last_event).order_by("id"))
+    moments = [event.timestamp for event in events]
+    assert moments == sorted(moments)
+    assert moments[-1] < clock.now()
+    assert len({moment.date() for moment in moments}) == 7
+    assert clock.now() - moments[0] < dt.timedelta(days=8)
+    named = {event.initiator_email for event in events}
+    assert len(named & set(User.objects.values_list("email", flat=True))) > 5
+    assert all(event.request_id for event in events)
+
+
+def test_the_history_shows_most_kinds_of_change() -> None:
+    codes = set(AuditEvent.objects.values_list("activity_code", flat=True))
+    assert len(codes) > 30
+    assert {"user.block", "user.peer.delete", "group.delete", "policy.delete"} <= codes
+    assert AuditEvent.objects.filter(meta__has_key="reason").exists()
+
+
+def test_peers_of_the_demo_stay_signed_in_for_weeks() -> None:
+    assert not Peer.objects.filter(login_expired=True).exists()
+    with clock.set_to(clock.now() + dt.timedelta(days=30)):
+        assert expire_logins() == 0
+    assert Peer.objects.filter(login_expiration_enabled=True).exists()
+
+
+def test_times_of_objects_are_those_of_their_events() -> None:
+    for group in Group.objects.exclude(name=ALL):
+        event = AuditEvent.objects.get(activity_code="group.add", target_id=group.pk)
+        assert abs(event.timestamp - group.created_at) < dt.timedelta(seconds=30)
+
+
+def test_names_stay_clear_of_what_examples_and_tests_use() -> None:
+    texts = itertools.chain(
+        Group.objects.values_list("name", flat=True),
+        Peer.objects.values_list("name", flat=True),
+        User.objects.values_list("email", flat=True),
+        Zone.objects.values_list("domain", flat=True),
+        Zone.objects.values_list("name", flat=True),
+        NameserverGroup.objects.values_list("name", flat=True),
+        Record.objects.values_list("name", flat=True),
+        itertools.chain.from_iterable(
+            NameserverGroup.objects.values_list("domains", flat=True)
+        ),
+    )
+    taken = re.compile(r"example\.|company\.com|^test|branch", re.IGNORECASE)
+    assert [text for text in texts if taken.search(text)] == []
+
+
+def test_the_streams_hold_the_companys_traffic_and_a_guesser() -> None:
+    api = people.api_as("auditor")
+    page = api.get("/api/events/network-traffic?page_size=1").json
+    assert page["total_records"] == streams.FLOWS
+    assert page["data"][0]["source"]["dns_label"]
+    assert page["data"][0]["user"]["email"]
+    query = "group_by=source_ip,host&status=failed&metric=failures"
+    top = api.get(f"/api/events/proxy/summary?{query}").json["groups"][0]
+    assert top["key"] == {
+        "source_ip": streams.GUESSER,
+        "host": f"wiki.{company.DOMAIN}",
+    }
+    assert top["value"] == streams.GUESSES
