@@ -15,6 +15,7 @@ from events.api.queries import (
 from events.enrichment import directory
 from events.models import ProxyEntry, TrafficEvent
 from events.streams.checks import canonical_address
+from events.streams.proxy import METHODS
 from events.streams.search import SHORT_SEARCH_ROWS, SHORTEST_INDEXED, fold
 from events.streams.traffic import CONNECTIONS, DIRECTIONS, KIND_BITS
 
@@ -140,7 +141,7 @@ class AddressFilter(django_filters.CharFilter):
 class ProxyFilterSet(StreamFilterSet):
     """Parameters of `GET /api/events/proxy`."""
 
-    tally_filters = frozenset({"status", "status_code"})
+    tally_filters = frozenset({"method", "status", "status_code"})
     time_field = "timestamp"
 
     host = TextFilter(help_text="The Host header, exactly")
@@ -180,6 +181,12 @@ class ProxyFilterSet(StreamFilterSet):
     class Meta:
         model = ProxyEntry
         fields: ClassVar[list[str]] = []
+
+    @property
+    def on_tallies(self) -> bool:
+        """Whether the tallies can tell; they do not know unusual methods apart."""
+        method = self.form.cleaned_data["method"] or "GET"
+        return super().on_tallies and {method, method.upper()} <= METHODS
 
     def of_method(self, queryset: Rows, name: str, method: str) -> Rows:
         """Keep entries of the method; proxies log methods in capitals."""

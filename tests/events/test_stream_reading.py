@@ -312,3 +312,23 @@ def test_the_trigram_index_serves_searches(text: str) -> None:
         )
     plan = TrafficEvent.objects.filter(search__holds=text).order_by().explain()
     assert "search" in plan.partition("Index Cond")[2], plan
+
+
+@pytest.mark.parametrize(
+    ("query", "total"),
+    [
+        ("method=GET", 2),
+        ("method=get", 3),
+        ("method=PROPFIND", 1),
+        ("method=other", 0),
+        ("method=GET&status=failed", 1),
+    ],
+)
+def test_totals_of_methods_are_right_for_unusual_ones_too(
+    api: Api, query: str, total: int
+) -> None:
+    methods = ("GET", "get", "PROPFIND")
+    entries = [proxy(method=method) for method in methods]
+    batches.ingest_events(PROXY, [*entries, proxy(status_code=500)])
+    answer = api.get(f"{PROXY_PATH}?{query}").json
+    assert answer["total_records"] == len(answer["data"]) == total
