@@ -316,7 +316,7 @@ class EventsBench:
         self.report.at_most("audit list of 10000", ours, theirs, 3)
 
     def ways_to_make_a_page(self) -> None:
-        """Figures for docs/big-pages.md: what else could make a page of 50,000."""
+        """Figures for docs/architecture.md: what else could make a page of 50,000."""
         newest = TrafficEvent.objects.order_by("-time", "-id")
 
         def serializers() -> None:

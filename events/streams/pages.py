@@ -1,7 +1,7 @@
 """Pages of the big streams, made of the JSON texts that were rendered at arrival.
 
 A page may hold 50,000 events of a kilobyte each, so no event is parsed or built anew: the
-database hands out the stored texts and they are joined (docs/big-pages.md has the
+database hands out the stored texts and they are joined (docs/architecture.md has the
 measurements). Offsets are turned into positions: an index-only scan finds the first row
 of a page, from whichever end is nearer, and the page is read from there on.
 """

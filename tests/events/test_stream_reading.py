@@ -1,5 +1,6 @@
 """Pages of the big streams: parameters, envelope, order, and the schema they follow."""
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -332,3 +333,16 @@ def test_totals_of_methods_are_right_for_unusual_ones_too(
     batches.ingest_events(PROXY, [*entries, proxy(status_code=500)])
     answer = api.get(f"{PROXY_PATH}?{query}").json
     assert answer["total_records"] == len(answer["data"]) == total
+
+
+def test_a_big_page_takes_little_more_memory_than_its_body() -> None:
+    name = "n" * 250
+    batches.ingest_events(
+        TRAFFIC, [traffic(source={"name": name}) for _ in range(9000)]
+    )
+    matching = TrafficEvent.objects.all()
+    tracemalloc.start()
+    pieces = pages.newest_first(TRAFFIC, matching, 0, 50_000, total=9000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3 * sum(map(len, pieces))
