@@ -91,6 +91,10 @@ class TransportMiddleware:
         query = str(request.META.get("QUERY_STRING", ""))
         if len(request.path) > MAX_PATH or len(query) > MAX_QUERY:
             return error_response("the address of the request is too long", 414)
+        announced = str(request.META.get("CONTENT_LENGTH") or "0")
+        if not (announced.isascii() and announced.isdecimal()):
+            # Gunicorn refuses it itself; another WSGI server may pass it on.
+            return error_response("the Content-Length header is not a number", 400)
         if (refused := _refused_host(request)) is not None:
             return error_response(refused, 400)
         path = request.path_info

@@ -143,6 +143,11 @@ def test_malformed_host_is_refused(owner: Api):
     assert_error(owner.get(PATH, Host="a b/c"), 400, "malformed")
 
 
+@pytest.mark.parametrize("length", ["8R C", "-1", "1.5", "\u00b2"])
+def test_malformed_length_is_refused(owner: Api, length: str):
+    assert_error(owner.get(PATH, CONTENT_LENGTH=length), 400, "Content-Length")
+
+
 def test_cors_is_off_by_default(owner: Api):
     answer = owner.get(PATH, Origin="https://dash.company")
     assert "Access-Control-Allow-Origin" not in answer.headers
