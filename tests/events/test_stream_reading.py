@@ -294,7 +294,7 @@ def test_the_serializers_are_the_schema_of_the_fast_path() -> None:
 
 @pytest.mark.slow
 def test_the_serializers_are_the_schema_of_the_fast_path_at_length() -> None:
-    check_schema(1000)
+    check_schema(500)
 
 
 def test_receive_timestamps_are_ours(api: Api) -> None:
