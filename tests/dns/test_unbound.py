@@ -4,6 +4,7 @@ The server is unbound. It differs by design on wildcards, CNAME chasing, empty
 non-terminals and zones inside zones, so the account holds none of these.
 """
 
+import contextlib
 import os
 import shutil
 import socket
@@ -161,22 +162,47 @@ def ask(port: int, name: str, rtype: str) -> Answer:
 
 
 def free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def wait_until_it_answers(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 10
+    """Return a port that is free for UDP and TCP: unbound takes both."""
     while True:
+        with (
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
+            socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp,
+        ):
+            udp.bind(("127.0.0.1", 0))
+            port: int = udp.getsockname()[1]
+            with contextlib.suppress(OSError):
+                tcp.bind(("127.0.0.1", port))
+                return port
+
+
+def start_unbound(config: PeerDns, folder: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """Start unbound; somebody may take its port just before it does."""
+    assert UNBOUND is not None, "unbound is needed in CI"
+    path, log = folder / "unbound.conf", folder / "log"
+    for _ in range(5):
+        port = free_port()
+        path.write_text(unbound_config(config, port, folder))
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [UNBOUND, "-c", path], stdout=output, stderr=output
+            )
+        if answers(port, process):
+            return process, port
+        process.wait(10)
+    pytest.fail(f"unbound did not start: {log.read_text()}")
+
+
+def answers(port: int, process: subprocess.Popen[bytes]) -> bool:
+    """Wait until unbound answers; return False when it has ended instead."""
+    deadline = time.monotonic() + 30
+    while process.poll() is None:
         try:
             DNSRecord.question("ann.mesh.test").send("127.0.0.1", port, timeout=0.2)
         except OSError:
-            assert process.poll() is None, "unbound ended"
             assert time.monotonic() < deadline, "unbound does not answer"
         else:
-            return
+            return True
+    return False
 
 
 @pytest.fixture(scope="module")
@@ -190,23 +216,19 @@ def served(
     for thread in threads:
         thread.start()
     config = peer_config(account(*(u.server_address[1] for u in upstreams)), "p1")
-    port = free_port()
-    path = folder / "unbound.conf"
-    path.write_text(unbound_config(config, port, folder))
-    assert UNBOUND is not None, "unbound is needed in CI"
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([UNBOUND, "-c", path], stdout=log, stderr=log)
+    try:
+        process, port = start_unbound(config, folder)
         try:
-            wait_until_it_answers(port, process)
             yield config, port
         finally:
             process.terminate()
             process.wait(10)
-            for upstream in upstreams:
-                upstream.shutdown()
-                upstream.server_close()
-            for thread in threads:
-                thread.join()
+    finally:
+        for upstream in upstreams:
+            upstream.shutdown()
+            upstream.server_close()
+        for thread in threads:
+            thread.join()
 
 
 @pytest.mark.parametrize("rtype", ["A", "AAAA"])

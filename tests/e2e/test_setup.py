@@ -3,6 +3,7 @@
 import http.client
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,20 @@ def call(
         connection.close()
 
 
+def printed_codes(server: Server) -> list[str]:
+    """Return the codes in the log, once there is one: the log has a writer thread."""
+    deadline = time.monotonic() + 20
+    while True:
+        found = re.findall(r'"setup_code": "([A-Z2-7]{16})"', server.log())
+        if found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.05)
+
+
 def test_first_owner_needs_nothing_but_the_api(tmp_path: Path) -> None:
     proxied = {"X-Forwarded-For": "192.0.2.7"}
     with running_server(tmp_path / "var") as server:
-        printed = re.findall(r'"setup_code": "([A-Z2-7]{16})"', server.log())
+        printed = printed_codes(server)
         assert len(printed) == 1, server.log()
         assert call(server, "GET", "/api/instance") == (200, {"setup_required": True})
         status, _ = call(server, "POST", "/api/setup", OWNER, **proxied)
