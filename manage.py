@@ -2,6 +2,7 @@
 """Command line of the service; `manage.py help` lists the commands."""
 
 import os
+import signal
 import sys
 from typing import Final
 
@@ -19,15 +20,27 @@ def main() -> int:
         sys.stderr.write("".join(f"{problem}\n" for problem in error.problems))
         return 2
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "meshmgmt.settings")
+    try:
+        run(sys.argv)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `| head` has seen enough. What is still buffered must go nowhere, or the
+        # interpreter complains when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    return 0
+
+
+def run(arguments: list[str]) -> None:
+    """Run the command that the arguments name."""
     from django.core import management  # noqa: PLC0415
 
-    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    name = arguments[1] if len(arguments) > 1 else ""
     if name in WITHOUT_APPS:
         command = management.load_command_class(WITHOUT_APPS[name], name)
-        command.run_from_argv(sys.argv)
+        command.run_from_argv(arguments)
     else:
-        management.execute_from_command_line(sys.argv)
-    return 0
+        management.execute_from_command_line(arguments)
 
 
 if __name__ == "__main__":
