@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import chain
+from math import ceil
 from typing import Any, ClassVar, Final
 from urllib.parse import quote
 
@@ -235,12 +236,11 @@ class AuditEventsView(ApiView):
         response["X-Total-Count"] = str(page.total)
         if not page.exact:
             response[PRECISION_HEADER] = "at-least"
-        links = [self._link("prev", cursor=str(page.newer))]
-        if page.older and form.cleaned_data["page"]:
-            links.append(self._link("next", page=str(form.page + 1)))
-        elif page.older:
-            links.append(self._link("next", cursor=str(page.older)))
-        response["Link"] = ", ".join(links)
+        ways = _page_ways(page, form) if form.cleaned_data["page"] else _ways(page)
+        ways["monitor"] = {"cursor": str(page.since)}
+        response["Link"] = ", ".join(
+            self._link(relation, **changed) for relation, changed in ways.items()
+        )
 
     def _link(self, relation: str, **changed: str) -> str:
         query = self.request.query_params.copy()
@@ -249,6 +249,27 @@ class AuditEventsView(ApiView):
         for name, value in changed.items():
             query[name] = value
         return f'<{quote(self.request.path)}?{query.urlencode()}>; rel="{relation}"'
+
+
+def _ways(page: TrailPage) -> dict[str, dict[str, str]]:
+    """Return the neighbours of a page by cursor, by link relation (RFC 8288)."""
+    neighbours = {"prev": page.newer, "next": page.older}
+    return {
+        relation: {"cursor": str(cursor)}
+        for relation, cursor in neighbours.items()
+        if cursor is not None
+    }
+
+
+def _page_ways(page: TrailPage, form: AuditPageForm) -> dict[str, dict[str, str]]:
+    """Return the neighbours of a numbered page, by link relation (RFC 8288)."""
+    numbers = {}
+    if form.page > 1:
+        last = max(1, ceil(page.total / form.page_size)) if page.exact else form.page
+        numbers = {"first": 1, "prev": min(form.page - 1, last)}
+    if page.older:
+        numbers["next"] = form.page + 1
+    return {relation: {"page": str(number)} for relation, number in numbers.items()}
 
 
 def _export(kind: str, found: Iterator[tuple[Any, ...]]) -> StreamingHttpResponse:

@@ -1,7 +1,8 @@
 """Cursors of the audit trail.
 
-`before.<microseconds>.<id>` goes on towards older events. `after.<id>` gives what was
-committed since: ids grow in commit order, so a reader that follows it misses nothing.
+`before.<microseconds>.<id>` goes on towards older events, `newer.<microseconds>.<id>` the
+other way. `after.<id>` gives what was committed since: ids grow in commit order, so a
+reader that follows it misses nothing.
 """
 
 import re
@@ -12,7 +13,7 @@ from typing import Final
 from django.db.models import Q
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_BEFORE: Final = re.compile(r"before\.(\d{1,17})\.(\d{1,18})", re.ASCII)
+_PLACE: Final = re.compile(r"(before|newer)\.(\d{1,17})\.(\d{1,18})", re.ASCII)
 _AFTER: Final = re.compile(r"after\.(\d{1,18})", re.ASCII)
 
 
@@ -24,8 +25,7 @@ class Before:
     id: int
 
     def __str__(self) -> str:
-        micros = (self.timestamp - _EPOCH) // timedelta(microseconds=1)
-        return f"before.{micros}.{self.id}"
+        return f"before.{_micros(self.timestamp)}.{self.id}"
 
     @property
     def condition(self) -> Q:
@@ -33,6 +33,25 @@ class Before:
         same = Q(timestamp=self.timestamp, id__lt=self.id)
         return Q(timestamp__lte=self.timestamp) & (
             Q(timestamp__lt=self.timestamp) | same
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Newer:
+    """Everything newer than the event with this time and id."""
+
+    timestamp: datetime
+    id: int
+
+    def __str__(self) -> str:
+        return f"newer.{_micros(self.timestamp)}.{self.id}"
+
+    @property
+    def condition(self) -> Q:
+        """The rows this cursor leads to."""
+        same = Q(timestamp=self.timestamp, id__gt=self.id)
+        return Q(timestamp__gte=self.timestamp) & (
+            Q(timestamp__gt=self.timestamp) | same
         )
 
 
@@ -51,13 +70,18 @@ class After:
         return Q(id__gt=self.id)
 
 
-Cursor = Before | After
+Cursor = Before | Newer | After
+
+
+def _micros(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def parse_cursor(text: str) -> Cursor:
     """Return the cursor that `text` stands for. Raises ValueError."""
-    if match := _BEFORE.fullmatch(text):
-        return Before(_EPOCH + timedelta(microseconds=int(match[1])), int(match[2]))
+    if match := _PLACE.fullmatch(text):
+        moment = _EPOCH + timedelta(microseconds=int(match[2]))
+        return (Before if match[1] == "before" else Newer)(moment, int(match[3]))
     if match := _AFTER.fullmatch(text):
         return After(int(match[1]))
     raise ValueError("is not a cursor of this service")

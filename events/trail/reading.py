@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.db.models import Max, QuerySet
 
 from events.models import AuditEvent
-from events.trail.cursors import After, Before, Cursor
+from events.trail.cursors import After, Before, Cursor, Newer
 
 NEWEST: Final = 10_000
 EXACT_TOTAL: Final = 1_000_000
@@ -18,13 +18,18 @@ Trail = QuerySet[AuditEvent, Any]
 
 @dataclass(frozen=True, slots=True)
 class TrailPage:
-    """Tuples of the wanted columns, newest first, and the ways on from here."""
+    """Tuples of the wanted columns, newest first, and the ways on from here.
+
+    `older` and `newer` are None where nothing more lies that way; `since` gives what is
+    committed from now on.
+    """
 
     found: list[tuple[Any, ...]]
     total: int
     exact: bool
     older: Before | None
-    newer: After
+    newer: Newer | None
+    since: After
 
 
 def newest_first(events: Trail) -> Trail:
@@ -44,32 +49,36 @@ def read_page(
 
     `columns` begin with id and timestamp.
     """
-    if isinstance(cursor, After):
-        rows = matching.filter(cursor.condition).order_by("id")
-        found = sorted(
-            rows.values_list(*columns)[:size], key=lambda row: row[1::-1], reverse=True
-        )
-        more = False
-    else:
-        if cursor is not None:
-            matching_here = matching.filter(cursor.condition)
-        else:
-            matching_here = matching
-        rows = newest_first(matching_here)
-        found = list(rows.values_list(*columns)[offset : offset + size + 1])
-        more = len(found) > size
-        found = found[:size]
+    wanted = matching if cursor is None else matching.filter(cursor.condition)
+    match cursor:
+        case After():
+            ordered = wanted.order_by("id")
+        case Newer():
+            ordered = wanted.order_by("timestamp", "id")
+        case _:
+            ordered = newest_first(wanted)
+    found = list(ordered.values_list(*columns)[offset : offset + size + 1])
+    more = len(found) > size
+    found = found[:size]
+    since = _since(cursor, found, size)
+    if isinstance(cursor, After | Newer):
+        found.sort(key=lambda row: row[1::-1], reverse=True)
     counted = matching.order_by().values("id")[: EXACT_TOTAL + 1].count()
+    older = more if not isinstance(cursor, Newer) else bool(found)
+    newer = more if isinstance(cursor, Newer) else bool(found) and cursor is not None
+    if isinstance(cursor, After):
+        older = newer = False  # it follows commits, not times
     return TrailPage(
         found=found,
         total=min(counted, EXACT_TOTAL),
         exact=counted <= EXACT_TOTAL,
-        older=Before(found[-1][1], found[-1][0]) if more else None,
-        newer=_newer(cursor, found, size),
+        older=Before(found[-1][1], found[-1][0]) if older else None,
+        newer=Newer(found[0][1], found[0][0]) if newer else None,
+        since=since,
     )
 
 
-def _newer(cursor: Cursor | None, found: list[tuple[Any, ...]], size: int) -> After:
+def _since(cursor: Cursor | None, found: list[tuple[Any, ...]], size: int) -> After:
     """Return the cursor that gives what is not read yet, or will be committed."""
     if isinstance(cursor, After) and len(found) == size:
         return After(max(row[0] for row in found))

@@ -121,7 +121,16 @@ def test_pages_cover_everything_once(api: Api) -> None:
         "page_size": ["25"],
     }
     assert link(pages[2], "next") is None
-    assert ids(api.get(f"{PATH}?page=9&page_size=25")) == []
+    assert link(pages[0], "prev") is None
+    assert ids(api.get(str(link(pages[2], "prev")))) == ids(pages[1])
+    assert ids(api.get(str(link(pages[2], "first")))) == ids(pages[0])
+
+
+def test_a_page_past_the_end_leads_back_to_the_last_one(api: Api) -> None:
+    beyond = api.get(f"{PATH}?page=9&page_size=25")
+    assert ids(beyond) == []
+    assert link(beyond, "next") is None
+    assert ids(api.get(str(link(beyond, "prev")))) == expected_ids()[50:]
 
 
 def test_cursors_cover_everything_once_while_events_arrive(api: Api) -> None:
@@ -138,8 +147,20 @@ def test_cursors_cover_everything_once_while_events_arrive(api: Api) -> None:
     assert seen == everything
 
 
+def test_cursors_lead_back_over_the_same_pages(api: Api) -> None:
+    pages = [api.get(f"{PATH}?page_size=7")]
+    assert link(pages[0], "prev") is None
+    while address := link(pages[-1], "next"):
+        pages.append(api.get(address))
+    answer = pages.pop()
+    while pages:
+        answer = api.get(str(link(answer, "prev")))
+        assert ids(answer) == ids(pages.pop())
+    assert link(answer, "prev") is None
+
+
 def test_a_follower_misses_nothing_whatever_the_times(api: Api) -> None:
-    address = str(link(api.get(f"{PATH}?page_size=1"), "prev"))
+    address = str(link(api.get(f"{PATH}?page_size=1"), "monitor"))
     written = []
     for number in range(5):
         # A shifted clock may write older times; ids alone tell what is new.
@@ -153,7 +174,7 @@ def test_a_follower_misses_nothing_whatever_the_times(api: Api) -> None:
         address = address.replace("page_size=1", "page_size=2")
         answer = api.get(address)
         followed += sorted(ids(answer), key=int)
-        address = str(link(answer, "prev"))
+        address = str(link(answer, "monitor"))
     assert followed == written
     assert ids(api.get(address)) == []
 
