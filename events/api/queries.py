@@ -11,12 +11,14 @@ from typing import Any, Final
 
 import django_filters
 from django import forms
+from django.http import QueryDict
 from drf_spectacular.utils import OpenApiParameter
 
 from meshmgmt.core.errors import BadRequest
 from meshmgmt.core.fielderrors import FieldError
 
-_DIGITS: Final = re.compile(r"[0-9]{1,18}")
+_DIGITS: Final = re.compile(r"[0-9]+")
+_MOST_DIGITS: Final = 18
 # A "+" that nobody escaped arrives as a space.
 _LOST_PLUS: Final = re.compile(r"(.+[Tt].+) (\d\d:?\d\d)")
 
@@ -45,7 +47,9 @@ class WholeNumberField(forms.Field):
             return None
         if not _DIGITS.fullmatch(value):
             raise forms.ValidationError("must be a whole number")
-        number = int(value)
+        digits = value.lstrip("0") or "0"
+        # Python refuses to read very long numbers; nobody needs their last digits.
+        number = int(digits) if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
         if self.top is not None:
             number = min(number, self.top)
         if not self.low <= number <= self.high:
@@ -153,15 +157,31 @@ class PageForm(forms.Form):
 
 
 def require_valid(*forms_: forms.BaseForm) -> None:
-    """Raise BadRequest naming every parameter that is wrong."""
+    """Raise BadRequest naming every parameter that is wrong or given twice."""
     errors = [
         FieldError(name, f"{name}: {text}")
         for form in forms_
-        for name, texts in form.errors.items()
+        for name, texts in (form.errors | _repeated(form)).items()
         for text in texts
     ]
     if errors:
         raise BadRequest(errors[0].message, errors)
+
+
+def _repeated(form: forms.BaseForm) -> dict[str, list[str]]:
+    """Return the parameters that have several values and can hold but one."""
+    if not isinstance(form.data, QueryDict):
+        return {}
+    single = (
+        name
+        for name, field in form.fields.items()
+        if not isinstance(field.widget, forms.SelectMultiple)
+    )
+    return {
+        name: ["is given more than once"]
+        for name in single
+        if len(set(form.data.getlist(name)) - {""}) > 1
+    }
 
 
 def parameters_of(*forms_: type[Any]) -> list[OpenApiParameter]:

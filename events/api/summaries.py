@@ -55,7 +55,9 @@ class BucketField(forms.Field):
 
 
 class GroupField(forms.Field):
-    """One to three names, separated by commas."""
+    """One to three names, separated by commas or in parameters of their own."""
+
+    widget = forms.SelectMultiple
 
     def __init__(self, *, names: list[str], **extra: Any) -> None:
         super().__init__(**extra)
@@ -65,7 +67,10 @@ class GroupField(forms.Field):
         """Return the names, in order, without repeats."""
         if value in self.empty_values:
             return (self.names[0],)
-        words = tuple(dict.fromkeys(word.strip().lower() for word in value.split(",")))
+        given = [word.strip().lower() for text in value for word in text.split(",")]
+        words = tuple(dict.fromkeys(word for word in given if word))
+        if not words:
+            return (self.names[0],)
         if len(words) > MAX_GROUP_FIELDS or not set(words) <= set(self.names):
             raise forms.ValidationError(
                 f"must be 1 to {MAX_GROUP_FIELDS} of {', '.join(self.names)}"
@@ -84,7 +89,7 @@ class SummaryForm(forms.Form):
         self.fields["group_by"] = GroupField(
             names=list(GROUPS[self.stream.name]),
             required=False,
-            help_text=f"Comma-separated: {', '.join(GROUPS[self.stream.name])}",
+            help_text=f"Comma-separated or repeated: {', '.join(GROUPS[self.stream.name])}",
         )
         self.fields["metric"] = EnumField(
             words={name: name for name in metrics}, required=False

@@ -152,6 +152,8 @@ def test_names_come_from_the_events(api: Api) -> None:
         "bucket=0m",
         "bucket=1s",
         "limit=0",
+        "limit=1&limit=2",
+        "group_by=host&group_by=path&group_by=status,method",
         "status=odd",
         "start_date=x",
     ],
@@ -159,6 +161,11 @@ def test_names_come_from_the_events(api: Api) -> None:
 def test_a_bad_value_names_its_parameter(api: Api, query: str) -> None:
     answer = api.get(f"{PROXY_PATH}?{query}")
     assert (answer.status, list(answer.fields)) == (400, [query.partition("=")[0]])
+
+
+def test_group_by_may_be_repeated(api: Api) -> None:
+    repeated = api.get(f"{PROXY_PATH}?group_by=host&group_by=&group_by=path,host")
+    assert repeated.json["group_by"] == ["host", "path"]
 
 
 def test_summaries_need_events_read() -> None:
