@@ -61,7 +61,10 @@ class Command(BaseCommand):
         try:
             since = parse_since(options["since"])
         except (ValueError, OverflowError) as error:
-            raise CommandError(f"--since {options['since']!r}: {error}") from error
+            raise CommandError(
+                f"--since: {options['since']!r} is neither a span such as 30m, 1h or 2d"
+                " nor an ISO 8601 date"
+            ) from error
         last: int = AuditEvent.objects.aggregate(last=Max("id"))["last"] or 0
         found = every_row(
             matching.filter(timestamp__gte=since, id__lte=last), DETAIL_COLUMNS
