@@ -3,7 +3,7 @@
 Pages are not made by these (docs/architecture.md); a test holds both equal.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 
@@ -109,6 +109,73 @@ class ProxyEntrySerializer(serializers.Serializer[Data]):
     subdivision_code = serializers.CharField(required=False)
     protocol = serializers.CharField(required=False)
     metadata = serializers.DictField(child=serializers.CharField(), required=False)
+
+
+class _Sent(serializers.Serializer[Data]):
+    """A shape as reporters send it: everything but `needed` may be left out."""
+
+    needed: ClassVar[frozenset[str]] = frozenset()
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Return the fields, most of them optional."""
+        fields = super().get_fields()
+        for name, field in fields.items():
+            field.required = name in self.needed
+            if isinstance(field, serializers.CharField):
+                field.allow_blank = not field.required
+        return fields
+
+
+class SentGeoLocationSerializer(_Sent, GeoLocationSerializer):
+    """Where an address is."""
+
+
+class SentEndpointSerializer(_Sent, EndpointSerializer):
+    """One end of a flow; it has an id or an address."""
+
+    geo_location = SentGeoLocationSerializer()
+
+
+class SentTrafficUserSerializer(_Sent, TrafficUserSerializer):
+    """The user of a flow."""
+
+
+class SentTrafficPolicySerializer(_Sent, TrafficPolicySerializer):
+    """The policy that let a flow pass or dropped it."""
+
+
+class SentIcmpSerializer(_Sent, IcmpSerializer):
+    """ICMP type and code."""
+
+
+class SentFlowEventSerializer(_Sent, FlowEventSerializer):
+    """Start, end or drop inside a flow."""
+
+    needed = frozenset({"timestamp"})
+
+
+class SentTrafficEventSerializer(_Sent, TrafficEventSerializer):
+    """A network traffic event as reporters send it.
+
+    Without an `id` it needs a time: `window_end`, or `events`.
+    """
+
+    needed = frozenset({"reporter_id", "source", "destination"})
+
+    source = SentEndpointSerializer()
+    destination = SentEndpointSerializer()
+    user = SentTrafficUserSerializer()
+    policy = SentTrafficPolicySerializer()
+    icmp = SentIcmpSerializer()
+    events = SentFlowEventSerializer(many=True)
+
+
+class SentProxyEntrySerializer(_Sent, ProxyEntrySerializer):
+    """An access log entry as proxies send it.
+
+    It has at least one of `service_id`, `host`, `path` and `source_ip`; without an `id` it
+    needs a `timestamp`.
+    """
 
 
 class EnvelopeSerializer(serializers.Serializer[Data]):

@@ -13,10 +13,10 @@ from rest_framework.response import Response
 from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
 from events.api.queries import EnumField, PageForm, parameters_of, require_valid
 from events.api.serializers import (
-    ProxyEntrySerializer,
     ProxyPageSerializer,
+    SentProxyEntrySerializer,
+    SentTrafficEventSerializer,
     StoredSerializer,
-    TrafficEventSerializer,
     TrafficPageSerializer,
 )
 from events.streams import batches, pages
@@ -175,7 +175,7 @@ def _with_commas(pieces: list[bytes], tail: bytes) -> Iterator[bytes]:
         responses={200: TrafficPageSerializer},
     ),
     post=extend_schema(
-        request=TrafficEventSerializer(many=True), responses={200: StoredSerializer}
+        request=SentTrafficEventSerializer(many=True), responses={200: StoredSerializer}
     ),
 )
 class TrafficEventsView(StreamView):
@@ -192,7 +192,7 @@ class TrafficEventsView(StreamView):
         responses={200: ProxyPageSerializer},
     ),
     post=extend_schema(
-        request=ProxyEntrySerializer(many=True), responses={200: StoredSerializer}
+        request=SentProxyEntrySerializer(many=True), responses={200: StoredSerializer}
     ),
 )
 class ProxyEntriesView(StreamView):

@@ -2,26 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
 
 from events.streams.catalogue import Stream
+from events.streams.checks import FUTURE, LONGEST_PAST
 from events.streams.collector import collector_held
 from events.streams.faults import BAD_TYPE, BROKEN_RULE, BatchRefused, EventFault
+from events.streams.identity import DerivedIds
 from events.streams.store import Stored, store
 from meshmgmt.api.parsers import MAX_DEPTH, deeper_than
 from meshmgmt.core import clock
 from meshmgmt.core.errors import BadRequest, PayloadTooLarge
-from meshmgmt.core.ids import new_id
 
 MAX_EVENTS: Final = 10_000
 MAX_BODY_BYTES: Final = 32 * 2**20
-FUTURE: Final = timedelta(days=2)
+_UNRECOGNISABLE: Final = (
+    "is required for an event without a time:"
+    " it could not be recognised when it is sent again"
+)
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
-LONGEST_PAST: Final = timedelta(days=3650)
-"""How old an event may be when the stream is kept for ever."""
 
 
 def ingest(stream: Stream, body: bytes) -> Stored:
@@ -97,21 +99,30 @@ def _too_many() -> PayloadTooLarge:
 
 
 def check_batch(stream: Stream, events: Sequence[Any], received: datetime) -> list[Any]:
-    """Return the checked events. Raises BatchRefused for the first fault."""
+    """Return the checked events, all with ids.
+
+    An event that brings no id gets one from its content, so that a batch sent again is
+    recognised. Raises BatchRefused for the first fault.
+    """
     earliest, latest = time_range(stream, received)
     checked = []
     seen: set[str] = set()
+    derived = DerivedIds()
     for index, event in enumerate(events):
         try:
             good = stream.check(event, received)
             check_time(good.time, earliest, latest, stream.time_field)
         except EventFault as fault:
             raise BatchRefused.at(index, fault) from fault
+        if not good.content["id"]:
+            if not good.timed:
+                raise BatchRefused(index, "id", _UNRECOGNISABLE, BROKEN_RULE)
+            text = orjson.dumps(event, option=orjson.OPT_SORT_KEYS)
+            good.content["id"] = derived.id_of(text)
         identifier = good.content["id"]
         if identifier in seen:
             raise BatchRefused(index, "id", "stands twice in this batch", BROKEN_RULE)
-        if identifier:
-            seen.add(identifier)
+        seen.add(identifier)
         checked.append(good)
     return checked
 
@@ -134,16 +145,8 @@ def check_time(
 
 def store_checked(stream: Stream, checked: list[Any]) -> Stored:
     """Complete, render and store checked events. Raises BatchRefused."""
-    given = False
-    untimed = set()
     wanted = stream.wanted(checked)
-    for event in wanted:
-        if event.content["id"]:
-            given = True
-            if not event.timed:
-                untimed.add(event.content["id"])
-        else:
-            event.content["id"] = new_id()
+    untimed = frozenset(event.content["id"] for event in wanted if not event.timed)
     rows = [stream.row(event) for event in stream.enrich(wanted)]
-    stored = store(stream, rows, given=given, untimed=frozenset(untimed))
+    stored = store(stream, rows, untimed=untimed)
     return replace(stored, ignored=len(checked) - len(wanted))

@@ -6,7 +6,7 @@ plain dictionaries: a serializer takes hundreds of microseconds per event.
 
 import ipaddress
 from collections.abc import Callable, Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
@@ -16,6 +16,10 @@ from events.streams.instants import parse_instant
 MAX_COUNTER: Final = 2**63 - 1
 ID_LIMIT: Final = 128
 NAME_LIMIT: Final = 255
+FUTURE: Final = timedelta(days=2)
+"""How far ahead of ours a reporter's clock may be."""
+LONGEST_PAST: Final = timedelta(days=3650)
+"""How old anything in an event may be, whatever the retention."""
 
 Event = dict[str, Any]
 
@@ -104,6 +108,14 @@ def instant(event: Event, name: str, prefix: str = "") -> datetime | None:
         return _instant(value)
     except ValueError as error:
         raise EventFault(prefix + name, str(error)) from error
+
+
+def require_plausible(moment: datetime, received: datetime, field: str) -> None:
+    """Raise EventFault for a time too far from the arrival to be true."""
+    if moment > received + FUTURE:
+        raise EventFault(field, "is too far in the future")
+    if moment < received - LONGEST_PAST:
+        raise EventFault(field, "is too far in the past")
 
 
 # A flow's window and its events repeat the same few texts.

@@ -22,6 +22,9 @@ METHODS: Final = frozenset(
 OTHER_METHOD: Final = "other"
 PROTOCOLS: Final = ("http", "tcp", "udp")
 
+TELLING: Final = ("service_id", "host", "path", "source_ip")
+"""Of these an entry has at least one, or it tells nothing."""
+
 # Fields that are left out when unknown (reference, Entry fields).
 OPTIONAL: Final = (
     "source_ip",
@@ -96,6 +99,8 @@ def check(event: Any, received: datetime) -> CheckedEntry:
         "protocol": _protocol(event),
         "metadata": _metadata(event),
     }
+    if not any(content[name] for name in TELLING):
+        raise EventFault("", f"needs at least one of {', '.join(TELLING)}")
     return CheckedEntry(time=time, content=content, timed=sent is not None)
 
 

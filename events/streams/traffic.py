@@ -79,8 +79,11 @@ def check(event: Any, received: datetime) -> CheckedTraffic:
     """
     if type(event) is not dict:
         raise EventFault("", "must be an object", BAD_TYPE)
-    inner, kinds, newest = _inner_events(event)
+    checks.instant(event, "receive_timestamp")  # ours counts, theirs must be one
+    inner, kinds, newest = _inner_events(event, received)
     start = checks.instant(event, "window_start")
+    if start:
+        checks.require_plausible(start, received, "window_start")
     end = checks.instant(event, "window_end")
     time = end or newest or received
     if start and start > time:
@@ -125,7 +128,9 @@ def check(event: Any, received: datetime) -> CheckedTraffic:
     )
 
 
-def _inner_events(event: Event) -> tuple[list[Event], int, datetime | None]:
+def _inner_events(
+    event: Event, received: datetime
+) -> tuple[list[Event], int, datetime | None]:
     """Return the flow's own events, the bits of their types, and the newest time."""
     inner: list[Event] = []
     kinds = 0
@@ -138,6 +143,7 @@ def _inner_events(event: Event) -> tuple[list[Event], int, datetime | None]:
         moment = checks.instant(item, "timestamp", prefix)
         if moment is None:
             raise EventFault(f"{prefix}timestamp", "is required")
+        checks.require_plausible(moment, received, f"{prefix}timestamp")
         kinds |= KIND_BITS[kind]
         newest = moment if newest is None or moment > newest else newest
         inner.append({"type": kind, "timestamp": render_instant(moment)})

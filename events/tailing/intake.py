@@ -10,7 +10,7 @@ from events.lines.ndjson import LineFault
 from events.streams import batches
 from events.streams.catalogue import Stream
 from events.streams.faults import BatchRefused, EventFault
-from events.tailing.identity import LineIds
+from events.streams.identity import DerivedIds
 from events.tailing.lines import Line
 from meshmgmt.core import clock
 
@@ -37,7 +37,7 @@ class Intake:
     stream: Stream
     parse: LineParser
     complain: Complain
-    ids: LineIds
+    ids: DerivedIds
     counts: Counts = field(default_factory=Counts)
     host: str = ""
     _lines: list[Line] = field(default_factory=list)

@@ -77,6 +77,35 @@ def test_a_repeated_event_without_a_time_is_the_same_event(api: Api) -> None:
     assert api.post(TRAFFIC_PATH, [event]).json == {"accepted": 0, "duplicates": 1}
 
 
+@pytest.mark.parametrize("nothing", [{}, {"id": None}, {"id": ""}])
+@pytest.mark.parametrize(
+    ("path", "event"), [(TRAFFIC_PATH, traffic()), (PROXY_PATH, proxy())]
+)
+def test_a_repeated_batch_without_ids_stores_nothing_twice(
+    api: Api, path: str, event: dict[str, Any], nothing: dict[str, Any]
+) -> None:
+    batch = [event | nothing, event | nothing, event | {"flow_id": "f", "path": "/f"}]
+    assert api.post(path, batch).json == {"accepted": 3, "duplicates": 0}
+    again = [dict(reversed(event.items())) for event in batch]
+    assert api.post(path, again).json == {"accepted": 0, "duplicates": 3}
+    assert api.get(path).json["total_records"] == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "event", "time"),
+    [
+        (TRAFFIC_PATH, traffic(), "window_end"),
+        (PROXY_PATH, proxy(), "timestamp"),
+    ],
+)
+def test_an_event_with_neither_id_nor_time_is_refused(
+    api: Api, path: str, event: dict[str, Any], time: str
+) -> None:
+    unknowable = {name: value for name, value in event.items() if name != time}
+    answer = api.post(path, [event, unknowable])
+    assert (answer.status, list(answer.fields)) == (422, ["[1].id"])
+
+
 def test_an_id_twice_in_a_batch_is_refused(api: Api) -> None:
     answer = api.post(TRAFFIC_PATH, [traffic(id="x"), traffic(), traffic(id="x")])
     assert (answer.status, list(answer.fields)) == (422, ["[2].id"])
@@ -121,6 +150,21 @@ WRONG_TRAFFIC: list[tuple[Any, int, str]] = [
     (traffic(events={}), 400, "[1].events"),
     (traffic(events=[{"type": "TYPE_X"}]), 422, "[1].events[0].type"),
     (traffic(events=[{"type": "TYPE_END"}]), 422, "[1].events[0].timestamp"),
+    (
+        traffic(
+            events=[{"timestamp": moment()}, {"timestamp": "2099-01-01T00:00:00Z"}]
+        ),
+        422,
+        "[1].events[1].timestamp",
+    ),
+    (
+        traffic(events=[{"timestamp": "1999-01-01T00:00:00Z"}]),
+        422,
+        "[1].events[0].timestamp",
+    ),
+    (traffic(window_start="1999-01-01T00:00:00Z"), 422, "[1].window_start"),
+    (traffic(receive_timestamp=5), 400, "[1].receive_timestamp"),
+    (traffic(receive_timestamp="now"), 422, "[1].receive_timestamp"),
     (traffic(window_end="yesterday"), 422, "[1].window_end"),
     (traffic(window_end="2026-13-01T00:00:00Z"), 422, "[1].window_end"),
     (traffic(window_end="2026-01-01T00:00:00"), 422, "[1].window_end"),
@@ -142,6 +186,8 @@ def test_the_first_fault_is_named_and_nothing_stored(
 
 
 WRONG_PROXY: list[tuple[Any, int, str]] = [
+    ({}, 422, "[0]"),
+    ({"id": "x", "timestamp": moment(), "method": "GET"}, 422, "[0]"),
     (proxy(status_code="200"), 400, "[0].status_code"),
     (proxy(status_code=1000), 422, "[0].status_code"),
     (proxy(duration_ms=-1), 422, "[0].duration_ms"),

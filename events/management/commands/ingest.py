@@ -13,8 +13,8 @@ from tqdm import tqdm
 
 from events.lines import PARSERS
 from events.streams.catalogue import STREAMS
+from events.streams.identity import DerivedIds
 from events.tailing.checkpoint import Checkpoint
-from events.tailing.identity import LineIds
 from events.tailing.intake import Intake
 from events.tailing.lines import Line, Start, read_file, read_stream
 
@@ -55,7 +55,7 @@ class Command(BaseCommand):
                 complain=lambda number, fault, text: _write_bad(
                     bad, number, fault, text
                 ),
-                ids=LineIds(checkpoint.seen if checkpoint else None),
+                ids=DerivedIds(checkpoint.seen if checkpoint else None),
                 host=options["host"],
             )
             stop = stack.enter_context(_stop_on_signals())

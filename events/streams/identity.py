@@ -1,24 +1,24 @@
-"""Ids of log lines that bring none: the same file read again gives the same ids."""
+"""Ids of events that bring none: the same events sent again get the same ids."""
 
 from collections import OrderedDict
 from hashlib import blake2b
 from typing import Any, Final
 
 WINDOW: Final = 10_000
-"""How many distinct lines back an equal line is counted as a repetition.
+"""How many distinct events back an equal one is counted as a repetition.
 
-Equal lines carry equal times, so they stand near each other.
+Equal events carry equal times, so they stand near each other.
 """
 
 
-class LineIds:
-    """Hashes of lines with their ordinal among equal ones."""
+class DerivedIds:
+    """Hashes of events, as lines or as JSON, with their ordinal among equal ones."""
 
     def __init__(self, seen: dict[str, int] | None = None) -> None:
         self._seen: OrderedDict[str, int] = OrderedDict(seen or {})
 
     def id_of(self, text: bytes) -> str:
-        """Return the id of the next line."""
+        """Return the id of the next event."""
         digest = blake2b(text, digest_size=12).hexdigest()
         ordinal = self._seen.pop(digest, 0) + 1
         self._seen[digest] = ordinal
