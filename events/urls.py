@@ -4,10 +4,15 @@ from django.urls import path
 
 from events.api.audit import AuditEventsView, AuditEventView
 from events.api.streams import ProxyEntriesView, TrafficEventsView
-from events.api.summaries import ProxySummaryView, TrafficSummaryView
+from events.api.summaries import (
+    AuditSummaryView,
+    ProxySummaryView,
+    TrafficSummaryView,
+)
 
 urlpatterns = [
     path("api/events/audit", AuditEventsView.as_view(), name="audit-events"),
+    path("api/events/audit/summary", AuditSummaryView.as_view(), name="audit-summary"),
     path(
         "api/events/audit/<str:event_id>", AuditEventView.as_view(), name="audit-event"
     ),

@@ -11,8 +11,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from events.activities import Activity
-from events.admin.readonly import ReadOnlyAdmin, json_block
+from events.admin.chartfilters import SEARCH, same
+from events.admin.readonly import ChartedAdmin, json_block
 from events.models import AuditEvent
+from events.streams.subjects import AUDIT_SUBJECT
 
 
 def object_url(event: AuditEvent) -> str | None:
@@ -55,9 +57,16 @@ class FamilyFilter(admin.SimpleListFilter):
 
 
 @admin.register(AuditEvent)
-class AuditEventAdmin(ReadOnlyAdmin):
+class AuditEventAdmin(ChartedAdmin):
     """Who changed this."""
 
+    subject = AUDIT_SUBJECT
+    summary_url_name = "audit-summary"
+    chart_filters = {
+        **SEARCH,
+        "family": ("activity_code", "{}.*".format),
+        "target_id__exact": ("target_id", same),
+    }
     time_field = "timestamp"
     date_hierarchy = "timestamp"
     ordering = ("-timestamp", "-id")
@@ -89,9 +98,6 @@ class AuditEventAdmin(ReadOnlyAdmin):
         "changes_table",
         "meta_block",
     )
-
-    class Media:
-        css = {"all": ["events/explorer.css"]}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Leave the searchable text out."""

@@ -6,10 +6,11 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
+from events.admin.chartfilters import SEARCH, same
 from events.admin.readonly import StreamAdmin
 from events.models import ProxyEntry
-from events.streams.catalogue import PROXY
 from events.streams.proxy import METHODS
+from events.streams.subjects import PROXY_SUBJECT
 
 
 class OutcomeFilter(admin.SimpleListFilter):
@@ -49,8 +50,13 @@ class MethodFilter(admin.SimpleListFilter):
 class ProxyEntryAdmin(StreamAdmin):
     """Who is hammering that service."""
 
-    stream = PROXY
+    subject = PROXY_SUBJECT
     summary_url_name = "proxy-summary"
+    chart_filters = {
+        **SEARCH,
+        "outcome": ("status", same),
+        "with_method": ("method", same),
+    }
     time_field = "timestamp"
     date_hierarchy = "timestamp"
     list_display = (

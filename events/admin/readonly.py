@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from events.streams.catalogue import Stream
+from events.admin.chartfilters import SEARCH, ChartFilters, summary_filters
 from events.streams.search import SHORT_SEARCH_ROWS, SHORTEST_INDEXED, fold
-from events.streams.summaries import GROUPS, METRICS
+from events.streams.subjects import Subject
 
 REACHABLE_ROWS: Final = 100_000
 """How deep the list's pages go: beyond, filters serve better than paging."""
@@ -68,21 +68,16 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run t
         return queryset.filter(search__holds=text), False
 
 
-class StreamAdmin(ReadOnlyAdmin):
-    """Explorer of a big stream with the charts of its summary."""
+class ChartedAdmin(ReadOnlyAdmin):
+    """Explorer of a stream with the charts of its summary."""
 
     change_list_template = "admin/events/stream_list.html"
-    stream: ClassVar[Stream]
+    subject: ClassVar[Subject]
     summary_url_name: ClassVar[str]
-    fields = ("event",)
-    readonly_fields = ("event",)
+    chart_filters: ClassVar[ChartFilters] = SEARCH
 
     class Media:
         css = {"all": ["events/explorer.css"]}
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave the long texts out of lists."""
-        return super().get_queryset(request).defer("search", "body")
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -93,10 +88,24 @@ class StreamAdmin(ReadOnlyAdmin):
             {
                 **(extra_context or {}),
                 "summary_url": reverse(self.summary_url_name),
-                "summary_groups": list(GROUPS[self.stream.name]),
-                "summary_metrics": list(METRICS[self.stream.name]),
+                "summary_groups": list(self.subject.groups),
+                "summary_metrics": list(self.subject.metrics),
+                "summary_filters": summary_filters(
+                    request.GET, self.chart_filters, self.time_field
+                ),
             },
         )
+
+
+class StreamAdmin(ChartedAdmin):
+    """Explorer of a big stream."""
+
+    fields = ("event",)
+    readonly_fields = ("event",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Leave the long texts out of lists."""
+        return super().get_queryset(request).defer("search", "body")
 
     @admin.display(description="Event as clients get it")
     def event(self, row: Any) -> SafeString:

@@ -7,10 +7,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 
+from events.admin.chartfilters import SEARCH, one_of, same
 from events.admin.readonly import StreamAdmin
 from events.models import TrafficEvent
-from events.streams.catalogue import TRAFFIC
-from events.streams.traffic import KIND_BITS
+from events.streams.subjects import TRAFFIC_SUBJECT
+from events.streams.traffic import CONNECTIONS, DIRECTIONS, KIND_BITS
 
 
 class TypeFilter(admin.SimpleListFilter):
@@ -36,8 +37,15 @@ class TypeFilter(admin.SimpleListFilter):
 class TrafficEventAdmin(StreamAdmin):
     """Who reached what."""
 
-    stream = TRAFFIC
+    subject = TRAFFIC_SUBJECT
     summary_url_name = "network-traffic-summary"
+    chart_filters = {
+        **SEARCH,
+        "protocol__exact": ("protocol", same),
+        "direction__exact": ("direction", one_of(DIRECTIONS)),
+        "connection_type__exact": ("connection_type", one_of(CONNECTIONS)),
+        "type": ("type", same),
+    }
     time_field = "time"
     date_hierarchy = "time"
     list_display = (

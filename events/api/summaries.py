@@ -1,4 +1,4 @@
-"""Summaries of the two big streams: top groups and their time series."""
+"""Summaries of the three streams: top groups and their time series."""
 
 import re
 from datetime import datetime, timedelta
@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from events.api.audit import AuditFilterSet
 from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
 from events.api.queries import (
     EnumField,
@@ -17,12 +18,15 @@ from events.api.queries import (
     require_valid,
 )
 from events.api.serializers import SummarySerializer
-from events.streams.catalogue import PROXY, TRAFFIC, Stream
+from events.streams.subjects import (
+    AUDIT_SUBJECT,
+    PROXY_SUBJECT,
+    TRAFFIC_SUBJECT,
+    Subject,
+)
 from events.streams.summaries import (
-    GROUPS,
     MAX_BUCKETS,
     MAX_GROUP_FIELDS,
-    METRICS,
     Question,
     summarise,
 )
@@ -81,18 +85,18 @@ class GroupField(forms.Field):
 class SummaryForm(forms.Form):
     """Parameters of a summary beside the stream's filters."""
 
-    stream: ClassVar[Stream]
+    subject: ClassVar[Subject]
 
     def __init__(self, *args: Any, **extra: Any) -> None:
         super().__init__(*args, **extra)
-        metrics = METRICS[self.stream.name]
+        names = list(self.subject.groups)
         self.fields["group_by"] = GroupField(
-            names=list(GROUPS[self.stream.name]),
+            names=names,
             required=False,
-            help_text=f"Comma-separated or repeated: {', '.join(GROUPS[self.stream.name])}",
+            help_text=f"Comma-separated or repeated: {', '.join(names)}",
         )
         self.fields["metric"] = EnumField(
-            words={name: name for name in metrics}, required=False
+            words={name: name for name in self.subject.metrics}, required=False
         )
         self.fields["bucket"] = BucketField(
             required=False, help_text="Width of the time series' buckets, such as 5m"
@@ -112,7 +116,7 @@ class SummaryForm(forms.Form):
             raise BadRequest(problem.message, [problem])
         return Question(
             group_by=self.cleaned_data["group_by"],
-            metric=self.cleaned_data["metric"] or next(iter(METRICS[self.stream.name])),
+            metric=self.cleaned_data["metric"] or next(iter(self.subject.metrics)),
             bucket_seconds=seconds,
             start=first,
             end=last,
@@ -131,13 +135,19 @@ def _nice_width(span: float) -> int:
 class TrafficSummaryForm(SummaryForm):
     """Parameters of the traffic summary."""
 
-    stream = TRAFFIC
+    subject = TRAFFIC_SUBJECT
 
 
 class ProxySummaryForm(SummaryForm):
     """Parameters of the proxy summary."""
 
-    stream = PROXY
+    subject = PROXY_SUBJECT
+
+
+class AuditSummaryForm(SummaryForm):
+    """Parameters of the audit summary."""
+
+    subject = AUDIT_SUBJECT
 
 
 class SummaryView(ApiView):
@@ -150,16 +160,16 @@ class SummaryView(ApiView):
 
     def get(self, request: Request) -> Response:
         """Return the biggest groups and their time series."""
-        stream = self.form_class.stream
+        subject = self.form_class.subject
         form = self.form_class(request.query_params)
         filters = self.filterset_class(
-            request.query_params, stream.model._default_manager.all()
+            request.query_params, subject.model._default_manager.all()
         )
         require_valid(form, filters.form)
         dates = filters.form.cleaned_data
         question = form.question(dates["start_date"], dates["end_date"])
         with read_snapshot():
-            return Response(summarise(stream, filters.qs, question))
+            return Response(summarise(subject, filters.qs, question))
 
 
 @extend_schema_view(
@@ -180,3 +190,13 @@ class ProxySummaryView(SummaryView):
 
     form_class = ProxySummaryForm
     filterset_class = ProxyFilterSet
+
+
+@extend_schema_view(
+    get=extend_schema(parameters=parameters_of(AuditSummaryForm, AuditFilterSet))
+)
+class AuditSummaryView(SummaryView):
+    """Who changed the most, and what."""
+
+    form_class = AuditSummaryForm
+    filterset_class = AuditFilterSet

@@ -1,31 +1,15 @@
-"""Top groups and time series of the big streams."""
+"""Top groups and time series of the event streams."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Final
 
-from django.db.models import (
-    BigIntegerField,
-    Case,
-    Count,
-    F,
-    Func,
-    Max,
-    Min,
-    Q,
-    QuerySet,
-    Sum,
-    TextField,
-    Value,
-    When,
-)
-from django.db.models.functions import Coalesce, NullIf
+from django.db.models import BigIntegerField, Count, F, Func, Max, Min, Q, QuerySet
 
-from events.enrichment import directory
-from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.instants import render_instant
-from events.streams.traffic import CONNECTIONS, DIRECTIONS
+from events.streams.subjects import Subject
 
 MAX_BUCKETS: Final = 2000
 MAX_GROUP_FIELDS: Final = 3
@@ -59,60 +43,6 @@ class Bucket(Func):
         )
 
 
-def _end(side: str) -> Coalesce:
-    """Return the id of an end, or its address when it has none."""
-    empty = Value("", output_field=TextField())
-    return Coalesce(NullIf(f"{side}_id", empty), F(f"{side}_address"))
-
-
-_SUCCESS: Final = Q(status_code__gte=200, status_code__lt=400)
-
-GROUPS: Final[dict[str, dict[str, Any]]] = {
-    TRAFFIC.name: {
-        "source": _end("source"),
-        "destination": _end("destination"),
-        "user": F("user_id"),
-        "policy": F("policy_id"),
-        "protocol": F("protocol"),
-        "reporter": F("reporter_id"),
-        "direction": F("direction"),
-        "connection_type": F("connection_type"),
-    },
-    PROXY.name: {
-        "host": F("host"),
-        "path": F("path"),
-        "method": F("method"),
-        "status": Case(
-            When(_SUCCESS, then=Value("success")),
-            default=Value("failed"),
-            output_field=TextField(),
-        ),
-        "status_code": F("status_code"),
-        "source_ip": F("source_ip"),
-        "user": F("user_id"),
-        "service": F("service_id"),
-        "auth_method": F("auth_method_used"),
-        "reason": F("reason"),
-        "country": F("country_code"),
-    },
-}
-
-METRICS: Final[dict[str, dict[str, Callable[[], Any]]]] = {
-    TRAFFIC.name: {
-        "bytes": lambda: Sum(F("rx_bytes") + F("tx_bytes")),
-        "flows": lambda: Sum("flows"),
-        "drops": lambda: Sum("drops"),
-    },
-    PROXY.name: {
-        "requests": lambda: Count("id"),
-        "bytes": lambda: Sum(F("bytes_upload") + F("bytes_download")),
-        "failures": lambda: Count("id", filter=~_SUCCESS),
-    },
-}
-
-_WORDS: Final = {"direction": DIRECTIONS, "connection_type": CONNECTIONS}
-
-
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a summary is asked: by which fields, which metric, in which span."""
@@ -125,23 +55,23 @@ class Question:
     limit: int
 
 
-def summarise(stream: Stream, matching: Rows, question: Question) -> dict[str, Any]:
+def summarise(subject: Subject, matching: Rows, question: Question) -> dict[str, Any]:
     """Return the biggest groups among `matching`, with their time series."""
-    time = stream.time_field
+    time = subject.time_field
+    keys = {f"by_{name}": subject.groups[name] for name in question.group_by}
     rows = matching.filter(
         **{f"{time}__gte": question.start, f"{time}__lte": question.end}
     )
-    metric = METRICS[stream.name][question.metric]
-    keys = {f"by_{name}": GROUPS[stream.name][name] for name in question.group_by}
+    metric = subject.metrics[question.metric]
+    keyed = rows.annotate(**keys)
     top = list(
-        rows.order_by()
-        .annotate(**keys)
+        keyed.order_by()
         .values(*keys)
-        .annotate(value=metric(), events=Count("id"), first=Min(time), last=Max(time))
+        .annotate(value=metric(), events=Count("pk"), first=Min(time), last=Max(time))
         .filter(value__gt=0)
         .order_by("-value", *keys)[: question.limit]
     )
-    series = _series(stream, rows.annotate(**keys), top, list(keys), question)
+    series = _series(subject, keyed, top, list(keys), question)
     return {
         "group_by": list(question.group_by),
         "metric": question.metric,
@@ -152,10 +82,10 @@ def summarise(stream: Stream, matching: Rows, question: Question) -> dict[str, A
         "groups": [
             {
                 "key": {
-                    name: _shown(name, found[f"by_{name}"])
+                    name: subject.shown(name, found[f"by_{name}"])
                     for name in question.group_by
                 },
-                "name": _name(stream, rows.annotate(**keys), question, found),
+                "name": _name(subject, keyed, list(keys), found),
                 "value": int(found["value"]),
                 "events": found["events"],
                 "first": render_instant(found["first"]),
@@ -167,12 +97,8 @@ def summarise(stream: Stream, matching: Rows, question: Question) -> dict[str, A
     }
 
 
-def _shown(name: str, value: Any) -> str:
-    return _WORDS[name][value] if name in _WORDS else str(value)
-
-
 def _series(
-    stream: Stream, rows: Rows, top: Sequence[Any], keys: list[str], question: Question
+    subject: Subject, keyed: Rows, top: Sequence[Any], keys: list[str], asked: Question
 ) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
     """Return the points of each group; buckets without events have none."""
     if not top:
@@ -181,11 +107,11 @@ def _series(
     for found in top:
         chosen |= Q(**{key: found[key] for key in keys})
     points = (
-        rows.filter(chosen)
+        keyed.filter(chosen)
         .order_by()
-        .annotate(bucket=Bucket(stream.time_field, question.bucket_seconds))
+        .annotate(bucket=Bucket(subject.time_field, asked.bucket_seconds))
         .values(*keys, "bucket")
-        .annotate(value=METRICS[stream.name][question.metric]())
+        .annotate(value=subject.metrics[asked.metric]())
         .order_by("bucket")
     )
     series: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -197,28 +123,17 @@ def _series(
     return series
 
 
-def _name(stream: Stream, rows: Rows, question: Question, found: Any) -> str:
+def _name(subject: Subject, keyed: Rows, keys: list[str], found: Any) -> str:
     """Return what people call the group: the names of its fields, as far as known."""
-    names = []
-    for field in question.group_by:
-        key = found[f"by_{field}"]
-        if stream is PROXY:
-            users = directory.users({key}) if field == "user" and key else ()
-            names.append(next((user.name for user in users), ""))
-        elif field in {"source", "destination", "user", "policy"} and key:
-            names.append(_name_in_newest(rows, field, found, question))
-        elif field == "reporter":
-            peers = directory.peers({key}, ())
-            names.append(next((peer.name for peer in peers), ""))
-        elif field == "protocol":
-            names.append({1: "ICMP", 6: "TCP", 17: "UDP"}.get(key, ""))
+
+    @cache
+    def newest() -> Any:
+        """Return the group's newest event, which knows names as they were then."""
+        same = {key: found[key] for key in keys}
+        same[subject.time_field] = found["last"]
+        return keyed.filter(**same).order_by("-pk").first()
+
+    names = [
+        subject.name_of(key.removeprefix("by_"), found[key], newest) for key in keys
+    ]
     return " / ".join(name for name in names if name)
-
-
-def _name_in_newest(rows: Rows, field: str, found: Any, question: Question) -> str:
-    keys = {f"by_{name}": found[f"by_{name}"] for name in question.group_by}
-    newest = rows.filter(time=found["last"], **keys).order_by("-id").first()
-    if newest is None:
-        return ""
-    facts = newest.content[field]
-    return str(facts["name"] or facts.get("email", ""))

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
 
+from events.admin.chartfilters import SEARCH, summary_filters
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
@@ -17,6 +18,11 @@ from tests.people import person
 pytestmark = pytest.mark.django_db
 
 MODELS = (AuditEvent, TrafficEvent, ProxyEntry)
+COUNTING: dict[Any, str] = {
+    AuditEvent: "events",
+    TrafficEvent: "flows",
+    ProxyEntry: "requests",
+}
 
 
 def page(kind: str, model: Any, *arguments: Any) -> str:
@@ -117,6 +123,13 @@ def test_the_page_of_an_object_links_back_to_its_events(site: Client) -> None:
     [
         (TrafficEvent, "type=TYPE_DROP", 1),
         (TrafficEvent, "protocol__exact=6", 2),
+        (TrafficEvent, "protocol__exact=17", 0),
+        (TrafficEvent, "direction__exact=0", 2),
+        (TrafficEvent, "direction__exact=2", 0),
+        (TrafficEvent, "connection_type__exact=0", 2),
+        (TrafficEvent, "connection_type__exact=1", 0),
+        (TrafficEvent, "time__year=2019", 0),
+        (TrafficEvent, "time__year=2019&time__month=2&time__day=28", 0),
         (TrafficEvent, "q=LAPTOP", 2),
         (TrafficEvent, "q=zz", 0),
         (ProxyEntry, "outcome=failed", 1),
@@ -124,13 +137,20 @@ def test_the_page_of_an_object_links_back_to_its_events(site: Client) -> None:
         (ProxyEntry, "with_method=POST", 0),
         (ProxyEntry, "q=%3Cscript", 1),
         (AuditEvent, "family=group&q=after", 1),
+        (AuditEvent, "family=route", 0),
+        (AuditEvent, "target_id__exact=nobody", 0),
     ],
 )
-def test_filters_and_search_narrow_the_list(
+def test_filters_and_search_narrow_the_list_and_its_charts(
     site: Client, model: Any, query: str, shown: int
 ) -> None:
     answer: Any = site.get(f"{page('changelist', model)}?{query}")
     assert answer.context["cl"].result_count == shown
+    charted: Any = site.get(
+        answer.context["summary_url"],
+        {"metric": COUNTING[model]} | answer.context["summary_filters"],
+    )
+    assert sum(group["events"] for group in charted.json()["groups"]) == shown
 
 
 @pytest.mark.parametrize(("role", "status"), [("auditor", 200), ("network_admin", 200)])
@@ -151,9 +171,41 @@ def test_the_list_costs_a_fixed_number_of_queries(
         site.get(page("changelist", TrafficEvent))
 
 
-def test_charts_ask_the_summary_and_load_nothing_from_elsewhere(site: Client) -> None:
-    text = site.get(page("changelist", ProxyEntry)).content.decode()
-    assert 'data-url="/api/events/proxy/summary"' in text
+@pytest.mark.parametrize(
+    ("model", "summary"),
+    [
+        (AuditEvent, "/api/events/audit/summary"),
+        (TrafficEvent, "/api/events/network-traffic/summary"),
+        (ProxyEntry, "/api/events/proxy/summary"),
+    ],
+)
+def test_charts_ask_the_summary_and_load_nothing_from_elsewhere(
+    site: Client, model: Any, summary: str
+) -> None:
+    text = site.get(page("changelist", model)).content.decode()
+    assert f'data-url="{summary}"' in text
     assert "/static/events/chart.umd.js" in text
     assert "//cdn" not in text
-    assert site.get("/api/events/proxy/summary").status_code == 200
+    assert site.get(summary).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        ({"time__year": "2024"}, "2024-01-01", "2024-12-31"),
+        ({"time__year": "2024", "time__month": "2"}, "2024-02-01", "2024-02-29"),
+        (
+            {"time__year": "2024", "time__month": "2", "time__day": "3"},
+            "2024-02-03",
+            "2024-02-03",
+        ),
+        ({"time__month": "2"}, None, None),
+        ({"time__year": "2024", "time__month": "13"}, None, None),
+        ({"time__year": "0", "time__day": "x"}, None, None),
+    ],
+)
+def test_the_date_hierarchy_sets_the_days_of_the_charts(
+    query: dict[str, str], start: str | None, end: str | None
+) -> None:
+    found = summary_filters(query, SEARCH, "time")
+    assert (found.get("start_date"), found.get("end_date")) == (start, end)

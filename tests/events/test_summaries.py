@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from events.models import AuditEvent
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
+from events.streams.subjects import AUDIT_SUBJECT
 from meshmgmt.core import clock
 from tests.api_client import Api
 from tests.events.samples import moment, proxy, traffic
@@ -18,6 +20,7 @@ pytestmark = pytest.mark.django_db
 
 TRAFFIC_PATH = "/api/events/network-traffic/summary"
 PROXY_PATH = "/api/events/proxy/summary"
+AUDIT_PATH = "/api/events/audit/summary"
 
 
 @pytest.fixture
@@ -163,6 +166,37 @@ def test_a_bad_value_names_its_parameter(api: Api, query: str) -> None:
     assert (answer.status, list(answer.fields)) == (400, [query.partition("=")[0]])
 
 
+def test_changes_are_counted_by_who_and_what(api: Api) -> None:
+    AuditEvent.objects.prune()
+    for number in range(7):
+        AuditEvent(
+            activity_code="group.add" if number % 2 else "route.add",
+            initiator_id=f"user-{number % 3}",
+            initiator_name=f"Ann {number % 3}",
+            target_id="thing",
+            meta={"name": f"Name {number}"},
+        ).save()
+    answer = api.get(f"{AUDIT_PATH}?group_by=initiator,activity&limit=100&bucket=1d")
+    assert values(answer) == Counter(
+        f"user-{n % 3} {'group.add' if n % 2 else 'route.add'}" for n in range(7)
+    )
+    assert answer.json["total"] == 7
+    names = {
+        group["key"]["initiator"]: group["name"] for group in answer.json["groups"]
+    }
+    assert names["user-1"].startswith("Ann 1 / ")
+    target = api.get(f"{AUDIT_PATH}?group_by=target&activity_code=route.*").json
+    assert [(group["name"], group["value"]) for group in target["groups"]] == [
+        ("Name 6", 4)
+    ]
+
+
+@pytest.mark.parametrize("group", AUDIT_SUBJECT.groups)
+def test_every_group_of_audit_adds_up(api: Api, group: str) -> None:
+    answer = api.get(f"{AUDIT_PATH}?group_by={group}&limit=100")
+    assert sum(values(answer).values()) == answer.json["total"] > 0
+
+
 def test_group_by_may_be_repeated(api: Api) -> None:
     repeated = api.get(f"{PROXY_PATH}?group_by=host&group_by=&group_by=path,host")
     assert repeated.json["group_by"] == ["host", "path"]
@@ -170,4 +204,5 @@ def test_group_by_may_be_repeated(api: Api) -> None:
 
 def test_summaries_need_events_read() -> None:
     assert api_as("user").get(PROXY_PATH).status == 403
+    assert api_as("user").get(AUDIT_PATH).status == 403
     assert api_as("network_admin").get(TRAFFIC_PATH).status == 200

@@ -7,6 +7,7 @@
     "#3366cc", "#dc3912", "#ff9900", "#109618", "#990099",
     "#0099c6", "#dd4477", "#66aa00", "#b82e2e", "#316395",
   ];
+  const filters = JSON.parse(document.getElementById("summary-filters").textContent);
   const status = panel.querySelector("[role=status]");
   const charts = {};
 
@@ -81,6 +82,7 @@
       metric: chosen("metric"),
       start_date: start.toISOString(),
     });
+    for (const [name, value] of Object.entries(filters)) query.set(name, value);
     status.textContent = "Loading …";
     try {
       const answer = await fetch(`${panel.dataset.url}?${query}`);
