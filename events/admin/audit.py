@@ -45,7 +45,7 @@ class FamilyFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the families of codes."""
-        families = {code.rsplit(".", 1)[0] for code in Activity.values}
+        families = {code.partition(".")[0] for code in Activity.values}
         return [(family, f"{family}.*") for family in sorted(families)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
