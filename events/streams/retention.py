@@ -2,20 +2,26 @@
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from time import sleep
 from typing import Final
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Sum
 
 from events.models import AuditEvent
 from events.streams import partitions
 from events.streams.catalogue import STREAMS, Stream
 from meshmgmt.core import clock
+from meshmgmt.core.transactions import queued_write
 
 # Ingest takes events right up to the retention, so a day goes only when that is past.
 MARGIN: Final = timedelta(hours=1)
-CHUNK: Final = 5000
+CHUNK: Final = 500
+"""Rows deleted at once: others wait for SQLite's write lock meanwhile."""
+
+BREATH_SECONDS: Final = 0.01
+"""Pause between two pieces, in which those who wait take the lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +77,12 @@ def _delete_rows(stream: Stream, before: date) -> None:
     )
     gone = CHUNK
     while gone == CHUNK:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with queued_write(), connection.cursor() as cursor:
             cursor.execute(statement, [str(before)])
             gone = cursor.rowcount
             if gone < CHUNK:
                 stream.tally_model._default_manager.filter(day__lt=before).delete()
+        sleep(BREATH_SECONDS)
 
 
 def _prune_audit(retention: timedelta, *, dry_run: bool) -> Pruned:
@@ -86,8 +93,9 @@ def _prune_audit(retention: timedelta, *, dry_run: bool) -> Pruned:
         return Pruned("audit", old.count(), before)
     total = 0
     while ids := list(old.order_by("id").values_list("id", flat=True)[:CHUNK]):
-        with transaction.atomic():
+        with queued_write():
             total += AuditEvent.objects.filter(
                 id__lte=ids[-1], timestamp__lt=limit
             ).prune()
+        sleep(BREATH_SECONDS)
     return Pruned("audit", total, before)

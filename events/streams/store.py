@@ -11,11 +11,12 @@ from datetime import UTC, date, datetime
 from typing import Any, Final
 
 import orjson
-from django.db import connection, transaction
+from django.db import connection
 
 from events.streams import partitions
 from events.streams.catalogue import Stream
 from events.streams.faults import BROKEN_RULE, BatchRefused
+from meshmgmt.core.transactions import queued_write
 
 LOCK_KEYS: Final = {"traffic": 0x65767472, "proxy": 0x65767078}
 
@@ -36,7 +37,7 @@ def store(stream: Stream, rows: Sequence[Any], *, untimed: frozenset[str]) -> St
     already is the same event then, whenever it arrived.
     """
     partitions.ensure(stream, {_time(stream, row).date() for row in rows})
-    with transaction.atomic():
+    with queued_write():
         _lock(stream)
         fresh = _unknown(stream, rows, untimed)
         if fresh:

@@ -69,6 +69,17 @@ def account_write(*, savepoint: bool = True) -> Iterator[None]:
 
 
 @contextmanager
+def queued_write() -> Iterator[None]:
+    """Run a block as one write transaction that takes no account write lock.
+
+    For rows that no rule reads, such as logs taken in. SQLite lets one writer in at a
+    time whatever it writes, so there it queues with the others.
+    """
+    with _sqlite_turn(), transaction.atomic():
+        yield
+
+
+@contextmanager
 def _locked() -> Iterator[None]:
     asked = time.perf_counter()
     taken: float | None = None

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,26 @@ from meshmgmt.core.turns import turn
 with turn(sys.argv[1], 5):
     print("mine", flush=True)
     sys.stdin.readline()
+"""
+
+
+GREEDY = """
+import sys, threading, time
+from meshmgmt.core.turns import turn
+counts = [0, 0]
+def work(number):
+    while True:
+        with turn(sys.argv[1], 20):
+            time.sleep(0.002)
+            counts[number] += 1
+        time.sleep(0.0005)
+for number in range(2):
+    threading.Thread(target=work, args=(number,), daemon=True).start()
+time.sleep(0.1)
+print("busy", flush=True)
+before = sum(counts)
+sys.stdin.readline()
+print(sum(counts) - before, flush=True)
 """
 
 
@@ -60,6 +81,25 @@ def test_a_turn_of_another_process_is_waited_for(tmp_path: Path) -> None:
     process.communicate("done\n")
     with turn(str(path), 5):
         pass
+
+
+def test_a_busy_process_does_not_keep_others_waiting(tmp_path: Path) -> None:
+    path = str(tmp_path / "turn")
+    busy = subprocess.Popen(
+        [sys.executable, "-c", GREEDY, path],
+        cwd=BASE_DIR,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert busy.stdout is not None
+    assert busy.stdout.readline() == "busy\n"
+    for _ in range(100):
+        with turn(path, 20):
+            pass
+        time.sleep(0.001)
+    theirs = int(busy.communicate("enough\n")[0])
+    assert theirs < 300  # taking turns fairly it is 100
 
 
 def test_a_killed_process_lets_go(tmp_path: Path) -> None:
