@@ -75,8 +75,9 @@ check: $(TEST_STAMP) ## formatting, lint, types, layers, migrations, OpenAPI, te
 lint: check ## the same as check
 
 bench: $(TEST_STAMP) ## print the speed ratios on both databases
-	$(PY) -m benchmarks
-	scripts/postgres --keep-going-without $(PY) -m benchmarks
+	@missed=0; $(PY) -m benchmarks $(ARGS) || missed=1; \
+	scripts/postgres --keep-going-without --as-deployed $(PY) -m benchmarks $(ARGS) || missed=1; \
+	exit $$missed
 
 openapi: $(TEST_STAMP) ## write openapi.yaml from the code
 	$(PY) manage.py spectacular --validate --fail-on-warn --file openapi.yaml

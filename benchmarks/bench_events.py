@@ -23,6 +23,7 @@ import psycopg
 from django.db import connection
 
 from benchmarks.event_data import proxy_entries, traffic_events
+from benchmarks.event_drops import drop_while_ingesting
 from benchmarks.load import Connection, request
 from benchmarks.report import Report, alternating_medians, median_seconds
 from benchmarks.workspace import Workspace
@@ -31,6 +32,9 @@ from events.models import AuditEvent, TrafficEvent
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.trail.rows import LIST_COLUMNS
+
+Maker = Callable[..., Iterator[dict[str, Any]]]
+"""Makes events: how many, up to which time, within how many days, from which number."""
 
 BATCH: Final = 5000
 EARLY: Final = 100_000
@@ -85,6 +89,8 @@ def run(workspace: Workspace, report: Report) -> None:
     bench.last_page()
     bench.audit()
     bench.ways_to_make_a_page()
+    drop_while_ingesting(bench, TRAFFIC, TRAFFIC_PATH, traffic_events)
+    drop_while_ingesting(bench, PROXY, PROXY_PATH, proxy_entries)
 
 
 class EventsBench:
@@ -111,12 +117,7 @@ class EventsBench:
         assert status == 200, body[:300]
         return body
 
-    def ingest(
-        self,
-        stream: Stream,
-        path: str,
-        make: Callable[..., Iterator[dict[str, Any]]],
-    ) -> None:
+    def ingest(self, stream: Stream, path: str, make: Maker) -> None:
         """Fill a stream batch by batch; compare with a bare COPY into the same table."""
         client = self.connect()
         took: list[float] = []
