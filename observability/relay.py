@@ -18,9 +18,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from websockets.exceptions import WebSocketException
-from websockets.sync.client import connect
 
 from observability import metrics
+from observability.handshake import shake_hands
 from observability.serving import runtime
 
 _LOG: Final = logging.getLogger(__name__)
@@ -157,16 +157,9 @@ def _handshake(url: str, context: ssl.SSLContext | None) -> str:
     """
     target = url if urlsplit(url).path.strip("/") else url.rstrip("/") + PATH
     try:
-        with connect(
-            target,
-            ssl=context,
-            open_timeout=PROBE_SECONDS,
-            close_timeout=0.2,
-            proxy=None,
-            compression=None,
-        ):
-            return ""
+        shake_hands(target, context, PROBE_SECONDS)
     except ssl.SSLCertVerificationError:
         raise
     except (OSError, WebSocketException, ValueError) as error:
         return f"{type(error).__name__}: {error}"
+    return ""

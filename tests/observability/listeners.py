@@ -4,7 +4,7 @@ import datetime as dt
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -68,30 +68,64 @@ def refusing() -> Relay:
 
 
 @contextmanager
-def not_websocket() -> Iterator[Relay]:
-    """Speak HTTP, but no WebSocket."""
-    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+def answering(answer: Callable[[bytes], bytes]) -> Iterator[Relay]:
+    """Answer the head of each request with `answer` of it, then hang up."""
+
+    def serve_one(connection: socket.socket) -> None:
+        request = b""
+        while b"\r\n\r\n" not in request and (data := connection.recv(4096)):
+            request += data
+        found.handshakes.append(request.split(b" ", 2)[1].decode())
+        connection.sendall(answer(request))
+
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(0.2)
-        done = threading.Event()
+        found = Relay(listener.getsockname()[1], "ws")
+        with _accepting(listener, serve_one):
+            yield found
 
-        def run() -> None:
-            while not done.is_set():
-                try:
-                    connection, _ = listener.accept()
-                except TimeoutError:
-                    continue
-                with connection:
-                    connection.recv(4096)
-                    connection.sendall(answer)
 
-        thread = threading.Thread(target=run)
-        thread.start()
+@contextmanager
+def silent_after_tls(context: ssl.SSLContext) -> Iterator[Relay]:
+    """Finish the handshake of TLS, then never say a word."""
+    held: list[ssl.SSLSocket] = []
+
+    def hold(connection: socket.socket) -> None:
+        held.append(context.wrap_socket(connection, server_side=True))
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
         try:
-            yield Relay(listener.getsockname()[1], "ws")
+            with _accepting(listener, hold):
+                yield Relay(listener.getsockname()[1], "wss")
         finally:
-            done.set()
-            thread.join()
+            for connection in held:
+                connection.close()
+
+
+@contextmanager
+def _accepting(
+    listener: socket.socket, serve_one: Callable[[socket.socket], None]
+) -> Iterator[None]:
+    """Give each connection to `serve_one`, one after the other, in a thread."""
+    listener.settimeout(0.2)
+    done = threading.Event()
+
+    def run() -> None:
+        while not done.is_set():
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
+            with connection:
+                connection.settimeout(10)
+                serve_one(connection)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def tls(authority: trustme.CA, name: str, *, expired: bool = False) -> ssl.SSLContext:

@@ -9,19 +9,26 @@ from pathlib import Path
 
 import pytest
 import trustme
+from websockets.utils import accept_key
 
 from observability import relay as relay_module
 from observability.relay import Probe, RelayHealth, check, probe, relay_health
 from observability.serving import runtime
 from tests.observability.listeners import (
     Relay,
+    answering,
     hanging,
-    not_websocket,
     refusing,
     relay,
+    silent_after_tls,
     tls,
 )
 from tests.observability.servers import Server
+
+UPGRADED = (
+    b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+    b"Connection: Upgrade\r\nSec-WebSocket-Accept: %b\r\n\r\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +84,6 @@ def test_a_bad_certificate_is_invalid_and_the_listener_still_answers(
     issuer = trustme.CA() if foreign else authority
     with relay(tls(issuer, name, expired=expired)) as secure:
         found = probe(secure.url)
-        if not found.answers:  # a stalled machine outlasts the patience of one probe
-            found = probe(secure.url)
     assert (found.answers, found.certificate_valid) == (True, False)
     assert re.search(reason, found.problem)
     body = RelayHealth(time.time(), (found,)).body()
@@ -98,9 +103,66 @@ def test_a_refusing_listener_is_down() -> None:
     assert "refused" in found.problem
 
 
-def test_a_server_that_speaks_no_websocket_is_down() -> None:
-    with not_websocket() as other:
-        assert not probe(other.url).answers
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "HTTP 200"),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", "valid HTTP response"),
+        (b"HTTP/1.1 101 Switching Proto", "valid HTTP response"),
+        (b"", "valid HTTP response"),
+        (UPGRADED % b"bm90IHRoZSBhbnN3ZXI=", "Sec-WebSocket-Accept"),
+    ],
+)
+def test_a_server_that_speaks_no_websocket_is_down(answer: bytes, problem: str) -> None:
+    with answering(lambda _: answer) as other:
+        found = probe(other.url)
+    assert not found.answers
+    assert problem in found.problem
+
+
+def test_redirects_are_not_followed(plain: Relay) -> None:
+    answer = f"HTTP/1.1 302 Found\r\nLocation: {plain.url}\r\n\r\n".encode()
+    with answering(lambda _: answer) as other:
+        found = probe(other.url)
+    assert not found.answers
+    assert "HTTP 302" in found.problem
+    assert plain.handshakes == []
+
+
+def test_a_listener_that_closes_at_once_answers() -> None:
+    def upgrade(request: bytes) -> bytes:
+        [key] = re.findall(r"Sec-WebSocket-Key: (\S+)", request.decode())
+        close = b"\x88\x02\x03\xe9"  # 1001, going away
+        return UPGRADED % accept_key(key).encode() + close
+
+    with answering(upgrade) as other:
+        assert probe(other.url) == Probe("ws", other.url, True, None)
+
+
+@pytest.mark.usefixtures("_trusted")
+def test_session_tickets_never_cost_the_request(authority: trustme.CA) -> None:
+    """Tickets come in while the request goes out; with two of them it is a rare case."""
+    context = tls(authority, "127.0.0.1")
+    context.num_tickets = 100
+    with relay(context) as secure:
+        for _ in range(50):
+            assert probe(secure.url) == Probe("wss", secure.url, True, True)
+    assert len(secure.handshakes) == 50
+
+
+@pytest.mark.usefixtures("_trusted")
+def test_a_listener_silent_after_tls_is_given_up(
+    authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay_module, "PROBE_SECONDS", 0.5)
+    # Leaving the inner block hangs up, so that a probe without end ends, too.
+    with (
+        ThreadPoolExecutor(1) as pool,
+        silent_after_tls(tls(authority, "127.0.0.1")) as silent,
+    ):
+        found = pool.submit(probe, silent.url).result(timeout=5)
+    assert (found.answers, found.certificate_valid) == (False, False)
+    assert "timed out" in found.problem
 
 
 def test_a_hanging_listener_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
