@@ -116,6 +116,7 @@ class NameserverRow(NamedTuple):
     search: bool
     enabled: bool
     groups: tuple[str, ...]
+    port: int = 53
 
 
 NAMESERVERS: Final = (
@@ -140,11 +141,12 @@ NAMESERVERS: Final = (
     ),
     NameserverRow(
         "Service discovery",
-        ("10.11.40.10", "10.11.40.11", "10.11.40.12"),
+        ("127.0.0.1",),  # each server's own Consul agent; docs/dns.md asks it live
         ("consul",),
         False,
         True,
         ("Application servers", "Databases", "Build servers"),
+        8600,
     ),
     NameserverRow(
         "Partner network",

@@ -36,7 +36,7 @@ def nameserver_draft(story: Story, row: NameserverRow) -> NameserverGroupDraft:
     """Return a nameserver group as the service takes it."""
     return NameserverGroupDraft(
         name=row.name,
-        nameservers=[NameserverDraft(ip) for ip in row.servers],
+        nameservers=[NameserverDraft(ip, port=row.port) for ip in row.servers],
         groups=_group_ids(story, row.groups),
         primary=not row.domains,
         domains=list(row.domains),

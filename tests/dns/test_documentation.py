@@ -1,8 +1,11 @@
 """The commands of docs/dns.md work on the demo data, over a real server too."""
 
+import json
 import re
+import shlex
 import subprocess
 import sys
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -29,17 +32,19 @@ def test_every_finding_is_documented() -> None:
 @pytest.mark.timeout(300)
 def test_commands_work_on_the_demo_data(tmp_path: Path) -> None:
     commands, requests = scripts()
-    # The demo's servers are not of this machine; tests/dns/test_live.py asks real ones.
-    commands = commands.replace(" --live", "")
     with own_database() as url:
         server = Server(tmp_path, url, {})
         server.manage("migrate", "--verbosity", "0")
         server.manage("seed")
+        asked = servers_asked(commands, server)
+        assert asked
+        assert all(ip_address(ip).is_loopback for ip, _ in asked)
         token = server.manage(
             "create_token", "--user", "ann@mesh.dev", "--role", "owner"
         )
         printed = run(commands, server, tmp_path)
         assert "=> printer-gbg.office.halden.internal: answered by" in printed
+        assert all(f"{ip} port {port}: " in printed for ip, port in asked)
         assert '"kind": "nodata"' in printed
         assert "several_primaries" in printed
         assert "dry run, nothing written: 1 added, 0 changed, 0 removed" in printed
@@ -50,6 +55,18 @@ def test_commands_work_on_the_demo_data(tmp_path: Path) -> None:
             )
         finally:
             server.stop()
+
+
+def servers_asked(commands: str, server: Server) -> list[tuple[str, int]]:
+    """Return the address and port of each server that the commands would ask."""
+    found = []
+    for line in commands.splitlines():
+        if "--live" in line:
+            words = shlex.split(line.removeprefix("python manage.py "))
+            words.remove("--live")
+            outcome = json.loads(server.manage(*words, "--json"))["outcome"]
+            found += [(each["ip"], each["port"]) for each in outcome["servers"]]
+    return found
 
 
 def run(script: str, server: Server, folder: Path, **variables: str) -> str:
