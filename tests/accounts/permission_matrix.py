@@ -63,6 +63,7 @@ PUT     /api/dns/zones/{zoneId}/zonefile                    dns U
 GET     /api/docs                                           public
 GET     /api/events                                         events R
 GET     /api/events/audit                                   events R
+GET     /api/events/audit/summary                           events R
 GET     /api/events/audit/{event_id}                        events R
 GET     /api/events/network-traffic                         events R
 POST    /api/events/network-traffic                         events C
