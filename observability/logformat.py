@@ -13,6 +13,7 @@ from typing import Any, Final
 import orjson
 
 from meshmgmt.core import context
+from meshmgmt.core.printable import printable
 from observability import levels, redaction
 
 _CONTEXT_FIELDS: Final = (
@@ -99,25 +100,17 @@ class TextFormatter(logging.Formatter):
     def _line(self, facts: dict[str, Any]) -> str:
         head = f"{facts.pop('time')} {facts.pop('level').upper():5} "
         stack = facts.pop("stack", "")
-        message = _printable(facts.pop("msg"))
+        message = printable(facts.pop("msg"))
         rest = " ".join(f"{name}={_quoted(value)}" for name, value in facts.items())
-        tail = "".join(f"\n  {_printable(row)}" for row in stack.splitlines())
+        tail = "".join(f"\n  {printable(row)}" for row in stack.splitlines())
         return f"{head}{message} {rest}{tail}"
-
-
-def _printable(text: str) -> str:
-    if text.isprintable():
-        return text
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
-    )
 
 
 def _quoted(value: object) -> str:
     text = (
         value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
     )
-    text = _printable(text)
+    text = printable(text)
     return f'"{text}"' if " " in text or not text else text
 
 

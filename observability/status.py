@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 
 import meshmgmt
+from meshmgmt.core.printable import printable
 from observability import (
     durations,
     loglevels,
@@ -109,7 +110,7 @@ def _safely(read: Any) -> Any:
 
 def render(document: Document) -> str:
     """Return the status as indented text."""
-    return "\n".join(_lines(document, 0)) + "\n"
+    return "".join(f"{printable(line)}\n" for line in _lines(document, 0))
 
 
 def _lines(document: Any, depth: int) -> Iterator[str]:

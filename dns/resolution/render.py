@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from dns.effective import Record
 from dns.resolution.model import Explanation, Leg, Outcome, OutcomeKind, Query, Step
+from meshmgmt.core.printable import printable
 
 STAGES = {
     "zones": "zones",
@@ -25,7 +26,7 @@ ENDS = {
 
 def render(explanation: Explanation) -> str:
     """The tree as text, one line per step, ending with a line feed."""
-    return "\n".join(_lines(explanation)) + "\n"
+    return "".join(f"{printable(line)}\n" for line in _lines(explanation))
 
 
 def _lines(explanation: Explanation) -> Iterator[str]:

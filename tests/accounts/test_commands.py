@@ -55,6 +55,16 @@ class TestUsers:
         assert [row["id"] for row in rows] == [owner.pk, machine.pk]
         assert rows[1]["is_service_user"] is True
 
+    def test_names_cannot_forge_lines(self, owner: User) -> None:
+        machine = robot(name="ci\nroot\x1b[31m")
+        token_of(machine)
+        for listing in ("users", "tokens"):
+            lines = run(listing, "list").rstrip("\n").split("\n")
+            assert all(line.isprintable() for line in lines)
+            assert any(r"ci\nroot\x1b[31m" in line for line in lines)
+        done = run("users", "block", machine.pk)
+        assert done == r"ci\nroot\x1b[31m is blocked" + "\n"
+
     def test_list_of_nobody(self) -> None:
         User.objects.all().delete()
         assert run("users", "list").startswith("ID")

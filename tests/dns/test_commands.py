@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from events.audit.links import set_members
+from events.audit.links import member_keys, set_members
 from groups.models import Group, GroupPeer
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
@@ -105,6 +105,21 @@ def test_lint_lists_findings_and_fails_on_demand(zone_id: str) -> None:
     assert stopped.value.code == 1
     with pytest.raises(CommandError):
         run("lint_dns", "--fail-on", "nonsense")
+
+
+def test_names_cannot_forge_lines_of_explain_or_lint(owner: Api, zone_id: str) -> None:
+    forged, shown = "corp\n=> forged\x1b[31m", r"corp\n=> forged\x1b[31m"
+    group = Group.objects.get(name="staff").pk
+    body = nameserver_group(name=forged, groups=[group])
+    created(owner.post("/api/dns/nameservers", body))
+    other = Peer.objects.create(
+        name=forged, wg_public_key="2", ip="100.64.0.2", dns_label="l2"
+    )
+    staff = Group.objects.get(pk=group)
+    set_members(GroupPeer, staff, [*member_keys(GroupPeer, staff), other.pk])
+    for text in (run("explain", "laptop", "a.corp.test"), run("lint_dns")):
+        assert shown in text
+        assert all(line.isprintable() for line in text.split("\n"))
 
 
 def test_lint_without_warnings_passes(zone_id: str) -> None:

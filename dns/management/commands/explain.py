@@ -12,6 +12,7 @@ from dns.management.objects import find_peer
 from dns.resolution import RECORD_TYPES, render, to_json
 from dns.selectors.effective import name_explanation
 from meshmgmt.accounts.management.people import clear_errors
+from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import read_snapshot
 
 
@@ -54,7 +55,7 @@ class Command(BaseCommand):
             return
         self.stdout.write(render(explanation), ending="")
         if answers is not None:
-            self.stdout.write("\n".join(_lines(answers)))
+            self.stdout.write("\n".join(printable(line) for line in _lines(answers)))
 
 
 def _json(answer: LiveAnswer) -> dict[str, Any]:

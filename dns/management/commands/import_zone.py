@@ -14,6 +14,7 @@ from dns.effective import Record
 from dns.management.objects import find_zone
 from dns.services.zonefiles import Import, zone_import, zone_import_preview
 from meshmgmt.accounts.management.people import clear_errors
+from meshmgmt.core.printable import printable
 
 
 class Command(BaseCommand):
@@ -55,7 +56,8 @@ class Command(BaseCommand):
             document = import_json(done, preview=preview)
             self.stdout.write(json.dumps(document, indent=2))
             return
-        self.stdout.write("\n".join(_lines(done, preview=preview)))
+        lines = _lines(done, preview=preview)
+        self.stdout.write("\n".join(printable(line) for line in lines))
 
 
 def _read(path: str) -> str:

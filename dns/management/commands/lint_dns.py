@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand
 
 from dns.lint import Severity, at_least, counted, to_json
 from dns.selectors.effective import account_findings
+from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import read_snapshot
 
 
@@ -33,11 +34,12 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps([to_json(f) for f in findings], indent=2))
         else:
             for finding in findings:
-                self.stdout.write(
-                    f"{finding.severity.value:8}{finding.code}: {finding.text}\n"
-                    f"        {finding.kind} {finding.name} ({finding.id})\n"
-                    f"        {finding.remedy}"
-                )
+                for line in (
+                    f"{finding.severity.value:8}{finding.code}: {finding.text}",
+                    f"        {finding.kind} {finding.name} ({finding.id})",
+                    f"        {finding.remedy}",
+                ):
+                    self.stdout.write(printable(line))
             self.stdout.write(counted(len(findings), "finding"))
         bound = options["fail_on"]
         if bound and at_least(findings, Severity(bound)):

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from meshmgmt.core.printable import printable
+
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return lines with columns of equal width; the last one is left ragged."""
-    lines = [header, *rows]
+    lines = [[printable(cell) for cell in line] for line in (header, *rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     return "\n".join(
         "  ".join(

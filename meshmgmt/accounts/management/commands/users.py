@@ -13,6 +13,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services import users as services
 from meshmgmt.api.renderers import to_json
 from meshmgmt.core import clock
+from meshmgmt.core.printable import printable
 from meshmgmt.core.roles import Role
 
 
@@ -62,7 +63,7 @@ class Command(BaseCommand):
             user.refresh_from_db()
             self.stdout.write(to_json(_facts(user)).decode(), ending="")
         else:
-            self.stdout.write(done)
+            self.stdout.write(printable(done))
 
     def _list(self, *, as_json: bool) -> None:
         rows = [_facts(user) for user in User.objects.order_by("id")]

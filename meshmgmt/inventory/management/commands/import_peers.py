@@ -11,6 +11,7 @@ import orjson
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.printable import printable
 from meshmgmt.core.progress import bar
 from meshmgmt.inventory.imports import FIELDS, ImportFault, ImportResult, peers_import
 
@@ -51,7 +52,7 @@ class Command(BaseCommand):
             self.stdout.write(orjson.dumps({"faults": faults}).decode())
             return
         for fault in error.faults:
-            self.stderr.write(str(fault))
+            self.stderr.write(printable(str(fault)))
 
     def _print_result(self, result: ImportResult, **options: Any) -> None:
         if options["json"]:
