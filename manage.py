@@ -28,6 +28,9 @@ def main() -> int:
         # interpreter complains when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        # Whoever stops a command knows that they did.
+        return 128 + signal.SIGINT
     return 0
 
 

@@ -1,5 +1,6 @@
 """Reading the audit trail: lists, one event, exports."""
 
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import chain
@@ -44,7 +45,7 @@ from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.transactions import read_snapshot
 
-MAX_ID_DIGITS: Final = 18
+_EVENT_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
 
 
 class AuditEventSerializer(serializers.Serializer[AuditEvent]):
@@ -291,8 +292,7 @@ class AuditEventView(ApiView):
 
     def get(self, request: Request, event_id: str) -> Response:
         """Return the event. Raises NotFound."""
-        wellformed = event_id.isascii() and event_id.isdecimal()
-        if not wellformed or len(event_id) > MAX_ID_DIGITS:
+        if not _EVENT_ID.fullmatch(event_id):
             raise NotFound.of("audit event", event_id)
         event = AuditEvent.objects.filter(id=int(event_id)).first()
         if event is None:

@@ -37,6 +37,11 @@ def newest_first(events: Trail) -> Trail:
     return events.order_by("-timestamp", "-id")
 
 
+def oldest_first(events: Trail) -> Trail:
+    """Return the events oldest first, ties by id."""
+    return events.order_by("timestamp", "id")
+
+
 def read_page(
     matching: Trail,
     columns: tuple[str, ...],
@@ -54,7 +59,7 @@ def read_page(
         case After():
             ordered = wanted.order_by("id")
         case Newer():
-            ordered = wanted.order_by("timestamp", "id")
+            ordered = oldest_first(wanted)
         case _:
             ordered = newest_first(wanted)
     found = list(ordered.values_list(*columns)[offset : offset + size + 1])
@@ -82,21 +87,33 @@ def _since(cursor: Cursor | None, found: list[tuple[Any, ...]], size: int) -> Af
     """Return the cursor that gives what is not read yet, or will be committed."""
     if isinstance(cursor, After) and len(found) == size:
         return After(max(row[0] for row in found))
-    newest: int = AuditEvent.objects.aggregate(last=Max("id"))["last"] or 0
+    newest = last_id()
     if isinstance(cursor, After):
         return After(max(newest, cursor.id))
     return After(newest)
 
 
-def every_row(matching: Trail, columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
-    """Yield all matching events, newest first, in queries of bounded size.
+def last_id() -> int:
+    """Return the id of the event committed last, 0 when there is none."""
+    return AuditEvent.objects.aggregate(last=Max("id"))["last"] or 0
 
-    Events that are committed meanwhile are left out.
+
+def every_row(
+    matching: Trail,
+    columns: tuple[str, ...],
+    *,
+    last: int | None = None,
+    oldest: bool = False,
+) -> Iterator[tuple[Any, ...]]:
+    """Yield all matching events in queries of bounded size: newest first, or `oldest`.
+
+    Events with an id above `last` (default: what is committed meanwhile) are left out.
     """
-    last: int = AuditEvent.objects.aggregate(last=Max("id"))["last"] or 0
-    rows = newest_first(matching.filter(id__lte=last)).values_list(*columns)
+    known = matching.filter(id__lte=last_id() if last is None else last)
+    ordered, beyond = (oldest_first, Newer) if oldest else (newest_first, Before)
+    rows = ordered(known).values_list(*columns)
     chunk = list(rows[:_CHUNK])
     while chunk:
         yield from chunk
-        position = Before(chunk[-1][1], chunk[-1][0])
+        position = beyond(chunk[-1][1], chunk[-1][0])
         chunk = list(rows.filter(position.condition)[:_CHUNK])

@@ -1,12 +1,18 @@
-"""`manage.py` as a program among others in a pipe."""
+"""`manage.py` as a program in a pipe, and when it is stopped."""
 
 import os
+import select
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 from meshmgmt.env import BASE_DIR
+from tests.runfolder import clean_environ, copy_migrated_database
+
+ROWS = 3000
+"""More than fits into a pipe that nobody reads."""
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
@@ -22,3 +28,30 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     os.close(writing)
     assert done.stderr == b""
     assert done.returncode == 128 + signal.SIGPIPE
+
+
+def test_an_interrupted_listing_ends_quietly(tmp_path: Path) -> None:
+    database = tmp_path / "db.sqlite3"
+    copy_migrated_database(database)
+    with sqlite3.connect(database) as connection:
+        connection.executemany(
+            "INSERT INTO events_auditevent (timestamp, activity_code, initiator_id,"
+            " initiator_name, initiator_email, target_id, target_type, meta, changes,"
+            " request_id, source_address, token_id, search)"
+            " VALUES ('2026-01-01 00:00:00', 'group.add', '', '', '', ?, '', '{}',"
+            " '{}', '', '', '', '')",
+            ((str(number),) for number in range(ROWS)),
+        )
+    listing = subprocess.Popen(
+        [sys.executable, str(BASE_DIR / "manage.py"), "audit", "--since", "2000-01-01"],
+        env=clean_environ() | {"SVC_DATA_DIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert listing.stdout is not None
+    assert select.select([listing.stdout], [], [], 60)[0], "it printed nothing"
+    listing.send_signal(signal.SIGINT)
+    printed, complaints = listing.communicate(timeout=60)
+    assert complaints == b""
+    assert listing.returncode == 128 + signal.SIGINT
+    assert 0 < printed.count(b"\n") < ROWS

@@ -234,6 +234,13 @@ def test_an_unknown_or_malformed_id_is_not_found(api: Api, bad: str) -> None:
     assert "not found" in answer.json["message"]
 
 
+def test_an_id_is_spelt_one_way_alone(api: Api) -> None:
+    identifier = AuditEvent.objects.order_by("id")[0].id
+    assert api.get(f"{PATH}/{identifier}").status == 200
+    for other in (f"0{identifier}", f"{identifier}%20", f"%2B{identifier}"):
+        assert api.get(f"{PATH}/{other}").status == 404
+
+
 @pytest.mark.parametrize(
     ("role", "status"), [("auditor", 200), ("network_admin", 200), ("user", 403)]
 )

@@ -8,7 +8,9 @@ from typing import Any
 
 import orjson
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, load_command_class
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from events.activities import Activity
 from events.lines.ndjson import parse_ndjson
@@ -19,6 +21,7 @@ from events.tailing import lines
 from events.tailing.checkpoint import Checkpoint
 from events.tailing.intake import Intake
 from events.tailing.lines import Line, Start, read_file
+from events.trail import reading
 from meshmgmt.core import clock
 from tests.events.samples import moment, proxy, traffic
 
@@ -304,3 +307,48 @@ def test_audit_follows_what_is_committed(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("events.management.commands.audit.time.sleep", wait)
     out, _ = run("audit", since="0s", follow=True)
     assert [line.split()[1] for line in out.splitlines()] == ["route.add", "group.add"]
+
+
+@pytest.mark.usefixtures("history")
+def test_audit_reads_in_pieces_and_keeps_the_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in range(9):  # equal times, and ids that do not follow the times
+        record("route.add", 9 - number // 3 * 4, target_id=str(number))
+    monkeypatch.setattr(reading, "_CHUNK", 2)
+    with CaptureQueriesContext(connection) as queries:
+        out, _ = run("audit", json=True)
+    found = [orjson.loads(line) for line in out.splitlines()]
+    places = [(event["timestamp"], int(event["id"])) for event in found]
+    assert len(places) == 12
+    assert places == sorted(places)
+    reads = [q["sql"] for q in queries if '"meta"' in q["sql"]]
+    assert len(reads) == 7
+    assert all(sql.endswith("LIMIT 2") for sql in reads)
+
+
+@pytest.mark.usefixtures("history")
+def test_a_name_cannot_forge_a_line_nor_command_the_terminal() -> None:
+    name = "x\n2099-01-01 FORGED \x1b[31mred\x9b2J\u202e"
+    record("group.add", 0.1, meta={"name": name}, initiator_name=name)
+    out, _ = run("audit", since="8m")
+    line = out.removesuffix("\n")
+    assert line.isprintable()
+    assert line.count(r"x\n2099-01-01 FORGED \x1b[31mred\x9b2J\u202e") == 2
+
+
+def test_audit_names_its_default_and_units(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        load_command_class("events", "audit").run_from_argv(
+            ["manage.py", "audit", "--help"]
+        )
+    text = " ".join(capsys.readouterr().out.split())
+    assert "s, m, h, d or w" in text
+    assert "24h when absent" in text
+
+
+def test_audit_tells_of_a_database_without_tables() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE events_auditevent RENAME TO elsewhere")
+    with pytest.raises(CommandError, match=r"run manage\.py migrate"):
+        run("audit")

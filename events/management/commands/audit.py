@@ -10,17 +10,19 @@ from typing import Any, Final
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError
-from django.db.models import Max
 
 from events.api.audit import expand_codes
 from events.api.queries import parse_query_instant
 from events.models import AuditEvent
 from events.streams.search import fold
-from events.trail.reading import Trail, every_row
+from events.trail.reading import Trail, every_row, last_id
 from events.trail.rows import DETAIL_COLUMNS, LABELS, Row, detail_rows
 from meshmgmt.core import clock
+from meshmgmt.core.printable import printable
+from meshmgmt.core.tables import tables_exist
 
 POLL_SECONDS: Final = 1.0
+_AT_ONCE: Final = 2000
 _SPAN: Final = re.compile(r"([0-9]{1,6})([smhdw])")
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -40,10 +42,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the arguments."""
         parser.add_argument(
-            "--since", default="24h", help="1h, 2d, or an ISO 8601 date"
+            "--since",
+            default="24h",
+            help="a span back from now in s, m, h, d or w (30m, 2d), or an ISO 8601"
+            " date; 24h when absent",
         )
         parser.add_argument(
-            "--code", action="append", default=[], help="a code or pattern; repeatable"
+            "--code",
+            action="append",
+            default=[],
+            help="a code, or a pattern such as group.*; repeatable",
         )
         parser.add_argument(
             "--initiator", default="", help="id or e-mail of who did it"
@@ -57,6 +65,10 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         """Print what matches, then what comes."""
+        if not tables_exist(AuditEvent):
+            raise CommandError(
+                "the database has no audit trail yet: run manage.py migrate"
+            )
         matching = _matching(options)
         try:
             since = parse_since(options["since"])
@@ -65,11 +77,10 @@ class Command(BaseCommand):
                 f"--since: {options['since']!r} is neither a span such as 30m, 1h or 2d"
                 " nor an ISO 8601 date"
             ) from error
-        last: int = AuditEvent.objects.aggregate(last=Max("id"))["last"] or 0
-        found = every_row(
-            matching.filter(timestamp__gte=since, id__lte=last), DETAIL_COLUMNS
-        )
-        self._print(reversed(list(found)), options["json"])
+        last = last_id()
+        recent = matching.filter(timestamp__gte=since)
+        found = every_row(recent, DETAIL_COLUMNS, last=last, oldest=True)
+        self._print(found, options["json"])
         if options["follow"]:
             with suppress(KeyboardInterrupt):  # the usual way to end it
                 self._follow(matching, last, options["json"])
@@ -77,11 +88,13 @@ class Command(BaseCommand):
     def _follow(self, matching: Trail, last: int, as_json: bool) -> None:
         """Print events as they are committed: ids grow in that order."""
         while True:
-            time.sleep(POLL_SECONDS)
             rows = matching.filter(id__gt=last).order_by("id")
-            fresh = list(rows.values_list(*DETAIL_COLUMNS))
-            self._print(fresh, as_json)
-            last = fresh[-1][0] if fresh else last
+            fresh = list(rows.values_list(*DETAIL_COLUMNS)[:_AT_ONCE])
+            if fresh:
+                self._print(fresh, as_json)
+                last = fresh[-1][0]
+            else:
+                time.sleep(POLL_SECONDS)
 
     def _print(self, found: Iterable[tuple[Any, ...]], as_json: bool) -> None:
         for row in detail_rows(found):
@@ -109,11 +122,14 @@ def _matching(options: dict[str, Any]) -> Trail:
 
 
 def _line(row: Row) -> str:
-    """Return time, code, who, target, text and meta, for people."""
+    """Return time, code, who, target, text and meta, for people.
+
+    Names are chosen by users: none may forge a line, or command the terminal.
+    """
     who = row["initiator_email"] or row["initiator_name"] or row["initiator_id"]
     meta = " ".join(f"{name}={value}" for name, value in row["meta"].items())
     label = LABELS.get(row["activity_code"], "")
-    return (
+    return printable(
         f"{row['timestamp'][:19]}Z {row['activity_code']:28} {who or '-':28}"
         f" {row['target_id']:22} {label}{' | ' if meta else ''}{meta}"
     )
