@@ -1,7 +1,7 @@
 """Summaries of the three streams: top groups and their time series."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final
 
 from django import forms
@@ -37,6 +37,7 @@ from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.transactions import read_snapshot
 
 DEFAULT_SPAN: Final = timedelta(days=1)
+EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 100
 WISHED_BUCKETS: Final = 60
@@ -106,7 +107,7 @@ class SummaryForm(forms.Form):
     def question(self, start: datetime | None, end: datetime | None) -> Question:
         """Return what is asked. Raises BadRequest for too many buckets."""
         last = end or clock.now()
-        first = start or last - DEFAULT_SPAN
+        first = start or last - min(DEFAULT_SPAN, last - EARLIEST)
         span = max((last - first).total_seconds(), 1.0)
         seconds = self.cleaned_data["bucket"] or _nice_width(span)
         if span / seconds > MAX_BUCKETS:

@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db.models import Case, Count, F, Model, Q, Sum, TextField, Value, When
+from django.db.models import Case, Count, F, Model, Q, TextField, Value, When
 from django.db.models.functions import Coalesce, NullIf
 
 from events.activities import Activity
 from events.enrichment import directory
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
+from events.streams.totals import Total
 from events.streams.traffic import CONNECTIONS, DIRECTIONS
 
 Newest = Callable[[], Any]
@@ -105,9 +106,9 @@ TRAFFIC_SUBJECT: Final = Subject(
         "connection_type": F("connection_type"),
     },
     metrics={
-        "bytes": lambda: Sum(F("rx_bytes") + F("tx_bytes")),
-        "flows": lambda: Sum("flows"),
-        "drops": lambda: Sum("drops"),
+        "bytes": lambda: Total("rx_bytes", "tx_bytes"),
+        "flows": lambda: Total("flows"),
+        "drops": lambda: Total("drops"),
     },
     names={
         "source": _in_event("source"),
@@ -142,7 +143,7 @@ PROXY_SUBJECT: Final = Subject(
     },
     metrics={
         "requests": lambda: Count("pk"),
-        "bytes": lambda: Sum(F("bytes_upload") + F("bytes_download")),
+        "bytes": lambda: Total("bytes_upload", "bytes_download"),
         "failures": lambda: Count("pk", filter=~_SUCCESS),
     },
     names={"user": _user},

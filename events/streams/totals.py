@@ -1,0 +1,43 @@
+"""Sums of reported counters, which may be as big as the column: no sum overflows."""
+
+from typing import Any, Final
+
+from django.db.models import Aggregate, BigIntegerField
+
+HIGHEST: Final = 2**63 - 1
+"""What a bigger sum is shown as; clients read whole numbers of 64 bits."""
+
+_HALF: Final = 32
+_MASK: Final = 2**_HALF - 1
+
+
+class Total(Aggregate):
+    """Sum of columns that hold no negative numbers; exact up to `HIGHEST`, 0 of none."""
+
+    empty_result_set_value = 0
+    output_field = BigIntegerField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
+        """PostgreSQL sums bigint as numeric; only adding before would overflow."""
+        columns, params = self._columns(compiler)
+        total = " + ".join(f"SUM({column})" for column in columns)
+        return f"LEAST(COALESCE({total}, 0), {HIGHEST})::bigint", params
+
+    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
+        """SQLite's SUM fails beyond 64 bits, so halves are summed and put together."""
+        columns, params = self._columns(compiler)
+        high = " + ".join(f"SUM({column} >> {_HALF})" for column in columns)
+        low = " + ".join(f"SUM({column} & {_MASK})" for column in columns)
+        carried = f"({high} + (({low}) >> {_HALF}))"
+        total = f"(({carried} << {_HALF}) | (({low}) & {_MASK}))"
+        bounded = f"CASE WHEN {carried} > {_MASK >> 1} THEN {HIGHEST} ELSE {total} END"
+        return f"COALESCE({bounded}, 0)", [*params * 5]
+
+    def _columns(self, compiler: Any) -> tuple[list[str], list[Any]]:
+        """Return the SQL of each column, and the parameters of all of them."""
+        columns, params = [], []
+        for expression in self.source_expressions:
+            column, own = compiler.compile(expression)
+            columns.append(column)
+            params += own
+        return columns, params
