@@ -151,11 +151,15 @@ def _pieces(bodies: QuerySet[Any]) -> list[bytes]:
 
 def _copied(bodies: QuerySet[Any]) -> Iterator[bytes]:
     sql, params = bodies.query.sql_with_params()
-    with connection.cursor() as cursor:
-        statement = f"COPY ({sql}) TO STDOUT {_RAW_CSV}"
-        with cursor.cursor.copy(statement, params) as copy:
-            for row in copy:
-                yield bytes(row[:-1])
+    statement = f"COPY ({sql}) TO STDOUT {_RAW_CSV}"
+    # Django knows no COPY: psycopg's own cursor does it, and its errors are wrapped here.
+    with (
+        connection.cursor() as cursor,
+        connection.wrap_database_errors,
+        cursor.cursor.copy(statement, params) as copy,
+    ):
+        for row in copy:
+            yield bytes(row[:-1])
 
 
 def _fetched(bodies: QuerySet[Any]) -> Iterator[bytes]:

@@ -99,7 +99,12 @@ def _insert(stream: Stream, rows: Sequence[Any]) -> None:
 def _copy(stream: Stream, rows: Sequence[Any]) -> None:
     columns = ", ".join(stream.columns)
     statement = f"COPY {stream.table} ({columns}) FROM STDIN (FORMAT binary)"
-    with connection.cursor() as cursor, cursor.cursor.copy(statement) as copy:
+    # Django knows no COPY: psycopg's own cursor does it, and its errors are wrapped here.
+    with (
+        connection.cursor() as cursor,
+        connection.wrap_database_errors,
+        cursor.cursor.copy(statement) as copy,
+    ):
         copy.set_types(stream.pg_types)
         for row in rows:
             copy.write_row(row)
