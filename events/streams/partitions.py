@@ -3,6 +3,10 @@
 A partition is made apart and then attached, and detached CONCURRENTLY before it is
 dropped: CREATE ... PARTITION OF and a plain DROP would take a lock that stops every
 insert into the stream.
+
+Whoever attaches or drops a day holds the lock of that day meanwhile. So a detached table
+is either dropped together with the tallies of its rows or attached again with all of
+them: whatever is interrupted, the tallies never lose or keep a row that the day does not.
 """
 
 import logging
@@ -11,9 +15,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from time import sleep
 from typing import Final
 
-from django.db import OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 
 from events.streams.catalogue import Stream
 
@@ -22,7 +27,10 @@ log = logging.getLogger(__name__)
 LOCK_KEY: Final = 0x65767061
 LOCK_TIMEOUT: Final = "500ms"
 ATTEMPTS: Final = 20
+BREATH_SECONDS: Final = 0.1
 DAYS_AHEAD: Final = 2
+
+_CHECK_VIOLATION: Final = "23514"
 
 _NAME: Final = re.compile(r".*_p(\d{8})")
 
@@ -72,17 +80,28 @@ def detached(stream: Stream) -> list[date]:
     return sorted(day for name in names if (day := day_of(name)))
 
 
+def is_missing(error: IntegrityError) -> bool:
+    """Tell whether a row was refused because no partition takes its day."""
+    return getattr(error.__cause__, "sqlstate", None) == _CHECK_VIOLATION
+
+
 def ensure(stream: Stream, days: Iterable[date]) -> None:
-    """Make the partitions of `days` that are missing, each in its own transaction."""
+    """Make the partitions of `days` that are missing, each in its own transaction.
+
+    A day that was detached and not dropped comes back with its rows.
+    """
     if not supported():
         return
     wanted = set(days)
-    if wanted <= attached(stream).keys():
+    if wanted <= {day for day, pending in attached(stream).items() if not pending}:
         return
     for day in sorted(wanted):
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
-            if day not in attached(stream):
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", _day_key(day))
+            pending = attached(stream).get(day)
+            if pending:
+                _execute(_detachment(stream, day, "FINALIZE"))
+            if pending is not False:
                 _make(stream, day)
 
 
@@ -112,25 +131,50 @@ def _make(stream: Stream, day: date) -> None:
 
 
 def drop(stream: Stream, days: Collection[date]) -> None:
-    """Drop the partitions of `days`, never holding up an insert for long.
+    """Drop the partitions of `days` and their tallies; no insert waits long for it.
 
     Must run outside of a transaction (DETACH ... CONCURRENTLY). Finishes what an
     interrupted run left half done.
     """
-    for day in sorted(days):
-        name = partition_name(stream, day)
-        with _lock_timeout():
-            _retry(partial(_detach, stream, name, day))
-            _retry(partial(_execute, f"DROP TABLE IF EXISTS {name}"))
-        log.info("dropped partition %s", name)
+    for day in days:
+        with _day_locked(day), _lock_timeout():
+            _retry(partial(_detach, stream, day))
+            _retry(partial(_drop_detached, stream, day))
+        log.info("dropped partition %s", partition_name(stream, day))
 
 
-def _detach(stream: Stream, name: str, day: date) -> None:
-    state = attached(stream)
-    if day not in state:
-        return
-    how = "FINALIZE" if state[day] else "CONCURRENTLY"
-    _execute(f"ALTER TABLE {stream.table} DETACH PARTITION {name} {how}")
+def _detach(stream: Stream, day: date) -> None:
+    pending = attached(stream).get(day)
+    if pending is not None:
+        _execute(_detachment(stream, day, "FINALIZE" if pending else "CONCURRENTLY"))
+
+
+def _detachment(stream: Stream, day: date, how: str) -> str:
+    name = partition_name(stream, day)
+    return f"ALTER TABLE {stream.table} DETACH PARTITION {name} {how}"
+
+
+def _drop_detached(stream: Stream, day: date) -> None:
+    """Rows and tallies go in one transaction; no batch can count into the day now."""
+    with transaction.atomic():
+        _execute(f"DROP TABLE IF EXISTS {partition_name(stream, day)}")
+        stream.tally_model._default_manager.filter(day=day).delete()
+
+
+def _day_key(day: date) -> list[int]:
+    return [LOCK_KEY, day.toordinal()]
+
+
+@contextmanager
+def _day_locked(day: date) -> Iterator[None]:
+    """Keep others from attaching or dropping the day; ends with the session at last."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s, %s)", _day_key(day))
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", _day_key(day))
 
 
 def _execute(statement: str) -> None:
@@ -156,5 +200,6 @@ def _retry(step: Callable[[], None]) -> None:
             if attempt == ATTEMPTS:
                 raise
             log.info("a partition is in use; trying again")
+            sleep(BREATH_SECONDS)
         else:
             return

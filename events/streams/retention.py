@@ -1,13 +1,16 @@
 """Drops what is older than each stream's retention, by whole days."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from time import sleep
-from typing import Final
+from types import SimpleNamespace
+from typing import Any, Final
 
+import orjson
 from django.conf import settings
 from django.db import connection
-from django.db.models import Sum
+from django.db.models import F, Sum
 
 from events.models import AuditEvent
 from events.streams import partitions
@@ -63,26 +66,64 @@ def drop_days(stream: Stream, before: date) -> None:
     if not partitions.supported():
         _delete_rows(stream, before)
         return
-    days = {*partitions.attached(stream), *partitions.detached(stream)}
-    for day in sorted(day for day in days if day < before):
-        partitions.drop(stream, [day])
-        stream.tally_model._default_manager.filter(day=day).delete()
+    attached = partitions.attached(stream)
+    loose = {day for day, pending in attached.items() if pending}
+    loose |= {*partitions.detached(stream)}
+    # What an earlier run, told to keep less, left half dropped is kept by this one.
+    partitions.ensure(stream, {day for day in loose if day >= before})
+    days = {*attached, *loose, *_tallied_days(stream)}
+    # A half detached partition lets no other be detached: it comes first.
+    first = sorted(day for day in loose if day < before)
+    rest = sorted(day for day in days - loose if day < before)
+    partitions.drop(stream, [*first, *rest])
+
+
+def _tallied_days(stream: Stream) -> set[date]:
+    return {*stream.tally_model._default_manager.values_list("day", flat=True)}
 
 
 def _delete_rows(stream: Stream, before: date) -> None:
-    """Delete in pieces: each takes SQLite's one write lock only for a moment."""
-    statement = (
-        f"DELETE FROM {stream.table} WHERE n IN (SELECT n FROM {stream.table}"  # noqa: S608 - names from the catalogue
-        f" WHERE {stream.time_field} < %s LIMIT {CHUNK})"
-    )
+    """Delete in pieces: each takes SQLite's one write lock only for a moment.
+
+    The tallies shrink with each piece, so they are right whenever this is interrupted.
+    """
+    tallies = stream.tally_model._default_manager
     gone = CHUNK
     while gone == CHUNK:
-        with queued_write(), connection.cursor() as cursor:
-            cursor.execute(statement, [str(before)])
-            gone = cursor.rowcount
+        with queued_write():
+            gone = 0
+            for (day, key), number in _delete_oldest(stream, before).items():
+                fields = dict(zip(stream.tally_fields, key, strict=True))
+                tallies.filter(day=day, **fields).update(rows=F("rows") - number)
+                gone += number
             if gone < CHUNK:
-                stream.tally_model._default_manager.filter(day__lt=before).delete()
+                tallies.filter(day__lt=before).delete()
         sleep(BREATH_SECONDS)
+
+
+def _delete_oldest(stream: Stream, before: date) -> Counter[tuple[date, Any]]:
+    """Delete at most `CHUNK` rows; return how many stood for each key of the tallies."""
+    columns = ", ".join(["n", stream.time_field, *stream.tally_fields])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {columns} FROM {stream.table}"  # noqa: S608 - names from the catalogue
+            f" WHERE {stream.time_field} < %s ORDER BY {stream.time_field} LIMIT %s",
+            [str(before), CHUNK],
+        )
+        rows = cursor.fetchall()
+        cursor.execute(
+            f"DELETE FROM {stream.table} WHERE n IN (SELECT value FROM json_each(%s))",  # noqa: S608 - as above
+            [orjson.dumps([number for number, *_ in rows]).decode()],
+        )
+    return Counter(
+        (
+            moment.date(),
+            stream.tally(
+                SimpleNamespace(**dict(zip(stream.tally_fields, values, strict=True)))
+            ),
+        )
+        for _, moment, *values in rows
+    )
 
 
 def _prune_audit(retention: timedelta, *, dry_run: bool) -> Pruned:

@@ -4,6 +4,7 @@ Identity is the pair (id, time). A batch takes the stream's ingest lock before i
 ids that are stored already, so two batches cannot both miss each other's.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,14 +12,19 @@ from datetime import UTC, date, datetime
 from typing import Any, Final
 
 import orjson
-from django.db import connection
+from django.db import IntegrityError, connection
 
 from events.streams import partitions
 from events.streams.catalogue import Stream
 from events.streams.faults import BROKEN_RULE, BatchRefused
+from meshmgmt.core.errors import Unavailable
 from meshmgmt.core.transactions import queued_write
 
+log = logging.getLogger(__name__)
+
 LOCK_KEYS: Final = {"traffic": 0x65767472, "proxy": 0x65767078}
+ATTEMPTS: Final = 5
+"""How often a batch is tried whose days retention drops under it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +40,22 @@ def store(stream: Stream, rows: Sequence[Any], *, untimed: frozenset[str]) -> St
     """Store the rows whose ids are new. Raises BatchRefused for a clashing id.
 
     `untimed` holds the ids of events whose reporter gave no time: an id that is stored
-    already is the same event then, whenever it arrived.
+    already is the same event then, whenever it arrived. Raises Unavailable when a day of
+    theirs is dropped again and again meanwhile.
     """
-    partitions.ensure(stream, {_time(stream, row).date() for row in rows})
+    days = {_time(stream, row).date() for row in rows}
+    for _ in range(ATTEMPTS):
+        partitions.ensure(stream, days)
+        try:
+            return _store(stream, rows, untimed)
+        except IntegrityError as error:
+            if not partitions.is_missing(error):
+                raise
+            log.info("a day was dropped while a batch came in; trying again")
+    raise Unavailable("the days of these events are being dropped now; try again")
+
+
+def _store(stream: Stream, rows: Sequence[Any], untimed: frozenset[str]) -> Stored:
     with queued_write():
         _lock(stream)
         fresh = _unknown(stream, rows, untimed)

@@ -3,18 +3,20 @@
 import dataclasses
 import threading
 import time
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, OperationalError, connection
 
 from events.activities import Activity
 from events.models import AuditEvent, ProxyEntry, TrafficEvent, TrafficTally
-from events.streams import batches, housekeeping, partitions, retention
+from events.streams import batches, housekeeping, pages, partitions, retention
 from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.core import clock
+from tests.events.backends import second_session
 from tests.events.samples import moment, proxy, traffic
 
 DAY = 24 * 60
@@ -103,6 +105,199 @@ def test_a_drop_that_was_interrupted_is_finished(
     keep(monkeypatch, traffic=4, proxy=None, audit=None)
     retention.prune()
     assert partitions.detached(TRAFFIC) == []
+
+
+def store_day(ago: int, count: int = 3) -> None:
+    """Store events of the day `ago` days before today."""
+    batches.ingest_events(
+        TRAFFIC,
+        [traffic(id=f"{ago}-{n}", window_end=moment(ago * DAY)) for n in range(count)],
+    )
+
+
+def detach(ago: int) -> None:
+    """Leave a day as a run does that is killed between detaching and dropping."""
+    name = partitions.partition_name(TRAFFIC, day(ago))
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {TRAFFIC.table} DETACH PARTITION {name}")
+
+
+def detach_half(ago: int) -> None:
+    """Leave a day as a run does that is killed while it waits for a reader."""
+    name = partitions.partition_name(TRAFFIC, day(ago))
+    with second_session() as reader, connection.cursor() as cursor:
+        reader.execute("SELECT 1 FROM events_trafficevent LIMIT 1")
+        cursor.execute("SET lock_timeout = '20ms'")
+        with pytest.raises(OperationalError):
+            cursor.execute(
+                f"ALTER TABLE {TRAFFIC.table} DETACH PARTITION {name} CONCURRENTLY"
+            )
+        cursor.execute("RESET lock_timeout")
+    assert partitions.attached(TRAFFIC)[day(ago)], "is not half detached"
+
+
+def totals() -> tuple[int, int]:
+    """Return how many events there are, as counted and as the tallies say."""
+    return TrafficEvent.objects.count(), pages.everything(TRAFFIC)
+
+
+@postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("interrupted", [detach, detach_half])
+def test_the_next_run_puts_right_what_an_interrupted_one_left(
+    monkeypatch: pytest.MonkeyPatch, interrupted: Callable[[int], None]
+) -> None:
+    for ago in (0, 8, 9):
+        store_day(ago)
+    keep(monkeypatch, traffic=4, proxy=None, audit=None)
+    interrupted(8)
+    assert totals() == (6, 9)
+    retention.prune()
+    assert totals() == (3, 3)
+    assert partitions.detached(TRAFFIC) == []
+    assert not {day(8), day(9)} & partitions.attached(TRAFFIC).keys()
+
+
+@postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_day_and_its_tallies_go_together_or_not_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for ago in (0, 9):
+        store_day(ago)
+    keep(monkeypatch, traffic=4, proxy=None, audit=None)
+    table = TrafficTally._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql"
+            " AS 'BEGIN RAISE EXCEPTION ''stopped''; END'"
+        )
+        cursor.execute(
+            f"CREATE TRIGGER stop BEFORE DELETE ON {table} EXECUTE FUNCTION stop()"
+        )
+    try:
+        with pytest.raises(DatabaseError, match="stopped"):
+            retention.prune()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP FUNCTION stop CASCADE")
+    assert partitions.detached(TRAFFIC) == [day(9)]
+    assert pages.everything(TRAFFIC) == 6
+    retention.prune()
+    assert totals() == (3, 3)
+
+
+@postgresql
+@pytest.mark.django_db(transaction=True)
+def test_tallies_without_their_day_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    for ago in (0, 9):
+        store_day(ago)
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE {partitions.partition_name(TRAFFIC, day(9))}")
+    keep(monkeypatch, traffic=4, proxy=None, audit=None)
+    assert totals() == (3, 6)
+    retention.prune()
+    assert totals() == (3, 3)
+
+
+@postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("interrupted", [detach, detach_half])
+def test_a_late_event_brings_a_half_dropped_day_back_with_its_events(
+    interrupted: Callable[[int], None],
+) -> None:
+    then = moment(9 * DAY)
+    early = [traffic(id=f"early-{n}", window_end=then) for n in range(3)]
+    batches.ingest_events(TRAFFIC, early)
+    interrupted(9)
+    assert totals() == (0, 3)
+    stored = batches.ingest_events(
+        TRAFFIC, [*early, traffic(id="late", window_end=then)]
+    )
+    assert (stored.accepted, stored.duplicates) == (1, 3)
+    assert totals() == (4, 4)
+
+
+@postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("interrupted", [detach, detach_half])
+def test_a_half_dropped_day_comes_back_when_it_is_kept_after_all(
+    monkeypatch: pytest.MonkeyPatch, interrupted: Callable[[int], None]
+) -> None:
+    for ago in (9, 20):
+        store_day(ago)
+    interrupted(9)
+    keep(monkeypatch, traffic=15, proxy=None, audit=None)
+    retention.prune()
+    assert totals() == (3, 3)
+    assert partitions.attached(TRAFFIC)[day(9)] is False
+
+
+@postgresql
+@pytest.mark.django_db(transaction=True)
+def test_batches_into_a_day_that_is_being_dropped_are_stored() -> None:
+    """A run that is told to keep less than the server drops days it still takes."""
+    done = threading.Event()
+    stored = threading.Semaphore(0)
+    failures: list[Exception] = []
+
+    def ingest(writer: int) -> None:
+        number = 0
+        try:
+            while not done.is_set():
+                number += 1
+                batches.ingest_events(
+                    TRAFFIC,
+                    [
+                        traffic(id=f"{writer}-{number}-{n}", window_end=moment(n * DAY))
+                        for n in (9, 10)
+                    ],
+                )
+                stored.release()
+        except Exception as error:
+            failures.append(error)
+        finally:
+            stored.release(99)
+            connection.close()
+
+    writers = [threading.Thread(target=ingest, args=(n,)) for n in range(3)]
+    for writer in writers:
+        writer.start()
+    try:
+        for _ in range(12):
+            for _ in range(3):
+                stored.acquire()
+            retention.drop_days(TRAFFIC, day(8))
+    finally:
+        done.set()
+        for writer in writers:
+            writer.join()
+    assert not failures, failures
+    counted, tallied = totals()
+    assert counted == tallied
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL drops days whole")
+@pytest.mark.django_db(transaction=True)
+def test_totals_are_right_when_deleting_stops_half_way() -> None:
+    for ago in (7, 9):
+        store_day(ago, retention.CHUNK)
+    trigger = (
+        f"CREATE TRIGGER stop BEFORE DELETE ON {TRAFFIC.table} WHEN old.id = '7-1'"
+        " BEGIN SELECT RAISE(ABORT, 'stopped'); END"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(trigger)
+    try:
+        with pytest.raises(DatabaseError, match="stopped"):
+            retention.drop_days(TRAFFIC, day(3))
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TRIGGER stop")
+    assert totals() == (retention.CHUNK, retention.CHUNK)
+    retention.drop_days(TRAFFIC, day(3))
+    assert totals() == (0, 0)
+    assert not TrafficTally.objects.exists()
 
 
 @postgresql
