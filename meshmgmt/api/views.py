@@ -15,6 +15,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from meshmgmt.api.bodies import read_body
 from meshmgmt.api.permissions import Public
+from meshmgmt.api.querystring import require_utf8
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.roles import Operation
@@ -56,6 +57,11 @@ class ApiView(APIView):
         )
         wrapped.body_limit = self.max_body_bytes or settings.SVC.max_body_bytes
         return wrapped
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Check permission, then what holds for every query."""
+        super().initial(request, *args, **kwargs)
+        require_utf8(request._request)  # noqa: SLF001 - DRF offers no public name
 
     def options(  # type: ignore[override]  # DRF hands its own Request to handlers
         self, request: Request, *args: Any, **kwargs: Any
