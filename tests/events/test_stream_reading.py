@@ -310,6 +310,13 @@ def test_receive_timestamps_are_ours(api: Api) -> None:
     assert api.get(TRAFFIC_PATH).json["data"][0]["receive_timestamp"] >= before
 
 
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's compiler")
+def test_connections_do_not_compile_queries() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW jit")
+        assert cursor.fetchone() == ("off",)
+
+
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's planner")
 @pytest.mark.parametrize("text", ["100.64.0.7", "ann@mesh.dev", "/a_b", "laptop"])
 def test_the_trigram_index_serves_searches(text: str) -> None:

@@ -17,3 +17,13 @@ class DatabaseWrapper(Timed, base.DatabaseWrapper):  # type: ignore[misc]
         params = DjangoWrapper.get_connection_params(self)
         made = measuring(params["cursor_factory"], self.alias, self.vendor)
         return {**params, "cursor_factory": made}
+
+    def init_connection_state(self) -> None:
+        """Switch JIT off: compiling for each partition takes longer than it saves.
+
+        By a statement, as Django sets the time zone: PgBouncer refuses it as a start-up
+        option.
+        """
+        super().init_connection_state()
+        with self.cursor() as cursor:
+            cursor.execute("SET jit = off")
