@@ -125,8 +125,21 @@ class InstantFilter(django_filters.Filter):
     field_class = InstantField
 
 
+class TextField(forms.CharField):
+    """A text; PostgreSQL's hold no NUL."""
+
+    def to_python(self, value: Any) -> str:
+        """Return the text, "" when empty."""
+        text: str = super().to_python(value) or ""
+        if "\0" in text:
+            raise forms.ValidationError("must not hold a NUL character")
+        return text
+
+
 class TextFilter(django_filters.CharFilter):
     """Equals a text as it was sent; blanks count."""
+
+    field_class = TextField
 
     def __init__(self, *args: Any, **extra: Any) -> None:
         super().__init__(*args, strip=False, **extra)

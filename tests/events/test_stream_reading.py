@@ -96,6 +96,16 @@ def test_a_bad_enum_or_number_names_its_parameter(
     assert list(answer.fields) == [query.partition("=")[0]]
 
 
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [(TRAFFIC_PATH, "search"), (TRAFFIC_PATH, "user_id"), (PROXY_PATH, "path")],
+)
+def test_a_nul_is_refused_by_name(api: Api, path: str, name: str) -> None:
+    answer = api.get(f"{path}?{name}=a%00b")
+    assert answer.status == 400
+    assert answer.fields == {name: f"{name}: must not hold a NUL character"}
+
+
 def test_all_bad_values_are_named_at_once(api: Api) -> None:
     answer = api.get(f"{PROXY_PATH}?page=0&sort_by=x&status=y")
     assert set(answer.fields) == {"page", "sort_by", "status"}
