@@ -27,6 +27,8 @@ threads = _config.threads
 worker_class = "observability.serving.worker.JsonErrorWorker"
 logger_class = "observability.serving.gunicornlog.MeshLogger"
 control_socket_disable = True
+# Below the usual limit of 1024 open files, with room for all the others.
+worker_connections = 800
 
 keepalive = 15
 timeout = 60

@@ -48,6 +48,7 @@ class Config:
     csrf_trusted_origins: tuple[str, ...]
     cors_allowed_origins: tuple[str, ...]
     max_body_bytes: int
+    stall_seconds: float
     omitted_fields: str
     api_docs: str
     dns_domain: str
@@ -153,6 +154,13 @@ def _seconds(text: str) -> float:
         value = -1.0
     if not 0 <= value <= 3600:  # noqa: PLR2004 - an hour, in seconds
         raise ValueError(f"{text!r} is not a number of seconds from 0 to 3600")
+    return value
+
+
+def _stall(text: str) -> float:
+    value = _seconds(text)
+    if value == 0:
+        raise ValueError(f"{text!r} is not a number of seconds above 0, up to 3600")
     return value
 
 
@@ -278,6 +286,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Config:
         csrf_trusted_origins=read.get("CSRF_TRUSTED_ORIGINS", _words, ()),
         cors_allowed_origins=read.get("CORS_ALLOWED_ORIGINS", _words, ()),
         max_body_bytes=read.get("MAX_BODY_BYTES", _whole(1024, 2**31), 2**20),
+        stall_seconds=read.get("STALL_SECONDS", _stall, 20.0),
         omitted_fields=read.get("OMITTED_FIELDS", _one_of("refuse", "empty"), "refuse"),
         api_docs=read.get("API_DOCS", _one_of("public", "token", "off"), "public"),
         dns_domain=read.get("DNS_DOMAIN", str, "mesh.internal"),

@@ -88,8 +88,8 @@ class StreamView(ApiView):
 
     @property
     def token_scopes(self) -> tuple[str, ...]:  # type: ignore[override]  # by method
-        """Tokens for ingest may write here, and nothing else."""
-        return ("ingest",) if self.request.method == "POST" else ()
+        """Tokens for ingest may write here and ask how; they read nothing."""
+        return ("ingest",) if self.request.method in {"POST", "OPTIONS"} else ()
 
     def get(self, request: Request) -> HttpResponseBase:
         """Return one page, newest first unless sorted otherwise."""

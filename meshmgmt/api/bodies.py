@@ -1,6 +1,5 @@
 """Request bodies as bytes: bounded, chunked or not, decompressed."""
 
-import contextlib
 import zlib
 from collections.abc import Iterator
 from typing import IO, Any, Final
@@ -9,18 +8,25 @@ import zstandard
 from django.http import HttpRequest
 from gunicorn.http.errors import ParseException
 
-from meshmgmt.core.errors import BadRequest, PayloadTooLarge, UnsupportedMedia
+from meshmgmt.core.errors import (
+    BadRequest,
+    PayloadTooLarge,
+    RequestTimeout,
+    UnsupportedMedia,
+)
 
 _CHUNK: Final = 1 << 16
 _ZSTD_STEP: Final = 512
-_DISCARDED: Final = 16 * 1024 * 1024
+_GZIP_STEP: Final = 4096
 
 
 def read_body(request: HttpRequest, limit: int) -> bytes:
     """Return the whole body, decompressed.
 
     `limit` counts bytes before and after decompression. Raises PayloadTooLarge beyond
-    it, UnsupportedMedia for an unknown Content-Encoding, BadRequest for a broken one.
+    it, UnsupportedMedia for an unknown Content-Encoding, BadRequest for a broken one or
+    a body that ends before its announced length, RequestTimeout when the server gave up
+    waiting for it.
     """
     encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in {"identity", "", "gzip", "x-gzip", "zstd"}:
@@ -34,21 +40,6 @@ def read_body(request: HttpRequest, limit: int) -> bytes:
     elif encoding == "zstd":
         chunks = _unzstd(_bounded(chunks, limit))
     return b"".join(_bounded(chunks, limit))
-
-
-def discard_rest(request: HttpRequest) -> None:
-    """Read what is left of the body of a refused request, up to 16 MiB.
-
-    A connection closed on a client that is still sending is reset, and the client never
-    sees the answer that says why.
-    """
-    announced = request.META.get("CONTENT_LENGTH") or "0"
-    if announced.isdecimal() and int(announced) > _DISCARDED:
-        return
-    rest = _raw_chunks(request)
-    with contextlib.suppress(BadRequest):  # broken or gone: then there is no rest
-        for _ in zip(range(_DISCARDED // _CHUNK), rest, strict=False):
-            pass
 
 
 def _refuse_announced_size(request: HttpRequest, limit: int) -> None:
@@ -72,12 +63,32 @@ def _source(request: HttpRequest) -> IO[bytes]:
 
 
 def _raw_chunks(request: HttpRequest) -> Iterator[bytes]:
+    announced = request.META.get("CONTENT_LENGTH") or ""
+    missing = int(announced) if announced.isdecimal() else 0
     source = _source(request)
     try:
         while chunk := source.read(_CHUNK):
+            missing -= len(chunk)
             yield chunk
-    except (OSError, ParseException) as error:  # gone, or broken chunks
-        raise BadRequest("the body could not be read to its end") from error
+    except OSError as error:
+        raise _unreadable(error, announced) from error
+    except ParseException as error:
+        raise BadRequest("the body ended early, or its chunks are broken") from error
+    if missing > 0:  # not every server notices
+        raise BadRequest(_ended_early(announced))
+
+
+def _unreadable(error: OSError, announced: str) -> RequestTimeout | BadRequest:
+    """Return what to say about a body that could not be read; Django wraps errors."""
+    if isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError):
+        return RequestTimeout("the body did not come in time")
+    return BadRequest(_ended_early(announced))
+
+
+def _ended_early(announced: str) -> str:
+    if announced:
+        return f"the body ended early: Content-Length is {announced[:20]}"
+    return "the body ended early: its last chunk did not come"
 
 
 def _bounded(chunks: Iterator[bytes], limit: int) -> Iterator[bytes]:
@@ -90,17 +101,24 @@ def _bounded(chunks: Iterator[bytes], limit: int) -> Iterator[bytes]:
 
 
 def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield decompressed pieces of bounded size, so a zip bomb is seen early."""
+    """Yield decompressed pieces of bounded size, so a zip bomb is seen early.
+
+    Several members are one body, and zero bytes after a member mean nothing, as for
+    gzip(1). Small steps keep the copies of what follows a member small.
+    """
     decoder = zlib.decompressobj(wbits=31)
     try:
         for chunk in chunks:
-            data = chunk
-            while data:
-                yield decoder.decompress(data, _CHUNK)
-                data = decoder.unconsumed_tail
-                if decoder.eof and decoder.unused_data:  # a further gzip member
-                    data = decoder.unused_data
-                    decoder = zlib.decompressobj(wbits=31)
+            for start in range(0, len(chunk), _GZIP_STEP):
+                data = chunk[start : start + _GZIP_STEP]
+                while data:
+                    if decoder.eof:
+                        data = data.lstrip(b"\0")
+                        if not data:
+                            break
+                        decoder = zlib.decompressobj(wbits=31)
+                    yield decoder.decompress(data, _CHUNK)
+                    data = decoder.unused_data or decoder.unconsumed_tail
     except zlib.error as error:
         raise BadRequest("the body is not valid gzip") from error
     if not decoder.eof:

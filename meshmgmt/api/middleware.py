@@ -9,7 +9,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port, validate_host
 
-from meshmgmt.api.bodies import discard_rest
 from meshmgmt.api.exceptions import error_response
 from meshmgmt.core import context
 from meshmgmt.core.account import account_id
@@ -82,12 +81,6 @@ class TransportMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Refuse what no view should see, else pass on."""
-        response = self._answer(request)
-        if response.status_code >= 400:  # noqa: PLR2004
-            discard_rest(request)
-        return response
-
-    def _answer(self, request: HttpRequest) -> HttpResponse:
         query = str(request.META.get("QUERY_STRING", ""))
         if len(request.path) > MAX_PATH or len(query) > MAX_QUERY:
             return error_response("the address of the request is too long", 414)

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from gunicorn.http import errors
 from gunicorn.util import write_nonblock
-from gunicorn.workers.gthread import ThreadWorker
 
 from meshmgmt.core.ids import new_id
 from observability import logs
+from observability.serving.intake import HeadTimeout, PatientWorker
 
 _ANSWERS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
+    (HeadTimeout, 408, "the head of the request did not come in time"),
     (errors.LimitRequestLine, 414, "the address of the request is too long"),
     (errors.LimitRequestHeaders, 431, "the headers of the request are too long"),
     (errors.ExpectationFailed, 417, "the Expect header asks for what is not offered"),
@@ -32,7 +33,7 @@ def answer_to(error: Exception) -> tuple[int, str]:
     return 500, "an internal error occurred; it was logged"
 
 
-class JsonErrorWorker(ThreadWorker):  # type: ignore[misc]
+class JsonErrorWorker(PatientWorker):
     """Answers unreadable requests with `{"message", "code"}` and logs them."""
 
     def handle_quit(self, sig: int, frame: FrameType | None) -> None:

@@ -66,6 +66,40 @@ def test_gzip_of_several_members_is_read_to_its_end():
     assert read_body(request(body, "gzip"), LIMIT) == b"onetwo"
 
 
+@pytest.mark.parametrize("padding", [1, 512, 70_000])
+def test_zero_bytes_after_a_gzip_member_mean_nothing(padding: int):
+    padded = gzip.compress(b"one") + b"\0" * padding
+    assert read_body(request(padded, "gzip"), LIMIT) == b"one"
+    assert (
+        read_body(request(padded + gzip.compress(b"two"), "gzip"), LIMIT) == b"onetwo"
+    )
+
+
+def test_other_bytes_after_a_gzip_member_are_refused():
+    for rest in (b"garbage", b"\0\0garbage", gzip.compress(b"two")[:-3]):
+        with pytest.raises(BadRequest, match="gzip"):
+            read_body(request(gzip.compress(b"one") + rest, "gzip"), LIMIT)
+
+
+@given(st.lists(st.binary(max_size=3000), max_size=6), st.integers(0, 9000))
+def test_gzip_members_are_joined_wherever_they_end(members: list[bytes], padding: int):
+    packed = b"".join(gzip.compress(part) + b"\0" * padding for part in members)
+    if members:
+        assert read_body(request(packed, "gzip"), LIMIT) == b"".join(members)
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip", "zstd"])
+def test_a_body_shorter_than_announced_is_refused(encoding: str):
+    body = {"gzip": gzip.compress(b"abc"), "zstd": zstandard.compress(b"abc")}.get(
+        encoding, b"abc"
+    )
+    made = request(body, encoding)
+    made.environ["CONTENT_LENGTH"] = str(len(body) + 1)
+    made.environ["wsgi.input"] = io.BytesIO(body)
+    with pytest.raises(BadRequest, match="the body ended early"):
+        read_body(WSGIRequest(made.environ), LIMIT)
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_compression_bomb_is_refused_in_bounded_memory(encoding: str):
     bomb = b"\0" * 50_000_000

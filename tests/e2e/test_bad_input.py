@@ -1,5 +1,6 @@
 """Bad requests over a real connection: clear JSON errors, nothing written, no event."""
 
+import gzip
 import http.client
 import json
 import socket
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
+import zstandard
 
 from tests.servers import Server
 
@@ -257,9 +259,54 @@ def test_broken_chunks_are_400(wire: Wire, chunks: bytes) -> None:
     assert_error(wire.send(head + chunks), 400)
 
 
-def test_a_body_that_ends_early_is_400(wire: Wire) -> None:
-    head = wire.head("POST", "/api/groups", "Content-Length: 400")
-    assert_error(wire.send(head + b'{"name": "cut'), 400)
+ENTRY: Final = b'{"id": "cut-off", "host": "cut.example"}\n'
+NO_ENCODING: Final = "Accept: */*"
+
+
+def framed(wire: Wire, method: str, path: str, sent: bytes, *lines: str) -> list[bytes]:
+    """Return requests whose body is longer than what is sent of it."""
+    announced = wire.head(method, path, *lines, f"Content-Length: {len(sent) + 50}")
+    chunked = wire.head(method, path, *lines, "Transfer-Encoding: chunked")
+    return [announced + sent, chunked + b"%x\r\n%s\r\n" % (len(sent), sent)]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "sent", "line"),
+    [
+        ("POST", "/api/groups", b'{"name": "cut', NO_ENCODING),
+        ("POST", "/api/groups", b'{"name": "cut-off"}', NO_ENCODING),
+        ("PUT", "/api/dns/settings", b'{"items": {}}', NO_ENCODING),
+        ("POST", "/api/events/proxy", ENTRY * 3, NO_ENCODING),
+        ("POST", "/api/events/network-traffic", b"[]", NO_ENCODING),
+        ("POST", "/api/events/proxy", gzip.compress(ENTRY), "Content-Encoding: gzip"),
+        (
+            "POST",
+            "/api/events/proxy",
+            zstandard.compress(ENTRY),
+            "Content-Encoding: zstd",
+        ),
+        ("PUT", f"/api/dns/zones/{UNKNOWN_ID}/zonefile", b"; cut\n", NO_ENCODING),
+    ],
+)
+def test_a_body_that_ends_early_is_400_though_what_came_is_valid(
+    wire: Wire, method: str, path: str, sent: bytes, line: str
+) -> None:
+    for request in framed(wire, method, path, sent, line):
+        answer = wire.send(request)
+        assert_error(answer, 400)
+        assert "the body ended early" in answer.json["message"]
+        assert answer.headers["connection"] == "close"
+    assert wire.call("GET", "/api/events/proxy?host=cut.example").json["data"] == []
+
+
+def test_a_form_of_the_admin_site_that_ends_early_is_refused(wire: Wire) -> None:
+    form = b"username=a&password=b&csrfmiddlewaretoken=" + b"c" * 32
+    lines = (
+        "Content-Type: application/x-www-form-urlencoded",
+        "Cookie: csrftoken=" + "c" * 32,
+    )
+    for request in framed(wire, "POST", "/admin/login/", form, *lines):
+        assert wire.send(request).status == 403
 
 
 @pytest.mark.parametrize(

@@ -271,6 +271,18 @@ def test_an_ingest_token_writes_and_does_not_read() -> None:
         assert shipper.get(path).status == 403
 
 
+def test_an_ingest_token_may_ask_what_the_endpoints_allow() -> None:
+    shipper = api_of(person("admin"), scope="ingest")
+    for path in (TRAFFIC_PATH, PROXY_PATH):
+        answer = shipper.call("OPTIONS", path)
+        assert (answer.status, answer.headers["Allow"]) == (
+            200,
+            "GET, POST, HEAD, OPTIONS",
+        )
+        assert shipper.call("HEAD", path).status == 403
+    assert shipper.call("OPTIONS", "/api/events/audit").status == 403
+
+
 def test_permission_comes_before_the_body() -> None:
     assert api_as("user").post(TRAFFIC_PATH, b"{broken").status == 403
 
