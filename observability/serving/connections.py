@@ -1,114 +1,22 @@
-"""Client connections of a worker: what waiting for a client may cost is bounded."""
+"""Connections of a worker, whose requests are collected without a thread."""
 
-import errno
 import logging
 import re
-import socket
 from collections.abc import Callable
 from enum import Enum, auto
-from time import monotonic
 from typing import Any, Final
 
 from gunicorn.workers.gthread import TConn
 
+from observability.serving.clientsocket import ClientSocket
+
 _LOG: Final = logging.getLogger(__name__)
 
-LEAST_RATE: Final = 16 * 1024
-"""Bytes per second below which a client uses up its allowance."""
 HEAD_BYTES: Final = 64 * 1024
 PREFETCHED_BYTES: Final = 64 * 1024
-_PIECE: Final = 256 * 1024
 _LENGTH: Final = re.compile(rb"\r\ncontent-length:([^\r\n]*)", re.IGNORECASE)
 _CODING: Final = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
 _LONGEST_LENGTH: Final = 18
-
-
-class Allowance:
-    """Seconds that may be spent on waiting; each byte earns some back, up to all."""
-
-    def __init__(self, seconds: float) -> None:
-        self.most = self.left = seconds
-
-    def begin(self, client: socket.socket) -> float:
-        """Let the next call on `client` take what is left; return the time."""
-        if self.left <= 0:
-            raise TimeoutError
-        client.settimeout(self.left)
-        return monotonic()
-
-    def charge(self, begun: float, transferred: int) -> None:
-        """Pay for a call since `begun`."""
-        earned = transferred / LEAST_RATE
-        self.left = min(self.most, self.left - (monotonic() - begun) + earned)
-
-
-class ClientSocket(socket.socket):
-    """A socket whose blocking calls end when the client's allowance is used up.
-
-    Only waiting counts, not what the server does in between. One byte at a time gains
-    nothing: a stall lasts `seconds` at most, and a transfer `seconds` and what its bytes
-    take at 16 KiB per second.
-    """
-
-    def __init__(self, accepted: socket.socket, seconds: float) -> None:
-        family, kind, proto = accepted.family, accepted.type, accepted.proto
-        super().__init__(family, kind, proto, fileno=accepted.detach())
-        self.seconds = seconds
-        self.stalled = False
-        self.renew()
-
-    def renew(self) -> None:
-        """Grant the allowances of a new request."""
-        self._receiving = Allowance(self.seconds)
-        self._sending = Allowance(self.seconds)
-
-    def recv(self, size: int, flags: int = 0, /) -> bytes:
-        """Return what comes. Raises TimeoutError."""
-        if self.gettimeout() == 0:
-            return super().recv(size, flags)
-        data = b""
-        begun = self._receiving.begin(self)
-        try:
-            data = super().recv(size, flags)
-        finally:
-            self._receiving.charge(begun, len(data))
-        return data
-
-    def sendall(self, data: Any, flags: int = 0, /) -> None:
-        """Send everything. Raises ConnectionResetError when it is taken too slowly."""
-        if self.gettimeout() == 0:
-            super().sendall(data, flags)
-            return
-        rest = memoryview(data)
-        try:
-            while rest:
-                rest = rest[self._send(rest[:_PIECE]) :]
-        except TimeoutError as error:
-            self.stalled = True
-            # gunicorn takes this one calmly: the client is as good as gone.
-            text = "the answer is read too slowly"
-            raise ConnectionResetError(errno.ECONNRESET, text) from error
-
-    def _send(self, data: memoryview) -> int:
-        sent = 0
-        begun = self._sending.begin(self)
-        try:
-            sent = self.send(data)
-        finally:
-            self._sending.charge(begun, sent)
-        return sent
-
-    def sendfile(self, file: Any, offset: int = 0, count: int | None = None) -> int:
-        """Send `count` bytes of a file, or all, within the limits of `sendall`."""
-        file.seek(offset)
-        sent = 0
-        while count is None or sent < count:
-            piece = file.read(_PIECE if count is None else min(_PIECE, count - sent))
-            if not piece:
-                break
-            self.sendall(piece)
-            sent += len(piece)
-        return sent
 
 
 class Arrival(Enum):

@@ -14,12 +14,8 @@ from gunicorn.http import errors
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
 from meshmgmt import env
-from observability.serving.connections import (
-    HEAD_BYTES,
-    Arrival,
-    ClientSocket,
-    Connection,
-)
+from observability.serving.clientsocket import AnswerRoom, ClientSocket
+from observability.serving.connections import HEAD_BYTES, Arrival, Connection
 from observability.serving.lingering import Lingering
 from observability.serving.requestbody import Application, RequestBody, settling
 
@@ -54,6 +50,9 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
         # Both in the order of arrival, which is that of the deadlines.
         self.headless: dict[Connection, None] = {}
         self.queued: dict[Connection, None] = {}
+        # Answered, with what the thread returned; the clients have not read it all.
+        self.draining: dict[Connection, Any] = {}
+        self.room = AnswerRoom(self.lanes)
         self.stops_at = 0.0
         self.lingering: Lingering
 
@@ -81,7 +80,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
         self.nr_conns += 1
         if self.nr_conns >= self.worker_connections:
             self._make_room()
-        limited = ClientSocket(client, self.seconds)
+        limited = ClientSocket(client, self.seconds, self.room)
         at = listener.getsockname()
         self.enqueue_req(Connection(self.cfg, limited, address, at, self.lingering.add))
 
@@ -171,16 +170,46 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
         if isinstance(conn, Connection) and conn.uploading:
             conn.uploading = False
             self.uploads -= 1
-        super().finish_request(conn, fs)
+        if isinstance(conn, Connection) and conn.sock.unsent:
+            self._drain(conn, fs)
+        else:
+            super().finish_request(conn, fs)
         while self.queued and self.uploads < self.lanes:
             # Who sent most comes first: a drip of bytes does not hold up the others.
             first = max(self.queued, key=lambda waiting: len(waiting.received))
             self._hand_on(first, uploading=True)
 
+    def _drain(self, conn: Connection, fs: Any) -> None:
+        """Let the poller send the rest of an answer, then finish the request."""
+        conn.sock.setblocking(False)
+        writable = partial(self._writable, conn)
+        self.poller.register(conn.sock, selectors.EVENT_WRITE, writable)
+        self.draining[conn] = fs
+
+    def _writable(self, conn: Connection, _client: Any) -> None:
+        if conn not in self.draining:  # given up in this round
+            return
+        try:
+            if conn.sock.flush():
+                self.poller.unregister(conn.sock)
+                super().finish_request(conn, self.draining.pop(conn))
+        except OSError:
+            self._abandon(conn)
+
+    def _abandon(self, conn: Connection) -> None:
+        """Give up a client that does not read its answer."""
+        del self.draining[conn]
+        self.poller.unregister(conn.sock)
+        self.nr_conns -= 1
+        conn.close()
+
     def murder_pending(self) -> None:
-        """Refuse requests whose heads did not come in time; called every second."""
+        """Give up those who let the worker wait too long; called every second."""
         super().murder_pending()
         self.lingering.close_expired()
+        for conn in [conn for conn in self.draining if conn.sock.is_late]:
+            conn.sock.stalled = True
+            self._abandon(conn)
         now = monotonic()
         if not self.alive:
             for conn in self.headless:

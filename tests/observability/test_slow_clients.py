@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from observability.serving.connections import LEAST_RATE, Allowance
+from observability.serving.clientsocket import LEAST_RATE, Allowance
 from tests.observability.servers import PATIENCE, Reply, Server, until
 
 # The servers have databases of their own: one run of the suite is enough.
@@ -237,25 +237,49 @@ def test_silent_connections_are_closed(hasty: Server) -> None:
         assert client.recv(1) == b""
 
 
-def test_an_answer_that_is_not_read_is_cut_off(hasty: Server) -> None:
-    request = head(start=f"GET {STATIC}")
-    whole = hasty.get(STATIC)
-    assert whole.status == 200
+@contextmanager
+def slow_readers(
+    server: Server, count: int, sent: bytes
+) -> Iterator[list[socket.socket]]:
+    """Yield clients that have asked for more than the system holds for them."""
     with ExitStack() as stack:
         slow = []
-        for _ in range(SLOW_CLIENTS):
+        for _ in range(count):
             client = stack.enter_context(socket.socket())
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             client.settimeout(PATIENCE)
-            client.connect(("127.0.0.1", hasty.port))
-            client.sendall(request * 4)
+            client.connect(("127.0.0.1", server.port))
+            client.sendall(sent)
             slow.append(client)
+        yield slow
+
+
+BIG: Final = head(start=f"GET {STATIC}")
+
+
+def test_slow_readers_leave_threads_for_others_and_get_all_in_the_end(
+    patient: Server,
+) -> None:
+    whole = patient.get(STATIC).body
+    with slow_readers(patient, SLOW_CLIENTS, BIG * 2) as slow:
+        assert_alive(patient)
+        for client in slow[:2]:
+            found = client.makefile("rb")
+            for _ in range(2):
+                while found.readline().strip():
+                    pass
+                assert found.read(len(whole)) == whole
+
+
+def cut_off(server: Server) -> bool:
+    return bool(server.records(logger="observability.serving.connections"))
+
+
+def test_an_answer_that_is_not_read_is_cut_off(hasty: Server) -> None:
+    with slow_readers(hasty, SLOW_CLIENTS, BIG * 4) as slow:
         assert_alive(hasty)
-        until(
-            lambda: hasty.records(logger="observability.serving.connections"),
-            "a line about what was cut off",
-        )
-        assert rest_of(slow[0]) < 4 * len(whole.body)
+        until(lambda: cut_off(hasty), "a line about what was cut off")
+        assert rest_of(slow[0]) < 4 * len(hasty.get(STATIC).body)
 
 
 def rest_of(client: socket.socket) -> int:
