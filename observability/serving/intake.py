@@ -170,7 +170,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]
         if isinstance(conn, Connection) and conn.uploading:
             conn.uploading = False
             self.uploads -= 1
-        if isinstance(conn, Connection) and conn.sock.unsent:
+        if isinstance(conn, Connection) and conn.sock.unsent and not conn.sock.stalled:
             self._drain(conn, fs)
         else:
             super().finish_request(conn, fs)
