@@ -40,6 +40,9 @@ max_requests_jitter = 5_000
 
 on_starting = hooks.on_starting
 when_ready = hooks.when_ready
+on_reload = hooks.keep_listeners
+pre_exec = hooks.pre_exec
+post_fork = hooks.post_fork
 post_worker_init = hooks.post_worker_init
 child_exit = hooks.child_exit
 on_exit = hooks.on_exit

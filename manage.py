@@ -8,8 +8,14 @@ from typing import Final
 
 from meshmgmt import env
 
-WITHOUT_APPS: Final = {"serve": "observability", "log_level": "observability"}
-"""Commands that use no model, and their app: loading all apps takes half a second."""
+WITHOUT_APPS: Final = {
+    "serve": "observability",
+    "log_level": "observability",
+    "housekeeping": "observability",
+}
+"""Commands that begin without models, and their app: loading all apps takes half a
+second. What needs them later loads them itself.
+"""
 
 
 def main() -> int:

@@ -21,6 +21,7 @@ from meshmgmt import env
 from observability import loglevels, logs, metricfiles, settingstext
 from observability.loglevels import LEVELS
 from observability.serving import listener, runtime
+from observability.serving.lifeline import WORKER_SECONDS, Lifeline, Watch
 from observability.serving.supervisor import Supervisor
 
 _LOG: Final = logging.getLogger(__name__)
@@ -29,9 +30,16 @@ _LOG: Final = logging.getLogger(__name__)
 class _Server:
     """What the master keeps between the hooks."""
 
-    lock: int | None = None
+    claim: runtime.Claim | None = None
+    lifeline: Lifeline | None = None
     metrics: socket.socket | None = None
     supervisor: Supervisor | None = None
+
+
+class _Worker:
+    """What a worker keeps between the hooks."""
+
+    watch: Watch | None = None
 
 
 def metrics_dir(config: env.Config) -> Path:
@@ -47,28 +55,48 @@ def on_starting(server: Any) -> None:
         logs.configure(config)
         if not upgrade:
             # A server that replaces a running one (USR2) shares its files with it.
-            _Server.lock = runtime.claim(config.runtime_dir)
+            _Server.claim = runtime.claim(config.runtime_dir)
             (config.data_dir / "static").mkdir(parents=True, exist_ok=True)
             metricfiles.prepare(metrics_dir(config))
             loglevels.reset(config.runtime_dir)
-            _check_bind(server)
-        _Server.metrics = _metrics_socket(config)
+            _check_bind(server, _patience())
+        _Server.metrics = _metrics_socket(config, _patience())
         _announce(config, server)
         settingstext.keep(config)
     except (logs.OutputError, runtime.Occupied, listener.PortTaken) as error:
         _refuse(str(error))
     except OSError as error:
         _refuse(f"the runtime directory {config.runtime_dir} cannot be used: {error}")
+    _Server.lifeline = Lifeline()
+    os.register_at_fork(after_in_child=_leave_to_master)
     _warn_about_hosts(config)
 
 
+def _patience() -> float:
+    """Return for how many seconds a taken port may be one of a killed server."""
+    claim = _Server.claim
+    return runtime.PATIENCE_SECONDS if claim and claim.after_kill else 0.0
+
+
 def _refuse(sentence: str) -> None:
+    if _Server.claim is not None:
+        _Server.claim.release()
     sys.stderr.write(f"{sentence}\n")
     sys.exit(2)
 
 
-def _check_bind(server: Any) -> None:
-    """Refuse a taken address at once; gunicorn would try for five seconds.
+def _leave_to_master() -> None:
+    """Close in a forked child what must end with the master, however it ends."""
+    if _Server.claim is not None:
+        _Server.claim.drop()
+    if _Server.lifeline is not None:
+        _Server.lifeline.leave_to_master()
+    if _Server.metrics is not None:
+        _Server.metrics.close()
+
+
+def _check_bind(server: Any, patience: float) -> None:
+    """Refuse a taken address soon; gunicorn would try for five seconds.
 
     With listeners handed over by systemd there is nothing to take.
     """
@@ -77,7 +105,7 @@ def _check_bind(server: Any) -> None:
     for at in server.cfg.address:
         if isinstance(at, tuple):
             try:
-                listener.listen(at[0], at[1]).close()
+                listener.listen(at[0], at[1], patience).close()
             except OSError as error:
                 raise listener.PortTaken(
                     f"{at[0]}:{at[1]} cannot be used ({error.strerror}): choose another "
@@ -85,13 +113,13 @@ def _check_bind(server: Any) -> None:
                 ) from error
 
 
-def _metrics_socket(config: env.Config) -> socket.socket | None:
+def _metrics_socket(config: env.Config, patience: float) -> socket.socket | None:
     at = listener.address(config)
     if at is None:
         return None
     host, port = at
     try:
-        return listener.listen(host, port)
+        return listener.listen(host, port, patience)
     except OSError as error:
         sentence = (
             f"metrics port {port} on {host} cannot be used ({error.strerror}): choose "
@@ -138,12 +166,33 @@ def _warn_about_hosts(config: env.Config) -> None:
 
 def when_ready(server: Any) -> None:
     """Start the housekeeping process, and drain on TERM from now on."""
+    assert _Server.lifeline is not None
     config = env.load()
     LEVELS.follow(config.runtime_dir)
     logs.add_spool(config)
-    _Server.supervisor = Supervisor(config, metrics_dir(config), _Server.metrics)
+    keep_listeners(server)
+    _Server.supervisor = Supervisor(
+        config, metrics_dir(config), _Server.lifeline, _Server.metrics
+    )
     _Server.supervisor.start()
     _install_drain(server, config)
+
+
+def keep_listeners(server: Any) -> None:
+    """Keep the listeners from executed processes; gunicorn makes them inheritable.
+
+    The housekeeping process would hold the API port without ever answering there.
+    """
+    for listening in server.LISTENERS:
+        listening.set_inheritable(False)
+
+
+def pre_exec(server: Any) -> None:
+    """Hand the listeners, and nothing else, to the server that replaces this one."""
+    for listening in server.LISTENERS:
+        listening.set_inheritable(True)
+    if _Server.lifeline is not None:
+        os.set_inheritable(_Server.lifeline.reader, False)
 
 
 def _install_drain(server: Any, config: env.Config) -> None:
@@ -176,6 +225,14 @@ def _install_drain(server: Any, config: env.Config) -> None:
     signal.signal(signal.SIGTERM, drain)
 
 
+def post_fork(server: Any, worker: Any) -> None:
+    """End with the master, from the first moment on."""
+    del server, worker
+    assert _Server.lifeline is not None
+    _Worker.watch = Watch(_Server.lifeline.reader, WORKER_SECONDS)
+    _Worker.watch.start()
+
+
 def post_worker_init(worker: Any) -> None:
     """Follow log level changes in a worker whose Django is set up."""
     if worker.age == 1:  # the first of all, and none that replaces another
@@ -186,6 +243,8 @@ def post_worker_init(worker: Any) -> None:
     logs.add_spool(config)
     logs.write_in_background()
     _load_views()
+    if _Worker.watch is not None:
+        _Worker.watch.leave = worker.leave
 
 
 def print_notices() -> None:
@@ -219,5 +278,7 @@ def on_exit(server: Any) -> None:
     config = env.load()
     if _Server.supervisor is not None:
         _Server.supervisor.stop()
-    for name in (runtime.INFO, runtime.DRAINING, runtime.HOUSEKEEPING):
-        (config.runtime_dir / name).unlink(missing_ok=True)
+    if _Server.claim is not None:
+        _Server.claim.release()
+    else:
+        runtime.forget(config.runtime_dir)

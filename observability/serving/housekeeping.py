@@ -57,7 +57,7 @@ def run_job(job: Job) -> bool:
 
 
 class Housekeeping:
-    """Runs until TERM or until its parent is gone."""
+    """Runs until TERM."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -80,9 +80,8 @@ class Housekeeping:
         logs.add_spool(self.config)
         if metrics_fd is not None:
             self._serve_metrics(metrics_fd)
-        parent = os.getppid()
         _LOG.info("housekeeping started")
-        while not self.stopping.is_set() and os.getppid() == parent:
+        while not self.stopping.is_set():
             self.turn()
             self.stopping.wait(_TICK)
         self.leadership.release()

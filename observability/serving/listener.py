@@ -1,8 +1,10 @@
 """The metrics port: `/metrics` in a plain HTTP server of its own (decisions 7)."""
 
+import errno
 import logging
 import socket
 import sys
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -29,8 +31,22 @@ def address(config: Config) -> tuple[str, int] | None:
     return config.bind.rpartition(":")[0].strip("[]"), config.metrics_port
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Raises OSError."""
+def listen(host: str, port: int, patience: float = 0.0) -> socket.socket:
+    """Return a listening socket; waits `patience` seconds for a taken port.
+
+    Raises OSError.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return _listen(host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() >= deadline:
+                raise
+        time.sleep(0.05)
+
+
+def _listen(host: str, port: int) -> socket.socket:
     family, _, _, _, at = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]

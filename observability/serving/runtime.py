@@ -1,7 +1,8 @@
 """The runtime directory: which server runs here, and what it tells other processes.
 
-One server per runtime directory: a lock on a file says whether it lives, however it
-ended, and a JSON file says where it listens. No Django.
+One server per runtime directory: a lock on a file says whether its master lives, however
+it ended, and a JSON file says where it listens. The locked file holds the process id of
+the master, and is emptied by a master that ends in order. No Django.
 """
 
 import fcntl
@@ -17,7 +18,8 @@ INFO: Final = "server.json"
 DRAINING: Final = "draining"
 METRICS: Final = "metrics"
 HOUSEKEEPING: Final = "housekeeping.json"
-_CLAIM_SECONDS: Final = 3.0
+PATIENCE_SECONDS: Final = 3.0
+"""How long a start waits for what a server that ended just now still holds."""
 
 
 class Occupied(Exception):
@@ -38,15 +40,38 @@ class ServerInfo:
     version: str
 
 
-def claim(runtime_dir: Path) -> int:
-    """Return a descriptor whose lock marks this server as the running one.
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The lock that marks this process as the running server.
 
-    Waits for a moment: workers of a killed server let go within a second. Raises
-    Occupied naming the process that holds it.
+    A forked child shares it and must `drop` it, or the lock outlives the server.
+    """
+
+    runtime_dir: Path
+    descriptor: int
+    after_kill: bool
+    """Whether the server before did not end in order: its processes may still end."""
+
+    def drop(self) -> None:
+        """Close the descriptor; the lock ends with the last one."""
+        os.close(self.descriptor)
+
+    def release(self) -> None:
+        """Give the runtime directory back in order, without a trace."""
+        forget(self.runtime_dir)
+        os.ftruncate(self.descriptor, 0)
+        self.drop()
+
+
+def claim(runtime_dir: Path, patience: float = PATIENCE_SECONDS) -> Claim:
+    """Mark this process as the running server, and forget what an earlier one said.
+
+    Waits up to `patience` seconds for a server that is about to end. Raises Occupied
+    naming the process that runs.
     """
     runtime_dir.mkdir(parents=True, exist_ok=True, mode=0o750)
     descriptor = os.open(runtime_dir / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    deadline = time.monotonic() + _CLAIM_SECONDS
+    deadline = time.monotonic() + patience
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -56,12 +81,22 @@ def claim(runtime_dir: Path) -> int:
                 raise Occupied(_occupied(runtime_dir)) from None
             time.sleep(0.1)
         else:
-            return descriptor
+            after_kill = os.fstat(descriptor).st_size > 0
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+            forget(runtime_dir)
+            return Claim(runtime_dir, descriptor, after_kill)
+
+
+def forget(runtime_dir: Path) -> None:
+    """Remove what a server says about itself."""
+    for name in (INFO, DRAINING, HOUSEKEEPING):
+        (runtime_dir / name).unlink(missing_ok=True)
 
 
 def _occupied(runtime_dir: Path) -> str:
-    info = _read(runtime_dir)
-    who = f"process {info.pid}" if info else "another process"
+    pid = (runtime_dir / LOCK).read_text()
+    who = f"process {pid}" if pid else "another process"
     return (
         f"a server ({who}) runs already with the runtime directory {runtime_dir}: "
         "stop it, or set SVC_RUNTIME_DIR to another directory"
@@ -70,6 +105,7 @@ def _occupied(runtime_dir: Path) -> str:
 
 def announce(runtime_dir: Path, info: ServerInfo) -> None:
     """Say where the server listens."""
+    # A server that replaces a running one (USR2) may find its mark.
     (runtime_dir / DRAINING).unlink(missing_ok=True)
     write_json(runtime_dir / INFO, asdict(info))
 

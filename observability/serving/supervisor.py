@@ -12,6 +12,7 @@ from typing import Final
 
 from meshmgmt.env import BASE_DIR, Config
 from observability import metricfiles
+from observability.serving.lifeline import Lifeline
 
 _LOG: Final = logging.getLogger(__name__)
 _LONGEST_PAUSE: Final = 30.0
@@ -54,17 +55,24 @@ class Supervisor(threading.Thread):
     """Starts `manage.py housekeeping` and starts it again when it ends.
 
     A thread of gunicorn's master: gunicorn has no hook for children it does not know.
-    The process is executed, not forked, so it inherits nothing but the metrics socket.
+    The process is executed, not forked, so it inherits what is marked for it and nothing
+    else: the reading end of the lifeline and the metrics socket.
     """
 
     def __init__(
-        self, config: Config, metrics_dir: Path, metrics: socket | None
+        self,
+        config: Config,
+        metrics_dir: Path,
+        lifeline: Lifeline,
+        metrics: socket | None,
     ) -> None:
         super().__init__(name="housekeeping", daemon=True)
         self.config = config
         self.metrics_dir = metrics_dir
         self.stopping = threading.Event()
         self.command = [sys.executable, str(BASE_DIR / "manage.py"), "housekeeping"]
+        os.set_inheritable(lifeline.reader, True)
+        self.command += ["--lifeline-fd", str(lifeline.reader)]
         if metrics is not None:
             metrics.set_inheritable(True)
             self.command += ["--metrics-fd", str(metrics.fileno())]

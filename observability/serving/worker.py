@@ -36,6 +36,27 @@ def answer_to(error: Exception) -> tuple[int, str]:
 class JsonErrorWorker(PatientWorker):
     """Answers unreadable requests with `{"message", "code"}` and logs them."""
 
+    _orphaned = False
+
+    def leave(self) -> None:
+        """Let the main thread close the listeners, and end after the running requests.
+
+        For a worker whose master is dead, so that another server can have the port.
+        """
+        self.method_queue.defer(self._leave)
+
+    def _leave(self) -> None:
+        self.set_accept_enabled(False)
+        self.alive = False
+        self._orphaned = True
+        for listener in self.sockets:
+            listener.close()
+
+    def accept(self, listener: Any) -> None:
+        """Accept, unless the listener was closed in the same round of the poller."""
+        if not self._orphaned:
+            super().accept(listener)
+
     def handle_quit(self, sig: int, frame: FrameType | None) -> None:
         """Stop at once, as QUIT asks.
 

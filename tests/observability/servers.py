@@ -7,11 +7,12 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from meshmgmt.env import BASE_DIR
 from tests.runfolder import clean_environ, copy_migrated_database
@@ -69,6 +70,21 @@ def request(port: int, path: str, method: str = "GET", **headers: str) -> Reply:
         return Reply(answer.status, found, answer.read())
     finally:
         connection.close()
+
+
+HALF_HEAD: Final = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"
+HALF_BODY: Final = (
+    b"POST /api/groups HTTP/1.1\r\nHost: localhost\r\n"
+    b"Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{"
+)
+
+
+@contextmanager
+def half_request(port: int, data: bytes = HALF_HEAD) -> Iterator[socket.socket]:
+    """Begin a request on a connection; yields it."""
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+        connection.sendall(data)
+        yield connection
 
 
 class Server:
@@ -158,16 +174,9 @@ class Server:
 
     def workers(self) -> set[int]:
         """Return the processes of the workers."""
-        pid = self.info()["pid"]
-        path = Path(f"/proc/{pid}/task")
-        children = {
-            int(word)
-            for task in path.glob("*/children")
-            for word in _proc(task).split()
-        }
         return {
             pid
-            for pid in children
+            for pid in children(self.info()["pid"])
             if b"gunicorn" in _proc(Path(f"/proc/{pid}/cmdline"))
         }
 
@@ -207,11 +216,31 @@ class Server:
             self.process.kill()
             self.process.wait(PATIENCE)
 
+    def kill(self) -> set[int]:
+        """Kill the master; return the processes that it leaves behind."""
+        assert self.process is not None
+        orphans = children(self.process.pid)
+        self.process.kill()
+        self.process.wait()
+        return orphans
+
     def __enter__(self) -> "Server":
         return self.start()
 
     def __exit__(self, *_: object) -> None:
         self.stop(signal.SIGQUIT)
+
+
+def children(pid: int) -> set[int]:
+    """Return the processes that a process started."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return {int(word) for task in tasks for word in _proc(task).split()}
+
+
+def ended(pid: int) -> bool:
+    """Tell whether a process is gone, or waits for its parent to notice."""
+    state = _proc(Path(f"/proc/{pid}/stat")).rpartition(b")")[2].split()
+    return not state or state[0] == b"Z"
 
 
 def _proc(path: Path) -> bytes:

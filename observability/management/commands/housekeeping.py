@@ -3,11 +3,13 @@
 from argparse import ArgumentParser
 from typing import Any
 
+import django
+from django.apps import apps
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from meshmgmt.core.jobs import registered_jobs
-from observability.serving.housekeeping import Housekeeping, run_job
+from observability.serving import lifeline
 
 
 class Command(BaseCommand):
@@ -22,12 +24,38 @@ class Command(BaseCommand):
         parser.add_argument(
             "--metrics-fd", type=int, help="a listening socket to serve"
         )
+        parser.add_argument(
+            "--lifeline-fd", type=int, help="a pipe; end when its writing end closes"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run. Raises CommandError when a job of --once failed."""
+        watch = None
+        if options["lifeline_fd"] is not None:
+            watch = lifeline.Watch(
+                options["lifeline_fd"], lifeline.HOUSEKEEPING_SECONDS
+            )
+            watch.start()  # before the apps are loaded, which takes a second
+        if not apps.ready:
+            django.setup()
         if not options["once"]:
-            Housekeeping(settings.SVC).run(options["metrics_fd"])
-            return
-        failed = [job.name for job in registered_jobs() if not run_job(job)]
-        if failed:
-            raise CommandError(f"failed: {', '.join(failed)}; see the log")
+            _run(options["metrics_fd"], watch)
+        else:
+            _run_once()
+
+
+def _run(metrics_fd: int | None, watch: lifeline.Watch | None) -> None:
+    from observability.serving.housekeeping import Housekeeping  # noqa: PLC0415 - apps
+
+    process = Housekeeping(settings.SVC)
+    if watch is not None:
+        watch.leave = process.stopping.set
+    process.run(metrics_fd)
+
+
+def _run_once() -> None:
+    from observability.serving.housekeeping import run_job  # noqa: PLC0415 - apps
+
+    failed = [job.name for job in registered_jobs() if not run_job(job)]
+    if failed:
+        raise CommandError(f"failed: {', '.join(failed)}; see the log")

@@ -24,7 +24,7 @@ class Command(RunserverCommand):
         """Serve, in the process that the reloader watches."""
         config = settings.SVC
         try:
-            lock = runtime.claim(config.runtime_dir)
+            claim = runtime.claim(config.runtime_dir)
         except runtime.Occupied as error:
             raise CommandError(str(error), returncode=2) from error
         loglevels.reset(config.runtime_dir)
@@ -48,4 +48,4 @@ class Command(RunserverCommand):
         try:
             super().inner_run(*args, **options)
         finally:
-            os.close(lock)
+            claim.release()

@@ -1,0 +1,140 @@
+"""Masters killed at random moments, under load and with clients that never finish."""
+
+import http.client
+import json
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.observability.servers import (
+    HALF_BODY,
+    HALF_HEAD,
+    Server,
+    ended,
+    half_request,
+    until,
+)
+from tests.servers import own_database
+
+KILLS: Final = 20
+WRITERS: Final = 3
+DAWDLERS: Final = 3
+HALVES: Final = (HALF_HEAD, HALF_BODY)
+
+
+class Load:
+    """Writers, and clients that never finish a request, for as long as it is entered."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.token = (server.folder / "token").read_text().strip()
+        self.answered: set[str] = set()
+        self.answered_since_start = threading.Event()
+        self.unexpected: list[object] = []
+        self._stopping = threading.Event()
+        tasks: list[Callable[[int], None]] = [self._write] * WRITERS
+        tasks += [self._dawdle] * DAWDLERS
+        self._threads = [
+            threading.Thread(target=task, args=(number,))
+            for number, task in enumerate(tasks)
+        ]
+
+    def call(self, method: str, path: str, document: object = None) -> tuple[int, Any]:
+        """Send a request; return status and document of the answer."""
+        client = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        headers = {
+            "Authorization": f"Token {self.token}",
+            "Content-Type": "application/json",
+        }
+        try:
+            body = None if document is None else json.dumps(document)
+            client.request(method, path, body, headers)
+            answer = client.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            client.close()
+
+    def _write(self, writer: int) -> None:
+        """Make groups, each under a name of its own; broken connections are expected."""
+        number = 0
+        while not self._stopping.wait(0.01):
+            number += 1
+            name = f"made-{writer}-{number}"
+            try:
+                status, answer = self.call("POST", "/api/groups", {"name": name})
+            except (OSError, http.client.HTTPException):
+                continue
+            if status == 200:
+                self.answered.add(name)
+                self.answered_since_start.set()
+            else:
+                self.unexpected.append((name, status, answer))
+
+    def _dawdle(self, _: int) -> None:
+        """Begin requests and leave them there."""
+        while not self._stopping.wait(0.05):
+            try:
+                with half_request(self.server.port, random.choice(HALVES)):
+                    self._stopping.wait(random.uniform(0.5, 20))
+            except OSError:
+                continue
+
+    def __enter__(self) -> "Load":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def kill_again_and_again(server: Server, load: Load) -> None:
+    """Kill masters while they serve and while they start; each next one must start."""
+    orphans: set[int] = set()
+    for number in range(KILLS):
+        if number % 3 == 2:  # killed again while it starts
+            server.launch()
+            time.sleep(random.uniform(0, 2))
+        else:
+            server.start()
+            load.answered_since_start.clear()
+            until(load.answered_since_start.is_set, "a write")
+            time.sleep(random.uniform(0, 1))
+        assert server.process is not None
+        assert server.process.poll() is None, server.printed()[-3000:]
+        orphans |= server.kill()
+    server.start()
+    until(lambda: all(map(ended, orphans)), "all processes gone")
+
+
+@pytest.mark.slow
+def test_twenty_killed_masters_refuse_no_start_and_halve_no_write(
+    tmp_path: Path,
+) -> None:
+    with own_database() as url:
+        server = Server(tmp_path / "var", migrated=not url, SVC_WORKERS="3")
+        if url:
+            server.environ["SVC_DATABASE_URL"] = url
+            server.manage("migrate", "--verbosity", "0")
+        server.manage("welcome")
+        try:
+            with Load(server) as load:
+                kill_again_and_again(server, load)
+            assert not load.unexpected
+            _, groups = load.call("GET", "/api/groups")
+            _, events = load.call("GET", "/api/events/audit?format=json")
+        finally:
+            server.stop()
+    made = {g["id"]: g["name"] for g in groups if g["name"].startswith("made-")}
+    told = Counter(e["target_id"] for e in events if e["activity_code"] == "group.add")
+    assert load.answered <= set(made.values())
+    assert {group: told[group] for group in made} == dict.fromkeys(made, 1)
+    assert told.keys() >= made.keys()
