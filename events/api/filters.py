@@ -26,10 +26,11 @@ class StreamFilterSet(django_filters.FilterSet):
     """Filters of a stream, applied to its events or to its tallies.
 
     `tally_filters` names those that use columns of the tallies alone: their totals need
-    no counting of events.
+    no counting of events. `text_filters` names those that look for parts of texts.
     """
 
     tally_filters: ClassVar[frozenset[str]] = frozenset()
+    text_filters: ClassVar[frozenset[str]] = frozenset({"search"})
     time_field: ClassVar[str]
 
     @property
@@ -42,6 +43,11 @@ class StreamFilterSet(django_filters.FilterSet):
     def on_tallies(self) -> bool:
         """Whether the tallies alone can tell how many events match."""
         return self.active <= self.tally_filters
+
+    @property
+    def searches(self) -> bool:
+        """Whether events are looked for by parts of texts."""
+        return bool(self.active & self.text_filters)
 
     @property
     def short_search(self) -> bool:
@@ -142,6 +148,7 @@ class ProxyFilterSet(StreamFilterSet):
     """Parameters of `GET /api/events/proxy`."""
 
     tally_filters = frozenset({"method", "status", "status_code"})
+    text_filters = frozenset({"search", "path"})
     time_field = "timestamp"
 
     host = TextFilter(help_text="The Host header, exactly")

@@ -159,6 +159,11 @@ class PageForm(forms.Form):
         )
 
     @property
+    def newest_first(self) -> bool:
+        """Whether the page is one of the stream's own order."""
+        return True
+
+    @property
     def page(self) -> int:
         """The page, from 1."""
         return int(self.cleaned_data["page"] or 1)

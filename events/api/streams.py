@@ -69,6 +69,11 @@ class ProxyPageForm(PageForm):
         )
 
     @property
+    def newest_first(self) -> bool:
+        """Whether the order is that of the stream."""
+        return self.order == ["-timestamp", "-id"]
+
+    @property
     def order(self) -> list[str]:
         """The columns to sort by, the id last so that every order is complete."""
         columns = self.cleaned_data["sort_by"] or self.SORTS["timestamp"]
@@ -110,10 +115,22 @@ class StreamView(ApiView):
     def read(self, form: PageForm, filters: StreamFilterSet) -> Page:
         """Return the page; inside one snapshot, so that total and rows agree."""
         matching = filters.qs
-        total, exact = self.total(filters)
         offset = (form.page - 1) * form.page_size
+        found = None
+        if (
+            filters.searches
+            and form.newest_first
+            and offset + form.page_size <= pages.FEW
+        ):
+            found = pages.newest(self.stream, matching)
+            if found.whole:
+                pieces = found.pieces(offset, form.page_size)
+                return Page(pieces, len(found.texts), exact=True)
+        total, exact = self.total(filters)
         if exact and offset >= total:
             return Page([], total, exact)
+        if found is not None:
+            return Page(found.pieces(offset, form.page_size), total, exact)
         pieces = self.pieces(form, matching, offset, total if exact else None)
         return Page(pieces, total, exact)
 
@@ -207,7 +224,7 @@ class ProxyEntriesView(StreamView):
     ) -> list[bytes]:
         """Return the page's entries in the order asked for."""
         assert isinstance(form, ProxyPageForm)
-        if form.order == ["-timestamp", "-id"]:
+        if form.newest_first:
             return super().pieces(form, matching, offset, total)
         return pages.sorted_by(
             matching, form.order, offset, form.page_size, total=total

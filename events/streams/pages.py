@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Q, QuerySet, Sum
 
@@ -26,6 +27,9 @@ _SHALLOW: Final = 1000
 
 _PIECE_ROWS: Final = 1000
 
+FEW: Final = 1000
+"""So many of the events a search finds are read before any are counted."""
+
 # With these, COPY's CSV format never quotes or escapes: JSON text holds neither control
 # characters nor line ends.
 _RAW_CSV: Final = "(FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')"
@@ -38,6 +42,29 @@ class Page:
     pieces: list[bytes]
     total: int
     exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """The newest events a search finds, as texts; `whole` when those are all."""
+
+    texts: list[bytes]
+    whole: bool
+
+    def pieces(self, offset: int, size: int) -> list[bytes]:
+        """Return the events of a page that lies within `FEW`."""
+        wanted = self.texts[offset : offset + size]
+        return [b",".join(wanted)] if wanted else []
+
+
+def newest(stream: Stream, matching: QuerySet[Any]) -> Newest:
+    """Read the newest `FEW` events of a search, newest first.
+
+    Finding them costs as much as counting them: most searches find few and need no count.
+    """
+    ordered = matching.order_by(f"-{stream.time_field}", "-id")
+    texts = list(_texts(ordered.values_list("body")[: FEW + 1]))
+    return Newest(texts[:FEW], whole=len(texts) <= FEW)
 
 
 def everything(stream: Stream) -> int:
@@ -136,10 +163,9 @@ def _opposite(column: str) -> str:
 
 def _pieces(bodies: QuerySet[Any]) -> list[bytes]:
     """Return the texts of a queryset of bodies, joined in pieces of many rows."""
-    rows = _copied(bodies) if connection.vendor == "postgresql" else _fetched(bodies)
     pieces: list[bytes] = []
     piece: list[bytes] = []
-    for row in rows:
+    for row in _texts(bodies):
         piece.append(row)
         if len(piece) == _PIECE_ROWS:
             pieces.append(b",".join(piece))
@@ -149,8 +175,17 @@ def _pieces(bodies: QuerySet[Any]) -> list[bytes]:
     return pieces
 
 
-def _copied(bodies: QuerySet[Any]) -> Iterator[bytes]:
-    sql, params = bodies.query.sql_with_params()
+def _texts(bodies: QuerySet[Any]) -> Iterator[bytes]:
+    """Yield the texts of a queryset of bodies."""
+    try:
+        sql, params = bodies.query.sql_with_params()
+    except EmptyResultSet:  # a filter that nothing can match
+        return
+    read = _copied if connection.vendor == "postgresql" else _fetched
+    yield from read(sql, params)
+
+
+def _copied(sql: str, params: tuple[Any, ...]) -> Iterator[bytes]:
     statement = f"COPY ({sql}) TO STDOUT {_RAW_CSV}"
     # Django knows no COPY: psycopg's own cursor does it, and its errors are wrapped here.
     with (
@@ -162,8 +197,7 @@ def _copied(bodies: QuerySet[Any]) -> Iterator[bytes]:
             yield bytes(row[:-1])
 
 
-def _fetched(bodies: QuerySet[Any]) -> Iterator[bytes]:
-    sql, params = bodies.query.sql_with_params()
+def _fetched(sql: str, params: tuple[Any, ...]) -> Iterator[bytes]:
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         while rows := cursor.fetchmany(_PIECE_ROWS):

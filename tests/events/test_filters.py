@@ -277,6 +277,12 @@ def stored(stream: Stream, events: list[Event]) -> list[Event]:
     return [row.content for row in rows]
 
 
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let searches find more than is read at once, now and then."""
+    monkeypatch.setattr(pages, "FEW", 20)
+
+
 def expect(
     api: Api, path: str, params: Params, matching: list[Event], *, page: int, size: int
 ) -> None:

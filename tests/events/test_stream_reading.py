@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -189,6 +190,7 @@ def test_totals_beyond_the_bound_say_at_least(
 ) -> None:
     monkeypatch.setattr(pages, "EXACT_TOTAL", 5)
     monkeypatch.setattr(pages, "_SCAN_WHOLE", 6)
+    monkeypatch.setattr(pages, "FEW", 4)
     batches.ingest_events(TRAFFIC, [traffic(user={"id": "u"}) for _ in range(8)])
     for query in ("", "user_id=u&", "protocol=6&", "search=laptop&"):
         answer = api.get(f"{TRAFFIC_PATH}?{query}page=4&page_size=2")
@@ -218,6 +220,18 @@ def test_a_page_costs_a_fixed_number_of_queries(
     for size in (1, 100):
         with django_assert_max_num_queries(6):
             api.get(f"{path}?page_size={size}&search=lap")
+
+
+@pytest.mark.parametrize(("page", "read"), [(1, 2), (2, 1), (3, 0)])
+def test_a_search_that_finds_few_is_made_once(api: Api, page: int, read: int) -> None:
+    batches.ingest_events(TRAFFIC, [traffic() for _ in range(3)])
+    address = f"{TRAFFIC_PATH}?search=laptop&page_size=2&page={page}"
+    api.get(address)
+    with CaptureQueriesContext(connection) as queries:
+        answer = api.get(address)
+    assert (len(answer.json["data"]), answer.json["total_records"]) == (read, 3)
+    searches = [query for query in queries if "events_trafficevent" in query["sql"]]
+    assert len(searches) == (connection.vendor == "sqlite")  # COPY is not captured
 
 
 def test_big_pages_are_sent_in_pieces(api: Api) -> None:
