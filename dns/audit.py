@@ -79,6 +79,8 @@ def _describe_groups(
     """Events of the settings name the account as their target."""
     groups = objects_by_id(Group, keys)
     return {
-        key: MemberEvent(account_id(), {"group": group.name, "group_id": key})
+        key: MemberEvent(
+            account_id(), "dnssettings", {"group": group.name, "group_id": key}
+        )
         for key, group in groups.items()
     }

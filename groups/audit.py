@@ -55,6 +55,7 @@ def _describe_peers(group: Group, keys: Sequence[str]) -> Mapping[Any, MemberEve
     return {
         pk: MemberEvent(
             target_id=pk,
+            target_type="peer",
             meta={
                 "group": group.name,
                 "group_id": group.pk,
@@ -74,6 +75,7 @@ def _describe_resources(
     return {
         key: MemberEvent(
             target_id=group.pk,
+            target_type="group",
             meta={
                 "name": group.name,
                 "id": group.pk,

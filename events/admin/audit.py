@@ -1,40 +1,39 @@
 """Explorer of the audit trail, with links to the objects it tells of."""
 
-from typing import Any
+from typing import Any, Final
 
-from django.apps import apps
 from django.contrib import admin
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
-from django.utils.html import format_html, format_html_join
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from events.activities import Activity
+from events.admin.changetable import change_table, mentioned_ids
 from events.admin.chartfilters import SEARCH, same
-from events.admin.readonly import ChartedAdmin, json_block
+from events.admin.objectpages import ObjectPages, kind_of
+from events.admin.readonly import (
+    ChartedAdmin,
+    json_block,
+    shown_instant,
+    shown_second,
+    with_detail,
+)
 from events.models import AuditEvent
 from events.streams.subjects import AUDIT_SUBJECT
 
-
-def object_url(event: AuditEvent) -> str | None:
-    """Return the admin page of the event's target; None when it is gone or has none."""
-    model = _model_named(event.target_type)
-    if model is None or not model._default_manager.filter(pk=event.target_id).exists():
-        return None
-    try:
-        name = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
-        return reverse(name, args=[event.target_id])
-    except NoReverseMatch:  # a kind of object without pages of its own
-        return None
-
-
-def _model_named(target_type: str) -> type[Model] | None:
-    """Return the model an event's `target_type` names: a model, or a list of it."""
-    names = {target_type, target_type.removesuffix("s")}
-    return next(
-        (model for model in apps.get_models() if model._meta.model_name in names), None
-    )
+_NAMES: Final = (
+    "name",
+    "new_name",
+    "setupkey",
+    "user_name",
+    "username",
+    "email",
+    "peer_fqdn",
+    "peer",
+)
+"""Keys of the metadata that name the target, the surest first."""
 
 
 class FamilyFilter(admin.SimpleListFilter):
@@ -71,16 +70,15 @@ class AuditEventAdmin(ChartedAdmin):
     date_hierarchy = "timestamp"
     ordering = ("-timestamp", "-id")
     list_display = (
-        "timestamp",
-        "activity_code",
-        "activity",
+        "second",
+        "what",
         "initiator",
         "target",
         "source_address",
     )
     list_filter = (FamilyFilter,)
     fields = (
-        "timestamp",
+        "instant",
         "activity",
         "activity_code",
         "initiator",
@@ -92,6 +90,7 @@ class AuditEventAdmin(ChartedAdmin):
         "token_id",
     )
     readonly_fields = (
+        "instant",
         "activity",
         "initiator",
         "target_link",
@@ -103,53 +102,61 @@ class AuditEventAdmin(ChartedAdmin):
         """Leave the searchable text out."""
         return super().get_queryset(request).defer("search")
 
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> AuditEvent | None:
+        """Return the event with the pages its viewer may follow from it."""
+        event: AuditEvent | None = super().get_object(request, object_id, from_field)
+        if event is not None:
+            vars(event)["pages"] = ObjectPages(request)
+        return event
+
+    @admin.display(description="Time (UTC)", ordering="timestamp")
+    def second(self, event: AuditEvent) -> str:
+        """Show when, for lists."""
+        return shown_second(event.timestamp)
+
+    @admin.display(description="Time")
+    def instant(self, event: AuditEvent) -> str:
+        """Show when, as exactly as it is known."""
+        return shown_instant(event.timestamp)
+
+    @admin.display(description="Activity", ordering="activity_code")
+    def what(self, event: AuditEvent) -> SafeString | str:
+        """Show what was done, and its code."""
+        return with_detail(event.activity, event.activity_code)
+
     @admin.display(ordering="initiator_name")
     def initiator(self, event: AuditEvent) -> str:
         """Show who did it."""
-        names = (event.initiator_name, event.initiator_email)
-        return " ".join(name for name in names if name) or event.initiator_id
+        return event.initiator_name or event.initiator_email or event.initiator_id
 
     @admin.display(ordering="target_id")
-    def target(self, event: AuditEvent) -> str:
-        """Name the object."""
-        name = event.meta.get("name") or event.meta.get("new_name") or ""
-        return f"{event.target_type} {name or event.target_id}".strip()
+    def target(self, event: AuditEvent) -> SafeString | str:
+        """Name the object as it was called then, and its kind."""
+        return with_detail(_name(event), kind_of(event.target_type))
 
     @admin.display(description="Object")
-    def target_link(self, event: AuditEvent) -> SafeString | str:
+    def target_link(self, event: AuditEvent) -> SafeString:
         """Link to the object, and to everything that happened to it."""
-        trail = reverse("admin:events_auditevent_changelist")
-        history = format_html(
-            '<a href="{}?target_id__exact={}">all its events</a>',
-            trail,
+        page = _pages(event).of_event(event)
+        shown: str = f"{kind_of(event.target_type)} {_name(event)}".strip()
+        if page is not None:
+            shown = format_html('<a href="{}">{}</a>', page.url, shown)
+        return format_html(
+            '{} (<a href="{}?target_id__exact={}">all its events</a>)',
+            shown,
+            reverse("admin:events_auditevent_changelist"),
             event.target_id,
         )
-        url = object_url(event)
-        if url is None:
-            return format_html("{} ({})", self.target(event), history)
-        return format_html('<a href="{}">{}</a> ({})', url, self.target(event), history)
 
     @admin.display(description="Changes")
     def changes_table(self, event: AuditEvent) -> SafeString | str:
         """Show the fields before and after, lists by what came and went."""
         if not event.changes:
             return "none"
-        rows = format_html_join(
-            "",
-            "<tr><th>{}</th><td>{}</td><td>{}</td></tr>",
-            (
-                (
-                    name,
-                    _shown(change, "before", "removed"),
-                    _shown(change, "after", "added"),
-                )
-                for name, change in event.changes.items()
-            ),
-        )
-        head = format_html(
-            "<tr><th>Field</th><th>{}</th><th>{}</th></tr>", "Before", "After"
-        )
-        return format_html('<table class="event-diff">{}{}</table>', head, rows)
+        pages = _pages(event).of_ids(mentioned_ids(event.changes))
+        return change_table(event.changes, pages)
 
     @admin.display(description="Details")
     def meta_block(self, event: AuditEvent) -> SafeString:
@@ -157,7 +164,12 @@ class AuditEventAdmin(ChartedAdmin):
         return json_block(event.meta)
 
 
-def _shown(change: dict[str, Any], *names: str) -> Any:
-    """Return the first of the values that a change has."""
-    value = next((change[name] for name in names if name in change), None)
-    return "" if value is None else value
+def _name(event: AuditEvent) -> str:
+    """Return what the target was called then, else its id."""
+    names = (event.meta.get(key) for key in _NAMES)
+    return next((str(name) for name in names if name), event.target_id)
+
+
+def _pages(event: AuditEvent) -> ObjectPages:
+    pages: ObjectPages = vars(event)["pages"]
+    return pages

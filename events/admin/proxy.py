@@ -1,16 +1,21 @@
 """Explorer of the reverse proxy access logs."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 
 from events.admin.chartfilters import SEARCH, same
-from events.admin.readonly import StreamAdmin
+from events.admin.readonly import StreamAdmin, shown_second, with_detail
+from events.enrichment import directory
 from events.models import ProxyEntry
 from events.streams.proxy import METHODS
 from events.streams.subjects import PROXY_SUBJECT
+
+_PATH_SHOWN: Final = 60
 
 
 class OutcomeFilter(admin.SimpleListFilter):
@@ -60,14 +65,51 @@ class ProxyEntryAdmin(StreamAdmin):
     time_field = "timestamp"
     date_hierarchy = "timestamp"
     list_display = (
-        "timestamp",
+        "second",
         "method",
         "host",
-        "path",
+        "short_path",
         "status_code",
-        "duration_ms",
-        "source_ip",
-        "user_id",
+        "took",
+        "source",
+        "user",
         "reason",
     )
     list_filter = (OutcomeFilter, MethodFilter)
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Return the page of the list, its users looked up at once."""
+        listed = super().get_changelist_instance(request)
+        rows = list(listed.result_list)
+        users = directory.users({row.user_id for row in rows} - {""})
+        names = {user.id: user.name or user.email for user in users}
+        for row in rows:
+            vars(row)["user_name"] = names.get(row.user_id, "")
+        listed.result_list = rows
+        return listed
+
+    @admin.display(description="Time (UTC)", ordering="timestamp")
+    def second(self, row: ProxyEntry) -> str:
+        """Show when."""
+        return shown_second(row.timestamp)
+
+    @admin.display(description="Path", ordering="path")
+    def short_path(self, row: ProxyEntry) -> str:
+        """Show the path, the end of a long one left out."""
+        return Truncator(row.path).chars(_PATH_SHOWN)
+
+    @admin.display(description="ms", ordering="duration_ms")
+    def took(self, row: ProxyEntry) -> int:
+        """Show how many milliseconds it took."""
+        return row.duration_ms
+
+    @admin.display(ordering="source_ip")
+    def source(self, row: ProxyEntry) -> SafeString | str:
+        """Show where the request came from, a peer by its name."""
+        metadata = row.content.get("metadata") or {}
+        return with_detail(metadata.get("peer_name", ""), row.source_ip)
+
+    @admin.display(ordering="user_id")
+    def user(self, row: ProxyEntry) -> str:
+        """Show who it was, one that is gone by the id."""
+        return vars(row).get("user_name") or row.user_id or "-"

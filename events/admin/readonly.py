@@ -1,5 +1,6 @@
 """What the three explorers share: they show, and change nothing."""
 
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
@@ -19,6 +20,9 @@ from events.streams.subjects import Subject
 REACHABLE_ROWS: Final = 100_000
 """How deep the list's pages go: beyond, filters serve better than paging."""
 
+_STEP: Final = 1024
+_LARGER_UNITS: Final = ("KiB", "MiB", "GiB", "TiB")
+
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # not at run time
     """Counts no further than the pages go."""
@@ -36,6 +40,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run t
     actions = None
     list_per_page = 100
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER  # counting them reads the whole stream
     paginator = BoundedPaginator
     time_field: ClassVar[str]
     search_fields = ("search",)
@@ -100,17 +105,49 @@ class ChartedAdmin(ReadOnlyAdmin):
 class StreamAdmin(ChartedAdmin):
     """Explorer of a big stream."""
 
-    fields = ("event",)
-    readonly_fields = ("event",)
+    fields = ("instant", "event")
+    readonly_fields = ("instant", "event")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave the long texts out of lists."""
-        return super().get_queryset(request).defer("search", "body")
+        """Leave the searchable text out."""
+        return super().get_queryset(request).defer("search")
+
+    @admin.display(description="Time")
+    def instant(self, row: Any) -> str:
+        """Show when, as exactly as it is known."""
+        return shown_instant(getattr(row, self.time_field))
 
     @admin.display(description="Event as clients get it")
     def event(self, row: Any) -> SafeString:
         """Show the whole event."""
         return json_block(row.content)
+
+
+def shown_second(moment: datetime) -> str:
+    """Return a moment for lists, whose headings say that it is UTC."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def shown_instant(moment: datetime) -> str:
+    """Return a moment with all that is known of it."""
+    return f"{moment.astimezone(UTC).isoformat(' ').removesuffix('+00:00')} UTC"
+
+
+def shown_size(count: int) -> str:
+    """Return a number of bytes as people read it, as the charts write it."""
+    size, unit = float(count), "B"
+    for larger in _LARGER_UNITS:
+        if size < _STEP:
+            break
+        size, unit = size / _STEP, larger
+    return f"{count} B" if unit == "B" else f"{size:.1f} {unit}"
+
+
+def with_detail(name: str, detail: str) -> SafeString | str:
+    """Return a name with something smaller below it; either may be missing."""
+    if not name or not detail or name == detail:
+        return name or detail or "-"
+    return format_html('{}<div class="detail">{}</div>', name, detail)
 
 
 def json_block(value: Any) -> SafeString:

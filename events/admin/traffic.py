@@ -5,10 +5,15 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.template.defaultfilters import filesizeformat
+from django.utils.safestring import SafeString
 
 from events.admin.chartfilters import SEARCH, one_of, same
-from events.admin.readonly import StreamAdmin
+from events.admin.readonly import (
+    StreamAdmin,
+    shown_second,
+    shown_size,
+    with_detail,
+)
 from events.models import TrafficEvent
 from events.streams.subjects import TRAFFIC_SUBJECT
 from events.streams.traffic import CONNECTIONS, DIRECTIONS, KIND_BITS
@@ -49,24 +54,54 @@ class TrafficEventAdmin(StreamAdmin):
     time_field = "time"
     date_hierarchy = "time"
     list_display = (
-        "time",
-        "source_address",
-        "destination_address",
-        "protocol",
-        "direction",
-        "connection_type",
+        "second",
+        "source",
+        "destination",
+        "protocol_name",
+        "way",
         "received",
         "sent",
         "drops",
     )
     list_filter = ("protocol", "direction", "connection_type", TypeFilter)
 
-    @admin.display(description="received", ordering="rx_bytes")
+    @admin.display(description="Time (UTC)", ordering="time")
+    def second(self, row: TrafficEvent) -> str:
+        """Show when."""
+        return shown_second(row.time)
+
+    @admin.display(ordering="source_address")
+    def source(self, row: TrafficEvent) -> SafeString | str:
+        """Show where it came from."""
+        return _shown_end(row.content["source"])
+
+    @admin.display(ordering="destination_address")
+    def destination(self, row: TrafficEvent) -> SafeString | str:
+        """Show where it went."""
+        return _shown_end(row.content["destination"])
+
+    @admin.display(description="Protocol", ordering="protocol")
+    def protocol_name(self, row: TrafficEvent) -> str:
+        """Show the protocol, one without a usual name by its number."""
+        return row.get_protocol_display() or str(row.protocol)
+
+    @admin.display(description="Direction", ordering="direction")
+    def way(self, row: TrafficEvent) -> SafeString | str:
+        """Show the direction, and how the two ends are connected."""
+        direction = DIRECTIONS[row.direction].removeprefix("DIRECTION_").lower()
+        return with_detail(direction, CONNECTIONS[row.connection_type])
+
+    @admin.display(description="Received", ordering="rx_bytes")
     def received(self, row: TrafficEvent) -> str:
         """Show received bytes."""
-        return filesizeformat(row.rx_bytes)
+        return shown_size(row.rx_bytes)
 
-    @admin.display(description="sent", ordering="tx_bytes")
+    @admin.display(description="Sent", ordering="tx_bytes")
     def sent(self, row: TrafficEvent) -> str:
         """Show sent bytes."""
-        return filesizeformat(row.tx_bytes)
+        return shown_size(row.tx_bytes)
+
+
+def _shown_end(end: dict[str, Any]) -> SafeString | str:
+    """Return the name of an end, else its id, and its address."""
+    return with_detail(end["name"] or end["id"], end["address"])

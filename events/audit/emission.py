@@ -58,6 +58,8 @@ def _created(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
     activity = _resolve(spec.created, change)
     if activity is not None:
         values = {name: (None, value) for name, value in change.after.items()}
+        if spec.target(change, activity) != str(change.pk):
+            values = {"id": (None, change.pk), **values}
         meta = spec.meta(change.instance)
         yield _owner_event(spec, change, activity, meta, _shown(spec, values, change))
 
@@ -66,6 +68,8 @@ def _deleted(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
     activity = _resolve(spec.deleted, change)
     if activity is not None:
         values = {name: (value, None) for name, value in change.before.items()}
+        if spec.target(change, activity) != str(change.pk):
+            values = {"id": (change.pk, None), **values}
         meta = change.meta_at_deletion
         yield _owner_event(spec, change, activity, meta, _shown(spec, values, change))
 
@@ -129,7 +133,7 @@ def _member_events(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
                     yield _event(
                         activity,
                         event.target_id,
-                        relation,
+                        event.target_type,
                         meta=event.meta,
                         reason=change.reason,
                     )

@@ -18,9 +18,10 @@ ActivityOf = Activity | Callable[[Change], Activity]
 
 @dataclass(frozen=True, slots=True)
 class MemberEvent:
-    """Target and meta of the event about one member."""
+    """Target and meta of the event about one member; the type is a model's name."""
 
     target_id: str
+    target_type: str
     meta: Meta
 
 
@@ -49,7 +50,8 @@ class AuditSpec:
     `updated` is the code of every field not named in `fields`. Fields in `unaudited`
     emit nothing (connection state and the like), those in `secret` are kept as
     `"changed"`. `meta` describes the object, `update_meta` replaces it for updates,
-    `target` gives the target id per activity (default: the object's id).
+    `target` gives the target id per activity (default: the object's id); an object that
+    is made or deleted under another target is named as `id` among the changes.
     """
 
     model: type[models.Model]

@@ -232,6 +232,7 @@ def _describe_groups(facts: Callable[[Any], Meta]) -> Describe:
         return {
             pk: MemberEvent(
                 target_id=str(owner.pk),
+                target_type=owner._meta.model_name,
                 meta={"group": group.name, "group_id": pk, **facts(owner)},
             )
             for pk, group in objects_by_id(Group, keys).items()

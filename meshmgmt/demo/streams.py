@@ -18,9 +18,15 @@ VISITS: Final = 800
 GUESSES: Final = 180
 """Wrong passwords of one address against one service, within an hour."""
 
+REFUSED: Final = 24
+"""Attempts of one machine to reach a database that no policy gives it, within hours."""
+
 SERVICES: Final = ("wiki", "git", "tickets", "grafana", "registry")
 PORTS: Final = (22, 53, 443, 443, 443, 5432)
 GUESSER: Final = "203.0.113.66"
+REFUSED_SOURCE: Final = "rui-simulator"
+DATABASE: Final = "db-01"
+DATABASE_PORT: Final = 5432
 SHARE_ROUTED: Final = 0.25
 SHARE_DROPPED: Final = 0.04
 
@@ -28,7 +34,8 @@ SHARE_DROPPED: Final = 0.04
 def fill_streams(chance: random.Random) -> None:
     """Store both streams; flows name their ends by id, the rest is looked up."""
     now = clock.now()
-    batches.ingest_events(TRAFFIC, list(_flows(chance, now)))
+    flows = [*_flows(chance, now), *_refused(chance, now)]
+    batches.ingest_events(TRAFFIC, flows)
     batches.ingest_events(PROXY, [*_visits(chance, now), *_guesses(chance, now)])
 
 
@@ -80,6 +87,35 @@ def _flows(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]]:
                     "timestamp": clock.rfc3339(start),
                 }
             ],
+        }
+
+
+def _refused(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]]:
+    """A simulator tries to write its results into a database, in vain."""
+    source = Peer.objects.get(name=REFUSED_SOURCE)
+    database = Peer.objects.get(name=DATABASE)
+    begin = now - dt.timedelta(hours=7)
+    for number in range(REFUSED):
+        start = begin + dt.timedelta(minutes=15 * number + chance.random())
+        end = start + dt.timedelta(seconds=3)
+        attempts = chance.randrange(3, 8)
+        yield {
+            "id": f"demo-refused-{number:05d}",
+            "flow_id": f"{chance.getrandbits(64):016x}",
+            "reporter_id": database.pk,
+            "source": {"id": source.pk},
+            "destination": {
+                "id": database.pk,
+                "address": f"{database.ip}:{DATABASE_PORT}",
+            },
+            "protocol": 6,
+            "direction": "INGRESS",
+            "rx_bytes": 60 * attempts,
+            "rx_packets": attempts,
+            "num_of_drops": attempts,
+            "window_start": clock.rfc3339(start),
+            "window_end": clock.rfc3339(end),
+            "events": [{"type": "TYPE_DROP", "timestamp": clock.rfc3339(start)}],
         }
 
 

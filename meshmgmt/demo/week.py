@@ -3,10 +3,10 @@
 from functools import partial
 
 from dns.models import Record
-from dns.rules import RecordDraft
+from dns.rules import RecordDraft, ZoneDraft
 from dns.services.nameservers import nameserver_group_update
 from dns.services.records import record_create, record_delete, record_update
-from dns.services.zones import zone_update
+from dns.services.zones import zone_create, zone_delete, zone_update
 from events.audit.links import member_keys
 from groups.models import GroupPeer
 from groups.services import group_create, group_delete, group_update
@@ -37,6 +37,7 @@ def plan_week(story: Story) -> None:
             _plan_field_work(story, day)
     _plan_incident(story)
     _plan_migration(story)
+    _plan_fair(story)
     _plan_administration(story)
 
 
@@ -123,6 +124,28 @@ def _plan_migration(story: Story) -> None:
     story.plan(3, 8 * 60 + 7, "tomas", use)
     story.plan(4, 14 * 60, "tomas", rename)
     story.plan(5, 17 * 60 + 30, "tomas", end)
+
+
+def _plan_fair(story: Story) -> None:
+    """The names of a trade fair's stand; the zone goes when the fair is over."""
+    name, domain = "Trade fair", f"fair.{DOMAIN}"
+
+    def make() -> None:
+        groups = story.group_ids(["Field service"])
+        draft = ZoneDraft(name=name, domain=domain, distribution_groups=groups)
+        story.zones[name] = zone_create(draft=draft)
+
+    def add(label: str, address: str) -> None:
+        draft = RecordDraft(f"{label}.{domain}", "A", address, 60)
+        record_create(zone_id=story.zones[name].pk, draft=draft)
+
+    def end() -> None:
+        zone_delete(zone_id=story.zones.pop(name).pk)
+
+    story.plan(2, 13 * 60, "ines", make)
+    story.plan(2, 13 * 60 + 2, "ines", partial(add, "kiosk", "10.31.40.10"))
+    story.plan(2, 13 * 60 + 3, "ines", partial(add, "demo-cell", "10.31.40.20"))
+    story.plan(5, 16 * 60 + 40, "olof", end)
 
 
 def _plan_administration(story: Story) -> None:

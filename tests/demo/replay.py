@@ -104,7 +104,7 @@ def _apply(state: State, event: AuditEvent, spec: AuditSpec) -> None:
         assert known.get(name) == value["before"] or value["before"] == "changed"
         known[name] = value["after"]
     for relation, change in event.changes.items():
-        if relation in spec.columns:
+        if relation in spec.columns or relation == "id":
             continue
         state.change_members(key, relation, change["added"], change["removed"])
         if "order" in change:

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.contrib.admin import site
 from django.db import transaction
+from django.test import RequestFactory
 from pytest_django.plugin import DjangoDbBlocker
 
 from dns.models import NameserverGroup, Record, Zone
+from events.admin.objectpages import ObjectPages
+from events.audit.specs import all_specs
 from events.models import AuditEvent
 from groups.models import ALL, Group
 from meshmgmt.access.models import Policy, Route, SetupKey
@@ -113,10 +117,33 @@ def test_names_stay_clear_of_what_examples_and_tests_use() -> None:
     assert [text for text in texts if taken.search(text)] == []
 
 
+def test_every_event_leads_to_its_object_while_it_exists(rf: RequestFactory) -> None:
+    request = rf.get("/")
+    request.user = people.person("owner")
+    pages = ObjectPages(request)
+    existing = {
+        str(key)
+        for spec in all_specs()
+        if site.is_registered(spec.model)
+        for key in spec.model._default_manager.values_list("pk", flat=True)
+    }
+    leading = 0
+    for event in AuditEvent.objects.all():
+        changed = event.changes.get("id", {})
+        key = changed.get("after") or changed.get("before") or event.target_id
+        if key in existing:
+            leading += 1
+            page = pages.of_event(event)
+            assert page is not None, f"{event} {event.target_type}"
+            if event.target_type != "dnssettings":  # their events name the account
+                assert key in page.url, f"{event} {event.target_type}"
+    assert leading > 100
+
+
 def test_the_streams_hold_the_companys_traffic_and_a_guesser() -> None:
     api = people.api_as("auditor")
     page = api.get("/api/events/network-traffic?page_size=1").json
-    assert page["total_records"] == streams.FLOWS
+    assert page["total_records"] == streams.FLOWS + streams.REFUSED
     assert page["data"][0]["source"]["dns_label"]
     assert page["data"][0]["user"]["email"]
     query = "group_by=source_ip,host&status=failed&metric=failures"

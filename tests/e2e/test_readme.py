@@ -1,22 +1,25 @@
-"""The README's first five minutes, word for word."""
+"""What README and documentation tell to type works, word for word."""
 
 import json
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from meshmgmt.env import BASE_DIR
-from tests.servers import Server
+from tests.servers import Server, running_server
 
 README: Final = BASE_DIR / "README.md"
 ADDRESS: Final = "127.0.0.1:8000"
 MARK: Final = "=== next block ==="
 
 
-def blocks(title: str) -> list[str]:
+def blocks(title: str, document: Path = README) -> list[str]:
     """Return the shell blocks of a section."""
-    text = README.read_text(encoding="utf-8")
+    text = document.read_text(encoding="utf-8")
     section = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     return re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
 
@@ -41,6 +44,14 @@ def run_blocks(server: Server, folder: Path, blocks: list[str]) -> list[str]:
 def json_lines(text: str) -> list[dict[str, Any]]:
     """Return the objects printed one per line."""
     return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def most(answer: str, group_by: list[str]) -> dict[str, Any]:
+    """Return the first group of a summary."""
+    summary = json.loads(answer)
+    assert summary["group_by"] == group_by
+    first: dict[str, Any] = summary["groups"][0]
+    return first
 
 
 def test_the_first_five_minutes_work_literally(server: Server, tmp_path: Path) -> None:
@@ -82,13 +93,39 @@ def test_every_link_leads_to_a_file() -> None:
     assert [link for link in local if not (BASE_DIR / link).exists()] == []
 
 
+@pytest.fixture(scope="module")
+def demo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Yield a running server over the demo data, prepared as `make run` does."""
+    with running_server(tmp_path_factory.mktemp("demo") / "var") as started:
+        started.manage("seed", "--profile", "demo", "--if-empty")
+        started.manage("welcome")
+        yield started
+
+
 def test_the_questions_to_the_streams_are_answered(
-    server: Server, tmp_path: Path
+    demo_server: Server, tmp_path: Path
 ) -> None:
     variables = blocks("First five minutes")[:1]
     questions = blocks("A question to each stream")
     assert len(questions) == 3
-    _, audit, traffic, proxy = run_blocks(server, tmp_path, variables + questions)
-    assert isinstance(json.loads(audit), list)
-    assert json.loads(traffic)["group_by"] == ["user", "destination"]
-    assert json.loads(proxy)["group_by"] == ["source_ip", "host"]
+    _, audit, traffic, proxy = run_blocks(demo_server, tmp_path, variables + questions)
+    assert {event["activity_code"] for event in json.loads(audit)} == {
+        "peer.group.delete"
+    }
+    assert most(traffic, ["user", "destination"])["value"] > 0
+    assert most(proxy, ["source_ip", "host"])["value"] > 0
+
+
+def test_the_questions_about_events_are_answered(
+    demo_server: Server, tmp_path: Path
+) -> None:
+    variables, *questions = blocks("Three questions", BASE_DIR / "docs" / "events.md")
+    assert len(questions) == 3
+    _, audit, traffic, proxy = run_blocks(
+        demo_server, tmp_path, [variables, *questions]
+    )
+    [deletion] = json.loads(audit)
+    assert deletion["activity_code"] == "dns.zone.delete"
+    assert deletion["initiator_name"] == "Olof Brandt"
+    assert most(traffic, ["user", "destination"])["name"] == "Rui Almeida / db-01"
+    assert most(proxy, ["source_ip", "host"])["key"]["host"] == "wiki.halden.internal"

@@ -4,20 +4,27 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.auth import get_user
 from django.test import Client
 from django.urls import reverse
 
+from events.admin.changetable import change_table, mentioned_ids
 from events.admin.chartfilters import SEARCH, summary_filters
+from events.admin.objectpages import ObjectPage
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
 from groups.models import Group
+from meshmgmt.accounts.services.tokens import token_create
 from tests.events.samples import proxy, traffic
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
 
 MODELS = (AuditEvent, TrafficEvent, ProxyEntry)
+KNOWN = "0" * 20
+GONE = "1" * 20
+NONE = '<span class="quiet">none</span>'
 COUNTING: dict[Any, str] = {
     AuditEvent: "events",
     TrafficEvent: "flows",
@@ -101,9 +108,64 @@ def test_one_event_is_shown_whole_and_escaped(site: Client) -> None:
 def test_an_audit_event_shows_its_changes_and_links_to_its_object(site: Client) -> None:
     event = AuditEvent.objects.get(activity_code="group.update")
     text = site.get(page("change", AuditEvent, event.pk)).content.decode()
-    assert "<th>name</th><td>Before</td><td>After &lt;b&gt;</td>" in text
+    assert "<td>Before</td><td>After &lt;b&gt;</td>" in text
     assert reverse("admin:groups_group_change", args=[event.target_id]) in text
     assert f"target_id__exact={event.target_id}" in text
+
+
+def test_a_token_event_leads_to_the_token_and_back(site: Client) -> None:
+    owner: Any = get_user(site)
+    token = token_create(user_id=owner.pk, name="cli", expires_in=1).token
+    event = AuditEvent.objects.get(
+        activity_code="personal.access.token.create", target_id=owner.pk
+    )
+    token_page = reverse("admin:accounts_accesstoken_change", args=[token.pk])
+    assert token_page in site.get(page("change", AuditEvent, event.pk)).content.decode()
+    back = f"{page('changelist', AuditEvent)}?target_id__exact={owner.pk}"
+    assert back in site.get(token_page).content.decode()
+
+
+def test_lists_show_seconds_in_utc_and_names(site: Client) -> None:
+    text = site.get(page("changelist", TrafficEvent)).content.decode()
+    row = TrafficEvent.objects.get(id="flow-1")
+    assert row.time.strftime("%Y-%m-%d %H:%M:%S") in text
+    assert "Time (UTC)" in text
+    assert "laptop" in text
+    assert "2.0 KiB" in text
+
+
+def test_an_event_has_no_history_of_its_own(site: Client) -> None:
+    event = AuditEvent.objects.latest("id")
+    assert (
+        "historylink"
+        not in site.get(page("change", AuditEvent, event.pk)).content.decode()
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "before", "after"),
+    [
+        ({"ttl": {"before": 60, "after": 300}}, "60", "300"),
+        ({"on": {"before": True, "after": False}}, "true", "false"),
+        ({"name": {"before": None, "after": "<b>"}}, NONE, "&lt;b&gt;"),
+        (
+            {"servers": {"before": [], "after": [{"ip": "192.0.2.1", "port": 53}]}},
+            NONE,
+            "<div>ip: 192.0.2.1, port: 53</div>",
+        ),
+        (
+            {"peers": {"added": [GONE], "removed": [KNOWN]}},
+            '<div>- <a href="/p">laptop</a></div>',
+            f"<div>+ {GONE}</div>",
+        ),
+    ],
+)
+def test_changes_read_as_text_with_names(
+    changes: dict[str, Any], before: str, after: str
+) -> None:
+    assert KNOWN in mentioned_ids([KNOWN])
+    table = change_table(changes, {KNOWN: ObjectPage("laptop", "/p")})
+    assert f"<td>{before}</td><td>{after}</td>" in table
 
 
 def test_the_page_of_an_object_links_back_to_its_events(site: Client) -> None:

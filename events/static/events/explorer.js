@@ -3,10 +3,17 @@
 (function () {
   const panel = document.getElementById("stream-charts");
   if (!panel) return;
-  const colours = [
-    "#3366cc", "#dc3912", "#ff9900", "#109618", "#990099",
-    "#0099c6", "#dd4477", "#66aa00", "#b82e2e", "#316395",
-  ];
+  const palettes = {
+    light: [
+      "#3366cc", "#dc3912", "#e68a00", "#109618", "#990099",
+      "#0099c6", "#dd4477", "#66aa00", "#b82e2e", "#316395",
+    ],
+    dark: [
+      "#6f9bff", "#ff7a59", "#ffb347", "#4fc95c", "#d67be0",
+      "#4cc9f0", "#ff85ab", "#a5d94c", "#f08080", "#8fb8de",
+    ],
+  };
+  const darkScheme = window.matchMedia("(prefers-color-scheme: dark)");
   const filters = JSON.parse(document.getElementById("summary-filters").textContent);
   const status = panel.querySelector("[role=status]");
   const charts = {};
@@ -19,6 +26,65 @@
     return group.name || Object.values(group.key).join(" / ") || "(none)";
   }
 
+  /* The admin site's theme: its button sets data-theme, "auto" follows the system. */
+  function theme() {
+    const root = document.documentElement;
+    const set = root.dataset.theme;
+    const dark = set === "dark" || (set !== "light" && darkScheme.matches);
+    const style = getComputedStyle(root);
+    const variable = (name) => style.getPropertyValue(name).trim();
+    return {
+      colours: palettes[dark ? "dark" : "light"],
+      text: variable("--body-fg"),
+      line: variable("--border-color"),
+    };
+  }
+
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+
+  /* A number as people read it; bytes with a unit, as the lists below write them. */
+  function amount(value, metric) {
+    if (metric !== "bytes") return value.toLocaleString("en");
+    let rank = 0;
+    while (value >= 1024 && rank < units.length - 1) {
+      value /= 1024;
+      rank += 1;
+    }
+    return `${Number(value.toFixed(rank && 1)).toLocaleString("en")} ${units[rank]}`;
+  }
+
+  /* The step between an axis' lines: bytes in powers of two, whole numbers otherwise. */
+  function step(greatest, metric) {
+    if (metric !== "bytes") return undefined;
+    const wanted = Math.max(greatest / 5, 1);
+    return 2 ** Math.ceil(Math.log2(wanted));
+  }
+
+  function axes(summary, shown, valueAxis, greatest) {
+    const axis = { ticks: { color: shown.text }, grid: { color: shown.line } };
+    const values = {
+      beginAtZero: true,
+      grid: axis.grid,
+      ticks: {
+        color: shown.text,
+        precision: 0,
+        maxRotation: 0,
+        stepSize: step(greatest, summary.metric),
+        callback: (value) => amount(value, summary.metric),
+      },
+    };
+    return valueAxis === "x" ? { x: values, y: axis } : { x: axis, y: values };
+  }
+
+  function tooltip(summary, valueAxis) {
+    return {
+      callbacks: {
+        label: (item) =>
+          `${item.dataset.label}: ${amount(item.parsed[valueAxis], summary.metric)}`,
+      },
+    };
+  }
+
   function draw(id, config) {
     if (charts[id]) charts[id].destroy();
     config.options = Object.assign(
@@ -27,18 +93,23 @@
     charts[id] = new Chart(document.getElementById(id), config);
   }
 
-  function drawTop(summary) {
+  function drawTop(summary, shown) {
+    const values = summary.groups.map((group) => group.value);
     draw("chart-top", {
       type: "bar",
       data: {
         labels: summary.groups.map(label),
         datasets: [{
           label: summary.metric,
-          data: summary.groups.map((group) => group.value),
-          backgroundColor: summary.groups.map((_, n) => colours[n % colours.length]),
+          data: values,
+          backgroundColor: values.map((_, n) => shown.colours[n % shown.colours.length]),
         }],
       },
-      options: { indexAxis: "y", plugins: { legend: { display: false } } },
+      options: {
+        indexAxis: "y",
+        scales: axes(summary, shown, "x", Math.max(0, ...values)),
+        plugins: { legend: { display: false }, tooltip: tooltip(summary, "x") },
+      },
     });
   }
 
@@ -50,8 +121,16 @@
     return times;
   }
 
-  function drawSeries(summary) {
+  function drawSeries(summary, shown) {
     const times = buckets(summary);
+    const points = summary.groups.flatMap((group) => group.series);
+    const scales = axes(
+      summary, shown, "y", Math.max(0, ...points.map((point) => point.value))
+    );
+    Object.assign(scales.x.ticks, { maxRotation: 0, autoSkipPadding: 16 });
+    scales.x.title = {
+      display: true, text: "UTC; colours as in the bars", color: shown.text,
+    };
     draw("chart-series", {
       type: "line",
       data: {
@@ -60,7 +139,7 @@
           const values = new Map(
             group.series.map((point) => [Date.parse(point.time), point.value])
           );
-          const colour = colours[n % colours.length];
+          const colour = shown.colours[n % shown.colours.length];
           return {
             label: label(group),
             data: times.map((t) => values.get(t) || 0),
@@ -71,11 +150,35 @@
           };
         }),
       },
-      options: { plugins: { legend: { position: "bottom" } } },
+      options: {
+        interaction: { mode: "nearest", axis: "x", intersect: false },
+        scales,
+        plugins: {
+          legend: { display: false },
+          tooltip: tooltip(summary, "y"),
+        },
+      },
     });
   }
 
+  let newest = null;
+
+  function redraw() {
+    if (newest === null) return;
+    const shown = theme();
+    drawTop(newest, shown);
+    drawSeries(newest, shown);
+  }
+
+  function inAll(summary) {
+    const total = amount(summary.total, summary.metric);
+    return `${total}${summary.metric === "bytes" ? "" : ` ${summary.metric}`} in all`;
+  }
+
+  let asked = 0;
+
   async function refresh() {
+    const number = ++asked;
     const start = new Date(Date.now() - Number(chosen("span")) * 3600e3);
     const query = new URLSearchParams({
       group_by: chosen("group_by"),
@@ -88,10 +191,11 @@
       const answer = await fetch(`${panel.dataset.url}?${query}`);
       const summary = await answer.json();
       if (!answer.ok) throw new Error(summary.message);
-      drawTop(summary);
-      drawSeries(summary);
+      if (number !== asked) return;
+      newest = summary;
+      redraw();
       status.textContent = summary.groups.length
-        ? `${summary.total.toLocaleString("en")} ${summary.metric} in all`
+        ? inAll(summary)
         : "Nothing in this span";
     } catch (error) {
       status.textContent = `The summary is not available: ${error.message}`;
@@ -99,5 +203,9 @@
   }
 
   panel.addEventListener("change", refresh);
+  darkScheme.addEventListener("change", redraw);
+  new MutationObserver(redraw).observe(document.documentElement, {
+    attributeFilter: ["data-theme"],
+  });
   refresh();
 })();

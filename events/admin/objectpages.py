@@ -1,0 +1,123 @@
+"""The admin pages of the objects that audit events are about, or mention."""
+
+import ipaddress
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.utils import quote
+from django.db.models import CharField, Model, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from events.audit.specs import all_specs
+from events.enrichment import directory
+from events.models import AuditEvent
+from meshmgmt.core.account import account_id
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPage:
+    """An object that exists: what it is called, and where it is shown."""
+
+    name: str
+    url: str
+
+    @property
+    def link(self) -> SafeString:
+        """The name as a link."""
+        return format_html('<a href="{}">{}</a>', self.url, self.name)
+
+
+class ObjectPages:
+    """Finds pages for one viewer, who gets only those of objects they may see.
+
+    Ids are unique over all kinds of objects, so an id alone finds its object.
+    """
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+        self._known: dict[str, ObjectPage] = {}
+
+    def of_event(self, event: AuditEvent) -> ObjectPage | None:
+        """Return the page of what the event is about, None when it is gone.
+
+        What was changed is sought before its target: events of tokens name the user,
+        those of the DNS settings the account, some of peers an address.
+        """
+        changed = event.changes.get("id", {})
+        key = changed.get("after") or changed.get("before") or event.target_id
+        model = _models().get(event.target_type)
+        if model is not None:
+            page = self._first(self._having(model, [key])) or self._only(event, model)
+            if page is not None:
+                return page
+        if _is_address(event.target_id):
+            ids = [peer.id for peer in directory.peers((), {event.target_id})]
+            return next(iter(self.of_ids(ids).values()), None)
+        return self.of_ids([event.target_id]).get(event.target_id)
+
+    def of_ids(self, ids: Iterable[str]) -> dict[str, ObjectPage]:
+        """Return the pages of the objects with these ids, as far as there are any."""
+        wanted = set(ids)
+        missing = wanted - self._known.keys()
+        for model in _models().values():
+            if not missing:
+                break
+            for row in self._having(model, missing):
+                self._known[str(row.pk)] = _page(row)
+                missing.discard(str(row.pk))
+        return {key: self._known[key] for key in wanted & self._known.keys()}
+
+    def _only(self, event: AuditEvent, model: type[Model]) -> ObjectPage | None:
+        """Return the page of the one row that a target "the account" stands for."""
+        if event.target_id != account_id():
+            return None
+        rows = list(self._visible(model)[:2])
+        return self._first(rows) if len(rows) == 1 else None
+
+    def _having(self, model: type[Model], ids: Iterable[str]) -> Iterator[Model]:
+        if isinstance(model._meta.pk, CharField):
+            yield from self._visible(model).filter(pk__in=list(ids))
+
+    def _visible(self, model: type[Model]) -> QuerySet[Any]:
+        pages = admin.site.get_model_admin(model)
+        if not pages.has_view_permission(self._request):
+            return model._default_manager.none()
+        return pages.get_queryset(self._request)
+
+    def _first(self, rows: Iterable[Model]) -> ObjectPage | None:
+        return next((_page(row) for row in rows), None)
+
+
+def kind_of(target_type: str) -> str:
+    """Return what people call a kind of object."""
+    model = _models().get(target_type)
+    return target_type if model is None else str(model._meta.verbose_name)
+
+
+def _models() -> dict[str, type[Model]]:
+    """Return the audited models that have pages, by name."""
+    models = (spec.model for spec in all_specs())
+    return {
+        str(model._meta.model_name): model
+        for model in models
+        if admin.site.is_registered(model)
+    }
+
+
+def _page(row: Model) -> ObjectPage:
+    meta = row._meta
+    name = f"admin:{meta.app_label}_{meta.model_name}_change"
+    return ObjectPage(str(row), reverse(name, args=[quote(row.pk)]))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
