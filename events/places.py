@@ -1,13 +1,20 @@
-"""Country and city of public addresses, from a local MaxMind database file if given."""
+"""Country and city of public addresses, from a local MaxMind database file if given.
+
+`meshmgmt.env` checks the file at the start. Whatever is wrong with it later, events come
+in: they have no place then, and the log says so once.
+"""
 
 import ipaddress
+import logging
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import geoip2.database
 import geoip2.errors
 from django.conf import settings
+
+log = logging.getLogger(__name__)
 
 
 class Place(NamedTuple):
@@ -27,24 +34,46 @@ def look_up(address: str) -> Place | None:
 
 
 @lru_cache(16)
-def _reader(path: Path) -> geoip2.database.Reader:
+def _reader(path: Path) -> geoip2.database.Reader | None:
     """Open the file once per process; a new file needs a restart."""
-    return geoip2.database.Reader(path)
+    try:
+        return geoip2.database.Reader(path)
+    except (OSError, ValueError, RuntimeError) as error:
+        _warn(path, str(error))
+        return None
+
+
+@lru_cache(16)
+def _warn(path: Path, reason: str) -> None:
+    """Log, once per reason, that events get no place."""
+    log.warning("places of addresses are not known: %s: %s", path, reason)
 
 
 @lru_cache(8192)
 def _look_up(path: Path, address: str) -> Place | None:
-    if not ipaddress.ip_address(address).is_global:
-        return None
+    parsed = ipaddress.ip_address(address)
     reader = _reader(path)
+    if reader is None or not parsed.is_global:
+        return None
+    if parsed.version > reader.metadata().ip_version:
+        return None  # a database of IPv4 alone
     try:
-        if "City" in reader.metadata().database_type:
-            city = reader.city(address)
-            return Place(
-                city.country.iso_code or "",
-                city.city.name or "",
-                city.subdivisions.most_specific.iso_code or "",
-            )
-        return Place(reader.country(address).country.iso_code or "", "", "")
+        return _found(reader, address)
     except geoip2.errors.AddressNotFoundError:
         return None
+    # A damaged file fails in any way.
+    except Exception as error:
+        _warn(path, type(error).__name__)
+        return None
+
+
+def _found(reader: Any, address: str) -> Place:
+    kind = reader.metadata().database_type
+    if "City" not in kind and "Enterprise" not in kind:
+        return Place(reader.country(address).country.iso_code or "", "", "")
+    city = (reader.city if "City" in kind else reader.enterprise)(address)
+    return Place(
+        city.country.iso_code or "",
+        city.city.name or "",
+        city.subdivisions.most_specific.iso_code or "",
+    )

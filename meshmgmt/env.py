@@ -218,8 +218,22 @@ def _has_packages(*names: str) -> bool:
         return False
 
 
-def _optional_path(text: str) -> Path | None:
-    return Path(text) if text else None
+def _places(text: str) -> Path | None:
+    """Return the path of a MaxMind database that knows countries, None for none."""
+    if not text:
+        return None
+    import maxminddb  # noqa: PLC0415 - few deployments have one
+
+    try:
+        with maxminddb.open_database(text) as database:
+            kind = database.metadata().database_type
+    except OSError as error:
+        raise ValueError(f"cannot read {text!r}: {error.strerror}") from error
+    except (maxminddb.InvalidDatabaseError, ValueError, UnicodeError) as error:
+        raise ValueError(f"{text!r} is not a MaxMind database file") from error
+    if not any(word in kind for word in ("City", "Country", "Enterprise")):
+        raise ValueError(f"{text!r} holds {kind!r}, not countries or cities")
+    return Path(text)
 
 
 def _read_secret_files(environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -306,7 +320,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Config:
         audit_retention_days=read.get("AUDIT_RETENTION_DAYS", _days, None),
         traffic_retention_days=read.get("TRAFFIC_RETENTION_DAYS", _days, 30),
         proxy_retention_days=read.get("PROXY_RETENTION_DAYS", _days, 7),
-        geoip_database=read.get("GEOIP_DATABASE", _optional_path, None),
+        geoip_database=read.get("GEOIP_DATABASE", _places, None),
         oidc_issuer=read.get("OIDC_ISSUER", str, ""),
         oidc_client_id=read.get("OIDC_CLIENT_ID", str, ""),
         oidc_client_secret=read.get("OIDC_CLIENT_SECRET", str, ""),

@@ -13,7 +13,7 @@ from events.lines.ndjson import parse_ndjson
 from events.lines.nginx import parse_nginx
 from events.lines.traefik import parse_traefik
 
-LineParser = Callable[[str], dict[str, Any]]
+LineParser = Callable[[bytes], dict[str, Any]]
 
 PARSERS: Final[dict[str, LineParser]] = {
     "ndjson": parse_ndjson,

@@ -10,8 +10,13 @@ class LineFault(ValueError):
     """A line that is not what its format says."""
 
 
-def parse_ndjson(line: str) -> dict[str, Any]:
-    """Return the JSON object on a line. Raises LineFault."""
+def parse_ndjson(line: bytes) -> dict[str, Any]:
+    """Return the JSON object on a line, as strict as the endpoint. Raises LineFault."""
+    return json_object(line)
+
+
+def json_object(line: bytes | str) -> dict[str, Any]:
+    """Return the JSON object that `line` holds. Raises LineFault."""
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -38,23 +43,9 @@ def number_of(record: dict[str, Any], *names: str) -> float:
             continue
         try:
             number = float(value)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise LineFault(f"{name} is not a number") from error
         if not math.isfinite(number):
             raise LineFault(f"{name} is not a number")
         return number
     return 0.0
-
-
-def path_of(target: str) -> str:
-    """Return the path of a request target, without query and fragment."""
-    return target.partition("?")[0].partition("#")[0]
-
-
-def address_of(text: str) -> str:
-    """Return the address of `1.2.3.4`, `1.2.3.4:80` or `[::1]:80` as it is written."""
-    if text.startswith("["):
-        return text[1:].partition("]")[0]
-    if text.count(":") == 1:
-        return text.partition(":")[0]
-    return text

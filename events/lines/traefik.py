@@ -3,38 +3,38 @@
 from datetime import datetime
 from typing import Any, Final
 
-from events.lines.ndjson import (
-    LineFault,
-    address_of,
-    number_of,
-    parse_ndjson,
-    path_of,
-    text_of,
-)
+from events.lines.ndjson import LineFault, json_object, number_of, text_of
+from events.lines.requests import asked, bare_host, client_address
+from events.lines.served import readable, served
 from events.streams.instants import parse_instant, render_instant
 
 NANOSECONDS_PER_MS: Final = 1_000_000
 
 
-def parse_traefik(line: str) -> dict[str, Any]:
+def parse_traefik(line: bytes) -> dict[str, Any]:
     """Return the entry of a line of Traefik's access log. Raises LineFault."""
-    record = parse_ndjson(line)
+    record = json_object(readable(line))
     if "RequestMethod" not in record and "DownstreamStatus" not in record:
         raise LineFault("holds no RequestMethod: is it an access log line?")
-    return {
-        "timestamp": render_instant(_moment(record)),
-        "service_id": text_of(record, "ServiceName")[:128],
-        "method": text_of(record, "RequestMethod"),
-        "host": text_of(record, "RequestHost"),
-        "path": path_of(text_of(record, "RequestPath")),
-        "status_code": int(number_of(record, "DownstreamStatus")),
-        "duration_ms": round(number_of(record, "Duration") / NANOSECONDS_PER_MS),
-        "source_ip": address_of(text_of(record, "ClientHost", "ClientAddr")),
-        "bytes_upload": int(number_of(record, "RequestContentSize")),
-        "bytes_download": int(number_of(record, "DownstreamContentSize")),
-        "user_id": text_of(record, "ClientUsername"),
-        "protocol": "http",
-    }
+    method, host, path = asked(
+        text_of(record, "RequestMethod"), text_of(record, "RequestPath")
+    )
+    return served(
+        {
+            "timestamp": render_instant(_moment(record)),
+            "service_id": text_of(record, "ServiceName"),
+            "method": method,
+            "host": host or bare_host(text_of(record, "RequestHost")),
+            "path": path,
+            "status_code": number_of(record, "DownstreamStatus"),
+            "duration_ms": number_of(record, "Duration") / NANOSECONDS_PER_MS,
+            "source_ip": client_address(text_of(record, "ClientHost", "ClientAddr")),
+            "bytes_upload": number_of(record, "RequestContentSize"),
+            "bytes_download": number_of(record, "DownstreamContentSize"),
+            "user_id": text_of(record, "ClientUsername"),
+            "protocol": "http",
+        }
+    )
 
 
 def _moment(record: dict[str, Any]) -> datetime:

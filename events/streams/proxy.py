@@ -13,6 +13,7 @@ from events.streams.search import search_text
 
 MAX_STATUS: Final = 999
 MAX_DURATION_MS: Final = 2**31 - 1
+METHOD_LIMIT: Final = 32
 PATH_LIMIT: Final = 8192
 MAX_METADATA: Final = 64
 METADATA_LIMIT: Final = 1024
@@ -82,7 +83,7 @@ def check(event: Any, received: datetime) -> CheckedEntry:
         "id": checks.text(event, "id", ID_LIMIT),
         "service_id": checks.text(event, "service_id", ID_LIMIT),
         "timestamp": render_instant(time),
-        "method": checks.text(event, "method", 32),
+        "method": checks.text(event, "method", METHOD_LIMIT),
         "host": checks.text(event, "host"),
         "path": checks.text(event, "path", PATH_LIMIT),
         "duration_ms": checks.whole(event, "duration_ms", MAX_DURATION_MS),

@@ -1,48 +1,78 @@
-"""Where a followed log was read to; replaced as a whole after every batch."""
+"""Where a log was read to and what its lines' ids need; a file of JSON."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import orjson
 
-from events.tailing.lines import Line, Start
+from events.tailing.lines import Fingerprint, Mark
 
 
 @dataclass
 class Checkpoint:
-    """Position in the log and the ids' state, kept in a file of JSON."""
+    """What the file says; `mark` is None while there is none."""
 
     path: Path
-    start: Start = field(default_factory=Start)
+    mark: Mark | None = None
     seen: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path) -> "Checkpoint":
-        """Return what the file says, the beginning when there is none.
+        """Return what the file says.
 
-        Raises ValueError for a file that is no checkpoint.
+        Raises ValueError for a file that is no checkpoint, OSError when it cannot be
+        read or could not be written.
         """
-        try:
-            facts = orjson.loads(path.read_bytes())
-            start = Start(facts["inode"], facts["position"], facts["number"])
-            return cls(path, start, dict(facts["seen"]))
-        except FileNotFoundError:
-            return cls(path)
-        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-            raise ValueError(f"{path} is not a checkpoint of this command") from error
+        checkpoint = cls(path)
+        if path.exists():
+            checkpoint._take(path.read_bytes())
+        with checkpoint._temporary.open("wb"):
+            pass
+        checkpoint._temporary.unlink()
+        return checkpoint
 
-    def save(self, line: Line, seen: dict[str, int]) -> None:
-        """Note that everything up to `line` is stored; survives a crash at any point."""
-        facts = {
-            "inode": line.inode,
-            "position": line.position,
-            "number": line.number,
-            "seen": seen,
-        }
-        temporary = self.path.with_name(f"{self.path.name}.new")
-        with temporary.open("wb") as file:
-            file.write(orjson.dumps(facts))
+    @property
+    def _temporary(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.new")
+
+    def _take(self, raw: bytes) -> None:
+        try:
+            facts = orjson.loads(raw)
+            self.mark = Mark(
+                _whole(facts["inode"]),
+                _whole(facts["position"]),
+                _whole(facts["number"]),
+                _fingerprint(facts["head"]),
+                _fingerprint(facts["tail"]),
+            )
+            self.seen = {str(key): _whole(n) for key, n in facts["seen"].items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            text = f"{self.path} is not a checkpoint of this command"
+            raise ValueError(text) from error
+
+    def save(self, mark: Mark, seen: dict[str, int]) -> None:
+        """Note that everything up to `mark` is stored; survives a crash at any point.
+
+        Raises OSError.
+        """
+        with self._temporary.open("wb") as file:
+            file.write(orjson.dumps({**asdict(mark), "seen": seen}))
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(self.path)
+        self._temporary.replace(self.path)
+        self.mark = mark
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError("is not a whole number from 0")
+    return value
+
+
+def _fingerprint(value: Any) -> Fingerprint:
+    digest = value["digest"]
+    if type(digest) is not str:
+        raise ValueError("is not a text")
+    return Fingerprint(_whole(value["length"]), digest)

@@ -1,99 +1,116 @@
-"""Lines of a file, with their number and where they end; optionally for ever."""
+"""Lines, and how far a log was read."""
 
-import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Final
+from hashlib import blake2b
+from typing import Final, Self
 
-POLL_SECONDS: Final = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line without its end; `position` is the offset of the next line."""
-
-    number: int
-    text: bytes
-    position: int
-    inode: int
+BOM: Final = b"\xef\xbb\xbf"
+HEAD_BYTES: Final = 1024
+TAIL_BYTES: Final = 256
+MAX_LINE: Final = 2**20
+"""Of a longer line the rest is dropped, so that a file without line ends fits memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """Where an earlier run stopped in which file."""
+class Fingerprint:
+    """Some bytes of a file, told again without keeping them."""
+
+    length: int = 0
+    digest: str = ""
+
+    @classmethod
+    def of(cls, raw: bytes) -> Self:
+        """Return the fingerprint of `raw`."""
+        return cls(len(raw), blake2b(raw, digest_size=16).hexdigest())
+
+    def fits(self, raw: bytes) -> bool:
+        """Tell whether `raw` are the bytes."""
+        return self.length == 0 or self == self.of(raw)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far which file was read: up to the byte `position`, which ends line `number`.
+
+    `head` are the file's first bytes and `tail` the last ones before `position`. They tell
+    a file that goes on from one that was emptied or exchanged in between.
+    """
 
     inode: int = 0
     position: int = 0
     number: int = 0
+    head: Fingerprint = Fingerprint()
+    tail: Fingerprint = Fingerprint()
 
 
-def read_stream(source: IO[bytes]) -> Iterator[Line]:
-    """Yield the lines of a pipe."""
-    position = 0
-    for number, text in enumerate(source, 1):
-        position += len(text)
-        yield Line(number, text.rstrip(b"\r\n"), position, 0)
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line as it was read; `end` is the offset of the next one."""
+
+    number: int
+    raw: bytes
+    end: int
+
+    @property
+    def text(self) -> bytes:
+        """The line without its end and without a byte order mark."""
+        text = self.raw.rstrip(b"\r\n")
+        return text.removeprefix(BOM) if self.number == 1 else text
 
 
-def read_file(
-    path: Path, start: Start, *, follow: bool, stopped: Callable[[], bool]
-) -> Iterator[Line | None]:
-    """Yield the lines from `start` on; None when there is none for now.
-
-    With `follow` waits for more, and goes on with the new file when the log is rotated
-    (renamed and made anew, or truncated). A line that is not finished yet waits; without
-    `follow` it is the last line.
-    """
-    while True:
-        with path.open("rb") as file:
-            inode = os.fstat(file.fileno()).st_ino
-            resume = start if start.inode == inode else Start(inode)
-            if resume.position > os.fstat(file.fileno()).st_size:
-                resume = Start(inode)
-            yield from _lines_of(file, resume, path, follow=follow, stopped=stopped)
-        if not follow or stopped():
-            return
-        start = Start()
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Nothing more to read for now: a moment to store what was read."""
 
 
-def _lines_of(
-    file: IO[bytes],
-    start: Start,
-    path: Path,
-    *,
-    follow: bool,
-    stopped: Callable[[], bool],
-) -> Iterator[Line | None]:
-    file.seek(start.position)
-    position, number = start.position, start.number
-    while True:
-        text = file.readline()
-        if text.endswith(b"\n") or (text and not follow):
-            position += len(text)
-            number += 1
-            yield Line(number, text.rstrip(b"\r\n"), position, start.inode)
-            continue
-        file.seek(position)
-        yield None
-        if not follow or stopped():
-            return
-        if _replaced(path, start.inode, position):
-            if not text:
-                return
-            # The old file's last line has no end and will get none any more.
-            position += len(text)
-            file.seek(position)
-            yield Line(number + 1, text, position, start.inode)
-            return
-        time.sleep(POLL_SECONDS)
+class Splitter:
+    """Cuts bytes into lines, whatever pieces they come in."""
 
+    def __init__(self, end: int = 0, number: int = 0) -> None:
+        self.end = end
+        self.number = number
+        self._rest = b""
+        self._dropped = 0
 
-def _replaced(path: Path, inode: int, position: int) -> bool:
-    """Tell whether the path names another file by now, or the file was truncated."""
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return False  # rotated, and not made anew yet
-    return found.st_ino != inode or found.st_size < position
+    @property
+    def seen(self) -> int:
+        """Offset of the byte after the last one that was fed."""
+        return self.end + len(self._rest) + self._dropped
+
+    def feed(self, data: bytes) -> Iterator[Line]:
+        """Yield the lines that `data` completes."""
+        pieces = data.split(b"\n")
+        last = pieces.pop()
+        for piece in pieces:
+            yield self._line(piece, b"\n")
+        self._keep(last)
+
+    def unfinished(self) -> Line | None:
+        """Return what is there of a line without an end."""
+        return self._line(b"", b"") if self._rest else None
+
+    def forget_unfinished(self) -> None:
+        """Go back to the end of the last line."""
+        self._rest, self._dropped = b"", 0
+
+    def _keep(self, piece: bytes) -> None:
+        kept = piece[: MAX_LINE - len(self._rest)]
+        self._rest += kept
+        self._dropped += len(piece) - len(kept)
+
+    def _line(self, piece: bytes, ending: bytes) -> Line:
+        if self._rest:
+            self._keep(piece)
+            raw = self._rest + ending
+        else:
+            raw = piece + ending
+        self.number += 1
+        self.end += len(raw) + self._dropped
+        # Of a line that was cut the bytes before its end are not known.
+        self.last = b"" if self._dropped else raw
+        self.forget_unfinished()
+        return Line(self.number, raw, self.end)
+
+    last: bytes = b""
+    """The last line with its end; "" when there was none or it was cut."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from meshmgmt import env
+from tests.events.mmdb import write_database
 
 
 def test_defaults_need_no_variable():
@@ -140,3 +141,26 @@ def test_a_new_data_folder_is_closed_to_other_users(tmp_path: Path):
     subprocess.run(command, cwd=env.BASE_DIR, env=environ, check=True)
     assert folder.stat().st_mode & 0o777 == 0o700
     assert (folder / "secret_key").stat().st_mode & 0o777 == 0o600
+
+
+def places_problem(path: Path) -> str:
+    """Return what is said of a file given as the database of places."""
+    with pytest.raises(env.ConfigError) as caught:
+        env.load({"SVC_GEOIP_DATABASE": str(path), "SVC_WORKERS": "0"})
+    problem, other = sorted(caught.value.problems)
+    assert other.startswith("SVC_WORKERS")
+    return problem
+
+
+def test_a_database_of_places_is_checked_with_the_other_settings(tmp_path: Path):
+    path = tmp_path / "city.mmdb"
+    assert "cannot read" in places_problem(path)
+    assert "is not a MaxMind database" in places_problem(tmp_path)
+    for wrong in (b"", b"no database", b"\xab\xcd\xefMaxMind.com" * 2):
+        path.write_bytes(wrong)
+        assert places_problem(path).endswith("is not a MaxMind database file")
+    write_database(path, {}, kind="Test-ASN")
+    assert places_problem(path).endswith("holds 'Test-ASN', not countries or cities")
+    write_database(path, {})
+    assert env.load({"SVC_GEOIP_DATABASE": str(path)}).geoip_database == path
+    assert env.load({"SVC_GEOIP_DATABASE": ""}).geoip_database is None

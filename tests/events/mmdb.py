@@ -40,7 +40,9 @@ def _small(kind: int, number: int) -> bytes:
     return _control(kind, len(raw)) + raw
 
 
-def write_database(path: Path, networks: dict[str, dict[str, Any]]) -> None:
+def write_database(
+    path: Path, networks: dict[str, dict[str, Any]], kind: str = "Test-City"
+) -> None:
     """Write a GeoLite2-City-like file that knows these IPv4 networks."""
     nodes: list[list[Any]] = [[None, None]]
     data = b""
@@ -70,7 +72,7 @@ def write_database(path: Path, networks: dict[str, dict[str, Any]]) -> None:
         "node_count": _small(_UINT32, count),
         "record_size": _small(_UINT16, 32),
         "ip_version": _small(_UINT16, 4),
-        "database_type": _encode("Test-City"),
+        "database_type": _encode(kind),
         "languages": _encode(["en"]),
         "binary_format_major_version": _small(_UINT16, 2),
         "binary_format_minor_version": _small(_UINT16, 0),

@@ -171,5 +171,39 @@ def test_unknown_and_private_addresses_have_no_place() -> None:
     assert places.look_up("") is None
 
 
+@pytest.mark.usefixtures("city_database")
+def test_a_database_of_ipv4_knows_no_place_of_ipv6() -> None:
+    batches.ingest_events(PROXY, [proxy(source_ip="2a00:1450:4001::1")])
+    assert "country_code" not in ProxyEntry.objects.get().content
+
+
+@pytest.mark.usefixtures("city_database")
+@pytest.mark.parametrize(
+    "facts", [{"country": "GB"}, {"country": {"iso_code": "GB"}, "city": {"names": 1}}]
+)
+def test_a_damaged_database_costs_no_event(
+    facts: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "city.mmdb"
+    path.unlink()
+    write_database(path, {"81.2.69.0/24": facts})
+    places._reader.cache_clear()
+    for number in range(3):
+        batches.ingest_events(PROXY, [proxy(source_ip=f"81.2.69.{number}")])
+    assert ProxyEntry.objects.count() == 3
+    assert sum("places of addresses" in line for line in caplog.messages) == 1
+
+
+@pytest.mark.usefixtures("city_database")
+def test_a_database_that_went_away_costs_no_event(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "city.mmdb").unlink()
+    for number in range(3):
+        batches.ingest_events(PROXY, [proxy(source_ip=f"81.2.69.{number}")])
+    assert ProxyEntry.objects.count() == 3
+    assert sum("places of addresses" in line for line in caplog.messages) == 1
+
+
 def test_without_a_database_there_are_no_places() -> None:
     assert places.look_up("81.2.69.7") is None

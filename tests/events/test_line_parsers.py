@@ -4,13 +4,14 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events.lines import PARSERS
 from events.lines.ndjson import LineFault
 from events.streams import proxy
 from meshmgmt.core import clock
+from tests.events.samples import moment
 
 COMBINED = (
     '203.0.113.9 - ann [21/Nov/2026:01:02:03 +0200] "GET /wiki/Start?token=1 HTTP/1.1"'
@@ -18,14 +19,23 @@ COMBINED = (
 )
 
 
+def parsed(form: str, line: str | bytes | dict[str, Any]) -> dict[str, Any]:
+    """Return the entry of a line."""
+    if isinstance(line, dict):
+        line = orjson.dumps(line)
+    return PARSERS[form](line.encode() if isinstance(line, str) else line)
+
+
 def test_nginx_combined() -> None:
-    assert PARSERS["nginx"](COMBINED) == {
+    assert parsed("nginx", COMBINED) == {
         "timestamp": "2026-11-20T23:02:03Z",
         "method": "GET",
         "host": "",
         "path": "/wiki/Start",
         "status_code": 404,
+        "duration_ms": 0,
         "source_ip": "203.0.113.9",
+        "bytes_upload": 0,
         "bytes_download": 153,
         "user_id": "ann",
         "protocol": "http",
@@ -34,13 +44,13 @@ def test_nginx_combined() -> None:
 
 def test_nginx_combined_with_rubbish_for_a_request() -> None:
     line = COMBINED.replace("GET /wiki/Start?token=1 HTTP/1.1", r"\x16\x03\x01")
-    entry = PARSERS["nginx"](line)
+    entry = parsed("nginx", line)
     assert (entry["method"], entry["path"]) == ("", "")
 
 
 def test_nginx_escapes_are_undone() -> None:
     line = COMBINED.replace("/wiki/Start?token=1", r"/\xC3\xA9\x22")
-    assert PARSERS["nginx"](line)["path"] == '/é"'
+    assert parsed("nginx", line)["path"] == '/é"'
 
 
 def test_nginx_json() -> None:
@@ -58,8 +68,8 @@ def test_nginx_json() -> None:
             "remote_addr": "100.64.0.9",
             "remote_user": "",
         }
-    ).decode()
-    assert PARSERS["nginx"](line) == {
+    )
+    assert parsed("nginx", line) == {
         "id": "0123456789abcdef",
         "timestamp": "2026-11-20T23:02:03.250000Z",
         "method": "POST",
@@ -110,9 +120,9 @@ def test_caddy() -> None:
         "user_id": "ann",
         "protocol": "http",
     }
-    assert PARSERS["caddy"](orjson.dumps(record).decode()) == expected
+    assert parsed("caddy", record) == expected
     record["ts"] = "2026-11-20T23:02:03.25Z"
-    assert PARSERS["caddy"](orjson.dumps(record).decode()) == expected
+    assert parsed("caddy", record) == expected
 
 
 def test_traefik() -> None:
@@ -132,7 +142,7 @@ def test_traefik() -> None:
         "StartUTC": "2026-11-20T23:02:03.123456789Z",
         "time": "2026-11-20T23:02:04Z",
     }
-    assert PARSERS["traefik"](orjson.dumps(record).decode()) == {
+    assert parsed("traefik", record) == {
         "timestamp": "2026-11-20T23:02:03.123456Z",
         "service_id": "wiki@docker",
         "method": "GET",
@@ -171,48 +181,222 @@ def test_traefik() -> None:
 )
 def test_other_lines_are_faults(form: str, line: str) -> None:
     with pytest.raises(LineFault):
-        PARSERS[form](line)
+        parsed(form, line)
+
+
+REQUEST_LINES = {
+    r"\x16\x03\x01": ("", "", ""),
+    "": ("", "", ""),
+    "-": ("", "", ""),
+    "hello there you": ("", "", ""),
+    "GET": ("", "", ""),
+    "GET /old": ("GET", "", "/old"),
+    "GET /a b HTTP/1.1": ("GET", "", "/a b"),
+    r"GET /a\x00b HTTP/1.1": ("GET", "", "/a\N{REPLACEMENT CHARACTER}b"),
+    "GET http://Abs.test:80/p?token=1 HTTP/1.1": ("GET", "abs.test", "/p"),
+    "GET http://u:p@abs.test?token=1 HTTP/1.1": ("GET", "abs.test", "/"),
+    "GET //abs.test/p HTTP/1.1": ("GET", "", "//abs.test/p"),
+    "GET /http://x#frag HTTP/1.1": ("GET", "", "/http://x"),
+    "CONNECT A.test:443 HTTP/1.1": ("CONNECT", "a.test", ""),
+    "OPTIONS * HTTP/1.1": ("OPTIONS", "", "*"),
+    "get / HTTP/1.1": ("get", "", "/"),
+}
+
+
+@pytest.mark.parametrize(("request_line", "expected"), REQUEST_LINES.items())
+def test_request_lines_are_read_alike_in_both_formats_of_nginx(
+    request_line: str, expected: tuple[str, str, str]
+) -> None:
+    combined = parsed(
+        "nginx",
+        COMBINED.replace("GET /wiki/Start?token=1 HTTP/1.1", request_line),
+    )
+    plain = request_line.encode().decode("unicode_escape")
+    json = parsed(
+        "nginx", {"msec": 1e9, "request": plain, "request_method": "", "host": ""}
+    )
+    for entry in (combined, json):
+        assert (entry["method"], entry["host"], entry["path"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("B.Test", "b.test"),
+        ("B.Test:8443", "b.test"),
+        ("b.test.", "b.test"),
+        ("[::1]", "::1"),
+        ("[2001:DB8::1]:8443", "2001:db8::1"),
+        ("", ""),
+    ],
+)
+def test_hosts_are_written_alike_by_all_formats(host: str, expected: str) -> None:
+    entries = [
+        parsed("nginx", {"msec": 1e9, "host": host, "uri": "/"}),
+        parsed("caddy", {"ts": 1e9, "request": {"host": host, "uri": "/"}}),
+        parsed(
+            "traefik",
+            {"RequestMethod": "GET", "RequestHost": host, "time": moment()},
+        ),
+    ]
+    assert [entry["host"] for entry in entries] == [expected] * 3
+
+
+@pytest.mark.parametrize(
+    "address", ["unix:", "@", "", "-", "nowhere", "fe80::1%eth0", "[fe80::1%eth0]:80"]
+)
+def test_a_client_without_an_address_is_no_fault(address: str) -> None:
+    expected = "fe80::1" if address.count("fe80") else ""
+    entries = [
+        parsed("nginx", {"msec": 1e9, "remote_addr": address, "uri": "/"}),
+        parsed("caddy", {"ts": 1e9, "request": {"client_ip": address, "uri": "/"}}),
+        parsed(
+            "traefik", {"RequestMethod": "", "ClientHost": address, "time": moment()}
+        ),
+    ]
+    assert [entry["source_ip"] for entry in entries] == [expected] * 3
+
+
+def test_what_is_no_utf8_is_replaced() -> None:
+    raw = (
+        COMBINED.encode().replace(b"/wiki/Start", rb"/bad\xFF").replace(b"ann", b"\xf6")
+    )
+    entry = parsed("nginx", raw)
+    assert (entry["path"], entry["user_id"]) == ("/bad\ufffd", "\ufffd")
+    raw = b'{"msec":1000000000,"uri":"/bad\xff","remote_user":"a\\u0000b"}'
+    entry = parsed("nginx", raw)
+    assert (entry["path"], entry["user_id"]) == ("/bad\ufffd", "a\ufffdb")
+
+
+def test_what_is_too_long_is_cut_and_said_so() -> None:
+    entry = parsed(
+        "caddy",
+        {
+            "ts": clock.now().timestamp(),
+            "request": {"method": "M" * 40, "host": "h" * 300, "uri": "/" + "p" * 9000},
+            "user_id": "u" * 200,
+            "size": 1e300,
+            "status": -5,
+            "duration": 1e308,
+        },
+    )
+    assert entry["metadata"] == {"truncated": "method,host,path,user_id"}
+    content = proxy.check(entry, clock.now()).content
+    assert len(content["path"]) == 8192
+    assert (content["status_code"], content["duration_ms"]) == (0, 2**31 - 1)
+
+
+def test_an_id_that_is_too_long_is_left_to_the_line() -> None:
+    assert "id" not in parsed("nginx", {"msec": 1e9, "request_id": "x" * 129})
+
+
+def test_a_hole_left_by_truncation_is_skipped() -> None:
+    assert parsed("nginx", b"\0" * 99 + COMBINED.encode())["path"] == "/wiki/Start"
+
+
+@pytest.mark.parametrize(
+    "ts",
+    [
+        1795215723.25,
+        1795215723250.0,
+        1795215723250000000,
+        "2026-11-20T23:02:03.250Z",
+        "2026-11-21T01:02:03.250+0200",
+        "2026-11-20T23:02:03.25Z",
+        "2026-11-21T01:02:03.250000000+02:00",
+    ],
+)
+def test_times_of_caddy(ts: Any) -> None:
+    entry = parsed("caddy", {"ts": ts, "request": {"uri": "/"}})
+    assert entry["timestamp"] == "2026-11-20T23:02:03.250000Z"
+
+
+def test_common_log_time_of_caddy() -> None:
+    line = {"ts": "21/Nov/2026:01:02:03 +0200", "request": {"uri": "/"}}
+    assert parsed("caddy", line)["timestamp"] == "2026-11-20T23:02:03Z"
+
+
+def test_a_time_of_caddy_without_its_zone_is_a_fault() -> None:
+    with pytest.raises(LineFault, match="zone"):
+        parsed("caddy", {"ts": "2026/11/20 23:02:03", "request": {"uri": "/"}})
 
 
 values = st.one_of(
     st.none(),
     st.booleans(),
-    st.integers(-(2**62), 2**62),
+    st.integers(-(2**63), 2**64 - 1),
     st.floats(),
-    st.text(max_size=9),
-)
-records = st.dictionaries(
+    st.text(),
     st.sampled_from(
-        [
-            "msec",
-            "time_iso8601",
-            "time_local",
-            "status",
-            "request",
-            "request_uri",
-            "ts",
-            "request_time",
-            "RequestMethod",
-            "StartUTC",
-            "Duration",
-            "ClientHost",
-            "size",
-        ]
+        ["GET / HTTP/1.1", "21/Nov/2026:01:02:03 +0200", "[::1", "a://b", "1e308"]
     ),
-    values | st.dictionaries(st.sampled_from(["uri", "host", "method"]), values),
+)
+NAMES = [
+    *("msec", "time_iso8601", "time_local", "status", "request", "request_uri"),
+    *("request_time", "remote_addr", "remote_user", "host", "request_method"),
+    *("ts", "size", "duration", "user_id", "bytes_read", "request_id"),
+    *("RequestMethod", "StartUTC", "Duration", "ClientHost", "RequestHost"),
+    *("RequestPath", "ServiceName", "DownstreamStatus", "time"),
+]
+requests = st.dictionaries(
+    st.sampled_from(["uri", "host", "method", "client_ip", "remote_ip"]), values
+)
+records = st.dictionaries(st.sampled_from(NAMES), values | requests).flatmap(
+    lambda record: st.just(record) | requests.map(lambda r: record | {"request": r})
+)
+pieces = st.sampled_from(COMBINED.encode().split(b" ")) | st.binary(max_size=30)
+raw_lines = (
+    st.binary()
+    | records.map(orjson.dumps)
+    | records.map(lambda r: orjson.dumps({"msec": 1795215723.5, "ts": 1.5e9} | r))
+    | st.lists(pieces, max_size=14).map(b" ".join)
 )
 
 
-@given(st.sampled_from(sorted(PARSERS)), st.text() | records.map(orjson.dumps))
-def test_any_line_is_an_entry_or_a_fault(form: str, line: Any) -> None:
-    text = line if isinstance(line, str) else line.decode()
+def check_any_line(form: str, line: bytes) -> None:
+    """Any bytes are an entry or a fault; an entry of a proxy passes the checks."""
     try:
-        entry = PARSERS[form](text)
+        entry = PARSERS[form](line)
     except LineFault:
         return
-    assert isinstance(entry, dict)
+    if form == "ndjson" or not any(entry.get(name) for name in proxy.TELLING):
+        assert isinstance(entry, dict)
+        return
+    content = proxy.check(entry, clock.now()).content
+    assert len(content["path"]) <= proxy.PATH_LIMIT
+
+
+@given(st.sampled_from(sorted(PARSERS)), raw_lines)
+def test_any_line_is_an_entry_or_a_fault(form: str, line: bytes) -> None:
+    check_any_line(form, line)
+
+
+@pytest.mark.slow
+@settings(max_examples=20_000, deadline=None)
+@given(st.sampled_from(sorted(PARSERS)), raw_lines)
+def test_any_of_many_lines_is_an_entry_or_a_fault(form: str, line: bytes) -> None:
+    check_any_line(form, line)
+
+
+@given(st.binary(max_size=60), st.sampled_from(["path", "user"]))
+def test_whatever_bytes_a_client_sends_its_request_is_told(
+    sent: bytes, place: str
+) -> None:
+    """As nginx escapes them, in both formats."""
+    escaped = "".join(
+        chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\x{b:02X}" for b in sent
+    )
+    path, user = (escaped, "-") if place == "path" else ("", escaped)
+    combined = COMBINED.replace("/wiki/Start", "/" + path).replace("ann", user)
+    inside = sent.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+    for byte in range(32):
+        inside = inside.replace(bytes([byte]), b"\\u%04X" % byte)
+    name = b"request_uri" if place == "path" else b"remote_user"
+    json = b'{"msec":"1795215723.250","host":"h","%s":"/%s"}' % (name, inside)
+    for line in (combined.encode(), json):
+        proxy.check(parsed("nginx", line), clock.now())
 
 
 def test_entries_pass_the_checks_of_ingest() -> None:
-    entry = PARSERS["nginx"](COMBINED)
+    entry = parsed("nginx", COMBINED)
     assert proxy.check(entry, clock.now()).content["path"] == "/wiki/Start"
