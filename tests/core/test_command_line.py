@@ -6,7 +6,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from meshmgmt.env import BASE_DIR
 from tests.runfolder import clean_environ, copy_migrated_database
@@ -30,6 +33,15 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     assert done.returncode == 128 + signal.SIGPIPE
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let programs take SIGINT, which shells ignore for what runs in the background."""
+    earlier = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, earlier)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_listing_ends_quietly(tmp_path: Path) -> None:
     database = tmp_path / "db.sqlite3"
     copy_migrated_database(database)
