@@ -60,6 +60,13 @@
     return 2 ** Math.ceil(Math.log2(wanted));
   }
 
+  /* A bar's label, shortened to what half of the chart can hold. */
+  function shortened(index) {
+    const text = this.getLabelForValue(index);
+    const room = Math.floor(this.chart.width / 2 / 7);
+    return text.length > room ? `${text.slice(0, room - 1)}…` : text;
+  }
+
   function axes(summary, shown, valueAxis, greatest) {
     const axis = { ticks: { color: shown.text }, grid: { color: shown.line } };
     const values = {
@@ -73,7 +80,9 @@
         callback: (value) => amount(value, summary.metric),
       },
     };
-    return valueAxis === "x" ? { x: values, y: axis } : { x: axis, y: values };
+    if (valueAxis === "y") return { x: axis, y: values };
+    axis.ticks.callback = shortened;
+    return { x: values, y: axis };
   }
 
   function tooltip(summary, valueAxis) {

@@ -1,0 +1,77 @@
+"""The charts of the explorers in a real browser."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from tests.e2e.test_bad_input import Wire
+from tests.events.samples import traffic
+from tests.servers import Server
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+LONG_NAME = "a-machine-with-a-name-" + "x" * 40
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+
+DRAWN = """() => {
+  const top = Chart.getChart("chart-top"), series = Chart.getChart("chart-series");
+  const variable = (name) =>
+    getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const hint = (chart, axis) => chart.options.plugins.tooltip.callbacks.label(
+    { dataset: { label: "bytes" }, parsed: { [axis]: 3 * 1024 * 1024 } });
+  return {
+    amounts: top.scales.x.ticks.concat(series.scales.y.ticks).map((tick) => tick.label),
+    names: top.scales.y.ticks.map((tick) => tick.label),
+    hints: [hint(top, "x"), hint(series, "y")],
+    colours: [top, series].flatMap((chart) =>
+      ["x", "y"].map((axis) => chart.options.scales[axis].ticks.color)),
+    text: variable("--body-fg"),
+    background: getComputedStyle(document.querySelector(".panel")).backgroundColor,
+    wide: document.documentElement.scrollWidth > window.innerWidth,
+  };
+}"""
+
+
+@pytest.fixture
+def explorer(server: Server, token: str) -> Iterator[Page]:
+    """The traffic explorer on a small dark screen, with something to draw."""
+    source = {"id": "machine", "name": LONG_NAME}
+    events = [traffic(source=source, rx_bytes=5 * 1024 * 1024)]
+    Wire(server, token).call("POST", "/api/events/network-traffic", json.dumps(events))
+    password = (server.folder / "admin_password").read_text().strip()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"]
+        )
+        page = browser.new_page(
+            viewport={"width": 400, "height": 900}, color_scheme="dark"
+        )
+        page.goto(f"{server.url}/admin/login/?next=/admin/events/trafficevent/")
+        page.fill("[name=username]", "owner@mesh.internal")
+        page.fill("[name=password]", password)
+        page.click("[type=submit]")
+        page.get_by_text("in all").wait_for()
+        yield page
+        browser.close()
+
+
+def test_charts_write_bytes_with_units_and_follow_the_theme(explorer: Page) -> None:
+    dark: dict[str, Any] = explorer.evaluate(DRAWN)
+    assert "4 MiB" in dark["amounts"]
+    assert dark["hints"] == ["bytes: 3 MiB"] * 2
+    assert set(dark["colours"]) == {dark["text"]}
+    [name] = [name for name in dark["names"] if name.startswith("a-machine")]
+    assert name.endswith("…")
+    assert not dark["wide"]
+    explorer.evaluate("document.documentElement.dataset.theme = 'light'")
+    explorer.wait_for_function(
+        f"Chart.getChart('chart-top').options.scales.x.ticks.color != '{dark['text']}'"
+    )
+    light: dict[str, Any] = explorer.evaluate(DRAWN)
+    assert set(light["colours"]) == {light["text"]}
+    assert light["text"] != dark["text"]
+    assert light["background"] != dark["background"]

@@ -1,0 +1,110 @@
+"""The audit explorer finds the pages of objects that events name in other ways."""
+
+import re
+
+import pytest
+from django.http import HttpRequest
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from dns.services.settings import dns_settings_update
+from events.admin.objectpages import ObjectPages
+from events.models import AuditEvent
+from groups.services import group_create
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.services.tokens import token_create, token_delete
+from meshmgmt.core.account import account_id
+from meshmgmt.inventory.models import Peer
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def owner() -> User:
+    return person("owner")
+
+
+@pytest.fixture
+def request_of_owner(rf: RequestFactory, owner: User) -> HttpRequest:
+    request = rf.get("/admin/")
+    request.user = owner
+    return request
+
+
+def new_peer() -> Peer:
+    return Peer.objects.create(
+        name="laptop", wg_public_key="key", ip="100.64.0.9", dns_label="laptop"
+    )
+
+
+def links_of(event: AuditEvent, viewer: User) -> list[str]:
+    """Return the addresses that the page of an event leads to."""
+    client = Client()
+    client.force_login(viewer)
+    path = reverse("admin:events_auditevent_change", args=[event.pk])
+    return re.findall(r'href="([^"]+)"', client.get(path).content.decode())
+
+
+def test_an_event_of_the_dns_settings_leads_to_them_and_back(owner: User) -> None:
+    group = group_create(name="own resolvers")
+    dns_settings_update(disabled_management_groups=[group.pk])
+    event = AuditEvent.objects.latest("id")
+    assert (event.target_type, event.target_id) == ("dnssettings", account_id())
+    settings = reverse("admin:dns_dnssettings_change", args=[1])
+    assert settings in links_of(event, owner)
+    client = Client()
+    client.force_login(owner)
+    back = f"?target_id__exact={account_id()}"
+    assert back in client.get(settings).content.decode()
+
+
+def test_events_of_a_token_that_is_gone_lead_to_its_user(owner: User) -> None:
+    token = token_create(user_id=owner.pk, name="cli", expires_in=1).token
+    made = AuditEvent.objects.latest("id")
+    assert made.changes["id"] == {"before": None, "after": token.pk}
+    token_delete(user_id=owner.pk, token_id=token.pk)
+    gone = AuditEvent.objects.latest("id")
+    assert gone.changes["id"] == {"before": token.pk, "after": None}
+    user = reverse("admin:accounts_user_change", args=[owner.pk])
+    assert user in links_of(made, owner)
+    assert user in links_of(gone, owner)
+
+
+def test_objects_that_the_viewer_may_not_see_are_not_linked(owner: User) -> None:
+    token = token_create(user_id=owner.pk, name="cli", expires_in=1).token
+    event = AuditEvent.objects.latest("id")
+    page = reverse("admin:accounts_accesstoken_change", args=[token.pk])
+    assert page in links_of(event, owner)
+    assert page not in links_of(event, person("auditor"))
+
+
+def test_a_peer_is_found_by_its_address(request_of_owner: HttpRequest) -> None:
+    peer = new_peer()
+    page = ObjectPages(request_of_owner).of_event(
+        AuditEvent(target_type="peer", target_id=peer.ip)
+    )
+    assert page is not None
+    assert page.url == reverse("admin:inventory_peer_change", args=[peer.pk])
+
+
+@pytest.mark.parametrize("kind", ["peer", "peers", "auto_groups", ""])
+def test_the_id_alone_finds_an_object_whatever_the_events_type_says(
+    request_of_owner: HttpRequest, kind: str
+) -> None:
+    peer = new_peer()
+    event = AuditEvent(target_type=kind, target_id=peer.pk)
+    page = ObjectPages(request_of_owner).of_event(event)
+    assert page is not None
+    assert page.url == reverse("admin:inventory_peer_change", args=[peer.pk])
+
+
+@pytest.mark.parametrize(
+    ("kind", "target"),
+    [("peer", "100.64.0.10"), ("peer", "0" * 20), ("dnssettings", "x"), ("", "")],
+)
+def test_what_does_not_exist_has_no_page(
+    request_of_owner: HttpRequest, kind: str, target: str
+) -> None:
+    event = AuditEvent(target_type=kind, target_id=target)
+    assert ObjectPages(request_of_owner).of_event(event) is None
