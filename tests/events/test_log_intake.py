@@ -225,6 +225,7 @@ def test_what_could_be_read_of_a_damaged_log_is_stored(
         ({"checkpoint": "log"}, "--checkpoint: .*not a checkpoint"),
         ({"bad_lines": "absent/aside"}, "--bad-lines: .* cannot be written"),
         ({"bad_lines": "."}, "--bad-lines: .* cannot be written"),
+        ({"bad_lines": "log"}, "--bad-lines: .* is the log that is read"),
     ],
 )
 def test_files_that_cannot_be_used_are_refused_before_anything_is_stored(

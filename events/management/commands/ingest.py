@@ -106,7 +106,7 @@ class Command(BaseCommand):
                 " nobody can go back to a place in a pipe"
             )
         checkpoint = _checkpoint(options["checkpoint"])
-        bad = _bad_lines(options["bad_lines"], stack)
+        bad = _bad_lines(options["bad_lines"], options["file"], stack)
         intake = Intake(
             stream=stream,
             parse=PARSERS[options["format"]],
@@ -201,10 +201,12 @@ def _checkpoint(path: Path | None) -> Checkpoint | None:
         ) from error
 
 
-def _bad_lines(path: Path | None, stack: ExitStack) -> IO[bytes]:
+def _bad_lines(path: Path | None, log: str, stack: ExitStack) -> IO[bytes]:
     if path is None:
         return sys.stderr.buffer
     try:
+        if path.exists() and Path(log).exists() and path.samefile(log):
+            raise CommandError(f"--bad-lines: {path} is the log that is read")
         return stack.enter_context(path.open("ab"))
     except OSError as error:
         raise CommandError(
