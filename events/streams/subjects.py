@@ -91,6 +91,8 @@ def _activity(key: str, newest: Newest) -> str:
 
 
 _SUCCESS: Final = Q(status_code__gte=200, status_code__lt=400)
+# TCP and UDP have no status (0), which tells nothing of success.
+_FAILURE: Final = ~_SUCCESS & ~Q(status_code=0)
 
 TRAFFIC_SUBJECT: Final = Subject(
     model=TrafficEvent,
@@ -144,7 +146,7 @@ PROXY_SUBJECT: Final = Subject(
     metrics={
         "requests": lambda: Count("pk"),
         "bytes": lambda: Total("bytes_upload", "bytes_download"),
-        "failures": lambda: Count("pk", filter=~_SUCCESS),
+        "failures": lambda: Count("pk", filter=_FAILURE),
     },
     names={"user": _user},
     words={},

@@ -217,7 +217,7 @@ def row(event: CheckedTraffic) -> TrafficRow:
         rx_bytes=content["rx_bytes"],
         tx_bytes=content["tx_bytes"],
         flows=content["num_of_starts"] or 1,
-        drops=content["num_of_drops"],
+        drops=content["num_of_drops"] or _listed_drops(content),
         search=search_text(
             (
                 user["email"],
@@ -229,6 +229,11 @@ def row(event: CheckedTraffic) -> TrafficRow:
         ),
         body=orjson.dumps(content).decode(),
     )
+
+
+def _listed_drops(content: Event) -> int:
+    """Return how many drops the flow's own events tell of."""
+    return sum(event["type"] == "TYPE_DROP" for event in content["events"])
 
 
 def tally_key(stored: TrafficRow) -> tuple[int, ...]:

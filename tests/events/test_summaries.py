@@ -288,6 +288,17 @@ def test_group_by_may_be_repeated(api: Api) -> None:
     assert repeated.json["group_by"] == ["host", "path"]
 
 
+def test_drops_count_whether_aggregated_or_listed(api: Api) -> None:
+    listed = [{"type": "TYPE_DROP", "timestamp": moment(6)}] * 2
+    batches.ingest_events(TRAFFIC, [traffic(num_of_drops=3), traffic(events=listed)])
+    assert api.get(f"{TRAFFIC_PATH}?metric=drops").json["total"] == 5
+
+
+def test_connections_without_a_status_are_no_failures(api: Api) -> None:
+    batches.ingest_events(PROXY, [proxy(status_code=0, protocol="tcp")])
+    assert api.get(f"{PROXY_PATH}?metric=failures").json["total"] == 0
+
+
 def test_summaries_need_events_read() -> None:
     assert api_as("user").get(PROXY_PATH).status == 403
     assert api_as("user").get(AUDIT_PATH).status == 403
