@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -152,6 +153,9 @@ class StreamView(ApiView):
 
     def post(self, request: Request) -> Response:
         """Store a batch of events: a JSON array or NDJSON, all of it or nothing."""
+        media_type = request.content_type or ""
+        if media_type.lower().startswith("multipart/"):
+            raise UnsupportedMediaType(media_type)
         body = read_body(request._request, self.max_body_bytes)  # noqa: SLF001 - DRF offers no public name
         stored = batches.ingest(self.stream, body)
         answer = {"accepted": stored.accepted, "duplicates": stored.duplicates}

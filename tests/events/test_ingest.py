@@ -239,6 +239,12 @@ def test_broken_bodies_are_refused_whole(
     assert stored() == 0
 
 
+def test_multipart_is_not_supported(api: Api) -> None:
+    body = b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\nb\r\n--x--\r\n"
+    kind = {"Content-Type": "multipart/form-data; boundary=x"}
+    assert api.call("POST", TRAFFIC_PATH, body, **kind).status == 415
+
+
 def test_a_broken_line_is_named_by_its_index(api: Api) -> None:
     answer = api.post(TRAFFIC_PATH, orjson.dumps(traffic()) + b"\n{oops}")
     assert (answer.status, list(answer.fields)) == (400, ["[1]"])
