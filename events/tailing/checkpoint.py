@@ -3,11 +3,13 @@
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
-from events.tailing.lines import Fingerprint, Mark
+from events.tailing.lines import HEAD_BYTES, TAIL_BYTES, Fingerprint, Mark
+
+_HIGHEST: Final = 2**63 - 1
 
 
 @dataclass
@@ -40,12 +42,13 @@ class Checkpoint:
     def _take(self, raw: bytes) -> None:
         try:
             facts = orjson.loads(raw)
+            position = _whole(facts["position"])
             self.mark = Mark(
                 _whole(facts["inode"]),
-                _whole(facts["position"]),
+                position,
                 _whole(facts["number"]),
-                _fingerprint(facts["head"]),
-                _fingerprint(facts["tail"]),
+                _fingerprint(facts["head"], min(HEAD_BYTES, position)),
+                _fingerprint(facts["tail"], min(TAIL_BYTES, position)),
             )
             self.seen = {str(key): _whole(n) for key, n in facts["seen"].items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -65,14 +68,14 @@ class Checkpoint:
         self.mark = mark
 
 
-def _whole(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError("is not a whole number from 0")
+def _whole(value: Any, high: int = _HIGHEST) -> int:
+    if type(value) is not int or not 0 <= value <= high:
+        raise ValueError("is not a whole number in its range")
     return value
 
 
-def _fingerprint(value: Any) -> Fingerprint:
+def _fingerprint(value: Any, longest: int) -> Fingerprint:
     digest = value["digest"]
     if type(digest) is not str:
         raise ValueError("is not a text")
-    return Fingerprint(_whole(value["length"]), digest)
+    return Fingerprint(_whole(value["length"], longest), digest)

@@ -167,12 +167,20 @@ class Reading:
         """Return what goes on after the present file once that is complete."""
         found = rotation.successor(self.path, self._reader.log, self.mark)
         if found is None:
-            self._say(f"{self.path} cannot be read: it is waited for")
+            if self._is_there():
+                self._unreadable()
             return None
         if rest.is_over(superseded=found.log.path != self.path):
             return found
         found.log.close()
         return None
+
+    def _unreadable(self) -> None:
+        """Wait for a new file that may not be read yet, or give up on it."""
+        fault = f"{self.path} cannot be read"
+        if not self.follow:
+            raise SourceFault(fault)
+        self._say(f"{fault}: waiting")
 
     def _find_again(self) -> Generator[Pause, None, _End]:
         """Go on after the file was emptied or overwritten."""
@@ -197,7 +205,7 @@ class Reading:
     def _is_there(self) -> bool:
         try:
             return self.path.exists()
-        except OSError:
+        except OSError:  # it may be, in a folder that may not be looked into
             return True
 
     def _say(self, text: str) -> None:

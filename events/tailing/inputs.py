@@ -35,6 +35,8 @@ def is_pipe(name: str) -> bool:
 def open_pipe(name: str) -> Iterator[int]:
     """Yield a descriptor to read from. Raises SourceFault."""
     if name == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise SourceFault("standard input is closed")
         yield sys.stdin.fileno()
         return
     try:

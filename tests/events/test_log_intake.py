@@ -17,7 +17,7 @@ from events.lines.ndjson import parse_ndjson
 from events.models import ProxyEntry, TrafficEvent
 from events.streams.catalogue import PROXY
 from events.streams.identity import DerivedIds
-from events.tailing import storage
+from events.tailing import following, storage
 from events.tailing.intake import Intake
 from events.tailing.lines import Line
 from events.tailing.storage import Storage, StorageFault
@@ -144,6 +144,13 @@ class TestPipe:
         assert told(str(fifo)) == (2, 2, 0, 0)
         writer.join()
 
+    def test_closed_standard_input_is_refused(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("sys.stdin", None)
+        with pytest.raises(CommandError, match="standard input is closed"):
+            run("ingest", "proxy", "-")
+
     def test_a_checkpoint_of_a_pipe_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(CommandError, match="--checkpoint needs"):
             run("ingest", "proxy", "-", checkpoint=tmp_path / "mark")
@@ -165,8 +172,9 @@ def nginx(folder: Path) -> dict[str, Any]:
 
 
 def test_equal_lines_of_a_rotated_and_a_new_log_are_different_events(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(following, "GRACE_SECONDS", 0)
     log, options = tmp_path / "log", nginx(tmp_path)
     write(log, combined(1), combined(2), combined(2))
     assert told(str(log), **options) == (3, 3, 0, 0)

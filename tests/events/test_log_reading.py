@@ -228,6 +228,18 @@ def test_the_rest_of_a_log_rotated_between_runs_is_read_first(
     assert (numbers(second), second.said) == ([3, 4, 5], [])
 
 
+def test_a_new_log_that_may_not_be_read_is_spoken_of(log: Path) -> None:
+    log.write_bytes(numbered(1))
+    first = Run(log)
+    rotate(log)
+    log.mkdir()  # nobody can read it, root neither
+    with pytest.raises(SourceFault, match="log cannot be read"):
+        Run(log, first.mark)
+    script = [log.rmdir, lambda: log.write_bytes(numbered(2)), lambda: None]
+    run = Run(log, first.mark, follow=True, script=script)
+    assert (numbers(run), run.said) == ([2], [f"{log} cannot be read: waiting"])
+
+
 def test_a_file_of_another_day_beside_the_log_is_found(log: Path) -> None:
     log.write_bytes(numbered(1))
     first = Run(log)
@@ -376,6 +388,9 @@ def test_a_checkpoint_is_read_as_it_was_written(log: Path, tmp_path: Path) -> No
         {"number": True},
         {"inode": -1},
         {"inode": 1.5},
+        {"position": 2**63},
+        {"position": 1},
+        {"head": {"length": 2000, "digest": ""}},
         {"head": {"length": 1}},
         {"tail": {"length": 1, "digest": 5}},
         {"seen": {"a": "b"}},

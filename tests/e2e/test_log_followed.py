@@ -1,16 +1,18 @@
 """`manage.py ingest` beside programs that really write, rotate and stop."""
 
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import psycopg
 import pytest
 
 from meshmgmt.env import BASE_DIR
@@ -42,23 +44,28 @@ class Installation:
 
     def rows(self) -> int:
         """Return how many entries are stored."""
-        out = subprocess.run(
-            self.command("shell", "-v0", "-c", _COUNT),
-            env=self.environ,
-            capture_output=True,
-            check=True,
-        )
-        return int(out.stdout)
+        if url := self.environ.get("SVC_DATABASE_URL"):
+            with psycopg.connect(url) as database:
+                row = database.execute(_COUNT).fetchone()
+        else:
+            with closing(sqlite3.connect(self.folder / "db.sqlite3")) as file:
+                row = file.execute(_COUNT).fetchone()
+        assert row is not None
+        return int(row[0])
 
 
-_COUNT = "from events.models import ProxyEntry; print(ProxyEntry.objects.count())"
+_COUNT: Final = "SELECT count(*) FROM events_proxyentry"
 
 
 @pytest.fixture
 def installation(tmp_path: Path) -> Iterator[Installation]:
     """Return an installation that is set up."""
     with own_database() as url:
-        environ = {**runfolder.clean_environ(), "SVC_DATA_DIR": str(tmp_path)}
+        environ = {
+            **runfolder.clean_environ(),
+            "SVC_DATA_DIR": str(tmp_path),
+            "SVC_LOG_LEVEL": "error",
+        }
         made = Installation(tmp_path, environ)
         if url:
             environ["SVC_DATABASE_URL"] = url
@@ -198,3 +205,24 @@ def test_a_killed_run_is_gone_on_with(installation: Installation) -> None:
     with killed_after(process):
         until(lambda: installation.rows() == 6)
         assert "0 wrong" in ended(process, signal.SIGTERM)
+
+
+@pytest.mark.postgresql
+def test_a_lost_connection_to_the_database_costs_no_line(
+    installation: Installation,
+) -> None:
+    log = installation.folder / "access.log"
+    log.write_bytes(combined(1) + b"\n")
+    process = installation.start(str(log), "--follow")
+    with killed_after(process):
+        until(lambda: installation.rows() == 1)
+        url = installation.environ["SVC_DATABASE_URL"]
+        with psycopg.connect(url, autocommit=True) as database:
+            database.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        with log.open("ab") as file:
+            file.write(combined(2) + b"\n")
+        until(lambda: installation.rows() == 2)
+        assert "2 stored" in ended(process, signal.SIGTERM)
