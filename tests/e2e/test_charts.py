@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from ctypes.util import find_library
 from typing import Any
 
 import pytest
@@ -15,7 +16,13 @@ from tests.servers import Server
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 LONG_NAME = "a-machine-with-a-name-" + "x" * 40
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+    pytest.mark.skipif(
+        find_library("atomic") is None,
+        reason="libatomic, which playwright needs, is not",
+    ),
+]
 
 DRAWN = """() => {
   const top = Chart.getChart("chart-top"), series = Chart.getChart("chart-series");
