@@ -1,0 +1,1 @@
+"""The peer protocol over gRPC: enrolment, network maps, signal, flows, proxy logs."""

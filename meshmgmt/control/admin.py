@@ -1,0 +1,78 @@
+"""Admin pages of the peer protocol's own objects."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.control import adminpages
+from meshmgmt.control.models import ProxyToken
+from meshmgmt.control.services.proxies import (
+    MAX_DAYS,
+    proxy_token_create,
+    proxy_token_delete,
+)
+from meshmgmt.core import clock
+
+
+class ProxyTokenForm(ServiceForm):
+    """A new token; stored ones are never changed."""
+
+    name = forms.CharField(required=False, strip=False)
+    expires_in = forms.IntegerField(
+        label="Life in days", initial=365, help_text=f"0: for ever; at most {MAX_DAYS}."
+    )
+    plain = ""
+
+    class Meta:
+        model = ProxyToken
+        fields = ["name"]
+
+    def apply(self, data: dict[str, Any]) -> ProxyToken:
+        """Create the token and keep it for the one page that shows it."""
+        made = proxy_token_create(name=data["name"], expires_in=data["expires_in"])
+        self.plain = made.plain
+        return made.token
+
+
+@admin.register(ProxyToken)
+class ProxyTokenAdmin(ServiceAdmin):
+    """Tokens with which reverse proxies send their access logs."""
+
+    form = ProxyTokenForm
+    list_display = ["name", "created_at", "expires_at", "last_used", "valid"]
+    search_fields = ["name", "=id"]
+    ordering = ["id"]
+
+    def get_urls(self) -> list[Any]:
+        """Add the page of network maps."""
+        return [*adminpages.urls(), *super().get_urls()]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the columns: of a new token, or of a stored one."""
+        if obj is None:
+            return ["name", "expires_in"]
+        return ["id", "name", "created_at", "expires_at", "last_used"]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: a token is made and revoked, never changed."""
+        return False
+
+    @admin.display(boolean=True)
+    def valid(self, token: ProxyToken) -> bool:
+        """Whether the token has not expired."""
+        return token.expires_at is None or token.expires_at > clock.now()
+
+    def save_model(
+        self, request: HttpRequest, obj: Any, form: Any, change: Any
+    ) -> None:
+        """Show the token made, this once."""
+        text = format_html("The token, shown only now: <code>{}</code>", form.plain)
+        self.message_user(request, text, messages.WARNING)
+
+    def delete_object(self, instance: ProxyToken) -> None:
+        """Revoke a token."""
+        proxy_token_delete(token_id=instance.pk)

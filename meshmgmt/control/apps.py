@@ -1,0 +1,39 @@
+"""Django application of the peer protocol."""
+
+from django.apps import AppConfig
+
+
+class ControlConfig(AppConfig):
+    """What peers talk to."""
+
+    name = "meshmgmt.control"
+    label = "control"
+    verbose_name = "Peer protocol"
+
+    def ready(self) -> None:
+        """Join the audit trail, the jobs and the admin's permissions."""
+        from meshmgmt.control import audit, changes  # noqa: PLC0415
+        from meshmgmt.control.server import figures  # noqa: PLC0415
+        from meshmgmt.control.services import ephemeral, presence  # noqa: PLC0415
+        from meshmgmt.core import modelmodules  # noqa: PLC0415
+        from meshmgmt.core.jobs import register_job  # noqa: PLC0415
+        from meshmgmt.inventory.registries import (  # noqa: PLC0415
+            register_reachable_since,
+        )
+
+        audit.register_specs()
+        changes.connect()
+        figures.register()
+        modelmodules.assign("services", "control.proxytoken")
+        register_reachable_since(presence.reachable_since)
+        register_job("forget_map_changes", changes.EVERY_SECONDS, changes.forget_old)
+        register_job(
+            "forget_lost_streams",
+            presence.BEAT_SECONDS,
+            presence.forget_lost_processes,
+        )
+        register_job(
+            "remove_ephemeral_peers",
+            ephemeral.EVERY_SECONDS,
+            ephemeral.remove_ephemeral_peers,
+        )

@@ -1,0 +1,21 @@
+"""Which activities changes of the peer protocol's own objects emit."""
+
+from events.activities import Activity
+from events.audit.specs import AuditSpec, declare_emitted, register
+from meshmgmt.control.models import ProxyToken
+
+
+def register_specs() -> None:
+    """Register the specs of this app."""
+    register(
+        AuditSpec(
+            model=ProxyToken,
+            created=Activity.PERSONAL_ACCESS_TOKEN_CREATE,
+            updated=Activity.PERSONAL_ACCESS_TOKEN_CREATE,
+            deleted=Activity.PERSONAL_ACCESS_TOKEN_DELETE,
+            unaudited=frozenset({"last_used"}),
+            secret=frozenset({"hash"}),
+            meta=lambda token: {"name": token.name, "type": "proxy"},
+        )
+    )
+    declare_emitted("meshmgmt.control", Activity.USER_PEER_SESSION_EXTEND)

@@ -1,0 +1,178 @@
+"""What no message to a peer may contain: values that crash, stall or open up clients."""
+
+import base64
+import binascii
+import re
+from socket import AF_INET, AF_INET6, inet_pton
+from typing import Final
+
+from meshmgmt.control.protocol import management_pb2 as pb
+
+_STUN: Final = re.compile(r"stuns?:\S+:\d{1,5}")
+_TURN: Final = re.compile(r"turns?:\S+:\d{1,5}(\?transport=(udp|tcp))?")
+_RECORD_TYPES: Final = {1, 5, 28}
+_UDP: Final = 1
+MAX_PORT: Final = 0xFFFF
+IPV4_BITS: Final = 32
+
+
+class Unsendable(Exception):
+    """A message that would harm the peer; `str()` says why."""
+
+
+def check_login(message: pb.LoginResponse) -> None:
+    """Refuse an answer to Login that a client does not survive. Raises Unsendable."""
+    _require(message.HasField("netbirdConfig"), "no netbirdConfig")
+    check_config(message.netbirdConfig)
+    _require(message.HasField("peerConfig"), "no peerConfig")
+    check_peer_config(message.peerConfig)
+
+
+def check_sync(
+    message: pb.SyncResponse, *, login_address: str = "", after_serial: int = 0
+) -> None:
+    """Refuse a message of a Sync stream that a client gets wrong. Raises Unsendable.
+
+    `login_address` is the address that Login told the peer, `after_serial` the serial
+    of the last map on the stream.
+    """
+    if message.HasField("netbirdConfig"):
+        check_config(message.netbirdConfig)
+    if message.HasField("peerConfig"):
+        check_peer_config(message.peerConfig, login_address)
+    if message.HasField("NetworkMap"):
+        check_map(message.NetworkMap, login_address)
+        _require(message.NetworkMap.Serial >= after_serial, "the serial goes back")
+
+
+def check_config(config: pb.NetbirdConfig) -> None:
+    """Refuse a configuration of services. Raises Unsendable."""
+    _require(config.HasField("signal") and bool(config.signal.uri), "no signal")
+    for stun in config.stuns:
+        _require(_STUN.fullmatch(stun.uri), "a STUN address is not stun:host:port")
+    for turn in config.turns:
+        uri = turn.hostConfig.uri
+        _require(_TURN.fullmatch(uri), "a TURN address is not turn:host:port")
+    if config.HasField("relay"):
+        _require(
+            _is_base64(config.relay.tokenSignature),
+            "the signature of the relay token is not base64",
+        )
+    if config.HasField("flow"):
+        interval = config.flow.interval
+        _require(config.flow.HasField("interval"), "the interval of flows is unset")
+        _require(
+            not config.flow.enabled or (interval.seconds, interval.nanos) > (0, 0),
+            "the interval of flows is not positive",
+        )
+
+
+def check_map(network_map: pb.NetworkMap, login_address: str = "") -> None:
+    """Refuse a network map. Raises Unsendable."""
+    _require(network_map.HasField("DNSConfig"), "no DNSConfig")
+    if network_map.HasField("peerConfig"):
+        check_peer_config(network_map.peerConfig, login_address)
+    for remote in (*network_map.remotePeers, *network_map.offlinePeers):
+        check_remote(remote)
+    check_dns(network_map.DNSConfig)
+    for name, empty in (
+        ("remotePeers", network_map.remotePeersIsEmpty),
+        ("FirewallRules", network_map.firewallRulesIsEmpty),
+        ("routesFirewallRules", network_map.routesFirewallRulesIsEmpty),
+    ):
+        _require(
+            bool(getattr(network_map, name)) != empty,
+            f"{name} and its flag for an empty list disagree",
+        )
+
+
+def check_peer_config(config: pb.PeerConfig, login_address: str = "") -> None:
+    """Refuse a peer's own configuration. Raises Unsendable."""
+    address, _, length = config.address.partition("/")
+    _require(length.isdecimal() and int(length) <= IPV4_BITS, "no prefix length")
+    _require(":" not in address and _is_address(address), "the address is none")
+    _require(
+        login_address in ("", config.address), "the address is not that of the login"
+    )
+
+
+def check_remote(remote: pb.RemotePeerConfig) -> None:
+    """Refuse an entry about another peer. Raises Unsendable."""
+    usable = [text for text in remote.allowedIps if _is_host(text)]
+    _require(usable, "a remote peer without usable allowedIps")
+    _require(
+        len(usable) == len(remote.allowedIps) and usable[0].endswith("/32"),
+        "the first of the allowedIps is no IPv4 address",
+    )
+    _require(remote.wgPubKey, "a remote peer without a key")
+
+
+def check_dns(config: pb.DNSConfig) -> None:
+    """Refuse a DNS configuration. Raises Unsendable."""
+    for group in config.NameServerGroups:
+        check_nameserver_group(group)
+    for zone in config.CustomZones:
+        check_zone(zone)
+    custom = sum(zone.NonAuthoritative for zone in config.CustomZones)
+    check_zones_together(own=len(config.CustomZones) > custom, custom=custom)
+
+
+def check_zones_together(*, own: bool, custom: int) -> None:
+    """Refuse a lone custom zone: clients would let it answer for everything below it."""
+    _require(own or custom != 1, "a custom zone without the peers' zone")
+
+
+def check_nameserver_group(group: pb.NameServerGroup) -> None:
+    """Refuse a nameserver group. Raises Unsendable."""
+    _require(group.NameServers, "a nameserver group without servers")
+    for server in group.NameServers:
+        _require(_is_address(server.IP), "a nameserver is no IP address")
+        _require(server.NSType == _UDP, "a nameserver of another type than UDP")
+        _require(0 < server.Port <= MAX_PORT, "a nameserver without a port")
+    _require(
+        group.Primary or group.Domains,
+        "a nameserver group neither primary nor with domains",
+    )
+    _require(all(group.Domains), "a nameserver group with an empty domain")
+
+
+def check_zone(zone: pb.CustomZone) -> None:
+    """Refuse a zone. Raises Unsendable."""
+    _require(zone.Domain.endswith("."), "a zone whose name does not end with a dot")
+    _require(zone.Records, "a zone without records")
+    for record in zone.Records:
+        check_record(record)
+
+
+def check_record(record: pb.SimpleRecord) -> None:
+    """Refuse a record of a zone. Raises Unsendable."""
+    _require(record.Class == "IN", "a record of another class than IN")
+    _require(record.Type in _RECORD_TYPES, "a record of an unknown type")
+
+
+def _require(good: object, reason: str) -> None:
+    if not good:
+        raise Unsendable(reason)
+
+
+def _is_host(text: str) -> bool:
+    """Tell whether a text is a prefix of one address."""
+    address, _, length = text.partition("/")
+    return _is_address(address) and length == ("128" if ":" in address else "32")
+
+
+def _is_address(text: str) -> bool:
+    """Tell whether a text is an IP address; much faster than by `ipaddress`."""
+    try:
+        inet_pton(AF_INET6 if ":" in text else AF_INET, text)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except binascii.Error:
+        return False
+    return True

@@ -1,0 +1,44 @@
+"""`manage.py netmap PEER [--json]`."""
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from dns.management.objects import find_peer
+from meshmgmt.accounts.management.people import clear_errors
+from meshmgmt.control.maps import MapStore, Unsendable
+from meshmgmt.control.rendering import render
+
+
+class Command(BaseCommand):
+    """Shows what a peer is told of the mesh."""
+
+    help = (
+        "Show what a peer is told of the mesh: the peers it sees, firewall rules,"
+        " routes, DNS and SSH logins; and why, where it is told of nobody."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the arguments."""
+        parser.add_argument("peer", help="id, name, DNS label or address of a peer")
+        parser.add_argument(
+            "--json",
+            action="store_true",
+            help="the whole message, with the names of the protocol, as JSON",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print the map."""
+        store = MapStore(serving=False)
+        with clear_errors():
+            peer_id = find_peer(options["peer"]).pk
+            store.refresh()
+            try:
+                if options["json"]:
+                    self.stdout.write(json.dumps(store.as_dict(peer_id), indent=2))
+                else:
+                    self.stdout.write(render(store, peer_id), ending="")
+            except Unsendable as error:
+                raise CommandError(f"the peer is told nothing: {error}") from error

@@ -1,0 +1,7 @@
+"""Models of the peer protocol."""
+
+from meshmgmt.control.models.changes import MapChange
+from meshmgmt.control.models.proxies import ProxyToken
+from meshmgmt.control.models.sessions import SpentToken, StreamProcess
+
+__all__ = ["MapChange", "ProxyToken", "SpentToken", "StreamProcess"]

@@ -1,0 +1,1 @@
+"""The process that peers connect to: gRPC on one event loop, decisions in threads."""

@@ -1,0 +1,86 @@
+"""Sealed messages: NaCl boxes between the server's key and that of a peer.
+
+The server's key is derived from the secret key, which all processes of a deployment
+share, so an agent may get it from one and use it with another, also after a restart.
+"""
+
+import base64
+import binascii
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from google.protobuf.message import DecodeError, Message
+from nacl.exceptions import CryptoError
+from nacl.public import Box, PrivateKey, PublicKey
+
+from meshmgmt.control.protocol.management_pb2 import EncryptedMessage
+from meshmgmt.control.services.refusals import Code, Refused
+
+_KEY_BYTES: Final = 32
+_NONCE_BYTES: Final = 24
+_REMEMBERED: Final = 50_000
+_M = TypeVar("_M", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened(Generic[_M]):
+    """A message, who sent it, and the box that seals answers."""
+
+    public_key: str
+    message: _M
+    box: Box
+
+
+class Envelopes:
+    """Opens and seals with one server key, and remembers what was opened.
+
+    An envelope opens once: recorded and sent again, a Logout would delete a peer that
+    has meanwhile come back. Memory is bounded and this process's own.
+    """
+
+    def __init__(self, secret: str) -> None:
+        seed = hashlib.blake2b(
+            secret.encode(), digest_size=_KEY_BYTES, person=b"peer server key"
+        )
+        self._private = PrivateKey(seed.digest())
+        self.public_key = _text(bytes(self._private.public_key))
+        self._seen: OrderedDict[bytes, None] = OrderedDict()
+
+    def open(self, envelope: EncryptedMessage, kind: type[_M]) -> Opened[_M]:
+        """Return the message inside. Raises Refused (INVALID_ARGUMENT)."""
+        try:
+            box = Box(self._private, PublicKey(_bytes(envelope.wgPubKey)))
+            message = kind()
+            message.ParseFromString(box.decrypt(envelope.body))
+        except (CryptoError, DecodeError, ValueError, TypeError) as error:
+            raise Refused(
+                Code.INVALID_ARGUMENT, "the message cannot be opened", reason=str(error)
+            ) from error
+        nonce = envelope.body[:_NONCE_BYTES]
+        if nonce in self._seen:
+            raise Refused(Code.INVALID_ARGUMENT, "the message was sent before")
+        self._seen[nonce] = None
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+        return Opened(envelope.wgPubKey, message, box)
+
+    def seal(self, box: Box, message: bytes) -> EncryptedMessage:
+        """Return the serialized `message` in an envelope."""
+        return EncryptedMessage(wgPubKey=self.public_key, body=box.encrypt(message))
+
+
+def _bytes(key: str) -> bytes:
+    """Return a key's bytes; a second spelling of them would pass for another peer."""
+    try:
+        raw = base64.b64decode(key, validate=True)
+    except binascii.Error as error:
+        raise ValueError("the public key is not base64") from error
+    if len(raw) != _KEY_BYTES or _text(raw) != key:
+        raise ValueError("the public key is not 32 bytes in base64")
+    return raw
+
+
+def _text(key: bytes) -> str:
+    return base64.b64encode(key).decode()

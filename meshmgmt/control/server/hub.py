@@ -1,0 +1,204 @@
+"""Maps to streams: what changed is computed once, for those it concerns, a few at a time.
+
+The map store works in one thread of its own. Peers that begin a stream are let in a few
+at a time, and of those that wait for a new map only a few are served at once: each
+finishes soon, and few maps are in memory, however many peers there are.
+"""
+
+import asyncio
+import logging
+import math
+import time
+from typing import Final
+
+import grpc
+
+from meshmgmt.control.maps import Refresh
+from meshmgmt.control.protocol.management_pb2 import LoginResponse, SyncRequest
+from meshmgmt.control.server.envelope import Envelopes, Opened
+from meshmgmt.control.server.messages import Make, Messages
+from meshmgmt.control.server.places import Place, Places
+from meshmgmt.control.server.status import Context, tell_failure
+from meshmgmt.control.server.streams import Ending, Stream, Streams
+from meshmgmt.control.server.threads import Batches, Threads
+from meshmgmt.control.services import sessions
+from meshmgmt.control.services.logins import LoggedIn
+from meshmgmt.control.services.sessions import SyncOpening
+from meshmgmt.core import context as facts
+from meshmgmt.env import Config
+from observability.metrics import instruments
+
+ENTERING: Final = 8
+SERVED_AT_ONCE: Final = 16
+LONGEST_PAUSE: Final = 1.0
+_EARLY: Final = 0.01  # a timer of the event loop may fire that much too soon
+
+_LOG: Final = logging.getLogger(__name__)
+_FANOUT: Final = instruments.histogram(
+    "management.account.update.account.peers.duration.ms"
+)
+_QUEUE: Final = instruments.histogram("management.grpc.updatechannel.queue")
+
+
+class Hub:
+    """Keeps all streams of this process up to date."""
+
+    def __init__(
+        self,
+        config: Config,
+        envelopes: Envelopes,
+        streams: Streams,
+        threads: Threads,
+    ) -> None:
+        self.reports_flows = config.flow_interval is not None
+        self.streams = streams
+        self.threads = threads
+        self.messages = Messages(config, envelopes)
+        self.maps = Threads(1, "maps")
+        self.serial = 0
+        self._making = Batches(self.maps, self.messages.sealed)
+        self._openings = Batches(threads, sessions.open_syncs)
+        self._entrance = Places(ENTERING)
+        self._turns = Places(SERVED_AT_ONCE)
+        self._wanted = asyncio.Event()
+        self._next = asyncio.get_running_loop().create_future()
+
+    # ---- following the database
+
+    def want(self) -> None:
+        """Have the maps refreshed: something may have changed."""
+        self._wanted.set()
+
+    async def fresh(self) -> None:
+        """Wait for a refresh that begins after this call. Raises what it failed with."""
+        coming = self._next
+        self._wanted.set()
+        if (error := await asyncio.shield(coming)) is not None:
+            raise error
+
+    async def run(self) -> None:
+        """Refresh whenever somebody wants it; half of the time at most."""
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            coming = self._next
+            self._next = asyncio.get_running_loop().create_future()
+            begun = time.monotonic()
+            try:
+                refresh = await self.maps.run(self.messages.refresh)
+            except Exception as error:
+                tell_failure(_LOG, "the maps cannot be refreshed", error)
+                coming.set_result(error)
+                self._wanted.set()
+                await asyncio.sleep(LONGEST_PAUSE)
+                continue
+            self._spread(refresh)
+            coming.set_result(None)
+            if refresh.serial != self.serial:
+                self.serial = refresh.serial
+                _FANOUT.observe((time.monotonic() - begun) * 1000)
+                await self.judge()
+            await asyncio.sleep(min(LONGEST_PAUSE, time.monotonic() - begun))
+
+    def _spread(self, refresh: Refresh) -> None:
+        """Mark the streams that a refresh concerns."""
+        now = time.monotonic()
+        for peer_id in refresh.deleted:
+            if (stream := self.streams.get(peer_id)) is not None:
+                stream.end(Ending.REFUSED)
+        for peer_id in refresh.chosen_from(self.streams.peer_ids()):
+            if (stream := self.streams.get(peer_id)) is not None:
+                stream.changed(now)
+        if self.reports_flows:
+            for stream in self.streams:
+                if stream.flow not in {
+                    None,
+                    self.messages.flow_rule.told(stream.peer_id),
+                }:
+                    stream.configure(now)
+
+    async def judge(self) -> None:
+        """End the streams of peers that may be connected no longer."""
+        connected = self.streams.peer_ids()
+        if not connected:
+            return
+        try:
+            standings = await self.threads.run(sessions.standings, connected)
+        except Exception as error:
+            tell_failure(_LOG, "the peers' standing cannot be read", error)
+            return
+        for peer_id, standing in standings.items():
+            stream = self.streams.get(peer_id)
+            if stream is not None and not standing.allowed:
+                _LOG.info("a peer is disconnected: %s", standing.reason)
+                stream.end(Ending.REFUSED)
+
+    def remind(self) -> None:
+        """Wake the streams whose credentials are to be renewed."""
+        now = time.monotonic()
+        for stream in self.streams:
+            if stream.config_due <= now:
+                stream.wake.set()
+
+    # ---- one peer
+
+    async def login_response(self, peer: LoggedIn) -> LoginResponse:
+        """Return what a peer that logged in is told."""
+        await self.fresh()
+        return await self.maps.run(self.messages.login_response, peer)
+
+    async def open(
+        self, opened: Opened[SyncRequest], source: str, context: Context
+    ) -> Stream:
+        """Let a peer in and send its first map; `close` the stream afterwards.
+
+        It is registered before the map is computed, so no change is missed between.
+        """
+        async with self._entrance.one() as place:
+            opening = SyncOpening(opened.public_key, opened.message.meta, source)
+            session = await self._openings.one(opening)
+            facts.update(peer_id=session.peer_id)
+            stream = self.streams.open(session.peer_id, opened.box, context)
+            try:
+                await self.fresh()
+                await self._send(stream, self.messages.first, place)
+            except BaseException:
+                self.streams.close(stream)
+                raise
+        stream.delivered()
+        return stream
+
+    async def serve(self, stream: Stream) -> None:
+        """Send what a stream is to get until it ends."""
+        while stream.ending is None:
+            now = time.monotonic() + _EARLY
+            if stream.config_due <= now:
+                stream.config_due = math.inf
+                await self._deliver(stream, self.messages.configuration)
+            elif stream.map_due <= now:
+                stream.map_due = math.inf
+                await self._deliver(stream, self.messages.changed)
+                stream.sent_at = time.monotonic()
+                stream.delivered()
+            else:
+                stream.wake.clear()
+                await stream.wake.wait()
+        if stream.ending is Ending.REFUSED:
+            await self._deliver(stream, self.messages.closing)
+
+    async def _deliver(self, stream: Stream, make: Make) -> None:
+        _QUEUE.observe(1 + (stream.map_due < math.inf) + (stream.config_due < math.inf))
+        async with self._turns.one() as place:
+            await self._send(stream, make, place)
+
+    async def _send(self, stream: Stream, make: Make, place: Place) -> None:
+        """Make a message and write it; a peer that is slow to read holds up nobody."""
+        envelope = await self._making.one((stream, make))
+        if envelope is None:
+            return
+        place.leave_soon()
+        try:
+            await stream.context.write(envelope)
+        except (grpc.aio.UsageError, grpc.aio.InternalError) as error:
+            # The client has gone: its call is being ended.
+            _LOG.debug("a message could not be sent: %s", error)

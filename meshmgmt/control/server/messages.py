@@ -1,0 +1,184 @@
+"""What peers are sent, made in the thread of the maps and there alone."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from dns.mapsize import observe_duration, observe_objects
+from meshmgmt.control.checks import Unsendable, check_config, check_login
+from meshmgmt.control.maps import MapStore, Refresh
+from meshmgmt.control.protocol.management_pb2 import (
+    EncryptedMessage,
+    LoginResponse,
+    NetbirdConfig,
+    SyncResponse,
+)
+from meshmgmt.control.server import netbirdconfig
+from meshmgmt.control.server.envelope import Envelopes
+from meshmgmt.control.server.flowrule import FlowRule, read_flow_rule
+from meshmgmt.control.server.streams import Stream
+from meshmgmt.control.services import flows
+from meshmgmt.control.services.logins import LoggedIn
+from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.core.errors import NotFound
+from meshmgmt.env import Config
+from observability.debug import capture
+from observability.metrics import instruments
+
+_LOG: Final = logging.getLogger(__name__)
+_UNSENDABLE: Final = instruments.counter("mesh.peers.unsendable.total")
+
+_LARGE: Final = 300_000
+"""Bytes below which no map holds more objects than the service warns about."""
+
+Make = Callable[[Stream], bytes | None]
+
+
+class Messages:
+    """Messages from the map store and the configuration, checked and sealed."""
+
+    def __init__(self, config: Config, envelopes: Envelopes) -> None:
+        self.config = config
+        self.envelopes = envelopes
+        self.store = MapStore()
+        self.flow_rule = FlowRule(enabled=False)
+        self._serial = 0
+        self._samples = True
+
+    def refresh(self) -> Refresh:
+        """Read what changed."""
+        refresh = self.store.refresh()
+        if self.config.flow_interval is not None and refresh.serial != self._serial:
+            self.flow_rule = read_flow_rule()
+        self._serial = refresh.serial
+        return refresh
+
+    def login_response(self, peer: LoggedIn) -> LoginResponse:
+        """Return what a peer that logged in is told. Raises Refused."""
+        # None is the zero Timestamp on the wire: the session has no end.
+        expires = Timestamp()
+        if peer.session_expires_at is not None:
+            expires.FromDatetime(peer.session_expires_at)
+        try:
+            response = LoginResponse(
+                netbirdConfig=self._netbird_config(),
+                peerConfig=self.store.peer_config(peer.peer_id),
+                Checks=self.store.checks(peer.peer_id),
+                sessionExpiresAt=expires,
+            )
+            check_login(response)
+        except NotFound as error:
+            raise _not_ready() from error
+        except Unsendable as error:
+            _not_sent(peer.peer_id, error)
+            raise _not_ready() from error
+        return response
+
+    def sealed(
+        self, wanted: Sequence[tuple[Stream, Make]]
+    ) -> list[EncryptedMessage | Exception | None]:
+        """Return what is to be sent to each stream, None for nothing, or what went wrong.
+
+        Refused: there is no map for a stream that begins.
+        """
+        self._samples = True
+        found: list[EncryptedMessage | Exception | None] = []
+        for stream, make in wanted:
+            try:
+                found.append(self._sealed(stream, make))
+            except Exception as error:  # of this stream alone; its caller raises it
+                found.append(error)
+        return found
+
+    def _sealed(self, stream: Stream, make: Make) -> EncryptedMessage | None:
+        try:
+            message = make(stream)
+        except Unsendable as error:
+            _not_sent(stream.peer_id, error)
+            return None
+        except NotFound as error:
+            if make == self.first:
+                raise _not_ready() from error
+            return None  # deleted just now: the stream is about to end
+        if message is None:
+            return None
+        capture.keep(
+            "sync",
+            stream.peer_id,
+            lambda: MessageToDict(SyncResponse.FromString(message)),
+        )
+        return self.envelopes.seal(stream.box, message)
+
+    def first(self, stream: Stream) -> bytes:
+        """Everything: configuration and map."""
+        message = self._measured(self.store.message, stream.peer_id)
+        assert message is not None
+        return self.configuration(stream) + message
+
+    def changed(self, stream: Stream) -> bytes | None:
+        """The map, unless it is the one that the peer has."""
+        return self._measured(self.store.changed, stream.peer_id)
+
+    def closing(self, stream: Stream) -> bytes:
+        """The map of somebody who sees nobody."""
+        del stream
+        return self.store.closing_message()
+
+    def configuration(self, stream: Stream) -> bytes:
+        """The configuration alone, with new credentials."""
+        config = self._netbird_config()
+        if self.config.flow_interval is not None:
+            self._add_flow(config, stream)
+        if self.config.turn_urls or self.config.relay_urls or config.flow.enabled:
+            stream.config_due = time.monotonic() + netbirdconfig.LIFETIME * 0.75
+        check_config(config)
+        return SyncResponse(netbirdConfig=config).SerializeToString()
+
+    def _netbird_config(self) -> NetbirdConfig:
+        return netbirdconfig.netbird_config(
+            self.config, metrics_push=self.store.metrics_push
+        )
+
+    def _measured(
+        self, make: Callable[[str], bytes | None], peer_id: str
+    ) -> bytes | None:
+        """Measure how long a map takes, and of one in each batch how much it holds."""
+        begun = time.perf_counter()
+        message = make(peer_id)
+        observe_duration(seconds=time.perf_counter() - begun)
+        if message is not None and (self._samples or len(message) > _LARGE):
+            self._samples = False
+            found = SyncResponse.FromString(message).NetworkMap
+            count = len(found.remotePeers) + len(found.offlinePeers) + len(found.Routes)
+            count += len(found.FirewallRules) + len(found.routesFirewallRules)
+            observe_objects(peer_id, count)
+        return message
+
+    def _add_flow(self, config: NetbirdConfig, stream: Stream) -> None:
+        """Say whether the peer reports traffic; one that never did is told nothing."""
+        told = self.flow_rule.told(stream.peer_id)
+        if any(told) or stream.flow is not None:
+            payload, signature = flows.flow_token(stream.peer_id)
+            config.flow.CopyFrom(
+                netbirdconfig.flow_config(
+                    self.config, payload, signature, enabled=told[0], counters=told[1]
+                )
+            )
+        stream.flow = told
+
+
+def _not_ready() -> Refused:
+    return Refused(Code.UNAVAILABLE, "the peer's map is not ready: try again")
+
+
+def _not_sent(peer_id: str, error: Unsendable) -> None:
+    _UNSENDABLE.inc()
+    _LOG.error(
+        "a message to a peer was not sent, it would break the agent: %s",
+        error,
+        extra={"peer_id": peer_id},
+    )

@@ -1,0 +1,104 @@
+"""Where peers find what helps them: signal, STUN, TURN, relay, the receiver of flows.
+
+Credentials are good for LIFETIME seconds; a stream gets new ones in time.
+"""
+
+import base64
+import hashlib
+import hmac
+import time
+from typing import Final
+from urllib.parse import urlsplit
+
+from google.protobuf.duration_pb2 import Duration
+
+from meshmgmt.control.protocol.management_pb2 import (
+    FlowConfig,
+    HostConfig,
+    MetricsConfig,
+    NetbirdConfig,
+    ProtectedHostConfig,
+    RelayConfig,
+)
+from meshmgmt.env import Config
+
+LIFETIME: Final = 12 * 3600
+_PORTS: Final = {"http": 80, "https": 443}
+_EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104
+
+
+def peer_url(config: Config) -> str:
+    """Return the address that peers are told, without a slash at the end."""
+    if config.peer_url:
+        return config.peer_url
+    scheme = "https" if config.grpc_certificate else "http"
+    host, _, port = config.grpc_bind.rpartition(":")
+    return f"{scheme}://{_EVERYWHERE.get(host, host)}:{port}"
+
+
+def netbird_config(
+    config: Config, now: float | None = None, *, metrics_push: bool = False
+) -> NetbirdConfig:
+    """Return everything but the flows, which differ from peer to peer."""
+    expiry = str(int(time.time() if now is None else now) + LIFETIME)
+    message = NetbirdConfig(
+        stuns=[
+            HostConfig(uri=url, protocol=HostConfig.UDP) for url in config.stun_urls
+        ],
+        turns=[_turn(url, expiry, config.turn_secret) for url in config.turn_urls],
+        signal=_signal(peer_url(config)),
+        metrics=MetricsConfig(enabled=metrics_push),
+    )
+    if config.relay_urls:
+        payload, signature = relay_credentials(config.relay_secret, expiry)
+        message.relay.CopyFrom(
+            RelayConfig(
+                urls=config.relay_urls, tokenPayload=payload, tokenSignature=signature
+            )
+        )
+    return message
+
+
+def flow_config(
+    config: Config, payload: str, signature: str, *, enabled: bool, counters: bool
+) -> FlowConfig:
+    """Return where a peer reports its traffic, with its own token."""
+    assert config.flow_interval is not None
+    return FlowConfig(
+        url=peer_url(config),
+        tokenPayload=payload,
+        tokenSignature=signature,
+        interval=Duration(seconds=config.flow_interval),
+        enabled=enabled,
+        counters=counters,
+        dnsCollection=True,
+        exitNodeCollection=True,
+    )
+
+
+def turn_credentials(secret: str, expiry: str) -> tuple[str, str]:
+    """Return user and password (TURN REST API: HMAC-SHA1 of the user's expiry)."""
+    digest = hmac.digest(secret.encode(), expiry.encode(), "sha1")
+    return expiry, base64.b64encode(digest).decode()
+
+
+def relay_credentials(secret: str, expiry: str) -> tuple[str, str]:
+    """Return payload and signature of a relay's token."""
+    key = hashlib.sha256(secret.encode()).digest()
+    digest = hmac.digest(key, expiry.encode(), "sha256")
+    return expiry, base64.b64encode(digest).decode()
+
+
+def _turn(url: str, expiry: str, secret: str) -> ProtectedHostConfig:
+    user, password = turn_credentials(secret, expiry)
+    host = HostConfig(uri=url, protocol=HostConfig.UDP)
+    return ProtectedHostConfig(hostConfig=host, user=user, password=password)
+
+
+def _signal(url: str) -> HostConfig:
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    protocol = HostConfig.HTTPS if parts.scheme == "https" else HostConfig.HTTP
+    return HostConfig(
+        uri=f"{host}:{parts.port or _PORTS[parts.scheme]}", protocol=protocol
+    )

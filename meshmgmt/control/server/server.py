@@ -1,0 +1,288 @@
+"""The gRPC server of one process: its services, its port, its life."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final
+
+import grpc
+from django.conf import settings
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from meshmgmt.control.protocol import (
+    flow_pb2,
+    flow_pb2_grpc,
+    management_pb2,
+    management_pb2_grpc,
+    proxy_pb2,
+    proxy_pb2_grpc,
+    signalexchange_pb2,
+    signalexchange_pb2_grpc,
+)
+from meshmgmt.control.server import figures
+from meshmgmt.control.server.bus import Bus
+from meshmgmt.control.server.decoding import Decoding
+from meshmgmt.control.server.envelope import Envelopes
+from meshmgmt.control.server.hub import Hub
+from meshmgmt.control.server.management import ManagementService
+from meshmgmt.control.server.proxying import ProxyService
+from meshmgmt.control.server.reporting import FlowService
+from meshmgmt.control.server.signalling import SignalExchange
+from meshmgmt.control.server.status import tell_failure
+from meshmgmt.control.server.streams import Ending, Streams
+from meshmgmt.control.server.threads import Threads
+from meshmgmt.control.services import presence
+from meshmgmt.env import Config
+
+THREADS: Final = 4
+GRACE_SECONDS: Final = 2.0
+POLL_SECONDS: Final = 0.2
+"""How often the serial is asked for; a notice of PostgreSQL comes before."""
+
+LISTENING_POLL_SECONDS: Final = 5.0
+PRESENCE_SECONDS: Final = 0.5
+JUDGE_SECONDS: Final = 10.0
+WAITING_SHOWN: Final = 1000
+
+SERVICES: Final = tuple(
+    module.DESCRIPTOR.services_by_name[name].full_name
+    for module, name in (
+        (management_pb2, "ManagementService"),
+        (signalexchange_pb2, "SignalExchange"),
+        (flow_pb2, "FlowService"),
+        (proxy_pb2, "ProxyService"),
+    )
+)
+
+# Agents ping every 30 s while nothing else is sent, which gRPC's defaults call abuse;
+# and a peer that vanished is found by pings of our own.
+OPTIONS: Final = (
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+    ("grpc.http2.max_ping_strikes", 0),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    # Everybody comes back at once after a restart: nobody is sent away unheard.
+    ("grpc.server.max_pending_requests", 20_000),
+    ("grpc.server.max_pending_requests_hard_limit", 40_000),
+    ("grpc.so_reuseport", 0),
+    ("grpc.max_receive_message_length", 4 * 2**20),
+)
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class CannotListen(Exception):
+    """The address is taken, or no address of this machine."""
+
+
+class PeerServer:
+    """Serves peers until told to stop."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.envelopes = Envelopes(settings.SECRET_KEY)
+        self.threads = Threads(THREADS, "peers")
+        self.streams = Streams()
+        self.bus = Bus()
+        self.hub = Hub(config, self.envelopes, self.streams, self.threads)
+        self.signals = SignalExchange(self.bus)
+        self.bus.on_change = self.hub.want
+        self.bus.on_signal = self.signals.arrived
+        self.bus.on_stream = self.streams.replace
+        self.health = health.aio.HealthServicer()
+        self.server = self._server()
+
+    def _server(self) -> grpc.aio.Server:
+        server = grpc.aio.server(interceptors=[Decoding()], options=OPTIONS)
+        management_pb2_grpc.add_ManagementServiceServicer_to_server(
+            ManagementService(self.envelopes, self.threads, self.hub, self.bus), server
+        )
+        signalexchange_pb2_grpc.add_SignalExchangeServicer_to_server(
+            self.signals, server
+        )
+        flow_pb2_grpc.add_FlowServiceServicer_to_server(
+            FlowService(self.threads), server
+        )
+        proxy_pb2_grpc.add_ProxyServiceServicer_to_server(
+            ProxyService(self.threads), server
+        )
+        health_pb2_grpc.add_HealthServicer_to_server(self.health, server)
+        listed = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(listed, server)
+        return server
+
+    async def run(self, stopping: asyncio.Event, leave_now: asyncio.Event) -> None:
+        """Serve until `stopping`, then drain; `leave_now` ends the drain early.
+
+        Raises CannotListen.
+        """
+        self._listen()
+        endless = [
+            self.hub.run(),
+            self._poll(),
+            self._every(PRESENCE_SECONDS, self._write_presence),
+            self._every(presence.BEAT_SECONDS, self._beat),
+            self._every(figures.EVERY_SECONDS, self._show),
+            self._every(JUDGE_SECONDS, self._look_after),
+        ]
+        if self.bus.exists:
+            endless.append(self.bus.run())
+        work = [asyncio.create_task(coroutine) for coroutine in endless]
+        try:
+            # Nobody waits for the first reading of the account with a call under way.
+            await _first_of(stopping.wait(), self._warm_up(), *work)
+            if not stopping.is_set():
+                await self._serve(stopping, work)
+                await self._drain(leave_now)
+        finally:
+            await self._stop(work)
+
+    async def _warm_up(self) -> None:
+        while True:
+            try:
+                await self.hub.fresh()
+            except Exception as error:
+                _LOG.info("peers have to wait: %s", error)
+            else:
+                return
+
+    async def _serve(
+        self, stopping: asyncio.Event, work: "list[asyncio.Task[None]]"
+    ) -> None:
+        await self.server.start()
+        await self._say(health_pb2.HealthCheckResponse.SERVING)
+        _LOG.info("peers are served at %s", self.config.grpc_bind)
+        await _first_of(stopping.wait(), *work)
+
+    def _listen(self) -> None:
+        at = self.config.grpc_bind
+        try:
+            if self.config.grpc_certificate and self.config.grpc_key:
+                self.server.add_secure_port(at, credentials(self.config))
+            else:
+                self.server.add_insecure_port(at)
+        except RuntimeError as error:
+            raise CannotListen(
+                f"{at} cannot be used: choose another HOST:PORT, or off, "
+                "with SVC_GRPC_BIND"
+            ) from error
+
+    async def _drain(self, leave_now: asyncio.Event) -> None:
+        await self._say(health_pb2.HealthCheckResponse.NOT_SERVING)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.config.drain_seconds):
+                await leave_now.wait()
+
+    async def _stop(self, work: "list[asyncio.Task[None]]") -> None:
+        for stream in self.streams:
+            stream.end(Ending.STOPPING)
+        await self.server.stop(GRACE_SECONDS)
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
+        figures.forget(self.config.runtime_dir)
+        try:
+            await self._write_presence()
+            await self.threads.run(presence.leave, self.bus.id)
+        except Exception as error:
+            tell_failure(_LOG, "the peers' connections cannot be written", error)
+        _LOG.info("peers are served no more")
+
+    async def _say(self, status: Any) -> None:
+        for name in ("", *SERVICES):
+            await self.health.set(name, status)
+
+    # ---- what is done again and again
+
+    async def _poll(self) -> None:
+        while True:
+            self.hub.want()
+            heard = self.bus.listening
+            await asyncio.sleep(LISTENING_POLL_SECONDS if heard else POLL_SECONDS)
+
+    async def _every(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+        """Do some work over and over; a failure is logged and waits for the next turn."""
+        while True:
+            try:
+                await work()
+            except Exception as error:
+                name = getattr(work, "__name__", str(work)).strip("_")
+                tell_failure(_LOG, f"{name} failed", error)
+            await asyncio.sleep(seconds)
+
+    async def _write_presence(self) -> None:
+        changes, self.streams.changes = self.streams.changes, []
+        try:
+            if changes:
+                await self.threads.run(presence.write_presence, self.bus.id, changes)
+        except BaseException:
+            self.streams.changes = changes + self.streams.changes
+            raise
+
+    async def _beat(self) -> None:
+        if not await self.threads.run(presence.beat, self.bus.id):
+            self.streams.tell_all()
+
+    async def _show(self) -> None:
+        figures.write(
+            self.config.runtime_dir,
+            figures.Figures(
+                pid=os.getpid(),
+                time=time.time(),
+                bind=self.config.grpc_bind,
+                connected=len(self.streams),
+                signal_streams=len(self.signals.lines),
+                oldest_wait_seconds=round(self.streams.oldest_wait(), 3),
+                serial=self.hub.serial,
+                process=self.bus.id,
+                waiting=self.streams.waiting(WAITING_SHOWN),
+            ),
+        )
+
+    async def _look_after(self) -> None:
+        self.hub.remind()
+        await self.hub.judge()
+
+
+def credentials(config: Config) -> grpc.ServerCredentials:
+    """Return TLS that follows the files: a renewed certificate needs no restart."""
+    assert config.grpc_certificate
+    assert config.grpc_key
+    files = (config.grpc_key, config.grpc_certificate)
+    seen = _stamps(files)
+
+    def renewed() -> Any:
+        nonlocal seen
+        now = _stamps(files)
+        if now == seen:
+            return None  # as before
+        seen = now
+        return _tls(files)
+
+    return grpc.dynamic_ssl_server_credentials(_tls(files), renewed)
+
+
+def _tls(files: tuple[Path, Path]) -> Any:
+    key, chain = (file.read_bytes() for file in files)
+    return grpc.ssl_server_certificate_configuration([(key, chain)])
+
+
+def _stamps(files: tuple[Path, Path]) -> list[int]:
+    return [file.stat().st_mtime_ns for file in files]
+
+
+async def _first_of(*waited: Any) -> None:
+    """Wait until one is over; raise what it failed with. Tasks given go on."""
+    tasks = [asyncio.ensure_future(one) for one in waited]
+    done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in pending.difference(waited):
+        task.cancel()
+    for task in done:
+        task.result()

@@ -1,0 +1,103 @@
+"""From errors to the status codes that clients act upon: the only place that does it.
+
+PERMISSION_DENIED makes an agent give up, so it comes from `Refused` alone, which is a
+decision about that very peer. Trouble that passes is UNAVAILABLE; agents try again.
+"""
+
+import asyncio
+import functools
+import ipaddress
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
+from urllib.parse import unquote
+
+import grpc
+from django.db import DatabaseError, InterfaceError
+from google.protobuf.message import DecodeError
+
+from meshmgmt.api.middleware import forwarded_address
+from meshmgmt.control.server.decoding import NO_MESSAGE
+from meshmgmt.control.services.refusals import Refused
+from meshmgmt.core import context as facts
+from meshmgmt.core.errors import Unavailable
+from meshmgmt.core.ids import new_id
+
+_LOG: Final = logging.getLogger(__name__)
+_Handler = TypeVar("_Handler", bound=Callable[..., Awaitable[Any]])
+
+_PASSING: Final = (DatabaseError, InterfaceError, Unavailable, OSError)
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
+    """Return the status code and the text that a client gets for an error."""
+    if isinstance(error, Refused):
+        return grpc.StatusCode[error.code.name], error.text
+    if isinstance(error, DecodeError):
+        return grpc.StatusCode.INVALID_ARGUMENT, NO_MESSAGE
+    if isinstance(error, _PASSING):
+        return grpc.StatusCode.UNAVAILABLE, "the service cannot answer now: try again"
+    return grpc.StatusCode.INTERNAL, "internal error"
+
+
+def tell_failure(logger: logging.Logger, what: str, error: BaseException) -> None:
+    """Log what could not be done: in a line when it passes by itself, else with a stack."""
+    if isinstance(error, _PASSING):
+        logger.warning("%s: %s", what, str(error).strip().partition("\n")[0])
+    else:
+        logger.error(what, exc_info=error)
+
+
+def rpc(handler: _Handler) -> _Handler:
+    """Give a handler the context of its call, and its errors their status codes."""
+
+    @functools.wraps(handler)
+    async def answered(self: Any, request: Any, context: Context) -> Any:
+        facts.update(
+            request_id=new_id(),
+            source_address=source_of(context),
+            path=handler.__name__,
+        )
+        _LOG.debug("gRPC request", extra={"method": handler.__name__})
+        try:
+            return await handler(self, request, context)
+        except (grpc.aio.AbortError, asyncio.CancelledError):
+            raise
+        except (grpc.aio.UsageError, grpc.aio.InternalError) as error:
+            _LOG.debug("%s: the client has gone: %s", handler.__name__, error)
+        except Exception as error:
+            code, text = status_of(error)
+            _tell(handler.__name__, code, error)
+            await context.abort(code, text)
+
+    return answered  # type: ignore[return-value]
+
+
+def _tell(name: str, code: grpc.StatusCode, error: Exception) -> None:
+    if isinstance(error, Refused):
+        _LOG.info("%s refused: %s", name, error.reason, extra={"code": code.name})
+    elif isinstance(error, DecodeError):
+        _LOG.debug("%s: %s", name, NO_MESSAGE)
+    else:
+        tell_failure(_LOG, f"{name} failed", error)
+
+
+def source_of(context: Context) -> str:
+    """Return the caller's IP address, "" when unknown; trusted proxies may name it."""
+    kind, _, rest = unquote(context.peer()).partition(":")
+    address = rest.rpartition(":")[0].strip("[]") if kind in {"ipv4", "ipv6"} else ""
+    said = metadata_of(context)
+    hops = said.get("x-forwarded-for") or said.get("x-real-ip", "")
+    behind = forwarded_address(address, hops)
+    try:
+        return str(ipaddress.ip_address(behind))
+    except ValueError:
+        return address
+
+
+def metadata_of(context: Context) -> dict[str, str]:
+    """Return the texts among the metadata of a call."""
+    pairs = context.invocation_metadata() or ()
+    return {str(key): value for key, value in pairs if isinstance(value, str)}

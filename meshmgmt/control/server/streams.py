@@ -1,0 +1,153 @@
+"""The peers that are connected to this process, one stream each."""
+
+import asyncio
+import math
+import time
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import Final
+
+from nacl.public import Box
+
+from meshmgmt.control.server.status import Context
+from meshmgmt.control.services.presence import Connected, Disconnected
+from observability.metrics import instruments
+
+DEBOUNCE_SECONDS: Final = 1.0
+_STREAMS: Final = instruments.gauge("management.grpc.connected.streams")
+
+
+class Ending(Enum):
+    """Why a stream is to end."""
+
+    REPLACED = auto()  # the peer opened another one
+    REFUSED = auto()  # deleted, blocked or expired: it is told that it sees nobody
+    STOPPING = auto()  # this process ends
+
+
+class Stream:
+    """One open Sync. Times are of the monotonic clock, but `started`: Unix nanoseconds.
+
+    At most one message is on its way, and only what is to be sent next is remembered:
+    a peer that reads slowly skips to the newest map.
+    """
+
+    __slots__ = (
+        "box",
+        "config_due",
+        "context",
+        "ending",
+        "flow",
+        "map_due",
+        "peer_id",
+        "sent_at",
+        "started",
+        "waiting_since",
+        "wake",
+    )
+
+    def __init__(self, peer_id: str, started: int, box: Box, context: Context) -> None:
+        self.peer_id = peer_id
+        self.started = started
+        self.box = box
+        self.context = context
+        self.wake = asyncio.Event()
+        self.ending: Ending | None = None
+        self.map_due = math.inf
+        self.config_due = math.inf
+        self.sent_at = -math.inf
+        self.waiting_since: float | None = time.monotonic()
+        self.flow: object = None  # what the peer was told about reporting traffic
+
+    def end(self, why: Ending) -> None:
+        """Let the stream end; the first reason counts."""
+        self.ending = self.ending or why
+        self.wake.set()
+
+    def changed(self, now: float) -> None:
+        """Have the newest map sent: at once, or a second after the one before."""
+        if self.waiting_since is None:
+            self.waiting_since = now
+        if self.map_due < math.inf:
+            return
+        self.map_due = max(now, self.sent_at + DEBOUNCE_SECONDS)
+        if self.map_due <= now:
+            self.wake.set()
+        else:
+            loop = asyncio.get_running_loop()
+            loop.call_later(self.map_due - now, self.wake.set)
+
+    def delivered(self) -> None:
+        """Note that the peer has its newest map, unless another is due already."""
+        if self.map_due == math.inf:
+            self.waiting_since = None
+
+    def configure(self, now: float) -> None:
+        """Have the configuration sent again."""
+        self.config_due = now
+        self.wake.set()
+
+
+class Streams:
+    """Registry of the streams, and what happened to them since it was last asked."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, Stream] = {}
+        self._last_start = 0
+        self.changes: list[Connected | Disconnected] = []
+
+    def open(self, peer_id: str, box: Box, context: Context) -> Stream:
+        """Register a stream; an older one of the same peer ends."""
+        self._last_start = max(time.time_ns(), self._last_start + 1)
+        stream = Stream(peer_id, self._last_start, box, context)
+        self.replace(peer_id, stream.started)
+        self._streams[peer_id] = stream
+        self.changes.append(Connected(peer_id, stream.started))
+        _STREAMS.set(len(self._streams))
+        return stream
+
+    def replace(self, peer_id: str, started: int) -> None:
+        """End a stream of the peer that began before `started`."""
+        known = self._streams.get(peer_id)
+        if known is not None and known.started < started:
+            known.end(Ending.REPLACED)
+
+    def close(self, stream: Stream) -> None:
+        """Forget a stream that is over."""
+        if self._streams.get(stream.peer_id) is stream:
+            del self._streams[stream.peer_id]
+        self.changes.append(Disconnected(stream.peer_id, stream.started))
+        _STREAMS.set(len(self._streams))
+
+    def tell_all(self) -> None:
+        """Have every stream written as open once more."""
+        self.changes += [Connected(s.peer_id, s.started) for s in self]
+
+    def get(self, peer_id: str) -> Stream | None:
+        """Return the newest stream of a peer, None when it has none here."""
+        return self._streams.get(peer_id)
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    def __iter__(self) -> Iterator[Stream]:
+        return iter(list(self._streams.values()))
+
+    def peer_ids(self) -> list[str]:
+        """Return who is connected."""
+        return list(self._streams)
+
+    def oldest_wait(self) -> float:
+        """Return for how many seconds the longest waiting peer has waited for its map."""
+        since = [s.waiting_since for s in self if s.waiting_since is not None]
+        return time.monotonic() - min(since) if since else 0.0
+
+    def waiting(self, most: int) -> dict[str, float]:
+        """Return since when (Unix seconds) peers wait for their map, longest first."""
+        epoch = time.time() - time.monotonic()
+        since = [
+            (epoch + s.waiting_since, s.peer_id)
+            for s in self
+            if s.waiting_since is not None
+        ]
+        return {peer_id: moment for moment, peer_id in sorted(since)[:most]}

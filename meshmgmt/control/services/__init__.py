@@ -1,0 +1,1 @@
+"""Decisions about peers: synchronous, called by the server in its pool of threads."""

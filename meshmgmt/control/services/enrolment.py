@@ -1,0 +1,146 @@
+"""A peer that nobody knows joins: by a setup key, or because a user signed in on it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from groups.selectors import all_group_id
+from groups.services import add_peer_to_groups
+from meshmgmt.access.models import UserAutoGroup
+from meshmgmt.access.services.setupkeys import setup_key_use, usable_setup_key
+from meshmgmt.accounts.models import Account
+from meshmgmt.control.protocol import management_pb2
+from meshmgmt.control.services import sso
+from meshmgmt.control.services.meta import facts_of, plain, ssh_key_of
+from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.core import clock, context
+from meshmgmt.core.context import Actor
+from meshmgmt.core.errors import (
+    Conflict,
+    InvalidArgument,
+    NotFound,
+    PreconditionFailed,
+)
+from meshmgmt.core.orderedlinks import member_keys
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.labels import is_extra_label
+from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.reports import place_facts
+from meshmgmt.inventory.services import free_ipv6, peer_create
+
+MAX_EXTRA_LABELS: Final = 32
+
+NO_METHOD: Final = "this peer is not registered: use a setup key or sign in"
+BAD_KEY: Final = "the setup key is not valid"
+NO_EXTRA_LABELS: Final = "this peer may not have extra DNS labels"
+ENROLLED_MEANWHILE: Final = "this peer was registered just now: please try again"
+
+_HAND_HELD: Final = frozenset({"iphone", "ipad"})
+"""What all devices of a kind call themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entitled:
+    """What a new peer is entitled to, by its key or its user."""
+
+    columns: dict[str, Any]
+    groups: Sequence[str]
+
+
+def enrol(public_key: str, request: management_pb2.LoginRequest, source: str) -> Peer:
+    """Create the peer with this key. Raises Refused."""
+    facts = {**facts_of(request.meta), **ssh_key_of(request), **place_facts(source)}
+    labels = [label.lower() for label in request.dnsLabels]
+    facts["extra_dns_labels"] = list(dict.fromkeys(labels))
+    if request.jwtToken:
+        return _enrol_for_user(public_key, sso.signed_in(request.jwtToken), facts)
+    if request.setupKey:
+        return _enrol_by_key(public_key, request.setupKey, facts)
+    raise Refused(Code.PERMISSION_DENIED, NO_METHOD)
+
+
+def _enrol_for_user(
+    public_key: str, signed_in: sso.SignedIn, facts: dict[str, Any]
+) -> Peer:
+    user = signed_in.user
+    hostname = facts.get("hostname", "")
+    if hostname.lower() in _HAND_HELD and user.email:
+        facts["hostname"] = plain(f"{hostname}-{user.email.partition('@')[0]}")
+    columns = {
+        "user_id": user.pk,
+        "login_expiration_enabled": True,
+        "inactivity_expiration_enabled": True,
+    }
+    with signed_in.acting(), account_write():
+        signed_in.spend()
+        groups = member_keys(UserAutoGroup, user)
+        return _create(public_key, facts, _Entitled(columns, groups))
+
+
+def _enrol_by_key(public_key: str, plain_key: str, facts: dict[str, Any]) -> Peer:
+    try:
+        # First without the lock: keys that are no good must not hold others up.
+        key = usable_setup_key(plain_key)
+        actor = Actor(id=key.pk, name=key.name)
+        with context.scope(actor=actor), account_write():
+            key, groups = setup_key_use(key_id=key.pk)
+            columns = {
+                "setup_key_id": key.pk,
+                "setup_key_name": key.name,
+                "ephemeral": key.ephemeral,
+                "allow_extra_dns_labels": key.allow_extra_dns_labels,
+            }
+            return _create(public_key, facts, _Entitled(columns, groups))
+    except (NotFound, PreconditionFailed) as error:
+        reason = error.message
+        raise Refused(Code.PERMISSION_DENIED, BAD_KEY, reason=reason) from error
+
+
+def _create(public_key: str, facts: dict[str, Any], entitled: _Entitled) -> Peer:
+    """Create the peer in the running account write."""
+    _check_labels(
+        facts["extra_dns_labels"],
+        allowed=entitled.columns.get("allow_extra_dns_labels", False),
+    )
+    account = Account.objects.get()
+    now = clock.now()
+    try:
+        peer = peer_create(
+            **facts,
+            **entitled.columns,
+            name=facts.get("hostname") or "peer",
+            wg_public_key=public_key,
+            ipv6=_ipv6(account, entitled.groups),
+            approval_required=account.peer_approval_enabled,
+            created_at=now,
+            last_login=now,
+            last_seen=now,
+        )
+    except Conflict as error:  # no other value of it can be somebody else's
+        raise Refused(Code.FAILED_PRECONDITION, ENROLLED_MEANWHILE) from error
+    except InvalidArgument as error:
+        full = bool(error.errors) and error.errors[0].field == "ip"
+        code = Code.RESOURCE_EXHAUSTED if full else Code.INVALID_ARGUMENT
+        raise Refused(code, error.message) from error
+    add_peer_to_groups(peer.pk, entitled.groups)
+    return peer
+
+
+def _check_labels(labels: Sequence[str], *, allowed: bool) -> None:
+    if labels and not allowed:
+        raise Refused(Code.FAILED_PRECONDITION, NO_EXTRA_LABELS)
+    if len(labels) > MAX_EXTRA_LABELS:
+        text = f"a peer has at most {MAX_EXTRA_LABELS} extra DNS labels"
+        raise Refused(Code.INVALID_ARGUMENT, text)
+    for label in labels:
+        if not is_extra_label(label):
+            text = f"{plain(label)[:64]!r} is not a DNS label"
+            raise Refused(Code.INVALID_ARGUMENT, text)
+
+
+def _ipv6(account: Account, groups: Sequence[str]) -> str | None:
+    """Return an address for a member of a group that has IPv6, else None."""
+    enabled = set(account.ipv6_enabled_groups)
+    if not account.network_range_v6 or enabled.isdisjoint({*groups, all_group_id()}):
+        return None
+    return free_ipv6(account.network_range_v6)

@@ -1,0 +1,198 @@
+"""Traffic that peers report."""
+
+import ipaddress
+import logging
+import uuid
+from collections.abc import Collection, Sequence
+from datetime import UTC
+from typing import Any, Final
+
+from django.conf import settings
+
+from events.streams.batches import ingest_events
+from events.streams.catalogue import TRAFFIC
+from events.streams.faults import BatchRefused
+from meshmgmt.control.protocol import flow_pb2
+from meshmgmt.control.services import flowtokens
+from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.core import clock
+from meshmgmt.inventory.models import NetworkResource, Peer
+from observability.metrics import instruments
+
+BAD_TOKEN: Final = "this token lets nobody report traffic"  # noqa: S105 - a sentence
+MAX_COUNTER: Final = 2**53 - 1
+"""Numbers that JSON readers keep exactly; more is no number of bytes in a window."""
+UUID_BYTES: Final = 16
+MAX_PORT: Final = 65535
+MAX_ID: Final = 128
+_COUNTERS: Final = (
+    "rx_packets",
+    "tx_packets",
+    "rx_bytes",
+    "tx_bytes",
+    "num_of_starts",
+    "num_of_ends",
+    "num_of_drops",
+)
+_LOG: Final = logging.getLogger(__name__)
+_REFUSED: Final = instruments.counter("mesh.flows.refused.total")
+
+
+def flow_token(peer_id: str) -> tuple[str, str]:
+    """Return payload and signature of a token for FlowConfig."""
+    expires = int(clock.now().timestamp()) + flowtokens.LIFETIME_SECONDS
+    return flowtokens.make_token(peer_id, expires, settings.SECRET_KEY)
+
+
+def check_flow_token(authorization: str) -> str:
+    """Return the peer that `Bearer <signature>.<payload>` names. Raises Refused."""
+    now = clock.now().timestamp()
+    peer_id = flowtokens.peer_of_token(authorization, now, settings.SECRET_KEY)
+    if peer_id is None:
+        raise Refused(Code.UNAUTHENTICATED, BAD_TOKEN)
+    _check_exists(peer_id)
+    return peer_id
+
+
+def _check_exists(peer_id: str) -> None:
+    if not Peer.objects.filter(pk=peer_id).exists():
+        raise Refused(Code.UNAUTHENTICATED, BAD_TOKEN, reason="the peer was deleted")
+
+
+def store_flows(peer_id: str, events: Sequence[flow_pb2.FlowEvent]) -> list[bytes]:
+    """Store what a peer reports; return the event ids to acknowledge.
+
+    Committed on return. Faulty events are logged, counted and acknowledged too: sent
+    again they would be no better. Raises Refused for a peer that does not exist.
+    """
+    _check_exists(peer_id)
+    resources = _known_resources(events)
+    batch: dict[str, dict[str, Any]] = {}
+    for event in events:
+        try:
+            made = traffic_event(peer_id, event, resources)
+        except ValueError as error:
+            _refuse(peer_id, str(error))
+        else:
+            batch[made["id"]] = made  # sent twice: the same event
+    _store(peer_id, list(batch.values()))
+    return [event.event_id for event in events]
+
+
+def _store(peer_id: str, batch: list[dict[str, Any]]) -> None:
+    """Store the events; those that are refused are left out."""
+    if not batch:
+        return
+    try:
+        ingest_events(TRAFFIC, batch)
+    except BatchRefused as refusal:
+        if len(batch) == 1:
+            _refuse(peer_id, refusal.message)
+            return
+        for event in batch:
+            _store(peer_id, [event])
+
+
+def _refuse(peer_id: str, why: str) -> None:
+    _REFUSED.inc()
+    _LOG.info("a traffic event is not kept: %s", why, extra={"peer_id": peer_id})
+
+
+def _known_resources(events: Sequence[flow_pb2.FlowEvent]) -> Collection[str]:
+    """Return the ids of network resources among the ends of the events."""
+    named = {
+        _base_id(_text(raw))
+        for event in events
+        for raw in (
+            event.flow_fields.source_resource_id,
+            event.flow_fields.dest_resource_id,
+        )
+    } - {""}
+    if not named:
+        return ()
+    return set(
+        NetworkResource.objects.filter(pk__in=named).values_list("pk", flat=True)
+    )
+
+
+def traffic_event(
+    peer_id: str, event: flow_pb2.FlowEvent, resources: Collection[str]
+) -> dict[str, Any]:
+    """Return an event as reporters send it to the ingest endpoint.
+
+    The reporter is the peer of the stream, whatever the event says. Raises ValueError
+    for ids, addresses, ports and times that are none.
+    """
+    fields = event.flow_fields
+    window_end = _moment(event, "window_end")
+    kind = fields.type if fields.type in flow_pb2.Type.values() else 0
+    direction = fields.direction
+    known = direction in flow_pb2.Direction.values()
+    made: dict[str, Any] = {
+        "id": _uuid(event.event_id),
+        "reporter_id": peer_id,
+        "flow_id": _uuid(fields.flow_id) if fields.flow_id else "",
+        "source": _source(fields, resources),
+        "destination": _destination(fields, resources),
+        "policy": {"id": _text(fields.rule_id)},
+        "icmp": {
+            "type": min(fields.icmp_info.icmp_type, 255),
+            "code": min(fields.icmp_info.icmp_code, 255),
+        },
+        "protocol": fields.protocol,
+        "direction": flow_pb2.Direction.Name(direction if known else 0),
+        "window_start": _moment(event, "window_start"),
+        "window_end": window_end,
+    }
+    for name in _COUNTERS:
+        made[name] = min(getattr(fields, name), MAX_COUNTER)
+    if kind or window_end is None:
+        moment = _moment(event, "timestamp")
+        made["events"] = [{"type": flow_pb2.Type.Name(kind), "timestamp": moment}]
+    return made
+
+
+def _source(fields: flow_pb2.FlowFields, known: Collection[str]) -> dict[str, str]:
+    port = fields.port_info.source_port
+    return _end(fields.source_ip, port, _text(fields.source_resource_id), known)
+
+
+def _destination(fields: flow_pb2.FlowFields, known: Collection[str]) -> dict[str, str]:
+    port = fields.port_info.dest_port
+    return _end(fields.dest_ip, port, _text(fields.dest_resource_id), known)
+
+
+def _end(ip: bytes, port: int, resource: str, known: Collection[str]) -> dict[str, str]:
+    address = ipaddress.ip_address(ip)
+    shown = f"[{address}]" if address.version == 6 and port else str(address)  # noqa: PLR2004
+    if port > MAX_PORT:
+        raise ValueError(f"{port} is not a port")
+    end = {"address": f"{shown}:{port}" if port else shown}
+    if (identifier := _base_id(resource)) in known:
+        end["id"] = identifier
+    return end
+
+
+def _base_id(text: str) -> str:
+    """Return the id in what names a resource or a route on one of its routers."""
+    return text.partition(":")[0]
+
+
+def _uuid(raw: bytes) -> str:
+    if len(raw) != UUID_BYTES:
+        raise ValueError("an id is not a UUID of 16 bytes")
+    return str(uuid.UUID(bytes=raw))
+
+
+def _text(raw: bytes) -> str:
+    """Return an id of ours that came as bytes, "" for what cannot be one."""
+    return raw.decode("ascii", "replace") if len(raw) <= MAX_ID else ""
+
+
+def _moment(event: flow_pb2.FlowEvent, name: str) -> str | None:
+    if not event.HasField(name):
+        return None
+    try:
+        return clock.rfc3339(getattr(event, name).ToDatetime(UTC))
+    except OverflowError as error:
+        raise ValueError(f"{name} is not a time") from error

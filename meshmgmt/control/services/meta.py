@@ -1,0 +1,104 @@
+"""What a client says of its machine, as columns of the peer: pure."""
+
+from typing import Any, Final
+
+from meshmgmt.control.protocol import management_pb2
+from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.inventory.flags import DISABLE_IPV6, LOCAL_FLAGS
+
+MAX_ITEMS: Final = 1000
+MAX_TEXT: Final = 255
+MAX_VERSION: Final = 64
+MAX_PATH: Final = 4096
+MAX_KEY: Final = 16 * 1024
+MAX_NUMBER: Final = 2**31 - 1
+
+_FLAGS: Final = dict(
+    zip(
+        (*LOCAL_FLAGS, DISABLE_IPV6),
+        (
+            "rosenpassEnabled",
+            "rosenpassPermissive",
+            "serverSSHAllowed",
+            "disableClientRoutes",
+            "disableServerRoutes",
+            "disableDNS",
+            "disableFirewall",
+            "blockLANAccess",
+            "blockInbound",
+            "lazyConnectionEnabled",
+            "disableIPv6",
+        ),
+        strict=True,
+    )
+)
+"""Names of our flags with those of the protocol."""
+
+
+def facts_of(meta: management_pb2.PeerSystemMeta) -> dict[str, Any]:
+    """Return the columns that `meta` gives; none at all when it says nothing.
+
+    Texts lose what cannot be printed and are cut to what their columns hold. Raises
+    Refused for more addresses or files than MAX_ITEMS: cut lists could make posture
+    checks pass.
+    """
+    if not meta.ByteSize():
+        return {}
+    for name, items in (("addresses", meta.networkAddresses), ("files", meta.files)):
+        if len(items) > MAX_ITEMS:
+            text = f"a peer may report at most {MAX_ITEMS} {name}"
+            raise Refused(Code.INVALID_ARGUMENT, text)
+    os_version = plain(meta.OSVersion or meta.core)
+    facts = {
+        "hostname": plain(meta.hostname),
+        "go_os": plain(meta.goOS, MAX_VERSION),
+        "os": f"{plain(meta.OS)} {os_version}".strip()[:MAX_TEXT],
+        "os_version": os_version,
+        "kernel": plain(meta.kernel),
+        "kernel_version": plain(meta.kernelVersion),
+        "platform": plain(meta.platform),
+        "version": plain(meta.netbirdVersion, MAX_VERSION),
+        "serial_number": plain(meta.sysSerialNumber),
+        "product_name": plain(meta.sysProductName),
+        "manufacturer": plain(meta.sysManufacturer),
+        "environment": {
+            "cloud": plain(meta.environment.cloud),
+            "platform": plain(meta.environment.platform),
+        },
+        "network_addresses": [
+            {"net_ip": plain(item.netIP, MAX_VERSION), "mac": plain(item.mac, 64)}
+            for item in meta.networkAddresses
+        ],
+        "files": [
+            {
+                "path": plain(item.path, MAX_PATH),
+                "exist": item.exist,
+                "process_is_running": item.processIsRunning,
+            }
+            for item in meta.files
+        ],
+        "capabilities": sorted(set(meta.capabilities)),
+        "sync_message_version": min(max(meta.syncMessageVersion, 0), MAX_NUMBER),
+        "local_flags": {
+            ours: True for ours, theirs in _FLAGS.items() if getattr(meta.flags, theirs)
+        },
+    }
+    if meta.uiVersion:  # clients without a window open leave it out
+        facts["ui_version"] = plain(meta.uiVersion, MAX_VERSION)
+    return facts
+
+
+def ssh_key_of(request: management_pb2.LoginRequest) -> dict[str, str]:
+    """Return the column for the SSH key of a login, none without. Raises Refused."""
+    key = request.peerKeys.sshPubKey
+    if len(key) > MAX_KEY:
+        raise Refused(Code.INVALID_ARGUMENT, "the SSH public key is too long")
+    text = plain(key.decode("utf-8", "replace"), MAX_KEY)
+    return {"ssh_key": text} if text else {}
+
+
+def plain(text: str, limit: int = MAX_TEXT) -> str:
+    """Return `text` on one line, without characters that are not seen, cut to `limit`."""
+    if not text.isprintable():
+        text = "".join(character for character in text if character.isprintable())
+    return text.strip()[:limit].strip()

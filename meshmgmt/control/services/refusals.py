@@ -1,0 +1,29 @@
+"""What a peer is refused, with the code that its client acts upon (RPC status codes)."""
+
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    """Names of gRPC status codes.
+
+    PERMISSION_DENIED makes a client give up, so it only ever is a decision about that
+    very peer. Whatever may pass by itself is UNAVAILABLE.
+    """
+
+    INVALID_ARGUMENT = "INVALID_ARGUMENT"
+    NOT_FOUND = "NOT_FOUND"
+    PERMISSION_DENIED = "PERMISSION_DENIED"
+    RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
+    FAILED_PRECONDITION = "FAILED_PRECONDITION"
+    UNAVAILABLE = "UNAVAILABLE"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+
+
+class Refused(Exception):
+    """A request of a peer is refused; `text` goes over the wire, `reason` does not."""
+
+    def __init__(self, code: Code, text: str, *, reason: str = "") -> None:
+        super().__init__(text)
+        self.code = code
+        self.text = text
+        self.reason = reason or text

@@ -1,0 +1,173 @@
+"""What a peer does after its login: synchronise, report, prolong, leave."""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from events.activities import Activity
+from events.audit.emission import audit_record
+from meshmgmt.accounts.models import Account
+from meshmgmt.control.protocol import management_pb2
+from meshmgmt.control.services import sso
+from meshmgmt.control.services.logins import OTHERS_PEER
+from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.control.services.reporting import (
+    known_peer,
+    known_peers,
+    stored_peer,
+    take_report,
+)
+from meshmgmt.core import clock, context
+from meshmgmt.core.context import Actor
+from meshmgmt.core.errors import NotFound, PreconditionFailed
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.audit import peer_meta
+from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.services import peer_delete
+from meshmgmt.inventory.standing import DELETED, Standing, standing_of, standings
+
+__all__ = [
+    "Session",
+    "Standing",
+    "SyncOpening",
+    "extend_session",
+    "logout",
+    "open_sync",
+    "open_syncs",
+    "standings",
+    "sync_meta",
+]
+
+SIGN_IN: Final = "a session is prolonged by signing in"
+ENDLESS: Final = "the session of this peer does not end"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A peer that may be connected; `session_expires_at` None: nothing ends it."""
+
+    peer_id: str
+    session_expires_at: dt.datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SyncOpening:
+    """A peer that wants to open its stream; `source` is an IP address."""
+
+    public_key: str
+    meta: management_pb2.PeerSystemMeta
+    source: str
+
+
+def open_syncs(openings: Sequence[SyncOpening]) -> list[Session | Exception]:
+    """Let peers open their streams as `open_sync` does; return what each one gets.
+
+    Two queries for all of them: after a restart everybody comes back at once.
+    """
+    account = Account.objects.get()
+    known = known_peers([opening.public_key for opening in openings])
+    found: list[Session | Exception] = []
+    for opening in openings:
+        try:
+            with context.scope(source_address=opening.source):
+                peer = known.get(opening.public_key)
+                found.append(_opened(peer, opening, account))
+        except Exception as error:  # of this peer alone; its caller raises it
+            found.append(error)
+    return found
+
+
+def _opened(peer: Peer | None, opening: SyncOpening, account: Account) -> Session:
+    if peer is None:
+        raise Refused(Code.PERMISSION_DENIED, DELETED)
+    standing = standing_of(peer, account)
+    if not standing.allowed:
+        raise Refused(Code.PERMISSION_DENIED, standing.reason)
+    take_report(peer, opening.meta, opening.source)
+    return Session(peer.pk, standing.until)
+
+
+def open_sync(
+    public_key: str, meta: management_pb2.PeerSystemMeta, source: str
+) -> Session:
+    """Let a peer open its stream, and take in what it reports. Raises Refused.
+
+    It need not have logged in to this server before.
+    """
+    [found] = open_syncs([SyncOpening(public_key, meta, source)])
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+sync_meta: Final = open_sync
+"""Reporting anew while a stream is open obeys the same rules."""
+
+
+def logout(public_key: str) -> str:
+    """Delete a peer at its own wish and return its id; it acts for its owner.
+
+    Raises Refused.
+    """
+    with context.scope():
+        peer = known_peer(public_key)
+        if peer is None:
+            raise Refused(Code.NOT_FOUND, f"the peer {public_key} was not found")
+        owner = peer.user
+        if owner is not None:
+            actor = Actor(id=owner.pk, name=owner.name, email=owner.email)
+            context.update(actor=actor, user_id=owner.pk)
+        try:
+            peer_delete(peer_id=peer.pk)
+        except NotFound as error:
+            raise Refused(Code.NOT_FOUND, error.message) from error
+        except PreconditionFailed as error:
+            raise Refused(Code.FAILED_PRECONDITION, error.message) from error
+        return peer.pk
+
+
+def extend_session(
+    public_key: str, jwt: str, meta: management_pb2.PeerSystemMeta, source: str = ""
+) -> Session:
+    """Let the session of a peer begin anew by its owner's token.
+
+    Raises Refused.
+    """
+    with context.scope(source_address=source):
+        if not jwt:
+            raise Refused(Code.INVALID_ARGUMENT, SIGN_IN)
+        peer = _registered(public_key)
+        signed_in = sso.signed_in(jwt)
+        if peer.user_id != signed_in.user.pk:
+            raise Refused(Code.PERMISSION_DENIED, OTHERS_PEER)
+        with signed_in.acting(), account_write():
+            signed_in.spend()
+            until = _extend(stored_peer(peer.pk))
+        take_report(peer, meta, source)
+        return Session(peer.pk, until)
+
+
+def _extend(peer: Peer) -> dt.datetime:
+    standing = standing_of(peer, Account.objects.get())
+    if not standing.allowed:
+        raise Refused(Code.PERMISSION_DENIED, standing.reason)
+    peer.last_login = clock.now()
+    until = standing_of(peer, Account.objects.get()).until
+    if until is None:
+        raise Refused(Code.FAILED_PRECONDITION, ENDLESS)
+    peer.save(update_fields=["last_login"])
+    audit_record(
+        Activity.USER_PEER_SESSION_EXTEND,
+        target_id=peer.pk,
+        target_type="peer",
+        meta=peer_meta(peer),
+    )
+    return until
+
+
+def _registered(public_key: str) -> Peer:
+    peer = known_peer(public_key)
+    if peer is None:
+        raise Refused(Code.PERMISSION_DENIED, DELETED)
+    return peer

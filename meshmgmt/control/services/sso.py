@@ -1,0 +1,129 @@
+"""Owners of peers, signed in at the identity provider of this deployment."""
+
+import datetime as dt
+import hashlib
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from django.conf import settings
+
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.oidc.configured import bearer_claims, is_configured, provider
+from meshmgmt.accounts.oidc.identity import EXPIRED, LEEWAY_SECONDS
+from meshmgmt.accounts.oidc.provisioning import user_of
+from meshmgmt.control.models import SpentToken
+from meshmgmt.control.protocol import management_pb2
+from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.core import clock, context
+from meshmgmt.core.context import Actor
+from meshmgmt.core.errors import Forbidden, Unauthenticated, Unavailable
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.standing import BLOCKED, PENDING
+
+SCOPE: Final = "openid email profile offline_access"
+REDIRECTS: Final = ("http://localhost:53000", "http://localhost:54000")
+"""Where clients wait for the browser to come back; the provider must know them."""
+
+FOREVER: Final = 10_000_000_000
+"""Seconds since the epoch: no token is kept in mind for longer (the year 2286)."""
+
+NO_PROVIDER: Final = "no identity provider is configured: use a setup key"
+SPENT: Final = "this sign-in was used already: please sign in again"
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A user who may act, with the token that proves it."""
+
+    user: User
+    token: str
+    expires_at: dt.datetime
+
+    def acting(self) -> AbstractContextManager[None]:
+        """Return a scope in which the user is who acts."""
+        user = self.user
+        actor = Actor(id=user.pk, name=user.name, email=user.email)
+        return context.scope(actor=actor, user_id=user.pk)
+
+    def spend(self) -> None:
+        """Make the token useless for another login, in the running account write.
+
+        Raises Refused when that was done before.
+        """
+        with account_write():
+            SpentToken.objects.filter(expires_at__lte=clock.now()).delete()
+            digest = hashlib.sha256(self.token.encode("utf-8")).hexdigest()
+            if SpentToken.objects.filter(pk=digest).exists():
+                raise Refused(Code.UNAUTHENTICATED, SPENT)
+            SpentToken.objects.create(hash=digest, expires_at=self.expires_at)
+
+
+def signed_in(token: str) -> SignedIn:
+    """Return the user of a token, made when the provider sends somebody new.
+
+    Asks the provider, so it is not for use under the account lock. Raises Refused.
+    """
+    if not is_configured():
+        raise Refused(Code.INVALID_ARGUMENT, NO_PROVIDER)
+    try:
+        claims = bearer_claims(token)
+        user = user_of(claims, partial(provider().userinfo, token=token)).user
+    except Unauthenticated as error:
+        expired = error.message == EXPIRED
+        code = Code.UNAUTHENTICATED if expired else Code.INVALID_ARGUMENT
+        raise Refused(code, error.message) from error
+    except Forbidden as error:
+        raise Refused(Code.PERMISSION_DENIED, error.message) from error
+    except Unavailable as error:
+        raise Refused(Code.UNAVAILABLE, error.message) from error
+    if user.is_blocked:
+        raise Refused(Code.PERMISSION_DENIED, BLOCKED)
+    if user.pending_approval:
+        raise Refused(Code.PERMISSION_DENIED, PENDING)
+    last_good = min(claims["exp"], FOREVER) + LEEWAY_SECONDS
+    return SignedIn(user, token, dt.datetime.fromtimestamp(last_good, dt.UTC))
+
+
+def pkce_flow() -> management_pb2.PKCEAuthorizationFlow:
+    """Return how a client signs its user in by the browser. Raises Refused."""
+    config = _provider_config("authorization_endpoint")
+    return management_pb2.PKCEAuthorizationFlow(ProviderConfig=config)
+
+
+def device_flow() -> management_pb2.DeviceAuthorizationFlow:
+    """Return how a client signs its user in on another device (RFC 8628).
+
+    Raises Refused, also where the provider does not offer it.
+    """
+    config = _provider_config("device_authorization_endpoint")
+    return management_pb2.DeviceAuthorizationFlow(ProviderConfig=config)
+
+
+def _provider_config(endpoint: str) -> management_pb2.ProviderConfig:
+    if not is_configured():
+        raise Refused(Code.NOT_FOUND, NO_PROVIDER)
+    try:
+        metadata = provider().metadata()
+    except Unavailable as error:
+        raise Refused(Code.UNAVAILABLE, error.message) from error
+    if not metadata.get(endpoint):
+        text = "the identity provider does not offer this way of signing in"
+        raise Refused(Code.NOT_FOUND, text)
+
+    def known(name: str) -> Any:
+        return str(metadata.get(name, ""))
+
+    return management_pb2.ProviderConfig(
+        ClientID=settings.SVC.oidc_client_id,
+        Audience=next(iter(settings.SVC.oidc_audience), ""),
+        AuthorizationEndpoint=known("authorization_endpoint"),
+        DeviceAuthEndpoint=known("device_authorization_endpoint"),
+        TokenEndpoint=known("token_endpoint"),
+        Scope=SCOPE,
+        RedirectURLs=REDIRECTS,
+        # Only an access token can be meant for an API; without one, the ID token is
+        # what names this client as its audience.
+        UseIDToken=not settings.SVC.oidc_audience,
+    )

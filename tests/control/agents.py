@@ -1,0 +1,61 @@
+"""Agents in tests: enrolled, followed, waited for."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from meshmgmt.control.agent import Agent, Follower
+from tests.control.deployment import Deployment
+
+PATIENCE = 30.0
+# gRPC keeps a poller for the process, which complains about loops that are closed.
+_LOOP = asyncio.new_event_loop()
+
+
+def run(coroutine: Any) -> Any:
+    """Run a test's coroutine, for a bounded time."""
+
+    async def bounded() -> Any:
+        async with asyncio.timeout(4 * PATIENCE):
+            return await coroutine
+
+    return _LOOP.run_until_complete(bounded())
+
+
+@asynccontextmanager
+async def enrolled(
+    deployment: Deployment, hostname: str, **meta: Any
+) -> AsyncIterator[Agent]:
+    """Yield an agent that was let in by a setup key."""
+    async with Agent(deployment.url, hostname=hostname, **meta) as agent:
+        await agent.login(deployment.setup_key())
+        yield agent
+
+
+@asynccontextmanager
+async def followed(agent: Agent) -> AsyncIterator[Follower]:
+    """Yield what an agent sees, from its first map on."""
+    follower = Follower(agent)
+    task = asyncio.create_task(follower.run())
+    try:
+        await until(lambda: follower.maps)
+        yield follower
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def until(condition: Any) -> Any:
+    """Wait until `condition()` is true and return it."""
+    deadline = time.monotonic() + PATIENCE
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "waited in vain"
+        await asyncio.sleep(0.02)
+    return value
+
+
+def names(follower: Follower) -> set[str]:
+    """Return the labels of the peers that an agent sees."""
+    return {peer.fqdn.partition(".")[0] for peer in follower.map.remotePeers}

@@ -1,0 +1,192 @@
+"""A deployment with its API and its peers' port, and agents that talk to it."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from meshmgmt.env import BASE_DIR
+from tests.servers import Server, free_port, running_server
+
+START_SECONDS: Final = 90.0
+
+
+class RefusedByApi(AssertionError):
+    """The API answered with an error."""
+
+
+@dataclass
+class Deployment:
+    """One server with one process for peers."""
+
+    server: Server
+    port: int = field(default_factory=free_port)
+    process: "subprocess.Popen[bytes] | None" = None
+    token: str = ""
+    tls: bytes = b""
+    """PEM roots when the port has TLS of its own; its name is localhost then."""
+
+    @property
+    def bind(self) -> str:
+        """The address of the peers' port."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """Where peers connect."""
+        return f"http://{self.bind}"
+
+    @property
+    def log_path(self) -> Path:
+        """What the process for peers wrote."""
+        return self.server.folder / "peers.log"
+
+    def start(self, **extra: str) -> None:
+        """Start the process for peers and wait until it serves."""
+        with self.log_path.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, str(BASE_DIR / "manage.py"), "serve_peers"],
+                cwd=BASE_DIR,
+                env={
+                    **self.server.environment,
+                    "SVC_GRPC_BIND": self.bind,
+                    **extra,
+                },
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        deadline = time.monotonic() + START_SECONDS
+        while not self.serves():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(f"peers are not served\n{self.log()}")
+            time.sleep(0.05)
+
+    def serves(self) -> bool:
+        """Tell whether the health service says so."""
+        with self._channel() as channel:
+            check = health_pb2_grpc.HealthStub(channel).Check
+            try:
+                answer = check(health_pb2.HealthCheckRequest(), timeout=5)
+            except grpc.RpcError:
+                return False
+        return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+
+    def _channel(self) -> grpc.Channel:
+        if not self.tls:
+            return grpc.insecure_channel(self.bind)
+        trust = grpc.ssl_channel_credentials(self.tls)
+        return grpc.secure_channel(f"localhost:{self.port}", trust)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """End the process for peers; return its exit status."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        status = self.process.wait(30)
+        self.process = None
+        return status
+
+    def log(self) -> str:
+        """Return the log of the process for peers so far."""
+        return self.log_path.read_text(encoding="utf-8", errors="replace")
+
+    def api(self, method: str, path: str, body: Any = None) -> Any:
+        """Call the API as its owner. Raises RefusedByApi."""
+        request = urllib.request.Request(  # noqa: S310 - our own server
+            f"{self.server.url}/api{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={
+                "Authorization": f"Token {self.token}",
+                "Content-Type": "application/json",
+            },
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise RefusedByApi(f"{method} {path}: {error.read()!r}") from error
+
+    def setup_key(self, **facts: Any) -> str:
+        """Create a setup key, reusable for a day, and return it."""
+        wanted = {"name": "k", "type": "reusable", "expires_in": 86400, **facts}
+        wanted.setdefault("auto_groups", [])
+        wanted.setdefault("usage_limit", 0)
+        made = self.api("POST", "/setup-keys", wanted)
+        return str(made["key"])
+
+    def peer(self, hostname: str) -> dict[str, Any]:
+        """Return the newest peer of that host name as the API shows it."""
+        found = [p for p in self.api("GET", "/peers") if p["hostname"] == hostname]
+        return dict(found[-1])
+
+    def metrics(self) -> dict[str, float]:
+        """Return the samples of the server's metrics."""
+        at = f"http://127.0.0.1:{self.server.metrics_port}/metrics"
+        with urllib.request.urlopen(at, timeout=30) as answer:
+            lines = answer.read().decode().splitlines()
+        pairs = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+        return {name: float(value) for name, _, value in pairs}
+
+
+@contextmanager
+def deployed(
+    folder: Path,
+    extra: Mapping[str, str] | None = None,
+    *,
+    everybody_allowed: bool = True,
+) -> Iterator[Deployment]:
+    """Yield a running deployment over an empty account whose peers see each other."""
+    with running_server(folder, extra) as server:
+        deployment = Deployment(server)
+        server.manage("welcome")
+        deployment.token = (server.folder / "token").read_text().strip()
+        if everybody_allowed:
+            allow_everything(deployment)
+        deployment.start()
+        try:
+            yield deployment
+        finally:
+            if deployment.process is not None:
+                deployment.stop(signal.SIGINT)
+
+
+def allow_everything(deployment: Deployment) -> None:
+    """Let all peers reach each other, unless a policy says so already."""
+    if deployment.api("GET", "/policies"):
+        return
+    everybody = deployment.api("GET", "/groups?name=All")[0]["id"]
+    rule = {
+        "name": "all",
+        "enabled": True,
+        "action": "accept",
+        "bidirectional": True,
+        "protocol": "all",
+        "sources": [everybody],
+        "destinations": [everybody],
+    }
+    body = {"name": "Default", "enabled": True, "rules": [rule]}
+    deployment.api("POST", "/policies", body)
+
+
+def waited_for(condition: Any, seconds: float = 30.0) -> Any:
+    """Return the first true value of `condition()`; asked again and again."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError("waited in vain")
+        time.sleep(0.05)
+    return value
+
+
+__all__ = ["Deployment", "RefusedByApi", "deployed", "waited_for"]

@@ -1,0 +1,66 @@
+"""Machines that ask the services for something, as the server's handlers would."""
+
+import base64
+from itertools import count
+from typing import Any
+
+from meshmgmt.access.models import SetupKey
+from meshmgmt.access.rules.setupkeys import SetupKeyDraft
+from meshmgmt.access.services.setupkeys import setup_key_create
+from meshmgmt.control.protocol import management_pb2 as pb
+from meshmgmt.control.services.logins import LoggedIn, login
+from meshmgmt.inventory.models import Peer
+
+_numbers = count(1)
+SOURCE = "192.0.2.7"
+
+
+def public_key() -> str:
+    """Return a WireGuard key that no other machine has."""
+    return base64.b64encode(next(_numbers).to_bytes(32)).decode()
+
+
+def meta(hostname: str = "web", **facts: Any) -> pb.PeerSystemMeta:
+    """Return what a machine with Debian says of itself."""
+    values: dict[str, Any] = {
+        "hostname": hostname,
+        "goOS": "linux",
+        "kernel": "Linux",
+        "core": "12",
+        "platform": "x86_64",
+        "OS": "Debian GNU/Linux",
+        "OSVersion": "12",
+        "netbirdVersion": "0.77.1",
+        "kernelVersion": "6.1.0",
+        "networkAddresses": [{"netIP": "10.9.0.10/24", "mac": "02:00:00:00:00:0a"}],
+        "capabilities": [
+            pb.PeerCapability.PeerCapabilitySourcePrefixes,
+            pb.PeerCapability.PeerCapabilityIPv6Overlay,
+        ],
+        "syncMessageVersion": 1,
+    }
+    return pb.PeerSystemMeta(**{**values, **facts})
+
+
+def request(hostname: str = "web", **facts: Any) -> pb.LoginRequest:
+    """Return a login of such a machine."""
+    return pb.LoginRequest(**{"meta": meta(hostname), **facts})
+
+
+def setup_key(**facts: Any) -> tuple[str, SetupKey]:
+    """Create a setup key; return it as its user sees it, and as it is stored."""
+    values = {"name": "k", "type": "reusable", "expires_in": 3600, **facts}
+    made = setup_key_create(draft=SetupKeyDraft(**values))
+    return made.plain, made.key
+
+
+def enrolled(hostname: str = "web", key: str = "", **facts: Any) -> Peer:
+    """Let a new machine in by a setup key, one of its own when none is given."""
+    plain = key or setup_key()[0]
+    found = login(public_key(), request(hostname, setupKey=plain, **facts), SOURCE)
+    return Peer.objects.get(pk=found.peer_id)
+
+
+def come_back(peer: Peer, **facts: Any) -> LoggedIn:
+    """Log a known machine in again."""
+    return login(peer.wg_public_key, request(peer.hostname, **facts), SOURCE)

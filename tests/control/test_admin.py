@@ -1,0 +1,52 @@
+"""Admin pages of the peer protocol's own objects."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from meshmgmt.control.models import ProxyToken
+from meshmgmt.control.services.proxies import check_proxy_token, proxy_token_create
+from tests.admin.signed_in import client_of, errors_of, texts_of
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+TOKENS = "/admin/control/proxytoken/"
+
+
+@pytest.fixture
+def client() -> Client:
+    return client_of(person("owner"))
+
+
+def test_new_token_is_shown_once(client: Client) -> None:
+    response = client.post(f"{TOKENS}add/", {"name": "edge", "expires_in": "30"})
+    assert response.status_code == 302
+    found = re.search(r"<code>(\w+)</code>", texts_of(response))
+    assert found is not None
+    token = ProxyToken.objects.get()
+    assert check_proxy_token(f"Bearer {found[1]}") == token.pk
+    for page in (TOKENS, f"{TOKENS}{token.pk}/change/"):
+        text = client.get(page).content.decode()
+        assert "edge" in text
+        assert token.hash not in text
+
+
+def test_faults_are_shown_at_the_fields(client: Client) -> None:
+    response = client.post(f"{TOKENS}add/", {"name": " ", "expires_in": "-1"})
+    assert set(errors_of(response)) == {"name", "expires_in"}
+    assert not ProxyToken.objects.exists()
+
+
+def test_token_is_revoked(client: Client) -> None:
+    token = proxy_token_create(name="edge").token
+    response = client.post(f"{TOKENS}{token.pk}/delete/", {"post": "yes"})
+    assert response.status_code == 302
+    assert not ProxyToken.objects.exists()
+
+
+def test_tokens_are_for_those_who_manage_services() -> None:
+    assert client_of(person("network_admin")).get(TOKENS).status_code == 403
+    auditor = client_of(person("auditor"))
+    assert auditor.get(TOKENS).status_code == 200
+    assert auditor.get(f"{TOKENS}add/").status_code == 403

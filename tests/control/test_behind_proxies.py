@@ -1,0 +1,217 @@
+"""API and peers behind one TLS port: the shipped configurations in real proxies."""
+
+import asyncio
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+import trustme
+
+from meshmgmt.control.agent import Agent
+from meshmgmt.env import BASE_DIR
+from tests.control.agents import followed, names, run, until
+from tests.control.deployment import Deployment, deployed
+from tests.servers import free_port
+
+HOST: Final = "mesh.company"
+NGINX: Final = """
+daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; worker_processes 1;
+events {{ worker_connections 256; }}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  {shipped}
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    """Return an authority of the tests' own."""
+    return trustme.CA()
+
+
+@pytest.fixture(scope="module")
+def behind(tmp_path_factory) -> Iterator[Deployment]:
+    """Yield a deployment that trusts the proxies before it."""
+    extra = {"SVC_TRUSTED_PROXIES": "127.0.0.1", "SVC_ALLOWED_HOSTS": "127.0.0.1"}
+    with deployed(tmp_path_factory.mktemp("peers") / "var", extra) as deployment:
+        yield deployment
+
+
+def program(name: str) -> str:
+    """Return the path of a proxy; it may be absent outside of the CI alone."""
+    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if found is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"{name} is not installed")
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+@contextmanager
+def proxy(command: list[str], port: int, folder: Path) -> Iterator[None]:
+    """Run a proxy until the block ends."""
+    environment = {**os.environ, "HOME": str(folder), "XDG_DATA_HOME": str(folder)}
+    with (
+        (folder / "output").open("wb") as output,
+        subprocess.Popen(
+            command, stdout=output, stderr=output, env=environment
+        ) as process,
+    ):
+        try:
+            deadline = time.monotonic() + 30
+            while True:
+                try:
+                    socket.create_connection(("::1", port), 5).close()
+                    break
+                except OSError:
+                    log = (folder / "output").read_text()
+                    assert process.poll() is None, log
+                    assert time.monotonic() < deadline, log
+                    time.sleep(0.05)
+            yield
+        finally:
+            process.terminate()
+
+
+def certificate(authority: trustme.CA, folder: Path) -> tuple[Path, Path]:
+    """Write a certificate for the tests' names; return its file and the key's."""
+    made = authority.issue_cert("localhost", "::1")
+    chain, key = folder / "chain.pem", folder / "key.pem"
+    for blob in made.cert_chain_pems:
+        blob.write_to_path(chain, append=True)
+    made.private_key_pem.write_to_path(key)
+    return chain, key
+
+
+def nginx_text(deployment: Deployment, port: int, files: tuple[Path, Path]) -> str:
+    """Return the shipped configuration, with the addresses of this test."""
+    folder = BASE_DIR / "deploy" / "nginx"
+    peers = (folder / "peers.conf").read_text()
+    text = (folder / "meshmgmt.conf").read_text()
+    text = text.replace("    location / {", f"{peers}\n    location / {{", 1)
+    replaced = {
+        r"listen 443 ssl[^;]*;": f"listen [::1]:{port} ssl http2;",
+        r"http2 on;": "",
+        r"ssl_certificate [^;]*;": f"ssl_certificate {files[0]};",
+        r"ssl_certificate_key [^;]*;": f"ssl_certificate_key {files[1]};",
+        r"127\.0\.0\.1:8000": f"127.0.0.1:{deployment.server.port}",
+        r"127\.0\.0\.1:33073": deployment.bind,
+        HOST.replace(".", r"\."): "localhost",
+    }
+    for pattern, text_of_test in replaced.items():
+        text = re.sub(pattern, text_of_test, text)
+    return text
+
+
+def caddy_text(deployment: Deployment, port: int, files: tuple[Path, Path]) -> str:
+    """Return the shipped configuration, with the addresses of this test."""
+    text = (BASE_DIR / "deploy" / "caddy" / "Caddyfile").read_text()
+    text = text.replace(
+        f"\n{HOST} {{",
+        "\n{\n\tadmin off\n\tauto_https off\n}\n"
+        f"https://[::1]:{port} {{\n\tbind ::1\n"
+        f"\ttls {files[0]} {files[1]}",
+    )
+    text = text.replace("127.0.0.1:8000", f"127.0.0.1:{deployment.server.port}")
+    return text.replace("127.0.0.1:33073", deployment.bind)
+
+
+@pytest.fixture(params=["nginx", "caddy"])
+def url(
+    request: pytest.FixtureRequest,
+    behind: Deployment,
+    authority: trustme.CA,
+    tmp_path: Path,
+) -> Iterator[str]:
+    """Yield the address of the one port of each proxy."""
+    port = free_port()
+    files = certificate(authority, tmp_path)
+    if request.param == "nginx":
+        config = tmp_path / "nginx.conf"
+        shipped = nginx_text(behind, port, files)
+        config.write_text(NGINX.format(folder=tmp_path, shipped=shipped))
+        command = [program("nginx"), "-c", str(config)]
+    else:
+        config = tmp_path / "Caddyfile"
+        config.write_text(caddy_text(behind, port, files))
+        command = [program("caddy"), "run", "--adapter", "caddyfile"]
+        command += ["--config", str(config)]
+    with proxy(command, port, tmp_path):
+        yield f"https://[::1]:{port}"
+
+
+def test_one_port_serves_the_api_and_peers(
+    url: str, behind: Deployment, authority: trustme.CA
+):
+    roots = authority.cert_pem.bytes()
+
+    async def scenario() -> None:
+        key = behind.setup_key()
+        async with (
+            Agent(url, hostname="inner", roots=roots) as inner,
+            Agent(url, hostname="outer", roots=roots) as outer,
+        ):
+            await inner.login(key)
+            await outer.login(key)
+            async with followed(inner) as seen, followed(outer):
+                await until(lambda: "outer" in names(seen))
+                ears = await outer.connect_signal()
+                await inner.send_signal(outer.public_key, b"through the proxy")
+                assert (await ears.read()).body == b"through the proxy"
+                job = inner.job()
+                await job.initial_metadata()
+                peer = await asyncio.to_thread(behind.peer, "outer")
+                assert peer["connection_ip"] == "::1"  # as the proxy says
+                await asyncio.to_thread(behind.api, "DELETE", f"/peers/{peer['id']}")
+                await until(lambda: "outer" not in names(seen))
+
+    run(scenario())
+    assert api_answers(url, behind, roots)
+
+
+def api_answers(url: str, deployment: Deployment, roots: bytes) -> bool:
+    """Tell whether the API answers behind the same port."""
+    trust = ssl.create_default_context(cadata=roots.decode())
+    request = urllib.request.Request(  # noqa: S310 - our own server
+        f"{url}/api/groups",
+        headers={"Authorization": f"Token {deployment.token}", "Host": "127.0.0.1"},
+    )
+    with urllib.request.urlopen(request, context=trust) as answer:  # noqa: S310
+        return bool(answer.status == 200)
+
+
+def test_tls_of_its_own_follows_renewed_certificates(tmp_path: Path):
+    authority = trustme.CA()
+    chain, key = certificate(authority, tmp_path)
+    with deployed(tmp_path / "var") as deployment:
+        deployment.stop()
+        deployment.tls = authority.cert_pem.bytes()
+        deployment.start(SVC_GRPC_CERTIFICATE=str(chain), SVC_GRPC_KEY=str(key))
+
+        async def fetch(authority: trustme.CA) -> None:
+            async with Agent(
+                f"https://localhost:{deployment.port}",
+                roots=authority.cert_pem.bytes(),
+            ) as agent:
+                await agent.server_box()
+
+        run(fetch(authority))
+        renewed = trustme.CA()
+        chain.unlink()
+        certificate(renewed, tmp_path)
+        deployment.tls = renewed.cert_pem.bytes()
+        run(fetch(renewed))

@@ -1,0 +1,81 @@
+"""PostgreSQL goes away under connected peers, and comes back."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit, urlunsplit
+
+import grpc
+import psycopg
+import pytest
+from psycopg import sql
+
+from meshmgmt.control.agent import Agent
+from tests.control.agents import enrolled, followed, names, run, until
+from tests.control.deployment import Deployment, deployed
+
+pytestmark = pytest.mark.postgresql
+
+
+@contextmanager
+def no_database(deployment: Deployment) -> Iterator[None]:
+    """Cut all connections to the deployment's database and refuse new ones."""
+    parts = urlsplit(deployment.server.database_url)
+    name = parts.path[1:]
+    admin = urlunsplit(parts._replace(path="/postgres"))
+    allow = sql.SQL("ALTER DATABASE {} WITH ALLOW_CONNECTIONS {}")
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute(allow.format(sql.Identifier(name), sql.Literal(False)))
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+            (name,),
+        )
+        try:
+            yield
+        finally:
+            connection.execute(allow.format(sql.Identifier(name), sql.Literal(True)))
+
+
+async def code_of(awaitable) -> grpc.StatusCode:
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await awaitable
+    return refused.value.code()
+
+
+def test_peers_stay_connected_and_others_are_asked_to_try_again(tmp_path):
+    with deployed(tmp_path / "var") as deployment:
+
+        async def scenario() -> None:
+            key = deployment.setup_key()
+            async with (
+                enrolled(deployment, "steady") as steady,
+                followed(steady) as seen,
+                Agent(deployment.url, hostname="late") as late,
+            ):
+                before = seen.serial
+                with no_database(deployment):
+                    for call in (
+                        late.login(key),
+                        steady.login(),
+                        anext(steady.sync()),
+                        steady.logout(),
+                    ):
+                        assert await code_of(call) is grpc.StatusCode.UNAVAILABLE
+                    await asyncio.sleep(3)
+                assert seen.breaks == 0
+                await until_let_in(late, key)
+                await until(lambda: "late" in names(seen))
+                assert seen.serial > before
+
+        run(scenario())
+
+
+async def until_let_in(agent: Agent, key: str) -> None:
+    """Log in, trying again as agents do while the service is unavailable."""
+    for _ in range(60):
+        with contextlib.suppress(grpc.aio.AioRpcError):
+            await agent.login(key)
+            return
+        await asyncio.sleep(0.5)
+    raise AssertionError("not let in")

@@ -1,0 +1,331 @@
+"""What broken, hostile and stuck clients get, and what the others notice of it."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import grpc
+import pytest
+from nacl.public import PrivateKey
+
+from meshmgmt.control.agent import Agent, channel_to
+from meshmgmt.control.protocol import management_pb2 as pb
+from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceStub
+from meshmgmt.env import BASE_DIR
+from tests.control.agents import enrolled, followed, names, run, until
+from tests.control.deployment import Deployment, deployed, waited_for
+from tests.servers import free_port
+
+CODE = grpc.StatusCode
+RPC = "/management.ManagementService/"
+
+
+async def code_of(awaitable) -> grpc.StatusCode:
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await awaitable
+    return refused.value.code()
+
+
+async def login_with(agent: Agent, envelope: pb.EncryptedMessage) -> grpc.StatusCode:
+    return await code_of(agent.management.Login(envelope))
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        pb.EncryptedMessage(),
+        pb.EncryptedMessage(wgPubKey="nonsense", body=b"x" * 60),
+        pb.EncryptedMessage(wgPubKey="A" * 43 + "=", body=b"x" * 60),
+        pb.EncryptedMessage(wgPubKey="A" * 40, body=b"x" * 60),
+    ],
+    ids=["empty", "no base64", "weak key", "short key"],
+)
+def test_a_wrong_envelope_is_an_invalid_argument(deployment: Deployment, envelope):
+    async def scenario() -> None:
+        async with Agent(deployment.url) as agent:
+            assert await login_with(agent, envelope) is CODE.INVALID_ARGUMENT
+
+    run(scenario())
+
+
+def test_a_message_sealed_by_another_key_is_an_invalid_argument(deployment: Deployment):
+    async def scenario() -> None:
+        async with (
+            enrolled(deployment, "victim") as victim,
+            Agent(deployment.url) as thief,
+        ):
+            box = await thief.server_box()
+            envelope = thief.sealed(box, pb.LoginRequest(meta=thief.meta))
+            envelope.wgPubKey = victim.public_key
+            assert await login_with(thief, envelope) is CODE.INVALID_ARGUMENT
+
+    run(scenario())
+
+
+def test_a_second_spelling_of_a_key_is_refused(deployment: Deployment):
+    """The last character of 32 bytes in base64 has bits that nobody reads."""
+
+    async def scenario() -> None:
+        async with enrolled(deployment, "spelt") as agent:
+            box = await agent.server_box()
+            envelope = agent.sealed(box, pb.LoginRequest(meta=agent.meta))
+            alphabet = (
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+            )
+            twin = alphabet[alphabet.index(agent.public_key[42]) + 1]
+            envelope.wgPubKey = f"{agent.public_key[:42]}{twin}="
+            assert await login_with(agent, envelope) is CODE.INVALID_ARGUMENT
+
+    run(scenario())
+
+
+def test_a_replayed_message_is_refused(deployment: Deployment):
+    async def scenario() -> None:
+        async with enrolled(deployment, "recorded") as agent:
+            envelope = agent.sealed(await agent.server_box(), pb.Empty())
+            await agent.management.Logout(envelope)
+            await agent.login(deployment.setup_key())
+            replayed = agent.management.Logout(envelope)
+            assert await code_of(replayed) is CODE.INVALID_ARGUMENT
+            assert (await agent.login()).peerConfig.address
+
+    run(scenario())
+
+
+def test_what_is_inside_may_be_no_message(deployment: Deployment):
+    async def scenario() -> None:
+        async with Agent(deployment.url) as agent:
+            box = await agent.server_box()
+            body = box.encrypt(b"\xff" * 50)
+            envelope = pb.EncryptedMessage(wgPubKey=agent.public_key, body=body)
+            assert await login_with(agent, envelope) is CODE.INVALID_ARGUMENT
+
+    run(scenario())
+
+
+def test_what_is_no_message_at_all_is_refused_without_a_stack(deployment: Deployment):
+    async def scenario() -> None:
+        async with (
+            enrolled(deployment, "garbled") as agent,
+            channel_to(deployment.url) as channel,
+        ):
+            for path in (
+                f"{RPC}Login",
+                f"{RPC}CreateExpose",
+                "/signalexchange.SignalExchange/Send",
+                "/grpc.health.v1.Health/Check",
+            ):
+                unary: Any = channel.unary_unary(path)
+                assert await code_of(unary(b"\xff" * 9)) is CODE.INVALID_ARGUMENT
+            sync: Any = channel.unary_stream(f"{RPC}Sync")
+            assert await code_of(sync(b"\xff" * 9).read()) is CODE.INVALID_ARGUMENT
+            assert (await anext(agent.sync())).HasField("NetworkMap")
+            job: Any = channel.stream_stream(f"{RPC}Job")
+            call = job()
+            await call.write(b"\xff" * 9)
+            assert await code_of(call.read()) is CODE.INVALID_ARGUMENT
+
+    run(scenario())
+    assert "DecodeError" not in deployment.log()
+    assert "Traceback" not in deployment.log()
+
+
+def test_a_message_of_17_mib_is_refused_and_the_connection_lives(
+    deployment: Deployment,
+):
+    async def scenario() -> None:
+        async with Agent(deployment.url) as agent:
+            body = bytes(17 * 2**20)
+            envelope = pb.EncryptedMessage(wgPubKey=agent.public_key, body=body)
+            assert await login_with(agent, envelope) is CODE.RESOURCE_EXHAUSTED
+            await agent.management.isHealthy(pb.Empty())
+
+    run(scenario())
+
+
+def test_unknown_calls_are_unimplemented(deployment: Deployment):
+    async def scenario() -> None:
+        async with channel_to(deployment.url) as channel:
+            stub = ManagementServiceStub(channel)
+            for call in (stub.CreateExpose, stub.RenewExpose, stub.StopExpose):
+                with pytest.raises(grpc.aio.AioRpcError, match="not expose") as refused:
+                    await call(pb.EncryptedMessage())
+                assert refused.value.code() is CODE.UNIMPLEMENTED
+            unheard_of: Any = channel.unary_unary(f"{RPC}Unheard")
+            assert await code_of(unheard_of(b"")) is CODE.UNIMPLEMENTED
+
+    run(scenario())
+
+
+def test_a_login_without_meta_fails_a_precondition(deployment: Deployment):
+    async def scenario() -> None:
+        async with Agent(deployment.url) as agent:
+            envelope = agent.sealed(await agent.server_box(), pb.LoginRequest())
+            assert await login_with(agent, envelope) is CODE.FAILED_PRECONDITION
+
+    run(scenario())
+
+
+def test_the_sync_of_an_unknown_peer_is_denied(deployment: Deployment):
+    async def scenario() -> None:
+        async with Agent(deployment.url) as agent:
+            assert await code_of(anext(agent.sync())) is CODE.PERMISSION_DENIED
+
+    run(scenario())
+
+
+def test_a_stream_that_never_reads_holds_nobody_up(deployment: Deployment):
+    async def scenario() -> None:
+        async with (
+            enrolled(deployment, "deaf") as deaf,
+            enrolled(deployment, "awake") as awake,
+            followed(awake) as seen,
+        ):
+            box = await deaf.server_box()
+            request = deaf.sealed(box, pb.SyncRequest(meta=deaf.meta))
+            unread = deaf.management.Sync(request)
+            for number in range(5):
+                async with enrolled(deployment, f"passer{number}"):
+                    await until(lambda n=number: f"passer{n}" in names(seen))
+            unread.cancel()
+
+    run(scenario())
+
+
+def test_a_thousand_logins_with_a_wrong_key_are_bounded_and_others_served(
+    tmp_path,
+):
+    with deployed(tmp_path / "var") as deployment:
+        run(_flood(deployment))
+        metrics = deployment.metrics()
+        blocked = metrics["management_grpc_login_request_blocked_counter"]
+        assert blocked >= 500
+        assert metrics["management_grpc_login_request_counter"] >= 30
+        failed = [line for line in deployment.log().splitlines() if "error" in line]
+        assert failed == []
+
+
+async def _flood(deployment: Deployment) -> None:
+    wrong = "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA"
+    async with enrolled(deployment, "honest") as honest, Agent(deployment.url) as bad:
+        box = await bad.server_box()
+        codes: list[grpc.StatusCode] = []
+
+        async def attempt() -> None:
+            request = pb.LoginRequest(setupKey=wrong, meta=bad.meta)
+            codes.append(await login_with(bad, bad.sealed(box, request)))
+
+        flood = [asyncio.create_task(attempt()) for _ in range(1000)]
+        begun = time.monotonic()
+        await honest.login()
+        assert (await anext(honest.sync())).HasField("NetworkMap")
+        assert time.monotonic() - begun < 30
+        await asyncio.gather(*flood)
+    assert set(codes) == {CODE.PERMISSION_DENIED, CODE.RESOURCE_EXHAUSTED}
+    assert codes.count(CODE.RESOURCE_EXHAUSTED) >= 500
+    async with enrolled(deployment, "newcomer") as newcomer:  # from the same address
+        assert (await anext(newcomer.sync())).HasField("NetworkMap")
+
+
+def test_agents_come_back_after_a_kill(tmp_path):
+    with deployed(tmp_path / "var") as deployment:
+        run(_killed(deployment))
+
+
+async def _killed(deployment: Deployment) -> None:
+    async with (
+        enrolled(deployment, "survivor") as agent,
+        followed(agent) as seen,
+    ):
+        before = seen.serial
+        key = (await agent.server_box()).encode()
+        await asyncio.to_thread(deployment.stop, signal.SIGKILL)
+        await asyncio.sleep(0.5)
+        await asyncio.to_thread(deployment.start)
+        maps = seen.maps
+        await until(lambda: seen.maps > maps)
+        assert seen.serial >= before
+        assert (await agent.server_box()).encode() == key
+        await until(lambda: deployment.peer("survivor")["connected"])
+
+
+def test_a_stop_in_order_ends_streams_with_ok(tmp_path):
+    with deployed(tmp_path / "var") as deployment:
+
+        async def scenario() -> None:
+            async with enrolled(deployment, "guest") as agent:
+                messages = agent.sync()
+                await anext(messages)
+                await until(lambda: deployment.peer("guest")["connected"])
+                stopping = asyncio.create_task(asyncio.to_thread(deployment.stop))
+                async for _ in messages:  # raises unless the stream ends with OK
+                    pass
+                assert await stopping == 0
+                assert not deployment.peer("guest")["connected"]
+
+        run(scenario())
+
+
+def test_two_keys_are_two_peers(deployment: Deployment):
+    async def scenario() -> None:
+        key = deployment.setup_key()
+        addresses = set()
+        for _ in range(2):
+            async with Agent(
+                deployment.url, hostname="same", private_key=PrivateKey.generate()
+            ) as agent:
+                addresses.add((await agent.login(key)).peerConfig.address)
+        assert len(addresses) == 2
+
+    run(scenario())
+
+
+def test_a_taken_port_is_refused_with_one_sentence(deployment: Deployment, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "manage.py", "serve_peers"],
+        cwd=BASE_DIR,
+        env={
+            **deployment.server.environment,
+            "SVC_GRPC_BIND": f"127.0.0.1:{deployment.port}",
+            "SVC_RUNTIME_DIR": str(tmp_path),
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "choose another HOST:PORT" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_process_without_its_database_waits_and_stops_when_told(tmp_path):
+    environment = {
+        name: value for name, value in os.environ.items() if name[:4] != "SVC_"
+    }
+    environment |= {
+        "SVC_DATA_DIR": str(tmp_path),  # where nothing was migrated
+        "SVC_GRPC_BIND": f"127.0.0.1:{free_port()}",
+        "SVC_DATABASE_URL": f"sqlite:///{tmp_path / 'empty.sqlite3'}",
+    }
+    with (tmp_path / "log").open("wb") as log:
+        running = subprocess.Popen(
+            [sys.executable, "manage.py", "serve_peers"],
+            cwd=BASE_DIR,
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        text = (tmp_path / "log").read_text
+        waited_for(lambda: "the maps cannot be refreshed" in text(), 90)
+        assert running.poll() is None
+        assert "Traceback" not in text()
+    finally:
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(30) == 0

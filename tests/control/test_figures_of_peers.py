@@ -1,0 +1,155 @@
+"""What operators see of connected peers: metrics, status, readiness, debug runs."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+from meshmgmt.env import BASE_DIR
+from tests.control.agents import enrolled, followed, names, run, until
+from tests.control.deployment import Deployment, deployed
+from tests.servers import free_port
+
+GRPC = "management_grpc_"
+ACCOUNT = "management_account_"
+
+
+def test_the_metrics_of_the_peers_move(deployment: Deployment):
+    async def scenario() -> None:
+        async with (
+            enrolled(deployment, "meter") as agent,
+            followed(agent) as seen,
+        ):
+            async with enrolled(deployment, "other") as other:
+                await until(lambda: "other" in names(seen))
+                await other.sync_meta(netbirdVersion="0.77.2")
+            found = deployment.metrics
+            assert found()[f"{GRPC}sync_request_counter"] >= 1
+            assert found()[f"{GRPC}login_request_counter"] >= 2
+            assert found()[f"{GRPC}connected_streams"] == 1
+            assert found()[f"{GRPC}login_request_duration_ms_count"] >= 2
+            assert found()[f"{GRPC}sync_request_duration_ms_count"] >= 1
+            assert found()[f"{GRPC}updatechannel_queue_count"] >= 1
+            assert found()[f"{ACCOUNT}update_account_peers_duration_ms_count"] >= 1
+            maps = f"{ACCOUNT}get_peer_network_map_duration_ms_count"
+            assert found()[maps] >= 2
+            objects = f"{ACCOUNT}network_map_object_count_sum"
+            assert found()[objects] >= 3  # one peer, two rules
+            assert found()[f"{ACCOUNT}peer_meta_update_counter"] >= 1
+            streams = 'mesh_peer_streams{kind="sync"}'
+            await until(lambda: found().get(streams) == 1)
+
+    run(scenario())
+
+
+def test_status_counts_the_connected_peers(deployment: Deployment):
+    async def scenario() -> None:
+        async with (
+            enrolled(deployment, "counted") as agent,
+            followed(agent),
+        ):
+            await agent.connect_signal()
+
+            def counts() -> dict[str, float]:
+                text = deployment.server.manage("status", "--json")
+                return dict(json.loads(text)["counts"])
+
+            await until(
+                lambda: (
+                    (found := counts())["peer streams sync"] == 1
+                    and found["peer streams signal"] == 1
+                )
+            )
+            assert counts()["peer map wait seconds"] == 0
+
+    run(scenario())
+
+
+def test_a_process_that_died_makes_the_server_unready_at_once(tmp_path):
+    with deployed(tmp_path / "var") as deployment:
+        server = deployment.server
+
+        def check() -> str:
+            text = server.manage("status", "--json", check=False)
+            return str(json.loads(text)["checks"]["peers"])
+
+        assert check() == "ok"
+        deployment.stop(signal.SIGKILL)
+        assert "has died" in check()
+        deployment.start()
+        assert check() == "ok"
+        path = server.folder / "run" / "peers.json"
+        assert deployment.process is not None
+        deployment.process.send_signal(signal.SIGSTOP)
+        document = json.loads(path.read_text())
+        path.write_text(json.dumps({**document, "time": document["time"] - 60}))
+        assert "no sign" in check()
+        deployment.process.send_signal(signal.SIGCONT)
+        deployment.stop()
+        assert check() == "ok"
+
+
+def test_a_second_process_in_the_same_runtime_directory_is_refused(
+    deployment: Deployment,
+):
+    done = subprocess.run(
+        [sys.executable, "manage.py", "serve_peers"],
+        cwd=BASE_DIR,
+        env={
+            **deployment.server.environment,
+            "SVC_GRPC_BIND": f"127.0.0.1:{free_port()}",
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "a process that serves peers" in done.stderr
+    assert "runs already" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_debug_run_keeps_what_peers_were_sent_without_tokens(tmp_path):
+    with deployed(tmp_path / "var") as deployment:
+        deployment.stop()
+        deployment.start(
+            SVC_RELAY_URLS="rel://relay.test:33080", SVC_RELAY_SECRET="rsecret"
+        )
+
+        async def scenario() -> str:
+            async with enrolled(deployment, "watched") as agent:
+                watching = asyncio.create_task(
+                    asyncio.to_thread(deployment.server.manage, "debug", "for", "8s")
+                )
+                token = ""
+                while not watching.done():
+                    message = await anext(agent.sync())
+                    token = message.netbirdConfig.relay.tokenSignature
+                    await asyncio.sleep(0.5)
+                kept = _kept((await watching).splitlines()[-1])
+                assert token
+                assert token not in kept
+                return kept
+
+        kept = run(scenario())
+        records = [json.loads(line) for line in kept.splitlines()]
+        [first, *_] = [record for record in records if record["kind"] == "sync"]
+        assert "networkMap" in first["answer"] or "NetworkMap" in first["answer"]
+        assert first["answer"]["netbirdConfig"]["relay"]["tokenPayload"] == "[redacted]"
+
+
+def _kept(path: str) -> str:
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as bundle:
+            [name] = [n for n in bundle.namelist() if n.endswith("served.ndjson")]
+            return bundle.read(name).decode()
+    with tarfile.open(path) as bundle:
+        [name] = [n for n in bundle.getnames() if n.endswith("served.ndjson")]
+        file = bundle.extractfile(name)
+        assert file is not None
+        return file.read().decode()

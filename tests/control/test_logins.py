@@ -1,0 +1,460 @@
+"""Which machines are let in, and what becomes of them."""
+
+import datetime as dt
+import ipaddress
+import uuid
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from groups.selectors import all_group_id, groups_of_peer
+from meshmgmt.access.services.setupkeys import setup_key_delete, setup_key_update
+from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.services.users import user_set_blocked
+from meshmgmt.control.services.logins import login
+from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.core import clock
+from meshmgmt.core.ids import new_id
+from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.services import peer_delete
+from tests.control.machines import (
+    SOURCE,
+    come_back,
+    enrolled,
+    meta,
+    public_key,
+    request,
+    setup_key,
+)
+from tests.mesh import Trail, group, peers
+from tests.people import api_as, person
+from tests.races import race
+
+pytestmark = pytest.mark.django_db
+
+
+def account_with(**settings: Any) -> Account:
+    account = Account.objects.get()
+    for name, value in settings.items():
+        setattr(account, name, value)
+    account.save()
+    return account
+
+
+def refused(**facts: Any) -> Refused:
+    with pytest.raises(Refused) as caught:
+        login(public_key(), request(**facts), SOURCE)
+    return caught.value
+
+
+def test_setup_key_lets_a_machine_in():
+    servers, racks = group("servers"), group("racks")
+    plain, key = setup_key(name="rack", auto_groups=[servers.pk, racks.pk])
+    trail = Trail()
+    found = login(public_key(), request("Web 1.corp", setupKey=plain.lower()), SOURCE)
+
+    peer = Peer.objects.get(pk=found.peer_id)
+    assert found.session_expires_at is None
+    assert (peer.name, peer.dns_label) == ("Web 1.corp", "web-1")
+    assert ipaddress.ip_address(peer.ip) in ipaddress.ip_network("100.64.0.0/10")
+    assert (peer.ipv6, peer.user_id, peer.setup_key_id) == (None, None, key.pk)
+    assert not peer.login_expiration_enabled
+    assert groups_of_peer(peer.pk) == [all_group_id(), servers.pk, racks.pk]
+    key.refresh_from_db()
+    assert key.used_times == 1
+    assert key.last_used is not None
+    assert trail.targets[0] == ("peer.setupkey.add", peer.pk)
+    assert trail.targets.count(("peer.group.add", peer.pk)) == 2
+    added = trail.events[0]
+    assert (added.initiator_id, added.source_address) == (key.pk, SOURCE)
+    assert added.meta["setup_key_name"] == "rack"
+    assert added.meta["location_connection_ip"] == SOURCE
+
+
+def test_what_the_machine_says_of_itself_is_kept():
+    peer = enrolled(
+        meta=meta(
+            "web",
+            sysSerialNumber="S1",
+            sysProductName="P1",
+            sysManufacturer="M1",
+            uiVersion="0.1",
+            environment={"cloud": "AWS", "platform": "Docker"},
+            files=[{"path": "/usr/bin/av", "exist": True, "processIsRunning": True}],
+            flags={"disableDNS": True, "disableIPv6": True, "enableSSHRoot": True},
+        ),
+        peerKeys={"sshPubKey": b"ssh-ed25519 AAAA\n"},
+    )
+    assert (peer.os, peer.os_version, peer.go_os) == (
+        "Debian GNU/Linux 12",
+        "12",
+        "linux",
+    )
+    assert (peer.kernel, peer.kernel_version) == ("Linux", "6.1.0")
+    assert (peer.platform, peer.version, peer.ui_version) == ("x86_64", "0.77.1", "0.1")
+    assert (peer.serial_number, peer.product_name, peer.manufacturer) == (
+        "S1",
+        "P1",
+        "M1",
+    )
+    assert peer.environment == {"cloud": "AWS", "platform": "Docker"}
+    assert peer.network_addresses == [
+        {"net_ip": "10.9.0.10/24", "mac": "02:00:00:00:00:0a"}
+    ]
+    assert peer.files == [
+        {"path": "/usr/bin/av", "exist": True, "process_is_running": True}
+    ]
+    assert peer.capabilities == [1, 2]
+    assert peer.local_flags == {"disable_dns": True, "disable_ipv6": True}
+    assert (peer.sync_message_version, peer.ssh_key) == (1, "ssh-ed25519 AAAA")
+    assert peer.connection_ip == SOURCE
+
+
+def test_api_shows_the_new_peer_in_its_usual_shape():
+    peer = enrolled()
+    shown = api_as("owner").get(f"/api/peers/{peer.pk}").json
+    assert shown["os"] == "Debian GNU/Linux 12"
+    assert shown["connection_ip"] == SOURCE
+    assert "disable_ipv6" not in shown["local_flags"]
+    assert "ssh_key" not in shown
+
+
+def test_stranger_without_any_right_is_told_to_get_one():
+    refusal = refused()
+    assert refusal.code == Code.PERMISSION_DENIED
+    assert "setup key" in refusal.text
+
+
+def test_login_must_say_what_machine_it_is():
+    with pytest.raises(Refused) as caught:
+        login(public_key(), request(meta=None), SOURCE)
+    assert caught.value.code == Code.FAILED_PRECONDITION
+
+
+def no_such_key() -> str:
+    return str(uuid.uuid4())
+
+
+def endless_key() -> str:
+    return "k" * 100_000
+
+
+def expired_key() -> str:
+    with clock.set_to(clock.now() - dt.timedelta(days=2)):
+        return setup_key()[0]
+
+
+def revoked_key() -> str:
+    plain, key = setup_key()
+    setup_key_update(key_id=key.pk, changes={"revoked": True})
+    return plain
+
+
+def deleted_key() -> str:
+    plain, key = setup_key()
+    setup_key_delete(key_id=key.pk)
+    return plain
+
+
+def used_up_key() -> str:
+    plain, _ = setup_key(usage_limit=2)
+    enrolled(key=plain)
+    enrolled(key=plain)
+    return plain
+
+
+def spent_one_off_key() -> str:
+    plain, _ = setup_key(type="one-off")
+    enrolled(key=plain)
+    return plain
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        no_such_key,
+        endless_key,
+        expired_key,
+        revoked_key,
+        deleted_key,
+        used_up_key,
+        spent_one_off_key,
+    ],
+)
+def test_useless_setup_key_is_refused_without_saying_why(make: Any):
+    plain = make()
+    before = Peer.objects.count()
+    trail = Trail()
+    refusal = refused(setupKey=plain)
+    assert refusal.code == Code.PERMISSION_DENIED
+    assert refusal.text == "the setup key is not valid"
+    assert refusal.reason != refusal.text
+    assert plain not in refusal.reason
+    assert Peer.objects.count() == before
+    assert trail.codes == []
+
+
+@pytest.mark.parametrize("make", [no_such_key, expired_key, spent_one_off_key])
+def test_useless_setup_key_costs_two_queries_and_no_lock(make: Any):
+    plain = make()
+    with CaptureQueriesContext(connection) as queries:
+        refused(setupKey=plain)
+    assert len(queries) == 2
+    assert all(query["sql"].startswith("SELECT") for query in queries)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_of_twenty_machines_wins_a_one_off_key():
+    plain, key = setup_key(type="one-off")
+
+    def attempt() -> Any:
+        try:
+            return login(public_key(), request(setupKey=plain), SOURCE).peer_id
+        except Refused as refusal:
+            return refusal.code
+
+    answers: list[Any] = race([attempt] * 20)
+    peer = Peer.objects.get()
+    assert sorted(answers) == sorted([*[Code.PERMISSION_DENIED] * 19, peer.pk])
+    key.refresh_from_db()
+    assert key.used_times == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_machine_that_asks_often_at_once_becomes_one_peer():
+    plain, key = setup_key()
+    machine = public_key()
+
+    def attempt() -> Any:
+        try:
+            return login(machine, request(setupKey=plain), SOURCE).peer_id
+        except Refused as refusal:
+            return refusal.code
+
+    answers: set[Any] = set(race([attempt] * 8))
+    peer = Peer.objects.get()
+    assert answers <= {peer.pk, Code.FAILED_PRECONDITION}
+    key.refresh_from_db()
+    assert key.used_times == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_machines_of_one_name_get_labels_and_addresses_of_their_own_at_once():
+    plain, _ = setup_key()
+    attempts = [
+        lambda: login(public_key(), request("web", setupKey=plain), SOURCE).peer_id
+    ] * 12
+    assert len(set(race(attempts))) == 12
+    labels = set(Peer.objects.values_list("dns_label", flat=True))
+    assert len(labels) == len(set(Peer.objects.values_list("ip", flat=True))) == 12
+    assert "web" in labels
+
+
+def test_full_range_is_a_clear_error():
+    account_with(network_range="100.64.0.0/28")
+    plain, key = setup_key()
+    for _ in range(13):
+        enrolled(key=plain)
+    refusal = refused(setupKey=plain)
+    assert refusal.code == Code.RESOURCE_EXHAUSTED
+    assert refusal.text == "the network range 100.64.0.0/28 has no free address"
+    key.refresh_from_db()
+    assert key.used_times == 13
+
+
+def test_ephemeral_key_makes_ephemeral_peers_with_their_address_in_the_label():
+    peer = enrolled("ci", setup_key(ephemeral=True)[0])
+    third, fourth = peer.ip.split(".")[2:]
+    assert peer.ephemeral
+    assert peer.dns_label == f"ci-{third}-{fourth}"
+
+
+def test_members_of_groups_with_ipv6_get_an_address_of_it():
+    six = group("six")
+    account_with(network_range_v6="fd00:1::/64", ipv6_enabled_groups=[six.pk])
+    member = enrolled(key=setup_key(auto_groups=[six.pk])[0])
+    other = enrolled()
+    assert ipaddress.ip_address(member.ipv6 or "") in ipaddress.ip_network(
+        "fd00:1::/64"
+    )
+    assert other.ipv6 is None
+
+
+def test_everybody_gets_ipv6_when_the_group_of_all_has_it():
+    account_with(network_range_v6="fd00:1::/64", ipv6_enabled_groups=[all_group_id()])
+    assert enrolled().ipv6 is not None
+
+
+def test_account_may_want_to_approve_new_peers():
+    account_with(peer_approval_enabled=True)
+    trail = Trail()
+    peer = enrolled()
+    assert peer.approval_required
+    assert trail.events[-1].meta["pending_approval"] == "true"
+    come_back(peer)
+
+
+def test_extra_labels_need_a_key_that_allows_them():
+    assert refused(setupKey=setup_key()[0], dnsLabels=["db"]).code == (
+        Code.FAILED_PRECONDITION
+    )
+    assert Peer.objects.count() == 0
+
+
+def test_extra_labels_are_kept_and_never_change():
+    plain, _ = setup_key(allow_extra_dns_labels=True)
+    peer = enrolled(key=plain, dnsLabels=["DB", "*.apps", "db"])
+    assert peer.extra_dns_labels == ["db", "*.apps"]
+    come_back(peer, dnsLabels=["other"])
+    peer.refresh_from_db()
+    assert peer.extra_dns_labels == ["db", "*.apps"]
+
+
+def test_peer_without_the_right_may_not_come_back_with_extra_labels():
+    peer = enrolled()
+    with pytest.raises(Refused) as caught:
+        come_back(peer, dnsLabels=["db"])
+    assert caught.value.code == Code.FAILED_PRECONDITION
+
+
+@pytest.mark.parametrize("labels", [["a b"], ["-"], ["ü"], [""], ["x"] * 3 + ["\0"]])
+def test_labels_that_are_none_are_refused(labels: list[str]):
+    plain, _ = setup_key(allow_extra_dns_labels=True)
+    assert refused(setupKey=plain, dnsLabels=labels).code == Code.INVALID_ARGUMENT
+
+
+def test_too_many_extra_labels_are_refused():
+    plain, _ = setup_key(allow_extra_dns_labels=True)
+    labels = [f"a{number}" for number in range(33)]
+    assert refused(setupKey=plain, dnsLabels=labels).code == Code.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize("hostname", ["", "  ", "\x1b[2J", "\u202e", "x" * 5000])
+def test_any_host_name_makes_a_peer(hostname: str):
+    peer = enrolled(hostname)
+    assert peer.name.isprintable()
+    assert 1 <= len(peer.name) <= 255
+    assert peer.dns_label
+
+
+def test_thousands_of_addresses_are_refused():
+    addresses = [{"netIP": f"10.0.{n // 256}.{n % 256}/32"} for n in range(10_000)]
+    refusal = refused(setupKey=setup_key()[0], meta=meta(networkAddresses=addresses))
+    assert refusal.code == Code.INVALID_ARGUMENT
+    assert "1000" in refusal.text
+
+
+def test_known_peer_comes_back_without_a_key_and_nothing_is_written():
+    peer = enrolled()
+    trail = Trail()
+    with CaptureQueriesContext(connection) as queries:
+        found = come_back(peer)
+    assert (found.peer_id, found.session_expires_at) == (peer.pk, None)
+    assert trail.codes == []
+    assert all(query["sql"].startswith("SELECT") for query in queries)
+
+
+def test_setup_key_of_a_known_peer_is_not_used():
+    peer = enrolled()
+    plain, key = setup_key(type="one-off")
+    come_back(peer, setupKey=plain)
+    key.refresh_from_db()
+    assert key.used_times == 0
+
+
+def test_name_and_label_do_not_follow_the_host_name():
+    peer = enrolled("web")
+    login(peer.wg_public_key, request("db"), SOURCE)
+    peer.refresh_from_db()
+    assert (peer.name, peer.dns_label, peer.hostname) == ("web", "web", "db")
+
+
+def test_new_ssh_key_is_stored_an_absent_one_keeps_the_old():
+    peer = enrolled(peerKeys={"sshPubKey": b"ssh-ed25519 OLD"})
+    come_back(peer, peerKeys={"sshPubKey": b"ssh-ed25519 NEW"})
+    come_back(peer)
+    peer.refresh_from_db()
+    assert peer.ssh_key == "ssh-ed25519 NEW"
+
+
+def test_deleted_peer_is_a_stranger():
+    peer = enrolled()
+    peer_delete(peer_id=peer.pk)
+    with pytest.raises(Refused) as caught:
+        come_back(peer)
+    assert caught.value.code == Code.PERMISSION_DENIED
+
+
+def owned(**facts: Any) -> Peer:
+    peer = enrolled()
+    values = {"user": person("user"), "login_expiration_enabled": True, **facts}
+    for name, value in values.items():
+        setattr(peer, name, value)
+    peer.save()
+    return peer
+
+
+def test_session_of_an_owned_peer_ends_when_the_account_says():
+    account_with(peer_login_expiration=7200)
+    now = clock.now()
+    peer = owned(last_login=now)
+    assert come_back(peer).session_expires_at == now + dt.timedelta(hours=2)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"last_login": dt.datetime(2026, 1, 1, tzinfo=dt.UTC)},
+        {"login_expired": True},
+    ],
+    ids=["clock", "flag"],
+)
+def test_expired_peer_is_told_to_sign_in(facts: dict[str, Any]):
+    peer = owned(**facts)
+    with pytest.raises(Refused) as caught:
+        come_back(peer)
+    assert caught.value.code == Code.PERMISSION_DENIED
+    assert "peer login has expired" in caught.value.text
+
+
+def test_no_session_ends_when_the_account_does_not_want_it():
+    account_with(peer_login_expiration_enabled=False)
+    peer = owned(last_login=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+    assert come_back(peer).session_expires_at is None
+
+
+def test_peer_of_a_blocked_owner_is_refused():
+    peer = owned()
+    user_set_blocked(user_id=peer.user_id or "", blocked=True)
+    with pytest.raises(Refused) as caught:
+        come_back(peer)
+    assert caught.value.code == Code.PERMISSION_DENIED
+    assert "blocked" in caught.value.text
+
+
+def test_peer_of_a_pending_owner_is_refused():
+    peer = owned()
+    assert peer.user is not None
+    peer.user.pending_approval = True
+    peer.user.save()
+    with pytest.raises(Refused) as caught:
+        come_back(peer)
+    assert caught.value.code == Code.PERMISSION_DENIED
+
+
+def test_enrolling_one_more_does_not_cost_more_in_a_large_mesh():
+    members = group("members")
+    plain, _ = setup_key(auto_groups=[members.pk])
+
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            enrolled(f"host-{new_id()}", plain)
+        return len(queries)
+
+    few = statements()
+    peers(200)
+    for _ in range(5):
+        statements()
+    assert statements() <= few + 1

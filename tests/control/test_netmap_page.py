@@ -1,0 +1,68 @@
+"""The admin's page of a peer's network map."""
+
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from meshmgmt.control.adminpages import standing
+from meshmgmt.control.server import figures
+from meshmgmt.core import runtime
+from meshmgmt.inventory.models import Peer
+from tests.admin.signed_in import client_of
+from tests.mesh import group, peer, rule
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+PAGE = "/admin/control/proxytoken/netmap/"
+
+
+@pytest.fixture
+def process(settings) -> Iterator[figures.Figures]:
+    """Yield what a process left that lives."""
+    folder = settings.SVC.runtime_dir
+    held = runtime.lock(folder, figures.LOCK, "a test")
+    left = figures.Figures(os.getpid(), time.time(), "", 1, 0, 0.0, 7, "this", {})
+    figures.write(folder, left)
+    yield left
+    figures.forget(folder)
+    os.close(held)
+
+
+def connected(process_id: str) -> Peer:
+    return peer("web", connected=True, stream_process=process_id)
+
+
+def test_the_page_of_a_peer_leads_to_its_map():
+    web, db = peer("web"), peer("db", dns_label="db", ip="100.80.0.7")
+    rule([group("left", web)], [group("right", db)])
+    client = client_of(person("owner"))
+    at = f"{PAGE}{web.pk}/"
+    assert at in client.get(f"/admin/inventory/peer/{web.pk}/change/").content.decode()
+    text = client.get(at).content.decode()
+    assert "peers: 1\n  db  100.80.0.7" in text
+    assert "serial" in text
+    assert "not connected" in text
+    assert client.get(f"{PAGE}nobody/").status_code == 404
+
+
+def test_a_peer_that_has_its_map_is_up_to_date(process):
+    assert "Up to date" in standing(connected("this"), 7)
+
+
+def test_a_change_that_the_process_has_not_seen_is_on_its_way(process):
+    assert "on its way" in standing(connected("this"), 8)
+
+
+def test_a_peer_that_waits_is_shown_waiting(process, settings):
+    web = connected("this")
+    waits = figures.Figures(
+        os.getpid(), time.time(), "", 1, 0, 9.0, 7, "this", {web.pk: time.time() - 9}
+    )
+    figures.write(settings.SVC.runtime_dir, waits)
+    assert "waits for its newest map" in standing(web, 7)
+
+
+def test_a_peer_of_another_process_is_not_judged(process):
+    assert "on the host that serves it" in standing(connected("other"), 7)

@@ -1,0 +1,192 @@
+"""Reverse proxies: their tokens and their access logs."""
+
+import datetime as dt
+from io import StringIO
+from typing import Any
+
+import orjson
+import pytest
+from django.core.management import CommandError, call_command
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from events.models import ProxyEntry
+from meshmgmt.control.models import ProxyToken
+from meshmgmt.control.protocol import proxy_pb2 as pb
+from meshmgmt.control.services.proxies import (
+    check_proxy_token,
+    proxy_token_create,
+    proxy_token_delete,
+    store_proxy_logs,
+)
+from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.core import clock
+from meshmgmt.core.errors import InvalidArgument, NotFound
+from meshmgmt.core.ids import new_id
+from tests.mesh import Trail
+from tests.people import api_as, person
+
+pytestmark = pytest.mark.django_db
+
+
+def log(**facts: Any) -> pb.AccessLog:
+    timestamp = Timestamp()
+    timestamp.FromDatetime(clock.now())
+    values: dict[str, Any] = {
+        "timestamp": timestamp,
+        "log_id": new_id(),
+        "service_id": "service-1",
+        "host": "wiki.mesh.dev",
+        "path": "/start",
+        "duration_ms": 12,
+        "method": "GET",
+        "response_code": 200,
+        "source_ip": "::ffff:192.0.2.7",
+        "auth_mechanism": "oidc",
+        "auth_success": True,
+        "protocol": "http",
+        "metadata": {"zone": "a"},
+    }
+    return pb.AccessLog(**{**values, **facts})
+
+
+def shown() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = api_as("owner").get("/api/events/proxy").json["data"]
+    return found
+
+
+def test_entry_is_read_by_the_api():
+    user = person("user")
+    entry = log(user_id=user.pk)
+    assert store_proxy_logs([entry]) == 1
+    assert store_proxy_logs([entry]) == 0
+    (stored,) = shown()
+    assert stored["id"] == entry.log_id
+    assert (stored["host"], stored["path"]) == ("wiki.mesh.dev", "/start")
+    assert (stored["source_ip"], stored["user_id"]) == ("192.0.2.7", user.pk)
+    assert (stored["auth_method_used"], stored["protocol"]) == ("oidc", "http")
+    assert stored["metadata"] == {"zone": "a"}
+    assert "reason" not in stored
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        ({"auth_success": False, "response_code": 401}, "Authentication failed"),
+        ({"response_code": 502}, "Request failed"),
+        ({"protocol": "tcp", "auth_success": False, "response_code": 0}, None),
+    ],
+)
+def test_reason_tells_what_went_wrong_over_http(facts: Any, reason: str | None):
+    store_proxy_logs([log(**facts)])
+    assert shown()[0].get("reason") == reason
+
+
+def test_user_counts_only_when_the_mechanism_names_people():
+    store_proxy_logs([log(auth_mechanism="pin", user_id="somebody")])
+    assert "user_id" not in shown()[0]
+
+
+def test_absurd_values_are_cut_for_an_entry_is_sent_once():
+    store_proxy_logs(
+        [
+            log(
+                duration_ms=2**62,
+                response_code=-7,
+                bytes_upload=-1,
+                bytes_download=2**63 - 1,
+                host="h" * 999,
+                path="/\0" * 9000,
+                method="M" * 99,
+                source_ip="nowhere",
+                protocol="tls",
+                metadata={f"k{n}": "v" * 9999 for n in range(99)},
+            )
+        ]
+    )
+    (stored,) = shown()
+    assert stored["bytes_upload"] == stored["status_code"] == 0
+    assert len(stored["metadata"]) == 64
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        log(protocol="carrier-pigeon"),
+        log(timestamp=Timestamp(seconds=1)),
+        pb.AccessLog(),
+    ],
+)
+def test_entry_that_cannot_be_kept_is_refused(entry: pb.AccessLog):
+    with pytest.raises(Refused) as caught:
+        store_proxy_logs([entry])
+    assert caught.value.code == Code.INVALID_ARGUMENT
+    assert ProxyEntry.objects.count() == 0
+
+
+def test_token_lets_a_proxy_in_until_it_is_revoked():
+    trail = Trail()
+    made = proxy_token_create(name="edge")
+    assert made.plain.startswith("nbx_")
+    assert len(made.plain) == 40
+    assert check_proxy_token(f"Bearer {made.plain}") == made.token.pk
+    made.token.refresh_from_db()
+    assert made.token.last_used is not None
+    proxy_token_delete(token_id=made.token.pk)
+    with pytest.raises(Refused) as caught:
+        check_proxy_token(f"Bearer {made.plain}")
+    assert caught.value.code == Code.UNAUTHENTICATED
+    assert trail.targets == [
+        ("personal.access.token.create", made.token.pk),
+        ("personal.access.token.delete", made.token.pk),
+    ]
+    assert made.plain not in str([event.changes for event in trail.events])
+
+
+@pytest.mark.parametrize("text", ["", "Bearer", "Bearer nbx_x", "Bearer mpt_x", "\0"])
+def test_other_texts_let_nobody_in(text: str):
+    with pytest.raises(Refused) as caught:
+        check_proxy_token(text)
+    assert caught.value.code == Code.UNAUTHENTICATED
+
+
+def test_token_may_end():
+    made = proxy_token_create(name="edge", expires_in=1)
+    with clock.set_to(clock.now() + dt.timedelta(days=2)), pytest.raises(Refused):
+        check_proxy_token(f"Bearer {made.plain}")
+
+
+@pytest.mark.parametrize(("name", "days"), [("", 0), (" ", 0), ("a", -1), ("a", 9999)])
+def test_tokens_have_names_and_sensible_lives(name: str, days: int):
+    with pytest.raises(InvalidArgument):
+        proxy_token_create(name=name, expires_in=days)
+
+
+def test_unknown_token_cannot_be_revoked():
+    with pytest.raises(NotFound):
+        proxy_token_delete(token_id="0" * 20)
+
+
+def command(*args: str) -> str:
+    out = StringIO()
+    call_command("proxy_tokens", *args, stdout=out)
+    return out.getvalue()
+
+
+def test_command_makes_lists_and_revokes_tokens():
+    plain = command("create", "edge", "--days", "30")
+    assert plain == plain.strip() + "\n"
+    token = ProxyToken.objects.get()
+    assert check_proxy_token(f"Bearer {plain.strip()}") == token.pk
+    (listed,) = orjson.loads(command("list", "--json"))
+    assert (listed["id"], listed["name"]) == (token.pk, "edge")
+    assert "edge" in command("list")
+    assert command("revoke", token.pk) == "revoked: 1\n"
+    assert not ProxyToken.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "args", [("create", " "), ("revoke", "nobody"), ("create", "a", "--days", "-1")]
+)
+def test_command_says_what_is_wrong(args: tuple[str, ...]):
+    with pytest.raises(CommandError):
+        command(*args)

@@ -1,0 +1,83 @@
+"""Maps of recorded account states, compared message by message."""
+
+import json
+from fnmatch import fnmatchcase
+
+import pytest
+from google.protobuf.json_format import MessageToDict
+
+from meshmgmt import env
+from meshmgmt.control.checks import check_sync
+from meshmgmt.control.maps import MapStore
+from meshmgmt.control.protocol import management_pb2 as pb
+from meshmgmt.control.server.netbirdconfig import LIFETIME, netbird_config
+from tests.control.plain import comparable, differences
+from tests.control.recordings import FOLDER, Playback, Refused, names, recording
+
+pytestmark = pytest.mark.django_db
+
+MEANT = json.loads((FOLDER / "differences.json").read_text("utf-8"))
+
+
+def found_differences(name):
+    """Yield path, recorded and got of what differs in a state."""
+    state = recording(name)
+    playback = Playback()
+    for number, step in enumerate(state["steps"], 1):
+        try:
+            playback.play(step)
+        except Refused as error:
+            yield f"steps/{number}", "done", str(error)
+            return
+    playback.learn(state["peers"])
+    store = MapStore()
+    store.refresh()
+    for label, recorded in state["maps"].items():
+        if "sync" in recorded:
+            message = dict(recorded["sync"])
+            message.pop("netbirdConfig", None)
+            got = playback.message(store, label)
+            yield from differences(comparable(message), got, f"{label}/sync")
+        for turn in recorded.get("login", {}).get("netbirdConfig", {}).get("turns", []):
+            yield from differences(turn, told_turn(turn), f"{label}/login/turns")
+
+
+def told_turn(recorded):
+    """Return what a peer is told of the TURN server recorded, at any login."""
+    config = env.load(
+        {"SVC_TURN_URLS": recorded["hostConfig"]["uri"], "SVC_TURN_SECRET": "x"}
+    )
+    [turn] = netbird_config(config, now=1795349061 - LIFETIME).turns
+    return MessageToDict(turn)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_peer_gets_the_recorded_map(name):
+    found = list(found_differences(name))
+    meant = [entry for entry in MEANT if fnmatchcase(name, entry["state"])]
+    unexpected = [
+        difference
+        for difference in found
+        if not any(fnmatchcase(difference[0], entry["path"]) for entry in meant)
+    ]
+    assert unexpected == []
+    # What is listed as a difference has to be one.
+    for entry in meant:
+        if entry["state"] != "*":
+            assert any(fnmatchcase(path, entry["path"]) for path, *_ in found), entry
+
+
+@pytest.mark.parametrize(
+    "name", ["29-exit_node_v6", "13-netbird_ssh", "47-version_empty"]
+)
+def test_put_together_messages_are_whole_and_harmless(name):
+    playback = Playback()
+    for step in recording(name)["steps"]:
+        playback.play(step)
+    store = MapStore()
+    store.refresh()
+    for label in recording(name)["maps"]:
+        message = store.message(playback.symbols[f"$peer.{label}"])
+        parsed = pb.SyncResponse.FromString(message)
+        check_sync(parsed)
+        assert len(parsed.SerializeToString()) == len(message)

@@ -1,0 +1,240 @@
+"""Traffic of agents and access logs of proxies, over real sockets."""
+
+import asyncio
+import os
+import signal
+import time
+import uuid
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from meshmgmt.control.agent import Agent, channel_to
+from meshmgmt.control.protocol import flow_pb2, proxy_pb2
+from meshmgmt.control.protocol import management_pb2 as pb
+from meshmgmt.control.protocol.flow_pb2_grpc import FlowServiceStub
+from meshmgmt.control.protocol.proxy_pb2_grpc import ProxyServiceStub
+from tests.control.agents import enrolled, run, until
+from tests.control.deployment import Deployment, deployed
+
+CODE = grpc.StatusCode
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory):
+    """Yield a deployment whose peers report every two seconds."""
+    extra = {"SVC_FLOW_INTERVAL": "2"}
+    with deployed(tmp_path_factory.mktemp("peers") / "var", extra) as running:
+        yield running
+
+
+def event(**fields) -> flow_pb2.FlowEvent:
+    now = Timestamp()
+    now.FromNanoseconds(time.time_ns())
+    values = {
+        "flow_id": uuid.uuid4().bytes,
+        "direction": flow_pb2.INGRESS,
+        "protocol": 6,
+        "source_ip": bytes([100, 64, 0, 9]),
+        "dest_ip": bytes([100, 64, 0, 10]),
+        "port_info": flow_pb2.PortInfo(source_port=4000, dest_port=443),
+        "rx_bytes": 10,
+        "num_of_starts": 1,
+    }
+    return flow_pb2.FlowEvent(
+        event_id=uuid.uuid4().bytes,
+        timestamp=now,
+        public_key=os.urandom(32),
+        flow_fields=flow_pb2.FlowFields(**{**values, **fields}),
+    )
+
+
+async def flow_config(agent: Agent) -> pb.FlowConfig:
+    return (await anext(agent.sync())).netbirdConfig.flow
+
+
+def stored(deployment: Deployment, reporter: str) -> list[dict[str, Any]]:
+    page = deployment.api("GET", f"/events/network-traffic?reporter_id={reporter}")
+    return list(page["data"])
+
+
+def test_reported_traffic_is_acknowledged_and_readable(deployment: Deployment):
+    async def scenario() -> None:
+        async with enrolled(deployment, "reporter") as agent:
+            config = await flow_config(agent)
+            assert config.enabled
+            assert config.interval.seconds == 2
+            events = [event() for _ in range(30)]
+            acknowledged = await agent.report(config, events)
+            assert sorted(acknowledged) == sorted(e.event_id for e in events)
+            peer = deployment.peer("reporter")
+            assert len(stored(deployment, peer["id"])) == 30
+            await agent.report(config, events)  # a resend stores nothing twice
+            assert len(stored(deployment, peer["id"])) == 30
+
+    run(scenario())
+
+
+def test_numbers_that_nobody_counts_to_are_acknowledged(deployment: Deployment):
+    async def scenario() -> None:
+        async with enrolled(deployment, "boaster") as agent:
+            config = await flow_config(agent)
+            too_many = [event(rx_bytes=10**19), event(protocol=2**31)]
+            assert len(await agent.report(config, too_many)) == 2
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    "token", ["", "Bearer x", "Bearer a.b", "Bearer é.é", "Basic abc"]
+)
+def test_a_stranger_reports_nothing(deployment: Deployment, token: str):
+    async def scenario() -> None:
+        async with channel_to(deployment.url) as channel:
+            metadata = (("authorization", token),) if token.isascii() else ()
+            stream = FlowServiceStub(channel).Events(metadata=metadata)
+            await stream.write(flow_pb2.FlowEvent(isInitiator=True))
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await stream.read()
+            assert refused.value.code() is CODE.UNAUTHENTICATED
+
+    run(scenario())
+
+
+def test_a_peer_is_told_when_it_is_to_report_no_more(deployment: Deployment):
+    async def scenario() -> None:
+        async with enrolled(deployment, "silenced") as agent:
+            messages = agent.sync()
+            assert (await anext(messages)).netbirdConfig.flow.enabled
+            [account] = deployment.api("GET", "/accounts")
+            before = account["settings"]
+            for enabled in (False, True):
+                extra = {**before["extra"], "network_traffic_logs_enabled": enabled}
+                settings = {**before, "extra": extra}
+                path = f"/accounts/{account['id']}"
+                await asyncio.to_thread(
+                    deployment.api, "PUT", path, {"settings": settings}
+                )
+                async for message in messages:
+                    if message.HasField("netbirdConfig"):
+                        break
+                assert message.netbirdConfig.flow.enabled is enabled
+                assert message.netbirdConfig.flow.interval.seconds == 2
+                assert message.netbirdConfig.HasField("signal")
+                assert not message.HasField("NetworkMap")
+
+    run(scenario())
+
+
+def test_no_acknowledged_event_is_lost_by_a_kill(tmp_path):
+    with deployed(tmp_path / "var", {"SVC_FLOW_INTERVAL": "2"}) as deployment:
+
+        async def scenario() -> None:
+            async with enrolled(deployment, "killed") as agent:
+                config = await flow_config(agent)
+                acknowledged: list[bytes] = []
+                reporting = asyncio.create_task(_report_on(config, acknowledged))
+                await until(lambda: len(acknowledged) > 50)
+                await asyncio.to_thread(deployment.stop, signal.SIGKILL)
+                with pytest.raises(grpc.aio.AioRpcError):
+                    await reporting
+            peer = deployment.peer("killed")
+            path = f"/events/network-traffic?reporter_id={peer['id']}&page_size=50000"
+            page = deployment.api("GET", path)
+            assert page["total_records"] >= len(acknowledged)
+
+        run(scenario())
+
+
+async def _report_on(config: pb.FlowConfig, acknowledged: list[bytes]) -> None:
+    """Report without end, and note what was acknowledged."""
+    token = f"Bearer {config.tokenSignature}.{config.tokenPayload}"
+    async with channel_to(config.url) as channel:
+        stream = FlowServiceStub(channel).Events(metadata=(("authorization", token),))
+        await stream.initial_metadata()
+        while True:
+            for _ in range(10):
+                await stream.write(event())
+            for _ in range(10):
+                answer = await stream.read()
+                if answer is grpc.aio.EOF:
+                    raise AssertionError("the stream ended in order")
+                acknowledged.append(answer.event_id)
+
+
+def proxy_token(deployment: Deployment) -> str:
+    return deployment.server.manage("proxy_tokens", "create", "edge").strip()
+
+
+def test_access_logs_of_a_proxy_are_stored(deployment: Deployment):
+    token = proxy_token(deployment)
+
+    async def scenario() -> None:
+        async with channel_to(deployment.url) as channel:
+            stub = ProxyServiceStub(channel)
+            metadata = (("authorization", f"Bearer {token}"),)
+            now = Timestamp()
+            now.FromNanoseconds(time.time_ns())
+            log = proxy_pb2.AccessLog(
+                timestamp=now,
+                log_id="0123456789abcdefghij",
+                host="shop.test",
+                path="/cart",
+                method="GET",
+                response_code=200,
+                source_ip="192.0.2.1",
+                auth_success=True,
+                protocol="http",
+            )
+            request = proxy_pb2.SendAccessLogRequest(log=log)
+            await stub.SendAccessLog(request, metadata=metadata)
+            page = deployment.api("GET", "/events/proxy?host=shop.test")
+            assert [entry["path"] for entry in page["data"]] == ["/cart"]
+
+    run(scenario())
+
+
+def test_a_proxy_is_told_that_there_are_no_mappings(deployment: Deployment):
+    token = proxy_token(deployment)
+
+    async def scenario() -> None:
+        async with channel_to(deployment.url) as channel:
+            stub = ProxyServiceStub(channel)
+            metadata = (("authorization", f"Bearer {token}"),)
+            stream = stub.SyncMappings(metadata=metadata)
+            init = proxy_pb2.SyncMappingsInit(proxy_id="edge")
+            await stream.write(proxy_pb2.SyncMappingsRequest(init=init))
+            first = await stream.read()
+            assert first.initial_sync_complete
+            assert len(first.mapping) == 0
+            ack = proxy_pb2.SyncMappingsAck()
+            await stream.write(proxy_pb2.SyncMappingsRequest(ack=ack))
+            older = stub.GetMappingUpdate(
+                proxy_pb2.GetMappingUpdateRequest(), metadata=metadata
+            )
+            assert (await older.read()).initial_sync_complete
+            assert not stream.done()
+
+    run(scenario())
+
+
+def test_wrong_tokens_of_a_proxy_are_bounded(tmp_path):
+    with deployed(tmp_path / "var") as deployment:
+
+        async def scenario() -> None:
+            codes = []
+            async with channel_to(deployment.url) as channel:
+                stub = ProxyServiceStub(channel)
+                for _ in range(12):
+                    with pytest.raises(grpc.aio.AioRpcError) as refused:
+                        await stub.SendAccessLog(
+                            proxy_pb2.SendAccessLogRequest(),
+                            metadata=(("authorization", "Bearer nbx_wrong"),),
+                        )
+                    codes.append(refused.value.code())
+            assert codes[:5] == [CODE.UNAUTHENTICATED] * 5
+            assert CODE.RESOURCE_EXHAUSTED in codes
+
+        run(scenario())

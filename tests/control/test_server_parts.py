@@ -1,0 +1,312 @@
+"""Parts of the server by themselves: codes, envelopes, streams, threads, the bus."""
+
+import asyncio
+import base64
+import json
+import math
+import threading
+import time
+from typing import Any, cast
+
+import grpc
+import pytest
+from django.db import IntegrityError, InterfaceError, OperationalError
+from hypothesis import given
+from hypothesis import strategies as st
+from nacl.public import Box, PrivateKey, PublicKey
+
+from meshmgmt.control.checks import Unsendable
+from meshmgmt.control.protocol import management_pb2 as pb
+from meshmgmt.control.server.attempts import Attempts
+from meshmgmt.control.server.bus import Bus
+from meshmgmt.control.server.envelope import Envelopes
+from meshmgmt.control.server.flowrule import FlowRule
+from meshmgmt.control.server.status import status_of
+from meshmgmt.control.server.streams import Ending, Streams
+from meshmgmt.control.server.threads import MOST_WAITING, Batches, Threads
+from meshmgmt.control.services.presence import Connected, Disconnected
+from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.core.errors import Forbidden, NotFound, Unavailable
+
+PASSING = [
+    OperationalError("the connection is lost"),
+    InterfaceError("closed"),
+    IntegrityError("a race"),
+    TimeoutError(),
+    ConnectionResetError(),
+    Unavailable("the provider cannot be reached"),
+]
+
+
+@pytest.mark.parametrize("error", PASSING, ids=lambda error: type(error).__name__)
+def test_trouble_that_passes_is_unavailable(error: Exception):
+    code, text = status_of(error)
+
+    assert code is grpc.StatusCode.UNAVAILABLE
+    assert str(error) not in text or not str(error)
+
+
+@pytest.mark.parametrize("code", Code)
+def test_a_refusal_has_its_own_code_and_keeps_its_reason(code: Code):
+    refusal = Refused(code, "try another key", reason="key 17 is revoked")
+
+    assert status_of(refusal) == (grpc.StatusCode[code.name], "try another key")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        PermissionError("a file"),
+        Forbidden("no"),
+        NotFound("no"),
+        KeyError("x"),
+        *PASSING,
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_nothing_but_a_refusal_makes_an_agent_give_up(error: Exception):
+    code, _ = status_of(error)
+
+    assert code not in {
+        grpc.StatusCode.PERMISSION_DENIED,
+        grpc.StatusCode.INVALID_ARGUMENT,
+        grpc.StatusCode.UNAUTHENTICATED,
+    }
+
+
+def test_what_would_break_an_agent_is_no_refusal_either():
+    assert status_of(Unsendable("no address"))[0] is grpc.StatusCode.INTERNAL
+
+
+@given(hostname=st.text(max_size=200), secret=st.text(min_size=1))
+def test_what_an_agent_seals_the_server_opens_and_back(hostname: str, secret: str):
+    envelopes, private = Envelopes(secret), PrivateKey.generate()
+    agent = _box(envelopes, private)
+    request = pb.LoginRequest(meta=pb.PeerSystemMeta(hostname=hostname))
+
+    opened = envelopes.open(_sealed(private, agent, request), pb.LoginRequest)
+
+    assert opened.message == request
+    answer = envelopes.seal(opened.box, b"answer")
+    assert agent.decrypt(answer.body) == b"answer"
+    assert answer.wgPubKey == envelopes.public_key
+
+
+def test_the_same_secret_makes_the_same_key():
+    assert Envelopes("a").public_key == Envelopes("a").public_key
+    assert Envelopes("a").public_key != Envelopes("b").public_key
+
+
+@given(position=st.integers(0, 63), bit=st.integers(0, 7))
+def test_a_changed_envelope_does_not_open(position: int, bit: int):
+    envelopes, private = Envelopes("a"), PrivateKey.generate()
+    envelope = _sealed(private, _box(envelopes, private), pb.JobRequest(ID=b"x" * 30))
+    body = bytearray(envelope.body)
+    body[position % len(body)] ^= 1 << bit
+    envelope.body = bytes(body)
+
+    with pytest.raises(Refused) as refused:
+        envelopes.open(envelope, pb.JobRequest)
+    assert refused.value.code is Code.INVALID_ARGUMENT
+
+
+def _box(envelopes: Envelopes, private: PrivateKey) -> Box:
+    return Box(private, PublicKey(base64.b64decode(envelopes.public_key)))
+
+
+def _sealed(private: PrivateKey, box: Box, message: Any) -> pb.EncryptedMessage:
+    key = base64.b64encode(bytes(private.public_key)).decode()
+    return pb.EncryptedMessage(
+        wgPubKey=key, body=box.encrypt(message.SerializeToString())
+    )
+
+
+def run(coroutine: Any) -> Any:
+    """Run without gRPC, on a loop of its own."""
+    return asyncio.run(coroutine)
+
+
+def opened(streams: Streams, peer_id: str) -> Any:
+    """Return a stream; untyped, for what ends it changes between two looks."""
+    return streams.open(peer_id, cast("Any", None), cast("Any", None))
+
+
+def test_the_newest_stream_of_a_peer_counts():
+    async def scenario() -> None:
+        streams = Streams()
+        first, second = opened(streams, "p"), opened(streams, "p")
+        assert second.started > first.started
+        assert first.ending is Ending.REPLACED
+        streams.close(first)
+        assert streams.get("p") == second
+        streams.replace("p", second.started - 1)  # an old notice from elsewhere
+        assert second.ending != Ending.REPLACED
+        streams.replace("p", second.started + 1)
+        assert second.ending is Ending.REPLACED
+        streams.close(second)
+        assert len(streams) == 0
+        assert streams.changes == [
+            Connected("p", first.started),
+            Connected("p", second.started),
+            Disconnected("p", first.started),
+            Disconnected("p", second.started),
+        ]
+
+    run(scenario())
+
+
+def test_the_first_change_goes_at_once_and_the_next_a_second_later():
+    async def scenario() -> None:
+        stream = opened(Streams(), "p")
+        stream.delivered()
+        now = time.monotonic()
+        stream.changed(now)
+        assert stream.wake.is_set()
+        assert stream.map_due <= now
+        stream.map_due, stream.sent_at = math.inf, now
+        stream.delivered()
+        stream.wake.clear()
+        stream.changed(now + 0.2)
+        stream.changed(now + 0.9)  # joins the one that waits, and does not put it off
+        assert not stream.wake.is_set()
+        assert stream.map_due == pytest.approx(now + 1.0)
+        assert stream.waiting_since == now + 0.2
+
+    run(scenario())
+
+
+def test_the_first_reason_to_end_counts():
+    async def scenario() -> None:
+        stream = opened(Streams(), "p")
+        stream.end(Ending.REFUSED)
+        stream.end(Ending.STOPPING)
+        assert stream.ending is Ending.REFUSED
+
+    run(scenario())
+
+
+@pytest.mark.django_db
+def test_a_batch_gives_each_its_own_result_or_error():
+    async def scenario() -> None:
+        threads = Threads(1, "t")
+        sizes = []
+
+        def work(numbers: list[int]) -> "list[int | Exception]":
+            sizes.append(len(numbers))
+            return [ValueError(n) if n == 3 else n * n for n in numbers]
+
+        batches = Batches(threads, work)
+        waiting = [asyncio.create_task(batches.one(n)) for n in range(6)]
+        await asyncio.sleep(0)
+        waiting[5].cancel()
+        found = await asyncio.gather(*waiting, return_exceptions=True)
+        assert found[:3] == [0, 1, 4]
+        assert isinstance(found[3], ValueError)
+        assert found[4] == 16
+        assert sum(sizes) == 6
+        threads.close()
+
+    run(scenario())
+
+
+@pytest.mark.django_db
+def test_a_batch_that_fails_fails_for_all_and_the_next_one_works():
+    async def scenario() -> None:
+        threads = Threads(1, "t")
+        broken = [True]
+
+        def work(numbers: list[int]) -> "list[int | Exception]":
+            if broken.pop() if broken else False:
+                raise OperationalError("gone")
+            return list(numbers)
+
+        batches = Batches(threads, work)
+        found = await asyncio.gather(
+            batches.one(1), batches.one(2), return_exceptions=True
+        )
+        assert [type(error) for error in found] == [OperationalError] * 2
+        assert await batches.one(3) == 3
+        threads.close()
+
+    run(scenario())
+
+
+@pytest.mark.django_db
+def test_more_than_so_many_waiting_calls_are_refused():
+    async def scenario() -> None:
+        threads, gate = Threads(1, "t"), threading.Event()
+        busy = asyncio.create_task(threads.run(gate.wait))
+        await asyncio.sleep(0)
+        waiting = [
+            asyncio.create_task(threads.run(lambda: None)) for _ in range(MOST_WAITING)
+        ]
+        await asyncio.sleep(0)
+        with pytest.raises(Refused) as refused:
+            await threads.run(lambda: None)
+        assert refused.value.code is Code.RESOURCE_EXHAUSTED
+        waiting[0].cancel()
+        gate.set()
+        await busy
+        await asyncio.gather(*waiting[1:])
+        threads.close()
+
+    run(scenario())
+
+
+@given(body=st.binary(max_size=30_000), seed=st.randoms())
+def test_a_signal_in_parts_is_put_together_whatever_their_order(body: bytes, seed: Any):
+    async def scenario() -> None:
+        sender, receiver = Bus(exists=True), Bus(exists=True)
+        heard: list[bytes] = []
+
+        async def keep(message: bytes) -> None:
+            heard.append(message)
+
+        receiver.on_signal = keep
+        await sender.signal(body)
+        pieces = []
+        while not sender._outgoing.empty():
+            pieces.append(sender._outgoing.get_nowait())
+        assert all(len(text.encode()) < 8000 for _, text in pieces)
+        seed.shuffle(pieces)
+        for channel, text in pieces:
+            await receiver._heard(channel, text)
+            await sender._heard(channel, text)  # one's own words
+        assert heard == ([body] if body else [])
+
+    run(scenario())
+
+
+def test_parts_that_never_become_whole_are_forgotten():
+    async def scenario() -> None:
+        bus = Bus()
+        for number in range(1000):
+            piece = {"by": "x", "id": str(number), "of": 2, "n": 0, "part": "a"}
+            await bus._heard("mesh_signal", json.dumps(piece))
+        assert len(bus._partial) <= 101
+
+    run(scenario())
+
+
+def test_an_address_with_too_many_failures_must_wait_and_others_not():
+    attempts = Attempts(burst=3, per_minute=1)
+    for _ in range(3):
+        attempts.failed("192.0.2.1")
+        assert not attempts.blocked("192.0.2.1")
+    attempts.failed("192.0.2.1")
+    assert attempts.blocked("192.0.2.1")
+    assert not attempts.blocked("192.0.2.2")
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        (FlowRule(enabled=False, counters=True), (False, False)),
+        (FlowRule(enabled=True), (True, False)),
+        (FlowRule(enabled=True, counters=True), (True, True)),
+        (FlowRule(enabled=True, members=frozenset({"p"})), (True, False)),
+        (FlowRule(enabled=True, counters=True, members=frozenset()), (False, False)),
+    ],
+)
+def test_who_reports_traffic(rule: FlowRule, told: tuple[bool, bool]):
+    assert rule.told("p") == told

@@ -1,0 +1,265 @@
+"""Users who sign in on their machines, by a real OpenID Connect provider."""
+
+import dataclasses
+import datetime as dt
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from groups.selectors import groups_of_peer
+from meshmgmt.access.services.autogroups import set_auto_groups
+from meshmgmt.accounts.models import Account, User
+from meshmgmt.accounts.oidc import configured
+from meshmgmt.accounts.services.users import user_set_blocked
+from meshmgmt.control.models import SpentToken
+from meshmgmt.control.protocol import management_pb2 as pb
+from meshmgmt.control.services import sso
+from meshmgmt.control.services.logins import LoggedIn, login
+from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.control.services.sessions import extend_session
+from meshmgmt.core import clock
+from meshmgmt.inventory.models import Peer
+from tests.control.machines import (
+    SOURCE,
+    come_back,
+    enrolled,
+    meta,
+    public_key,
+    request,
+    setup_key,
+)
+from tests.mesh import Trail, group
+from tests.oidc_provider import CLIENT_ID, RunningProvider, running_provider
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+LONG_AGO = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[RunningProvider]:
+    """One provider for all tests here."""
+    with running_provider() as provider:
+        yield provider
+
+
+@pytest.fixture
+def provider(running: RunningProvider, settings: Any) -> RunningProvider:
+    """The provider, configured as the one of this deployment."""
+    settings.SVC = dataclasses.replace(
+        settings.SVC, oidc_issuer=running.issuer, oidc_client_id=CLIENT_ID
+    )
+    configured._provider.cache_clear()
+    account = Account.objects.get()
+    account.user_approval_required = False
+    account.save()
+    person("owner")  # or the first to sign in became it
+    return running
+
+
+def token_of(provider: RunningProvider, name: str = "ann", **claims: Any) -> str:
+    said = {"email": f"{name}@mesh.dev", "email_verified": True, "name": name.title()}
+    provider.set_user(name, **{**said, **claims})
+    return provider.id_token(name)
+
+
+def sign_in(provider: RunningProvider, name: str = "ann", **facts: Any) -> LoggedIn:
+    token = token_of(provider, name)
+    return login(public_key(), request(jwtToken=token, **facts), SOURCE)
+
+
+def code_of(call: Any, *args: Any, **facts: Any) -> Code:
+    with pytest.raises(Refused) as caught:
+        call(*args, **facts)
+    return caught.value.code
+
+
+def test_user_who_signs_in_owns_the_machine(provider: RunningProvider):
+    ann = person("user", email="ann@mesh.dev", name="Ann")
+    staff = group("staff")
+    set_auto_groups(ann, [staff.pk])
+    trail = Trail()
+    plain, key = setup_key()
+    found = sign_in(provider, setupKey=plain)
+
+    peer = Peer.objects.get(pk=found.peer_id)
+    assert (peer.user_id, peer.setup_key_id) == (ann.pk, "")
+    assert peer.login_expiration_enabled
+    assert peer.inactivity_expiration_enabled
+    assert peer.last_login is not None
+    assert found.session_expires_at == peer.last_login + dt.timedelta(days=1)
+    assert staff.pk in groups_of_peer(peer.pk)
+    added = next(e for e in trail.events if e.activity_code == "peer.user.add")
+    assert (added.target_id, added.initiator_id) == (peer.pk, ann.pk)
+    key.refresh_from_db()
+    assert key.used_times == 0
+
+
+def test_stranger_becomes_a_user_with_a_machine(provider: RunningProvider):
+    found = sign_in(provider, "bob")
+    assert Peer.objects.get(pk=found.peer_id).user == User.objects.get(
+        email="bob@mesh.dev"
+    )
+
+
+def test_stranger_who_waits_for_approval_has_no_machine(provider: RunningProvider):
+    account = Account.objects.get()
+    account.user_approval_required = True
+    account.save()
+    assert code_of(sign_in, provider, "cid") == Code.PERMISSION_DENIED
+    assert User.objects.get(email="cid@mesh.dev").pending_approval
+    assert not Peer.objects.exists()
+
+
+def test_blocked_user_enrols_nothing(provider: RunningProvider):
+    ann = person("user", email="ann@mesh.dev")
+    user_set_blocked(user_id=ann.pk, blocked=True)
+    assert code_of(sign_in, provider) == Code.PERMISSION_DENIED
+    assert not Peer.objects.exists()
+
+
+def test_device_that_is_named_like_all_of_its_kind_gets_its_users_name(
+    provider: RunningProvider,
+):
+    found = sign_in(provider, meta=meta("iPhone"))
+    assert Peer.objects.get(pk=found.peer_id).name == "iPhone-ann"
+
+
+def test_extra_labels_are_for_setup_keys(provider: RunningProvider):
+    code = code_of(sign_in, provider, dnsLabels=["db"])
+    assert code == Code.FAILED_PRECONDITION
+    assert not SpentToken.objects.exists()
+
+
+def test_token_is_good_for_one_login(provider: RunningProvider):
+    token = token_of(provider)
+    login(public_key(), request(jwtToken=token), SOURCE)
+    code = code_of(login, public_key(), request(jwtToken=token), SOURCE)
+    assert code == Code.UNAUTHENTICATED
+    assert Peer.objects.count() == 1
+
+
+@pytest.mark.parametrize("token", ["x", "a.b.c", "\0", "e" * 20_000])
+def test_what_is_no_token_is_an_invalid_argument(provider: RunningProvider, token: str):
+    code = code_of(login, public_key(), request(jwtToken=token), SOURCE)
+    assert code == Code.INVALID_ARGUMENT
+
+
+def test_expired_token_asks_for_another_one(provider: RunningProvider, settings: Any):
+    with running_provider(token_seconds=-120) as other:
+        settings.SVC = dataclasses.replace(settings.SVC, oidc_issuer=other.issuer)
+        token = token_of(other)
+        code = code_of(login, public_key(), request(jwtToken=token), SOURCE)
+    assert code == Code.UNAUTHENTICATED
+
+
+def test_without_provider_nobody_signs_in():
+    code = code_of(login, public_key(), request(jwtToken="a.b.c"), SOURCE)
+    assert code == Code.INVALID_ARGUMENT
+
+
+def test_provider_that_is_away_is_no_decision_about_the_peer(settings: Any):
+    settings.SVC = dataclasses.replace(
+        settings.SVC, oidc_issuer="http://127.0.0.1:9", oidc_client_id=CLIENT_ID
+    )
+    configured._provider.cache_clear()
+    token = "eyJhbGciOiJSUzI1NiJ9.e30.AAAA"
+    code = code_of(login, public_key(), request(jwtToken=token), SOURCE)
+    assert code == Code.UNAVAILABLE
+    assert code_of(sso.pkce_flow) == Code.UNAVAILABLE
+
+
+def expire(peer_id: str, *, flagged: bool) -> Peer:
+    peer = Peer.objects.get(pk=peer_id)
+    if flagged:
+        peer.login_expired = True
+        peer.save()
+    else:
+        Peer.objects.filter(pk=peer_id).unaudited_update(last_login=LONG_AGO)
+    return peer
+
+
+@pytest.mark.parametrize("flagged", [True, False], ids=["flag", "clock"])
+def test_owner_begins_an_expired_session_anew(provider: RunningProvider, flagged: bool):
+    peer = expire(sign_in(provider).peer_id, flagged=flagged)
+    trail = Trail()
+    before = clock.now()
+    found = come_back(peer, jwtToken=token_of(provider))
+    peer.refresh_from_db()
+    assert not peer.login_expired
+    assert peer.last_login is not None
+    assert peer.last_login >= before
+    assert found.session_expires_at == peer.last_login + dt.timedelta(days=1)
+    assert ("user.peer.login", peer.pk) in trail.targets
+    assert trail.codes.count("user.peer.login") == 1
+    signed_in = trail.events[trail.codes.index("user.peer.login")]
+    assert signed_in.initiator_id == peer.user_id
+    come_back(peer)
+
+
+def test_session_that_lasts_is_not_renewed_by_a_login(provider: RunningProvider):
+    first = sign_in(provider)
+    peer = Peer.objects.get(pk=first.peer_id)
+    again = come_back(peer, jwtToken=token_of(provider))
+    assert again.session_expires_at == first.session_expires_at
+
+
+def test_nobody_signs_in_on_the_machine_of_another(provider: RunningProvider):
+    peer = Peer.objects.get(pk=sign_in(provider).peer_id)
+    code = code_of(come_back, peer, jwtToken=token_of(provider, "bob"))
+    assert code == Code.PERMISSION_DENIED
+
+
+def test_nobody_signs_in_on_a_machine_of_a_setup_key(provider: RunningProvider):
+    code = code_of(come_back, enrolled(), jwtToken=token_of(provider))
+    assert code == Code.PERMISSION_DENIED
+
+
+def test_owner_prolongs_a_session(provider: RunningProvider):
+    peer = Peer.objects.get(pk=sign_in(provider).peer_id)
+    moment = clock.now() - dt.timedelta(hours=20)
+    Peer.objects.filter(pk=peer.pk).unaudited_update(last_login=moment)
+    trail = Trail()
+    found = extend_session(peer.wg_public_key, token_of(provider), meta())
+    peer.refresh_from_db()
+    assert peer.last_login is not None
+    assert peer.last_login > moment
+    assert found.session_expires_at == peer.last_login + dt.timedelta(days=1)
+    assert ("user.peer.session.extend", peer.pk) in trail.targets
+
+
+def test_session_is_prolonged_by_its_owner_alone_and_once(provider: RunningProvider):
+    peer = Peer.objects.get(pk=sign_in(provider).peer_id)
+    key = peer.wg_public_key
+    other = token_of(provider, "bob")
+    assert code_of(extend_session, key, other, meta()) == Code.PERMISSION_DENIED
+    token = token_of(provider)
+    extend_session(key, token, meta())
+    assert code_of(extend_session, key, token, meta()) == Code.UNAUTHENTICATED
+
+
+def test_session_without_end_cannot_be_prolonged(provider: RunningProvider):
+    peer = Peer.objects.get(pk=sign_in(provider).peer_id)
+    account = Account.objects.get()
+    account.peer_login_expiration_enabled = False
+    account.save()
+    token = token_of(provider)
+    code = code_of(extend_session, peer.wg_public_key, token, meta())
+    assert code == Code.FAILED_PRECONDITION
+
+
+def test_ways_of_signing_in_come_from_the_provider(provider: RunningProvider):
+    flow = sso.pkce_flow().ProviderConfig
+    assert flow.ClientID == CLIENT_ID
+    assert flow.AuthorizationEndpoint.startswith(provider.issuer)
+    assert flow.TokenEndpoint.startswith(provider.issuer)
+    assert flow.UseIDToken
+    assert list(flow.RedirectURLs) == list(sso.REDIRECTS)
+    assert flow.ClientSecret == ""
+    assert isinstance(sso.pkce_flow(), pb.PKCEAuthorizationFlow)
+
+
+def test_without_provider_there_is_no_way_of_signing_in():
+    assert code_of(sso.pkce_flow) == Code.NOT_FOUND
+    assert code_of(sso.device_flow) == Code.NOT_FOUND
