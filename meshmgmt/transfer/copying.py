@@ -1,0 +1,159 @@
+"""The copy: one transaction, one correlation id, and a report of what became of what."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from rest_framework.exceptions import ValidationError
+
+from meshmgmt.accounts.models import User
+from meshmgmt.api.exceptions import describe
+from meshmgmt.core import context
+from meshmgmt.core.errors import Conflict, PreconditionFailed, ServiceError
+from meshmgmt.core.ids import new_id
+from meshmgmt.core.transactions import account_write
+from meshmgmt.transfer.kinds import STEPS, Run, configuration, with_steps
+from meshmgmt.transfer.models import Copied
+from meshmgmt.transfer.references import NotCopiedError, Row
+from meshmgmt.transfer.source import Foreign
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """An object of the other service and ours; `is_new` when this run made it."""
+
+    kind: str
+    name: str
+    old_id: str
+    new_id: str
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An object that could not be copied, and why."""
+
+    kind: str
+    name: str
+    old_id: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did. All its audit events have `request_id`.
+
+    `setup_keys` are the new secrets by our id, shown this once.
+    """
+
+    request_id: str
+    copies: list[Copy] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    setup_keys: Mapping[str, str] = field(default_factory=dict)
+    not_served: Sequence[str] = ()
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return how many of each kind were copied, known before and left out."""
+        new = Counter(copy.kind for copy in self.copies if copy.is_new)
+        known = Counter(copy.kind for copy in self.copies if not copy.is_new)
+        left = Counter(entry.kind for entry in self.left_out)
+        return {
+            kind: {"copied": new[kind], "known": known[kind], "left_out": left[kind]}
+            for kind in STEPS
+            if new[kind] or known[kind] or left[kind]
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as a JSON object."""
+        return {**asdict(self), "counts": self.counts()}
+
+
+class _DryRunError(Exception):
+    """Takes back what a dry run wrote."""
+
+
+Watched = Callable[[Sequence[tuple[str, Row]]], Any]
+
+
+def account_copy(
+    foreign: Foreign, *, keys: Mapping[str, str], dry_run: bool, watched: Watched
+) -> Report:
+    """Copy what is not copied yet, all or nothing; `keys` are public keys by address.
+
+    `watched` wraps the objects (a progress bar). Raises PreconditionFailed without an
+    owner, Conflict for an account that holds configuration of its own.
+    """
+    report = Report(request_id=new_id(), not_served=foreign.missing)
+    try:
+        with context.scope(request_id=report.request_id), account_write():
+            run = _begin(foreign.account_id, keys)
+            steps = with_steps(foreign.rows)
+            objects = [(kind, row) for kind, rows in steps.items() for row in rows]
+            for kind, row in watched(objects):
+                _take(foreign.account_id, kind, row, run, report)
+            if dry_run:
+                raise _DryRunError
+    except _DryRunError:
+        return report
+    report.setup_keys = run.secrets
+    return report
+
+
+def _begin(source: str, keys: Mapping[str, str]) -> Run:
+    owner = User.objects.owners().order_by("id").first()
+    if owner is None:
+        raise PreconditionFailed(
+            "there is no owner yet: make one with `manage.py create_token --user EMAIL`"
+        )
+    copied = Copied.objects.filter(source=source)
+    ids = {(row.kind, row.old_id): row.new_id for row in copied}
+    _refuse_other(set(ids.values()))
+    return Run(owner=owner, keys=keys, ids=ids)
+
+
+def _refuse_other(copies: set[str]) -> None:
+    """Raise Conflict for configuration that is no copy from the same service."""
+    others = {
+        kind: len(set(objects.values_list("pk", flat=True)) - copies)
+        for kind, objects in configuration().items()
+    }
+    shown = ", ".join(f"{kind}: {count}" for kind, count in others.items() if count)
+    if shown:
+        raise Conflict(
+            f"this account holds other configuration ({shown}); moving in needs one that"
+            " holds none, beside users and settings"
+        )
+
+
+def _take(source: str, kind: str, row: Row, run: Run, report: Report) -> None:
+    """Copy one object unless it is copied already."""
+    old_id, name = str(row["id"]), _name(row)
+    known = run.ids.get((kind, old_id))
+    if known is not None:
+        report.copies.append(Copy(kind, name, old_id, known, is_new=False))
+        return
+    try:
+        with account_write():
+            new_id = STEPS[kind](row, run)
+    except (ServiceError, ValidationError, NotCopiedError) as error:
+        report.left_out.append(LeftOut(kind, name, old_id, _reason(error)))
+        return
+    Copied.objects.create(source=source, kind=kind, old_id=old_id, new_id=new_id)
+    run.ids[kind, old_id] = new_id
+    report.copies.append(Copy(kind, name, old_id, new_id, is_new=True))
+
+
+def _name(row: Row) -> str:
+    """Return the name for people; a router is known by its network."""
+    name = row.get("name") or row.get("network_id")
+    if not name and row.get("part_of_name"):
+        name = f"of {row['part_of_name']}"
+    return str(name or "")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, NotCopiedError):
+        return str(error)
+    _, message, faults = describe(error)
+    return "; ".join(f"{fault.field}: {fault.message}" for fault in faults) or message

@@ -1,0 +1,262 @@
+"""How the copy of each kind of object is made: through the services of its room.
+
+What an answer of the API shows is what a request of it takes, so a row whose ids are ours
+goes the way of a request body: the strict serializer, then the service.
+"""
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django.db.models import QuerySet
+
+from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
+from dns.models import NameserverGroup, Zone
+from dns.services.settings import dns_settings_update
+from groups.models import Group, GroupPeer, GroupResource, Issued
+from groups.selectors import all_group_id
+from groups.services import change_groups_of_peers, group_create, group_update
+from meshmgmt.access.api.views.networks import (
+    NetworkResourceViewSet,
+    NetworkRouterViewSet,
+    NetworkViewSet,
+)
+from meshmgmt.access.api.views.policies import PolicyViewSet
+from meshmgmt.access.api.views.posture import PostureCheckViewSet
+from meshmgmt.access.api.views.routes import RouteViewSet
+from meshmgmt.access.models import Policy, PostureCheck, Route, SetupKey
+from meshmgmt.access.rules.setupkeys import VALID, SetupKeyDraft
+from meshmgmt.access.services.setupkeys import setup_key_create
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.services.account import WRITABLE, account_update
+from meshmgmt.accounts.services.userchanges import user_update
+from meshmgmt.accounts.services.users import service_user_create, user_create
+from meshmgmt.api.views import ResourceViewSet
+from meshmgmt.core import clock
+from meshmgmt.core.orderedlinks import member_keys
+from meshmgmt.inventory.labels import is_label
+from meshmgmt.inventory.models import Network, Peer
+from meshmgmt.inventory.services import peer_create, peer_update
+from meshmgmt.transfer.peers import first_label, peer_columns
+from meshmgmt.transfer.references import NotCopiedError, Row, translated
+
+GROUP_SETTINGS: Final = (
+    # Before any other: a write of settings takes the IPv6 addresses of all others away.
+    "ipv6_enabled_groups",
+    "peer_expose_groups",
+    "network_traffic_logs_groups",
+)
+
+
+@dataclass(slots=True)
+class Run:
+    """The state of a running copy; `ids` maps kind and old id to ours."""
+
+    owner: User
+    keys: Mapping[str, str]
+    ids: dict[tuple[str, str], str] = field(default_factory=dict)
+    secrets: dict[str, str] = field(default_factory=dict)
+    """Setup keys by our id, to be shown once."""
+
+
+Create = Callable[[Row, Run], str]
+"""Makes the copy of a row and returns its id. Raises ServiceError, ValidationError,
+NotCopiedError."""
+
+
+def _by_body(
+    view_class: type[ResourceViewSet], *, whole: str = "", path: str = ""
+) -> Create:
+    """Return what creates from a body; `path` names the id of the `whole` it is in."""
+
+    def create(row: Row, run: Run) -> str:
+        view = view_class()
+        if whole:
+            if (whole, row["part_of"]) not in run.ids:
+                raise NotCopiedError(f"its {whole} is not copied")
+            view.kwargs = {path: run.ids[whole, row["part_of"]]}
+        serializer = view.request_serializer_class(data=translated(row, run.ids))
+        serializer.is_valid(raise_exception=True)
+        return view.create_object(serializer.validated_data)
+
+    return create
+
+
+def _user(row: Row, run: Run) -> str:
+    """Find the person by e-mail address, else make one who has no password here."""
+    if row["is_service_user"]:
+        return service_user_create(name=row["name"], role=row["role"]).pk
+    known = User.objects.people().with_email(row["email"]).first()
+    if known is not None:
+        return known.pk
+    made = user_create(
+        email=row["email"],
+        name=row["name"],
+        role=row["role"],
+        pending=bool(row.get("pending_approval")),
+    )
+    return made.pk
+
+
+def _rights(row: Row, run: Run) -> str:
+    """Give a copied user their auto-groups, or block them."""
+    if ("user", row["id"]) not in run.ids:
+        raise NotCopiedError("the user is not copied")
+    user_id = run.ids["user", row["id"]]
+    changes = {
+        "auto_groups": translated(row, run.ids).get("auto_groups") or [],
+        "is_blocked": bool(row.get("is_blocked")),
+    }
+    user_update(user_id=user_id, changes=changes, by=run.owner)
+    return user_id
+
+
+def _peer(row: Row, run: Run) -> str:
+    """Make the peer with its address and its label, which others know it by."""
+    columns = peer_columns(row, run.keys)
+    if not columns["wg_public_key"]:
+        raise NotCopiedError("nobody says its public key: use --peer-keys")
+    columns["user_id"] = run.ids.get(("user", row.get("user_id") or ""))
+    peer = peer_create(**columns)
+    label = first_label(row["dns_label"])
+    free = not Peer.objects.filter(dns_label=label).exists()
+    if label != peer.dns_label and is_label(label) and free:
+        peer_update(peer_id=peer.pk, dns_label=label)
+    # Groups that an earlier run copied without this peer.
+    named = [("group", entry["id"]) for entry in row.get("groups") or ()]
+    join = [run.ids[group] for group in named if group in run.ids]
+    change_groups_of_peers([peer.pk], join=join)
+    return peer.pk
+
+
+def _group(row: Row, run: Run) -> str:
+    """Make the group with the peers that are copied.
+
+    Peers as resources follow in a step of their own, resources of networks with theirs.
+    """
+    issued = row.get("issued") or Issued.API
+    if row["name"] == "All" and issued == Issued.API:
+        return all_group_id()
+    members = [entry["id"] for entry in row.get("peers") or ()]
+    peers = [run.ids["peer", old] for old in members if ("peer", old) in run.ids]
+    return group_create(name=row["name"], peers=peers, issued=issued).pk
+
+
+def _peer_resources(row: Row, run: Run) -> str:
+    """Put into a copied group the peers that it lists as resources."""
+    if ("group", row["id"]) not in run.ids:
+        raise NotCopiedError("the group is not copied")
+    group = Group.objects.get(pk=run.ids["group", row["id"]])
+    ours = [translated({"peer": entry}, run.ids) for entry in _listed_peers(row)]
+    group_update(
+        group_id=group.pk,
+        name=group.name,
+        peers=member_keys(GroupPeer, group),
+        resources=[
+            *member_keys(GroupResource, group),
+            *((entry["peer"], "peer") for entry in ours),
+        ],
+    )
+    return group.pk
+
+
+def _listed_peers(group: Row) -> list[Row]:
+    return [row for row in group.get("resources") or () if row["type"] == "peer"]
+
+
+def _route(row: Row, run: Run) -> str:
+    """Make the route; that of domains has no network, whatever stands in its place."""
+    body = {**row, "network": ""} if row.get("domains") else row
+    return _by_body(RouteViewSet)(body, run)
+
+
+def _setup_key(row: Row, run: Run) -> str:
+    """Make a key of the same terms: its secret is new, for the old one is not told."""
+    if row["state"] != VALID:
+        raise NotCopiedError(f"it is {row['state']}")
+    expires = dt.datetime.fromisoformat(row["expires"])
+    left = (expires - clock.now()).total_seconds() if expires.year > 1 else 0
+    uses = row["usage_limit"] - row["used_times"] if row["usage_limit"] else 0
+    made = setup_key_create(
+        draft=SetupKeyDraft(
+            name=row["name"],
+            type=row["type"],
+            expires_in=round(left),
+            auto_groups=translated(row, run.ids)["auto_groups"] or [],
+            usage_limit=uses,
+            ephemeral=row["ephemeral"],
+            allow_extra_dns_labels=bool(row.get("allow_extra_dns_labels")),
+        )
+    )
+    run.secrets[made.key.pk] = made.plain
+    return made.key.pk
+
+
+def _setting(row: Row, run: Run) -> str:
+    name = str(row["id"])
+    value = translated(row, run.ids)[name]
+    account_update(settings={name: [] if value is None else value})
+    return name
+
+
+def _dns_settings(row: Row, run: Run) -> str:
+    groups: Sequence[str] = translated(row, run.ids).get(
+        "disabled_management_groups", ()
+    )
+    dns_settings_update(disabled_management_groups=groups or [])
+    return "dns"
+
+
+STEPS: Final[Mapping[str, Create]] = {
+    "setting": _setting,
+    "user": _user,
+    "peer": _peer,
+    "group": _group,
+    "setting of groups": _setting,
+    "group's resources": _peer_resources,
+    "user's rights": _rights,
+    "posture check": _by_body(PostureCheckViewSet),
+    "network": _by_body(NetworkViewSet),
+    "network resource": _by_body(
+        NetworkResourceViewSet, whole="network", path="networkId"
+    ),
+    "network router": _by_body(NetworkRouterViewSet, whole="network", path="networkId"),
+    "policy": _by_body(PolicyViewSet),
+    "route": _route,
+    "nameserver group": _by_body(NameserverGroupViewSet),
+    "DNS settings": _dns_settings,
+    "zone": _by_body(ZoneViewSet),
+    "record": _by_body(RecordViewSet, whole="zone", path="zoneId"),
+    "setup key": _setup_key,
+}
+"""Every kind, in an order in which what an object names is there before it."""
+
+
+def with_steps(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
+    """Return the rows of every step."""
+    settings = [row for row in rows["setting"] if row["id"] in WRITABLE]
+    late = [row for row in settings if row["id"] in GROUP_SETTINGS]
+    late.sort(key=lambda row: GROUP_SETTINGS.index(row["id"]))
+    shared = {
+        "setting": [row for row in settings if row not in late],
+        "setting of groups": late,
+        "group's resources": [r for r in rows.get("group", []) if _listed_peers(r)],
+        "user's rights": rows["user"],
+    }
+    return {kind: shared.get(kind, rows.get(kind, [])) for kind in STEPS}
+
+
+def configuration() -> dict[str, QuerySet[Any]]:
+    """Return what an account holds beside its users and settings, by kind."""
+    return {
+        "peer": Peer.objects.all(),
+        "group": Group.objects.exclude(pk=all_group_id()),
+        "posture check": PostureCheck.objects.all(),
+        "network": Network.objects.all(),
+        "policy": Policy.objects.all(),
+        "route": Route.objects.all(),
+        "nameserver group": NameserverGroup.objects.all(),
+        "zone": Zone.objects.all(),
+        "setup key": SetupKey.objects.all(),
+    }

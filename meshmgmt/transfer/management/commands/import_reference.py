@@ -1,0 +1,107 @@
+"""`manage.py import_reference`: move in from another service with the same API."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from meshmgmt.accounts.management.people import clear_errors
+from meshmgmt.core.printable import printable
+from meshmgmt.core.progress import bar
+from meshmgmt.transfer.copying import Report, account_copy
+from meshmgmt.transfer.peers import public_keys
+from meshmgmt.transfer.source import Source, SourceError
+
+
+class Command(BaseCommand):
+    """Reads everything first, then writes it in one transaction."""
+
+    help = (
+        "Copy groups, policies, posture checks, networks, routes, nameserver groups,"
+        " zones, settings, setup keys, users and peers of a running service with the"
+        " same API into this account, which must hold no other configuration. Run again,"
+        " it copies only what is new there. See docs/moving-in.md."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the options."""
+        parser.add_argument("--url", required=True, help="of the service")
+        parser.add_argument(
+            "--token-file",
+            required=True,
+            metavar="FILE",
+            help="token of an owner or admin there, - for standard input",
+        )
+        parser.add_argument(
+            "--peer-keys",
+            metavar="FILE",
+            help="public keys of peers, which the API does not tell: lines KEY ADDRESS,"
+            " as `wg show INTERFACE allowed-ips` prints them",
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="report, write nothing"
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="print the report as one JSON object"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Copy and report."""
+        keys = _keys(options["peer_keys"])
+        source = Source(options["url"], _text(options["token_file"]).strip())
+        try:
+            foreign = source.read(lambda paths: bar("reading", paths))
+        except SourceError as error:
+            raise CommandError(str(error)) from error
+        with clear_errors():
+            report = account_copy(
+                foreign,
+                keys=keys,
+                dry_run=options["dry_run"],
+                watched=lambda objects: bar("copying", objects),
+            )
+        if options["json"]:
+            body = {**report.as_json(), "dry_run": options["dry_run"]}
+            self.stdout.write(json.dumps(body))
+        else:
+            self._print(report, dry_run=options["dry_run"])
+
+    def _print(self, report: Report, *, dry_run: bool) -> None:
+        for copy in report.copies:
+            arrow = "=>" if copy.is_new else "=="
+            line = f"{copy.kind} {copy.old_id} {arrow} {copy.new_id} {copy.name}"
+            self.stdout.write(printable(line))
+        for kind in report.not_served:
+            self.stdout.write(f"not served there: {kind}")
+        for entry in report.left_out:
+            line = f"{entry.kind} {entry.old_id} {entry.name}: {entry.reason}"
+            self.stdout.write(printable(f"left out: {line}"))
+        for key_id, plain in report.setup_keys.items():
+            self.stdout.write(f"new setup key {key_id}: {plain}")
+        for kind, count in report.counts().items():
+            shown = ", ".join(f"{n} {what}" for what, n in count.items() if n)
+            self.stdout.write(f"{kind}: {shown.replace('_', ' ')}")
+        if dry_run:
+            self.stdout.write("dry run: nothing was written")
+        else:
+            self.stdout.write(f"request id of the audit events: {report.request_id}")
+
+
+def _text(path: str) -> str:
+    try:
+        return sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path} cannot be read: {error}") from error
+
+
+def _keys(path: str | None) -> Mapping[str, str]:
+    if path is None:
+        return {}
+    try:
+        return public_keys(_text(path).splitlines())
+    except ValueError as error:
+        raise CommandError(f"{path}: {error}") from error

@@ -1,0 +1,68 @@
+"""Ids of another service in a row of it, exchanged for ours: pure."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+Row = dict[str, Any]
+Ids = Mapping[tuple[str, str], str]
+"""Our id by kind and id of the other service."""
+
+_GROUPS: Final = (
+    "groups",
+    "peer_groups",
+    "access_control_groups",
+    "distribution_groups",
+    "sources",
+    "destinations",
+    "auto_groups",
+    "disabled_management_groups",
+    "peer_expose_groups",
+    "ipv6_enabled_groups",
+    "network_traffic_logs_groups",
+)
+_KINDS: Final = {
+    **dict.fromkeys(_GROUPS, "group"),
+    "source_posture_checks": "posture check",
+    "peer": "peer",
+}
+_RESOURCES: Final = ("sourceResource", "destinationResource")
+
+
+class NotCopiedError(Exception):
+    """A row names an object that has no copy here."""
+
+
+def translated(row: Row, ids: Ids) -> Row:
+    """Return a row with our ids in place of the other service's.
+
+    Objects that stand for ids in answers (`{"id": ..., "name": ...}`) become plain ids.
+    Raises NotCopiedError.
+    """
+    return {name: _value(name, value, ids) for name, value in row.items()}
+
+
+def _value(name: str, value: Any, ids: Ids) -> Any:
+    if not value:
+        return value
+    if name == "rules":
+        return [translated(rule, ids) for rule in value]
+    if name == "authorized_groups":
+        return {_ours("group", old, ids): users for old, users in value.items()}
+    if name in _RESOURCES and value.get("id"):
+        kind = "peer" if value.get("type") == "peer" else "network resource"
+        return {**value, "id": _ours(kind, value["id"], ids)}
+    if name in _KINDS:
+        one = not isinstance(value, list)
+        ours = [
+            _ours(_KINDS[name], entry, ids) for entry in ([value] if one else value)
+        ]
+        return ours[0] if one else ours
+    return value
+
+
+def _ours(kind: str, entry: Any, ids: Ids) -> str:
+    old = str(entry["id"] if isinstance(entry, dict) else entry)
+    new = ids.get((kind, old))
+    if new is None:
+        raise NotCopiedError(f"it names the {kind} {old}, which is not copied")
+    return new

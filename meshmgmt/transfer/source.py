@@ -1,0 +1,125 @@
+"""The other service: its account, read over the HTTP API that both have."""
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+Row = dict[str, Any]
+
+TIMEOUT_SECONDS: Final = 60.0
+ABSENT: Final = frozenset({404, 405})
+
+COLLECTIONS: Final = (
+    ("user", "users"),
+    ("peer", "peers"),
+    ("group", "groups"),
+    ("posture check", "posture-checks"),
+    ("network", "networks"),
+    ("policy", "policies"),
+    ("route", "routes"),
+    ("nameserver group", "dns/nameservers"),
+    ("zone", "dns/zones"),
+    ("setup key", "setup-keys"),
+)
+PARTS: Final = (
+    ("network resource", "network", "networks/{id}/resources"),
+    ("network router", "network", "networks/{id}/routers"),
+    ("record", "zone", "dns/zones/{id}/records"),
+)
+"""Kind, the kind it is part of, and where its objects are. They get the keys `part_of`
+and `part_of_name`."""
+
+
+class SourceError(Exception):
+    """The other service cannot be read; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """What another service holds: the rows of its answers by kind.
+
+    `missing` names the kinds that it does not serve at all.
+    """
+
+    account_id: str
+    rows: dict[str, list[Row]]
+    missing: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The API at `url` (with or without `/api`), as the holder of `token` may read it."""
+
+    url: str
+    token: str
+
+    def get(self, path: str) -> Any:
+        """Return the JSON at `/api/<path>`, None where nothing is served there.
+
+        Raises SourceError.
+        """
+        base = self.url.rstrip("/").removesuffix("/api")
+        address = f"{base}/api/{path}"
+        if urllib.parse.urlsplit(address).scheme not in {"http", "https"}:
+            raise SourceError(f"{self.url!r} is not an http or https address")
+        request = urllib.request.Request(  # noqa: S310 - the scheme is checked
+            address,
+            headers={
+                "Authorization": f"Token {self.token}",
+                "Accept": "application/json",
+            },
+        )
+        try:
+            with urllib.request.urlopen(  # noqa: S310 - the scheme is checked
+                request, timeout=TIMEOUT_SECONDS
+            ) as response:
+                return json.load(response)
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code in ABSENT:
+                return None
+            raise SourceError(
+                f"{address} answered {error.code}: does the token belong to an owner"
+                " or admin?"
+            ) from error
+        except OSError as error:
+            reason = getattr(error, "reason", error)
+            raise SourceError(f"{address} does not answer: {reason}") from error
+        except ValueError as error:
+            raise SourceError(f"{address} answered no JSON") from error
+
+    def read(self, watched: Callable[[Sequence[Any]], Any]) -> Foreign:
+        """Read everything; `watched` wraps the collections. Raises SourceError."""
+        accounts = self.get("accounts")
+        if not accounts:
+            raise SourceError(f"{self.url} has no account at /api/accounts")
+        account = accounts[0]
+        rows: dict[str, list[Row]] = {}
+        missing = []
+        for kind, path in watched(COLLECTIONS):
+            found = self.get(path)
+            missing += [kind] if found is None else []
+            rows[kind] = found or []
+        for kind, whole, path in watched(PARTS):
+            rows[kind] = list(self._parts(rows[whole], path))
+        rows["setting"] = list(_settings(account["settings"]))
+        rows["DNS settings"] = [{"id": "dns", **(self.get("dns/settings") or {})}]
+        return Foreign(account["id"], rows, missing)
+
+    def _parts(self, wholes: Sequence[Row], path: str) -> Iterator[Row]:
+        for whole in wholes:
+            quoted = urllib.parse.quote(whole["id"], safe="")
+            for row in self.get(path.format(id=quoted)) or ():
+                name = whole.get("name", "")
+                yield {**row, "part_of": whole["id"], "part_of_name": name}
+
+
+def _settings(settings: Row) -> Iterator[Row]:
+    """Yield each setting as a row of its own, those in `extra` too."""
+    flat = {**settings, **(settings.get("extra") or {})}
+    for name, value in flat.items():
+        yield {"id": name, name: value}

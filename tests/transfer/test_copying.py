@@ -1,0 +1,256 @@
+"""Rows as the reference answers them, exchanged ids, public keys."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dns.models import NameserverGroup
+from events.models import AuditEvent
+from groups.models import Group, GroupPeer, GroupResource
+from meshmgmt.access.models import Policy, Route
+from meshmgmt.accounts.models import User
+from meshmgmt.inventory.models import Peer
+from meshmgmt.transfer.copying import Report, account_copy
+from meshmgmt.transfer.peers import peer_columns, public_keys
+from meshmgmt.transfer.references import NotCopiedError, translated
+from meshmgmt.transfer.source import Foreign
+from tests.people import person
+
+KEY = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="
+NEVER = "0001-01-01T00:00:00Z"
+PEER = {
+    "id": "p1",
+    "name": "alpha",
+    "ip": "100.64.7.9",
+    "connection_ip": "<nil>",
+    "dns_label": "alpha-7-9.netbird.selfhosted",
+    "extra_dns_labels": ["db.netbird.selfhosted"],
+    "user_id": "",
+    "last_seen": "2026-11-01T08:00:00.123456789Z",
+    "last_login": NEVER,
+    "created_at": "2025-01-01T00:00:00Z",
+}
+ALL = {"id": "g0", "name": "All", "issued": "api", "peers": [{"id": "p1"}]}
+OPS = {
+    "id": "g1",
+    "name": "ops",
+    "issued": "jwt",
+    "peers": [{"id": "p1"}, {"id": "p9"}],
+}
+RULE = {
+    "id": "x",
+    "name": "in",
+    "enabled": True,
+    "action": "accept",
+    "protocol": "all",
+    "sources": [{"id": "g1", "name": "ops", "peers_count": 1, "resources_count": 0}],
+    "destinations": None,
+    "destinationResource": {"id": "p1", "type": "peer"},
+}
+
+
+def copied(*, keys: str = KEY, **rows: Any) -> Report:
+    """Copy rows, the kinds named with underscores, into an account with an owner."""
+    if not User.objects.any_owner():
+        person("owner")
+    named = {kind.replace("_", " "): found for kind, found in rows.items()}
+    everything = {"setting": [], "user": [], "peer": [], **named}
+    return account_copy(
+        Foreign("there", everything),
+        keys={"100.64.7.9": keys},
+        dry_run=False,
+        watched=lambda objects: objects,
+    )
+
+
+@pytest.mark.django_db
+class TestRowsOfTheReference:
+    def test_peer(self) -> None:
+        copied(peer=[PEER], group=[ALL, OPS])
+        peer = Peer.objects.get()
+        assert (peer.wg_public_key, peer.ip, peer.name) == (KEY, "100.64.7.9", "alpha")
+        assert (peer.dns_label, peer.extra_dns_labels) == ("alpha-7-9", ["db"])
+        assert peer.connection_ip in {"", None}
+        assert peer.last_login is None
+        assert peer.last_seen is not None
+        ops = Group.objects.get(name="ops")
+        assert ops.issued == "jwt"
+        assert [link.peer_id for link in GroupPeer.objects.filter(group=ops)] == [
+            peer.pk
+        ]
+
+    def test_peer_whose_key_is_told_later_joins_its_groups(self) -> None:
+        row = {**PEER, "groups": [{"id": "g0", "name": "All"}, {"id": "g1"}]}
+        report = copied(keys="", peer=[row], group=[ALL, OPS])
+        assert [entry.kind for entry in report.left_out] == ["peer"]
+        assert copied(peer=[row], group=[ALL, OPS]).left_out == []
+        joined = GroupPeer.objects.get()
+        assert (joined.peer, joined.group.name) == (Peer.objects.get(), "ops")
+
+    def test_ipv6_addresses_of_peers_are_kept(self) -> None:
+        row = {**PEER, "ipv6": "fd00:1234::7"}
+        names = {
+            "network_range_v6": "fd00:1234::/64",
+            "peer_expose_groups": ["g1"],
+            "ipv6_enabled_groups": ["g1"],
+        }
+        settings = [{"id": name, name: value} for name, value in names.items()]
+        report = copied(setting=settings, peer=[row], group=[ALL, OPS])
+        assert report.left_out == []
+        assert Peer.objects.get().ipv6 == "fd00:1234::7"
+        events = AuditEvent.objects.values_list("activity_code", flat=True)
+        assert "peer.ip.update" not in events
+
+    def test_group_keeps_its_peers_as_resources(self) -> None:
+        listed = {**OPS, "resources": [{"id": "p1", "type": "peer"}]}
+        report = copied(keys="", peer=[PEER], group=[ALL, listed])
+        assert [entry.kind for entry in report.left_out] == [
+            "peer",
+            "group's resources",
+        ]
+        assert "names the peer p1" in report.left_out[1].reason
+        assert copied(peer=[PEER], group=[ALL, listed]).left_out == []
+        entry = GroupResource.objects.get()
+        assert (entry.resource_id, entry.resource_type, entry.group.name) == (
+            Peer.objects.get().pk,
+            "peer",
+            "ops",
+        )
+
+    def test_policy_with_nulls(self) -> None:
+        policy = {"id": "y", "name": "p", "enabled": True, "rules": [RULE]}
+        report = copied(peer=[PEER], group=[ALL, OPS], policy=[policy])
+        assert report.left_out == []
+        rule = Policy.objects.get().rules.get()
+        assert rule.destination_resource_id == Peer.objects.get().pk
+
+    def test_route_of_domains_with_its_placeholder(self) -> None:
+        route = {
+            "id": "r",
+            "network_id": "wiki",
+            "network": "192.0.2.0/32",
+            "domains": ["wiki.example"],
+            "enabled": True,
+            "peer": "p1",
+            "metric": 9999,
+            "masquerade": True,
+            "groups": ["g1"],
+            "keep_route": False,
+        }
+        report = copied(peer=[PEER], group=[ALL, OPS], route=[route])
+        assert report.left_out == []
+        assert Route.objects.get().domains == ["wiki.example"]
+
+    def test_what_names_something_left_out_is_left_out_too(self) -> None:
+        stranger = {**RULE, "destinationResource": {"id": "p9", "type": "peer"}}
+        policy = {"id": "y", "name": "p", "enabled": True, "rules": [stranger]}
+        report = copied(peer=[PEER], group=[ALL, OPS], policy=[policy])
+        (left,) = report.left_out
+        assert (left.kind, left.old_id) == ("policy", "y")
+        assert "names the peer p9" in left.reason
+        assert not Policy.objects.exists()
+
+    def test_router_that_is_left_out_is_named_by_its_network(self) -> None:
+        part = {"part_of": "n", "part_of_name": "office"}
+        router = {"id": "r", "peer": "p9", "metric": 1, "masquerade": True, **part}
+        report = copied(network=[], network_router=[router])
+        (left,) = report.left_out
+        assert (left.name, left.reason) == ("of office", "its network is not copied")
+
+    def test_what_breaks_a_rule_is_left_out_with_the_reason(self) -> None:
+        servers = {
+            "id": "n",
+            "name": "",
+            "description": "",
+            "nameservers": [{"ip": "10.0.0.1"}],
+            "enabled": True,
+            "groups": ["g1"],
+            "primary": True,
+            "domains": None,
+            "search_domains_enabled": False,
+        }
+        named = {**servers, "id": "m", "name": "named"}
+        report = copied(group=[OPS], nameserver_group=[servers, named])
+        assert [
+            (entry.old_id, "name" in entry.reason) for entry in report.left_out
+        ] == [("n", True)]
+        assert NameserverGroup.objects.get().name == "named"
+
+    def test_setting_that_is_refused_leaves_the_others(self) -> None:
+        settings = [
+            {"id": "network_range", "network_range": "8.8.8.0/33"},
+            {"id": "groups_propagation_enabled", "groups_propagation_enabled": False},
+            {"id": "dashboard_features", "dashboard_features": {}},
+        ]
+        report = copied(setting=settings)
+        assert [entry.old_id for entry in report.left_out] == ["network_range"]
+        assert [copy.old_id for copy in report.copies] == ["groups_propagation_enabled"]
+
+    def test_person_without_address_is_left_out(self) -> None:
+        user = {"id": "u", "email": "", "name": "Ann", "role": "admin"}
+        report = copied(user=[{**user, "is_service_user": False}])
+        assert {entry.kind for entry in report.left_out} == {"user", "user's rights"}
+
+
+class TestReferences:
+    IDS = {("group", "g"): "G", ("peer", "p"): "P", ("network resource", "p"): "R"}
+
+    def test_ids_are_exchanged_by_the_meaning_of_their_field(self) -> None:
+        row = {
+            "name": "g",
+            "groups": [{"id": "g", "name": "p"}],
+            "peer": "p",
+            "peer_groups": None,
+            "rules": [
+                {
+                    "sources": ["g"],
+                    "authorized_groups": {"g": ["root"]},
+                    "sourceResource": {"id": "p", "type": "host"},
+                    "destinationResource": {"id": "p", "type": "peer"},
+                }
+            ],
+        }
+        assert translated(row, self.IDS) == {
+            "name": "g",
+            "groups": ["G"],
+            "peer": "P",
+            "peer_groups": None,
+            "rules": [
+                {
+                    "sources": ["G"],
+                    "authorized_groups": {"G": ["root"]},
+                    "sourceResource": {"id": "R", "type": "host"},
+                    "destinationResource": {"id": "P", "type": "peer"},
+                }
+            ],
+        }
+
+    def test_unknown_id_is_named(self) -> None:
+        with pytest.raises(NotCopiedError, match="names the group x"):
+            translated({"distribution_groups": ["g", "x"]}, self.IDS)
+
+    @given(st.lists(st.sampled_from("abc"), max_size=5))
+    def test_order_and_repetitions_stay(self, old: list[str]) -> None:
+        ids = {("group", letter): letter.upper() for letter in "abc"}
+        assert translated({"groups": old}, ids) == {
+            "groups": [letter.upper() for letter in old]
+        }
+
+
+class TestPublicKeys:
+    def test_lines_of_wg_are_read(self) -> None:
+        text = f"{KEY}\t100.64.7.9/32 fd00::9/128\nother\t(none)\n\nthird 100.64.0.3"
+        assert public_keys(text.splitlines()) == {
+            "100.64.7.9": KEY,
+            "fd00::9": KEY,
+            "100.64.0.3": "third",
+        }
+
+    def test_line_of_something_else_is_named(self) -> None:
+        with pytest.raises(ValueError, match="line 2 is not KEY ADDRESS"):
+            public_keys([f"{KEY} 100.64.7.9", "not a key"])
+
+    def test_peer_without_key_has_none(self) -> None:
+        assert peer_columns(PEER, {})["wg_public_key"] == ""

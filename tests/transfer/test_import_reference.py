@@ -1,0 +1,281 @@
+"""`manage.py import_reference` against a second instance, over real HTTP."""
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from events.models import AuditEvent
+from groups.models import Group
+from meshmgmt.accounts.models import Account, User
+from meshmgmt.inventory.models import Peer
+from meshmgmt.transfer.models import Copied
+from meshmgmt.transfer.source import Source
+from tests.api_client import Api
+from tests.mesh import Trail, group
+from tests.people import api_of, person
+from tests.resource_contract import ok
+from tests.servers import Server, running_server
+
+pytestmark = pytest.mark.django_db
+
+COMPANY = """
+import random
+from meshmgmt.core import clock
+from meshmgmt.demo.parts import DEMO_PARTS
+from meshmgmt.demo.story import Story
+from meshmgmt.inventory.models import Peer
+story = Story(random.Random(1), clock.now())
+for plan in DEMO_PARTS:
+    plan(story)
+story.play()
+for peer in Peer.objects.all():
+    print(peer.wg_public_key, peer.ip)
+"""
+"""Makes the company of the demo, without its streams, and prints the keys of its peers."""
+
+VOLATILE = {"id", "connected", "is_current", "last_login", "updated_at", "key"}
+"""What of an object belongs to a service, not to its configuration."""
+
+
+@dataclass
+class Origin:
+    """The service that is left: a company with everything the demo has."""
+
+    server: Server
+    token: Path
+    keys: Path
+
+    def get(self, path: str) -> Any:
+        return Source(self.server.url, self.token.read_text().strip()).get(path)
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Origin]:
+    folder = tmp_path_factory.mktemp("origin")
+    with running_server(folder / "var") as server:
+        token, keys = folder / "token", folder / "keys"
+        keys.write_text(server.manage("shell", "-v0", "-c", COMPANY))
+        command = ("create_token", "--user", "root@origin.test", "--role", "owner")
+        token.write_text(server.manage(*command))
+        yield Origin(server, token, keys)
+
+
+@pytest.fixture
+def owner() -> User:
+    """The owner of the account that is moved into."""
+    return person("owner", email="root@origin.test")
+
+
+def run(origin: Origin, *arguments: str) -> dict[str, Any]:
+    """Move in and return the report."""
+    out = io.StringIO()
+    call_command(
+        "import_reference",
+        f"--url={origin.server.url}",
+        f"--token-file={origin.token}",
+        f"--peer-keys={origin.keys}",
+        "--json",
+        *arguments,
+        stdout=out,
+    )
+    report: dict[str, Any] = json.loads(out.getvalue())
+    return report
+
+
+def of_ours(report: dict[str, Any], rows: Any) -> Any:
+    """Return answers of the origin with our ids, as the report maps them."""
+    text = json.dumps(rows)
+    for copy in report["copies"]:
+        text = text.replace(f'"{copy["old_id"]}"', f'"{copy["new_id"]}"')
+    return json.loads(text)
+
+
+def plain(rows: Any) -> Any:
+    """Return answers without what belongs to a service."""
+    if isinstance(rows, list):
+        return [plain(row) for row in rows]
+    if isinstance(rows, dict):
+        return {name: plain(row) for name, row in rows.items() if name not in VOLATILE}
+    return rows
+
+
+def test_everything_arrives_as_it_was_by_events_of_one_correlation_id(
+    origin: Origin, owner: User
+) -> None:
+    before = AuditEvent.objects.count()
+    report = run(origin)
+    made = AuditEvent.objects.order_by("id")[before:]
+    assert len(made) > len(report["copies"]) / 2
+    assert {event.request_id for event in made} == {report["request_id"]}
+    api = api_of(owner)
+    for path in (
+        "groups",
+        "policies",
+        "posture-checks",
+        "networks",
+        "networks/resources",
+        "networks/routers",
+        "routes",
+        "dns/nameservers",
+        "dns/settings",
+        "dns/zones",
+    ):
+        there, here = origin.get(path), ok(api.get(f"/api/{path}"))
+        assert there, path
+        assert plain(here) == plain(of_ours(report, there)), path
+    settings = origin.get("accounts")[0]["settings"]
+    mine = ok(api.get("/api/accounts"))[0]["settings"]
+    assert mine == of_ours(report, settings)
+
+
+def test_peers_keep_public_key_address_label_and_owner(
+    origin: Origin, owner: User
+) -> None:
+    report = run(origin)
+    there = of_ours(report, origin.get("peers"))
+    here = ok(api_of(owner).get("/api/peers"))
+    assert plain(here) == plain(there)
+    assert [row["id"] for row in here] == [row["id"] for row in there]
+    stored = {f"{peer.wg_public_key} {peer.ip}" for peer in Peer.objects.all()}
+    assert stored == set(origin.keys.read_text().splitlines())
+
+
+def test_users_arrive_without_passwords_and_the_owner_is_found_by_address(
+    origin: Origin, owner: User
+) -> None:
+    report = run(origin)
+    there = of_ours(report, origin.get("users"))
+    here = {row["id"]: row for row in ok(api_of(owner).get("/api/users"))}
+    assert len(here) == len(there)
+    for row in there:
+        mine = here[row["id"]]
+        if row["email"] == owner.email:
+            assert mine["id"] == owner.pk
+            continue
+        for name in ("email", "role", "auto_groups", "is_blocked", "is_service_user"):
+            assert mine[name] == row[name], name
+        assert not User.objects.get(pk=row["id"]).has_usable_password()
+
+
+def test_setup_keys_have_the_same_terms_and_new_secrets(
+    origin: Origin, owner: User
+) -> None:
+    report = run(origin)
+    there = of_ours(report, origin.get("setup-keys"))
+    valid = [row for row in there if row["state"] == "valid"]
+    here = {row["id"]: row for row in ok(api_of(owner).get("/api/setup-keys"))}
+    assert set(here) == {row["id"] for row in valid} == set(report["setup_keys"])
+    for row in valid:
+        mine = here[row["id"]]
+        for name in ("name", "type", "auto_groups", "ephemeral", "state"):
+            assert mine[name] == row[name], name
+        assert report["setup_keys"][row["id"]].startswith(mine["key"][:5])
+    left = {row["name"]: row["reason"] for row in report["left_out"]}
+    others = [row for row in there if row["state"] != "valid"]
+    assert others
+    for row in others:
+        assert left[row["name"]] == f"it is {row['state']}"
+
+
+def test_second_run_changes_nothing_and_maps_the_same(
+    origin: Origin, owner: User
+) -> None:
+    first = run(origin)
+    account = Account.objects.get()
+    account.regular_users_view_blocked = not account.regular_users_view_blocked
+    account.save()  # what was changed here since then stays
+    trail = Trail()
+    second = run(origin)
+    assert trail.codes == []
+    assert {copy["is_new"] for copy in second["copies"]} == {False}
+    ids = [(copy["kind"], copy["old_id"], copy["new_id"]) for copy in first["copies"]]
+    assert ids == [
+        (copy["kind"], copy["old_id"], copy["new_id"]) for copy in second["copies"]
+    ]
+    assert second["left_out"] == first["left_out"]
+    assert second["setup_keys"] == {}
+
+
+def test_dry_run_reports_and_writes_nothing(origin: Origin, owner: User) -> None:
+    trail = Trail()
+    report = run(origin, "--dry-run")
+    assert report["dry_run"] is True
+    assert report["counts"]["peer"]["copied"] == len(origin.get("peers"))
+    assert report["setup_keys"] == {}
+    assert trail.codes == []
+    assert not Copied.objects.exists()
+    assert User.objects.count() == 1
+
+
+def test_account_with_configuration_of_its_own_is_refused(
+    origin: Origin, owner: User
+) -> None:
+    run(origin)
+    group("made here")
+    trail = Trail()
+    with pytest.raises(CommandError, match=r"other configuration \(group: 1\)"):
+        run(origin)
+    assert trail.codes == []
+
+
+def test_account_without_owner_is_refused(origin: Origin) -> None:
+    with pytest.raises(CommandError, match="no owner yet"):
+        run(origin)
+    assert not User.objects.exists()
+
+
+def test_without_public_keys_peers_are_left_out_and_what_names_them(
+    origin: Origin, owner: User, tmp_path: Path
+) -> None:
+    (tmp_path / "keys").write_text("")
+    report = run(origin, f"--peer-keys={tmp_path / 'keys'}")
+    assert not Peer.objects.exists()
+    reasons = [row["reason"] for row in report["left_out"] if row["kind"] == "peer"]
+    assert len(reasons) == len(origin.get("peers"))
+    assert all("--peer-keys" in reason for reason in reasons)
+    assert Group.objects.count() == len(origin.get("groups"))
+    named = [row for row in report["left_out"] if "names the peer" in row["reason"]]
+    assert {row["kind"] for row in named} <= {"route", "network router", "policy"}
+
+
+def test_report_for_people_says_what_became_of_what(
+    origin: Origin, owner: User
+) -> None:
+    out = io.StringIO()
+    arguments = [f"--url={origin.server.url}/api/", f"--token-file={origin.token}"]
+    call_command("import_reference", *arguments, stdout=out)
+    text = out.getvalue()
+    zone = origin.get("dns/zones")[0]
+    copied = Copied.objects.get(kind="zone", old_id=zone["id"])
+    assert f"zone {zone['id']} => {copied.new_id} {zone['name']}\n" in text
+    assert "left out: peer" in text
+    assert "new setup key" in text
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://127.0.0.1:9", "does not answer"),
+        ("ftp://mesh.test", "not an http or https address"),
+    ],
+)
+def test_source_that_cannot_be_read_is_named(
+    origin: Origin, owner: User, url: str, reason: str
+) -> None:
+    with pytest.raises(CommandError, match=reason):
+        run(origin, f"--url={url}")
+
+
+def test_wrong_token_is_named(origin: Origin, owner: User, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("mpt_wrong")
+    with pytest.raises(CommandError, match="answered 401"):
+        run(origin, f"--token-file={tmp_path / 'token'}")
+    with pytest.raises(CommandError, match="cannot be read"):
+        run(origin, f"--token-file={tmp_path / 'absent'}")
+    assert Api().get("/api/groups").status == 401
