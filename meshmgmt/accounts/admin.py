@@ -9,14 +9,13 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from meshmgmt.accounts.adminforms import ByAdmin, ByForm, viewer_of
-from meshmgmt.accounts.authority import check_may_manage_tokens, manages_foreign_tokens
-from meshmgmt.accounts.models import AccessToken, Account, User
-from meshmgmt.accounts.registries import (
-    auto_group_column,
-    auto_group_errors,
-    auto_groups,
-    set_auto_groups,
+from meshmgmt.accounts.authority import (
+    check_may_manage_tokens,
+    check_may_touch,
+    manages_foreign_tokens,
 )
+from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.tokens import token_create, token_delete
 from meshmgmt.accounts.services.users import (
@@ -61,15 +60,16 @@ class UserForm(ByForm):
         super().__init__(*args, **kwargs)
         if not self.adding:
             pk = self.instance.pk
-            self.initial.setdefault("auto_groups", auto_groups([pk]).get(pk, []))
+            groups = contributions.auto_groups([pk])
+            self.initial.setdefault("auto_groups", groups.get(pk, []))
 
     def apply(self, data: dict[str, Any]) -> User:
         """Create the user, or change what differs."""
         groups = data.get("auto_groups", ())
         with account_write():
-            raise_field_errors(auto_group_errors(groups))
+            raise_field_errors(contributions.auto_group_errors(groups))
             user = self._created(data) if self.adding else self._changed(data)
-            set_auto_groups(user, groups)
+            contributions.set_auto_groups(user, groups)
             return user
 
     def _created(self, data: dict[str, Any]) -> User:
@@ -86,6 +86,7 @@ class UserForm(ByForm):
         user = User.objects.filter(pk=pk).first()
         if user is None:
             raise NotFound.of("user", pk)
+        check_may_touch(self.by, user)
         if (user.name, user.email) != (data["name"], data["email"]):
             email, name = data["email"], data["name"]
             user_rename(user_id=pk, name=name, email=email, by=self.by)
@@ -132,7 +133,7 @@ class UserAdmin(ByAdmin):
         ]
 
     def _groups(self) -> list[str]:
-        return [] if auto_group_column() is None else ["auto_groups"]
+        return [] if contributions.auto_group_column is None else ["auto_groups"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         """Return what a form cannot change."""
@@ -143,7 +144,7 @@ class UserAdmin(ByAdmin):
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any
     ) -> Any:
         """Return the form, with the list of groups where a room above keeps one."""
-        if (column := auto_group_column()) is not None:
+        if (column := contributions.auto_group_column) is not None:
             groups = OrderedListField(
                 column, help_text="Groups that the user's peers join."
             )
@@ -173,7 +174,7 @@ class UserAdmin(ByAdmin):
         pending = list(users.filter(pending_approval=True))
         with account_write():
             for user in pending:
-                user_approve(user_id=user.pk)
+                user_approve(user_id=user.pk, by=viewer_of(request))
         self.message_user(request, f"{len(pending)} users were let in")
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:

@@ -93,7 +93,8 @@ def register_specs() -> None:
                 "password": Activity.USER_PASSWORD_CHANGE,
                 "password_is_temporary": Activity.USER_PASSWORD_CHANGE,
             },
-            unaudited=frozenset({"email_key", "last_login", "created_at"}),
+            # Which account of the provider is theirs is no detail of the user.
+            unaudited=frozenset({"email_key", "subject", "last_login", "created_at"}),
             secret=frozenset({"password"}),
             meta=_user_meta,
             update_meta=_user_update_meta,
@@ -115,6 +116,7 @@ def register_specs() -> None:
     declare_emitted(
         "accounts.User",
         Activity.USER_CREATE,
+        Activity.USER_JOIN,
         Activity.SERVICE_USER_CREATE,
         Activity.USER_DELETE,
         Activity.SERVICE_USER_DELETE,
@@ -124,6 +126,7 @@ def register_specs() -> None:
     )
     declare_emitted("accounts.Account", *_switched_codes())
     declare_emitted("accounts.signin", Activity.DASHBOARD_LOGIN)
+    declare_emitted("accounts.services.passwords", Activity.USER_PASSWORD_FAIL)
     declare_emitted("accounts.services.users", Activity.TRANSFERRED_OWNER_ROLE)
     declare_emitted("accounts.services.userchanges", Activity.USER_REJECT)
 
@@ -183,6 +186,8 @@ def _old_and_new(change: Change, *names: str) -> Meta:
 def _user_created(change: Change) -> Activity:
     if change.after["is_service_user"]:
         return Activity.SERVICE_USER_CREATE
+    if change.after["issued"] == User.Issued.JWT:
+        return Activity.USER_JOIN
     return Activity.USER_CREATE
 
 
@@ -211,6 +216,8 @@ def _user_meta(user: User) -> Meta:
     meta = {**user_facts(user), "created_at": user.created_at}
     if user.is_service_user:
         return {**meta, "name": user.name}
+    if user.pending_approval:
+        meta["pending_approval"] = True
     return {**meta, "issued": user.issued}
 
 

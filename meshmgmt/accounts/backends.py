@@ -4,12 +4,12 @@ import logging
 from typing import Any
 
 from django.contrib.auth.backends import BaseBackend
-from django.contrib.auth.hashers import make_password
 from django.db import DatabaseError
 from django.http import HttpRequest
 
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.oidc.configured import is_configured
+from meshmgmt.accounts.services.passwords import password_check
 from observability import idp
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,10 @@ class RoleBackend(BaseBackend):
         password: str | None = None,
         **kwargs: Any,
     ) -> User | None:
-        """Return the user, None when e-mail or password is wrong or they may not act."""
+        """Return the user, None when e-mail or password is wrong or they may not act.
+
+        Raises TooManyRequests, Unavailable.
+        """
         if not username or password is None:
             return None
         idp.authenticate_requested()
@@ -50,10 +53,7 @@ class RoleBackend(BaseBackend):
 def _checked(email: str, password: str) -> User | None:
     idp.user_looked_up_by_email()
     user = User.objects.people().with_email(email).first()
-    if user is None:
-        make_password(password)  # takes as long as checking the password would
-        return None
-    if not user.check_password(password):
+    if not password_check(user, password, name=email) or user is None:
         return None
     if is_configured() and Account.objects.filter(local_auth_disabled=True).exists():
         log.warning("sign-in refused: the account lets people in by the provider alone")

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from django.db.models import Q
 
-from events.enrichment import Network, UserFacts, directory
+from events.directory import Network, UserFacts, directory
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.models.users import fold_email
 

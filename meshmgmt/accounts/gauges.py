@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.core import clock
-from observability.counting import by_state
+from observability.metrics.counting import by_state
 from observability.registries import InventoryRows, register_inventory
 
 SOON = dt.timedelta(days=7)

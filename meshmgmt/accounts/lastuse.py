@@ -4,12 +4,11 @@ import datetime as dt
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final, Protocol
 
 from django.db import DatabaseError, connection
 from django.db.models import Q
 
-from meshmgmt.accounts.models import AccessToken
 from meshmgmt.core import clock
 
 log = logging.getLogger(__name__)
@@ -18,7 +17,14 @@ INTERVAL: Final = dt.timedelta(minutes=1)
 PATIENCE_MS: Final = 50
 
 
-def note_use(token: AccessToken) -> None:
+class Credential(Protocol):
+    """A stored credential; `last_used` is one of its unaudited columns."""
+
+    pk: Any
+    last_used: dt.datetime | None
+
+
+def note_use(token: Credential) -> None:
     """Store that `token` is used now, at most once a minute, without the account lock.
 
     When the database is busy or full the use goes unrecorded: a read must not wait for
@@ -30,9 +36,8 @@ def note_use(token: AccessToken) -> None:
     stale = Q(last_used__isnull=True) | Q(last_used__lte=now - INTERVAL)
     try:
         with _little_patience():
-            AccessToken.objects.filter(stale, pk=token.pk).unaudited_update(
-                last_used=now
-            )
+            stored: Any = type(token)
+            stored.objects.filter(stale, pk=token.pk).unaudited_update(last_used=now)
     except DatabaseError as error:
         log.info("the last use of a token was not recorded: %s", error)
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, Account, User
-from meshmgmt.accounts.registries import auto_groups
+from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.core import clock
 from meshmgmt.core.roles import Operation, Role, allowed, permissions_of
 
@@ -24,6 +25,7 @@ _USER_FIELDS: Final = (
     "last_login",
     "issued",
     "password_is_temporary",
+    "subject",
 )
 
 EXTRA_SETTINGS: Final = (
@@ -82,25 +84,31 @@ def user_rows(
     if not found:
         return []
     many = everybody and ids is None
-    groups = auto_groups(None if many else [row["id"] for row in found])
-    return [_user_row(row, groups, viewer) for row in found]
+    groups = contributions.auto_groups(None if many else [row["id"] for row in found])
+    restricted = _regular_users_are_restricted()
+    return [_user_row(row, groups, viewer, restricted=restricted) for row in found]
 
 
 def current_user_row(viewer: User) -> Row:
     """Return the user who asks, with what they may do."""
     values = {name: getattr(viewer, name) for name in _USER_FIELDS}
-    blocked = Account.objects.values_list("regular_users_view_blocked", flat=True)
-    return {
-        **_user_row(values, auto_groups([viewer.pk]), viewer),
-        "permissions": {
-            "is_restricted": viewer.role == Role.USER and bool(blocked.first()),
-            "modules": permissions_of(viewer.role),
-        },
-    }
+    return _user_row(
+        values,
+        contributions.auto_groups([viewer.pk]),
+        viewer,
+        restricted=_regular_users_are_restricted(),
+    )
 
 
-def _user_row(row: Row, groups: Mapping[str, Sequence[str]], viewer: User) -> Row:
+def _regular_users_are_restricted() -> bool:
+    return Account.objects.filter(regular_users_view_blocked=True).exists()
+
+
+def _user_row(
+    row: Row, groups: Mapping[str, Sequence[str]], viewer: User, *, restricted: bool
+) -> Row:
     temporary = row.pop("password_is_temporary")
+    issuer, _, subject = (row.pop("subject") or "").partition("|")
     active = not row["is_blocked"] and not row["pending_approval"]
     usable = "invited" if temporary else "active"
     return {
@@ -109,6 +117,11 @@ def _user_row(row: Row, groups: Mapping[str, Sequence[str]], viewer: User) -> Ro
         "auto_groups": list(groups.get(row["id"], ())),
         "is_current": row["id"] == viewer.pk,
         "last_login": clock.rfc3339(row["last_login"]) or NEVER,
+        "permissions": {
+            "is_restricted": restricted and row["role"] == Role.USER,
+            "modules": permissions_of(row["role"]),
+        },
+        **({"idp_id": provider_id(issuer)} if subject else {}),
     }
 
 

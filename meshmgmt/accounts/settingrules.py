@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, parse_zone_domain
+from meshmgmt.core.textrules import not_found
 
 HOUR: Final = 3600
 MAX_PERIOD: Final = 180 * 24 * HOUR
@@ -16,6 +17,17 @@ GROUP_LISTS: Final = (
     "ipv6_enabled_groups",
     "network_traffic_logs_groups",
 )
+
+RANGES: Final = ("network_range", "network_range_v6")
+PRIVATE: Final = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),  # RFC 1918
+        "100.64.0.0/10",  # RFC 6598
+        "fc00::/7",  # RFC 4193
+    )
+)
+"""Where peers may have addresses: nobody on the internet has one of these."""
 
 _LONGEST_PREFIX: Final = {4: 28, 6: 120}
 _VERSION: Final = re.compile(r"v?\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
@@ -39,17 +51,29 @@ def canonical_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return right settings with domain and ranges in the form they are compared in."""
     ranges = {
         name: str(ipaddress.ip_network(values[name], strict=False))
-        for name in ("network_range", "network_range_v6")
+        for name in RANGES
         if values[name]
     }
     domain = parse_zone_domain(values["dns_domain"])
     return {**values, **ranges, "dns_domain": domain}
 
 
+def range_change_errors(name: str, text: str) -> list[FieldError]:
+    """Check a new range, which is right in itself: peers take no public addresses."""
+    if not text:
+        return []
+    network = ipaddress.ip_network(text)
+    inside = [range_ for range_ in PRIVATE if range_.version == network.version]
+    if any(network.subnet_of(range_) for range_ in inside):  # type: ignore[arg-type]
+        return []
+    known = ", ".join(str(range_) for range_ in inside)
+    return [FieldError(name, f"{network} is not private: choose a range in {known}")]
+
+
 def unknown_group_errors(name: str, unknown: Iterable[str]) -> list[FieldError]:
     """Return the error for the first group of a list that does not exist."""
     return [
-        FieldError(name, f"group {identifier[:64]!r} does not exist")
+        FieldError(name, not_found("group", identifier))
         for identifier in list(unknown)[:1]
     ]
 

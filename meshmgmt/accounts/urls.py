@@ -4,7 +4,7 @@ from typing import Any
 
 from django.urls import path
 
-from meshmgmt.accounts.api import instance
+from meshmgmt.accounts.api import instance, providers
 from meshmgmt.accounts.api.views import (
     AccountsView,
     AccountView,
@@ -17,6 +17,8 @@ from meshmgmt.accounts.api.views import (
     UserViewSet,
 )
 from meshmgmt.accounts.oidc import adminlogin
+from meshmgmt.accounts.setup.page import setup_page
+from meshmgmt.accounts.setup.views import SetupView
 from meshmgmt.api.views import COLLECTION, MEMBER
 
 TOKEN: dict[str, Any] = {"get": "retrieve", "delete": "destroy"}
@@ -25,10 +27,16 @@ USER = "api/users/<str:userId>"
 urlpatterns = [
     path("oidc/login", adminlogin.begin, name="oidc-login"),
     path("oidc/callback", adminlogin.callback, name="oidc-callback"),
+    path("setup", setup_page, name="setup"),
     path("api/instance", instance.InstanceView.as_view()),
     path("api/instance/version", instance.VersionView.as_view()),
-    path("api/setup", instance.SetupView.as_view()),
+    path("api/setup", SetupView.as_view()),
+    path("api/identity-providers", providers.IdentityProvidersView.as_view()),
+    path(
+        "api/identity-providers/<str:idpId>", providers.IdentityProviderView.as_view()
+    ),
     path("api/locations/countries", instance.CountriesView.as_view()),
+    path("api/locations/countries/<str:country>/cities", instance.CitiesView.as_view()),
     path("api/accounts", AccountsView.as_view()),
     path("api/accounts/<str:accountId>", AccountView.as_view()),
     path("api/users", UserViewSet.as_view(COLLECTION)),

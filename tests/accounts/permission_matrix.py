@@ -38,6 +38,7 @@ OWN: Final = "own"
 
 ENDPOINTS: Final = """
 GET     /api/accounts                                       accounts R
+GET     /api/accounts/{accountId}                           settings R
 PUT     /api/accounts/{accountId}                           settings U
 GET     /api/dns/explain                                    dns R
 GET     /api/dns/lint                                       dns R
@@ -77,9 +78,13 @@ GET     /api/groups/{groupId}                               groups R
 PUT     /api/groups/{groupId}                               groups U
 DELETE  /api/groups/{groupId}                               groups D
 GET     /api/groups/{groupId}/usage                         groups R
+GET     /api/identity-providers                             identity_providers R
+GET     /api/identity-providers/{idpId}                     identity_providers R
 GET     /api/instance                                       public
 GET     /api/instance/version                               anybody
+GET     /api/integrations/event-streaming                   events R
 GET     /api/locations/countries                            anybody
+GET     /api/locations/countries/{country}/cities           anybody
 GET     /api/networks                                       networks R
 POST    /api/networks                                       networks C
 GET     /api/networks/{networkId}                           networks R
@@ -103,6 +108,7 @@ PUT     /api/peers/{peerId}                                 peers U
 DELETE  /api/peers/{peerId}                                 peers D
 GET     /api/peers/{peerId}/accessible-peers                anybody
 GET     /api/peers/{peerId}/dns                             dns R
+GET     /api/peers/{peerId}/jobs                            remote_jobs R
 GET     /api/policies                                       policies R
 POST    /api/policies                                       policies C
 GET     /api/policies/{policyId}                            policies R
@@ -113,6 +119,9 @@ POST    /api/posture-checks                                 policies C
 GET     /api/posture-checks/{postureCheckId}                policies R
 PUT     /api/posture-checks/{postureCheckId}                policies U
 DELETE  /api/posture-checks/{postureCheckId}                policies D
+GET     /api/reverse-proxies/clusters                       services R
+GET     /api/reverse-proxies/domains                        services R
+GET     /api/reverse-proxies/services                       services R
 GET     /api/routes                                         routes R
 POST    /api/routes                                         routes C
 GET     /api/routes/{routeId}                               routes R

@@ -5,6 +5,7 @@ from django.conf import settings
 
 from meshmgmt.accounts.api.serializers import AccountSerializer
 from meshmgmt.accounts.models import Account
+from meshmgmt.core.ids import new_id
 from tests.people import api_as
 
 pytestmark = pytest.mark.django_db
@@ -63,3 +64,16 @@ def test_a_changed_setting_is_read_back() -> None:
 )
 def test_who_may_read_the_account(role: str, status: int) -> None:
     assert api_as(role).get("/api/accounts").status == status
+
+
+def test_account_is_found_by_its_id_and_never_deleted() -> None:
+    api = api_as("owner")
+    (account,) = api.get("/api/accounts").json
+    one = f"/api/accounts/{account['id']}"
+    assert api.get(one).json == account
+    assert api.get(f"/api/accounts/{new_id()}").status == 404
+    refused = api.delete(one)
+    assert (refused.status, refused.headers["Allow"]) == (
+        405,
+        "GET, PUT, HEAD, OPTIONS",
+    )

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 
 from events.models import AuditEvent
 from meshmgmt.accounts.authentication import find_token
+from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, Account, User
-from meshmgmt.accounts.registries import auto_groups
 from tests.admin.signed_in import form_data
 from tests.mesh import Trail, group
 from tests.people import person, robot, token_of
@@ -259,13 +259,13 @@ class TestUsers:
         user = User.objects.get(email="new@mesh.dev")
         page = f"{USERS}{user.pk}/change/"
         sent = form_data(client, page)
-        assert sent["auto_groups"] == auto_groups([user.pk])[user.pk]
+        assert sent["auto_groups"] == contributions.auto_groups([user.pk])[user.pk]
         assert sent["auto_groups"] == [other.pk, team.pk]
         trail = Trail()
         assert client.post(page, sent).status_code == 302
         assert trail.codes == []
         client.post(page, {**sent, "auto_groups": [team.pk]})
-        assert auto_groups([user.pk])[user.pk] == [team.pk]
+        assert contributions.auto_groups([user.pk])[user.pk] == [team.pk]
         assert trail.codes == ["user.group.delete"]
 
     def test_a_faulty_group_undoes_the_whole_change(self, client: Client) -> None:
@@ -307,6 +307,7 @@ class TestUsers:
             {"is_blocked": "on"},
             {"new_password": "correct horse"},
             {"email": "eve@mesh.dev"},
+            {"auto_groups": "a group"},
         ],
     )
     def test_an_admin_may_not_touch_an_owner(
@@ -314,9 +315,12 @@ class TestUsers:
     ) -> None:
         person("owner")
         client = client_of(person("admin"))
+        if changes.get("auto_groups"):
+            changes = {"auto_groups": group("team").pk}
         form = user_form(owner, **changes)
         errors = errors_of(client.post(f"{USERS}{owner.pk}/change/", form))
         assert "only owners may change an owner" in errors["__all__"][0]
+        assert contributions.auto_groups([owner.pk]) == {}
         response = client.post(f"{USERS}{owner.pk}/delete/", {"post": "yes"})
         assert "only owners may change an owner" in texts_of(response)
         stored = User.objects.get(pk=owner.pk)
@@ -379,6 +383,15 @@ class TestUsers:
         event = AuditEvent.objects.filter(target_id=user.pk).order_by("-id").first()
         assert event is not None
         assert event.activity_code == "user.approve"
+
+    def test_an_admin_lets_no_owner_in(self, owner: User) -> None:
+        owner.pending_approval = True
+        owner.save()
+        data = {"action": "let_in", "_selected_action": [owner.pk]}
+        answer = client_of(person("admin")).post(USERS, data)
+        assert "only owners may change an owner" in texts_of(answer)
+        owner.refresh_from_db()
+        assert owner.pending_approval
 
 
 class TestTokens:

@@ -31,6 +31,19 @@ def test_the_first_user_is_owner_and_the_token_stands_alone() -> None:
     assert err == "created user root@mesh.dev with role owner\n"
 
 
+def test_while_there_is_no_owner_the_next_user_becomes_one() -> None:
+    user = person("user")
+    out, err = run("--user", user.email)
+    assert find_token(out.strip()).user == user
+    assert err == (
+        f"there is no owner: `manage.py users set-role {user} owner` makes one\n"
+    )
+    with pytest.raises(CommandError, match="no owner yet: leave --role out"):
+        run("--user", "root@mesh.dev", "--role", "admin")
+    out, _ = run("--user", "root@mesh.dev")
+    assert find_token(out.strip()).user.role == "owner"
+
+
 def test_a_further_user_needs_a_role() -> None:
     person("owner")
     with pytest.raises(CommandError, match="--role"):

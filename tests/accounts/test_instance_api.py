@@ -1,18 +1,19 @@
 """Setting up an empty deployment over HTTP, its version, countries."""
 
+import dataclasses
 from typing import Any
 
 import pytest
 
 import meshmgmt
-from meshmgmt.accounts.api import instance
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.setupcode import is_setup_code, setup_code, start_notice
+from meshmgmt.accounts.setup import code as setup_codes
+from meshmgmt.accounts.setup.code import is_setup_code, setup_code, start_notice
 from meshmgmt.core.notices import start_notices
 from meshmgmt.core.ratelimit import RateLimit
 from tests.api_client import Answer, Api
 from tests.mesh import Trail
-from tests.people import api_as, person, robot
+from tests.people import api_as, person
 from tests.resource_contract import Body, ok
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +23,7 @@ OWNER = {"email": "ann@mesh.dev", "name": "Ann", "password": "correct horse"}
 
 @pytest.fixture(autouse=True)
 def _no_tries_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instance, "TRIES", RateLimit(per_minute=10, burst=5))
+    monkeypatch.setattr(setup_codes, "TRIES", RateLimit(per_minute=10, burst=5))
 
 
 @pytest.fixture
@@ -80,12 +81,11 @@ def test_events(nobody: Api) -> None:
     assert made["personal_access_token"] not in texts
 
 
-@pytest.mark.parametrize("kind", ["person", "robot", "blocked"])
-def test_setup_is_closed_while_there_is_any_user(nobody: Api, kind: str) -> None:
-    user = robot() if kind == "robot" else person("user")
-    if kind == "blocked":
-        user.is_blocked = True
-        user.save()
+@pytest.mark.parametrize("blocked", [False, True])
+def test_setup_is_closed_while_there_is_an_owner(nobody: Api, blocked: bool) -> None:
+    user = person("owner")
+    user.is_blocked = blocked
+    user.save()
     trail = Trail()
     for answer in (
         nobody.post("/api/setup", OWNER),
@@ -183,11 +183,33 @@ def test_code_belongs_to_this_deployment(settings: Any) -> None:
     assert not is_setup_code(code)
 
 
-def test_server_prints_the_code_while_there_is_no_user() -> None:
+def test_server_prints_the_code_while_there_is_no_owner(settings: Any) -> None:
+    person("user")
     assert setup_code() in start_notice()
     assert start_notice() in start_notices()
-    person("user")
+    settings.SVC = dataclasses.replace(
+        settings.SVC, oidc_issuer="https://idp.test", oidc_owner="ann@mesh.dev"
+    )
+    assert "ann@mesh.dev signs in through https://idp.test" in start_notice()
+    person("owner")
     assert start_notice() == ""
+
+
+def test_with_a_provider_no_setup_is_asked_for_but_it_stays_possible(
+    nobody: Api, settings: Any
+) -> None:
+    settings.SVC = dataclasses.replace(settings.SVC, oidc_issuer="https://idp.test")
+    assert ok(nobody.get("/api/instance")) == {"setup_required": False}
+    made = ok(nobody.post("/api/setup", OWNER))
+    assert User.objects.get(role="owner").pk == made["user_id"]
+    assert nobody.post("/api/setup", OWNER).status == 412
+
+
+def test_users_without_owner_do_not_close_the_setup(nobody: Api) -> None:
+    person("user")
+    assert ok(nobody.get("/api/instance")) == {"setup_required": True}
+    ok(nobody.post("/api/setup", OWNER))
+    assert ok(nobody.get("/api/instance")) == {"setup_required": False}
 
 
 def test_version_needs_credentials(nobody: Api) -> None:

@@ -125,7 +125,7 @@ class TestUpdate:
         with pytest.raises(InvalidArgument) as refused:
             account_update(settings={name: [group.pk, "nope"]})
         assert refused.value.errors[0].field == name
-        assert "'nope' does not exist" in refused.value.message
+        assert "'nope' was not found" in refused.value.message
         assert getattr(Account.objects.get(), name) == [group.pk]
 
     def test_the_domain_of_a_zone_is_refused(self) -> None:

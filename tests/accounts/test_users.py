@@ -7,9 +7,8 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.test import RequestFactory
 
-from events.audit.models import audited_bulk_create
+from events.audit.audited import audited_bulk_create
 from events.models import AuditEvent
-from meshmgmt.accounts import setup
 from meshmgmt.accounts.backends import RoleBackend
 from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.accounts.services.account import account_update
@@ -21,6 +20,7 @@ from meshmgmt.accounts.services.users import (
     user_set_blocked,
     user_set_role,
 )
+from meshmgmt.accounts.setup import account as setup
 from meshmgmt.api.exceptions import describe
 from meshmgmt.core.account import account_id
 from meshmgmt.core.errors import Conflict, InvalidArgument, NotFound, ServiceError
@@ -178,7 +178,8 @@ def test_signing_in_takes_the_time_of_a_check_for_unknown_users_too(
 ) -> None:
     """Else the answer's delay would tell which addresses exist."""
     hashed: list[str] = []
-    monkeypatch.setattr("meshmgmt.accounts.backends.make_password", hashed.append)
+    place = "meshmgmt.accounts.services.passwords.make_password"
+    monkeypatch.setattr(place, hashed.append)
     request = RequestFactory().post("/admin/login/")
     assert RoleBackend().authenticate(request, "eve@mesh.dev", "guess") is None
     assert hashed == ["guess"]

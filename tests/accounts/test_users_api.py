@@ -1,5 +1,6 @@
 """`GET /api/users` and `/api/users/current`."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,11 +9,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from meshmgmt.accounts import registries
-from meshmgmt.accounts.api.serializers import CurrentUserSerializer, UserSerializer
+from meshmgmt.accounts.api.serializers import UserSerializer
+from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.services.users import user_set_blocked
-from meshmgmt.core.roles import MODULES
+from meshmgmt.core.roles import MODULES, permissions_of
 from tests.people import api_as, api_of, person, robot
 
 pytestmark = pytest.mark.django_db
@@ -34,8 +35,22 @@ def test_all_fields_of_a_user() -> None:
             "pending_approval": False,
             "last_login": "0001-01-01T00:00:00Z",
             "issued": "api",
+            "permissions": {
+                "is_restricted": False,
+                "modules": permissions_of("owner"),
+            },
         }
     ]
+
+
+def test_user_of_a_provider_names_it(settings: Any) -> None:
+    settings.SVC = dataclasses.replace(settings.SVC, oidc_issuer="https://idp.test")
+    owner = person("owner")
+    User.objects.filter(pk=owner.pk).unaudited_update(subject="https://idp.test|auth|7")
+    api = api_of(owner)
+    [provider] = api.get("/api/identity-providers").json
+    [row] = api.get("/api/users").json
+    assert row["idp_id"] == provider["id"]
 
 
 def test_users_come_in_the_order_of_their_creation() -> None:
@@ -155,7 +170,7 @@ def test_auto_groups_come_from_above(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(ids)
         return {user.pk: ["g2", "g1"]}
 
-    monkeypatch.setattr(registries._Sources, "auto_groups", staticmethod(source))
+    monkeypatch.setattr(contributions, "auto_groups", source)
     rows = api_of(owner).get("/api/users").json
     assert [row["auto_groups"] for row in rows] == [[], ["g2", "g1"]]
     mine = api_of(user).get("/api/users/current").json
@@ -180,6 +195,6 @@ def test_the_list_takes_the_same_queries_whatever_its_size() -> None:
 
 def test_the_answers_have_the_fields_of_the_schema() -> None:
     api = api_as("owner")
-    assert set(api.get("/api/users").json[0]) == set(UserSerializer().fields)
-    current = api.get("/api/users/current").json
-    assert set(current) == set(CurrentUserSerializer().fields)
+    documented = set(UserSerializer().fields) - {"idp_id"}
+    assert set(api.get("/api/users").json[0]) == documented
+    assert set(api.get("/api/users/current").json) == documented

@@ -1,8 +1,7 @@
 """Endpoints about this deployment: whether it is set up, its version, countries."""
 
-import math
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 import pycountry
 from drf_spectacular.utils import extend_schema
@@ -11,27 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 import meshmgmt
+from events import places
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.services.firstowner import (
-    TOKEN_DAYS,
-    check_setup_is_open,
-    first_owner_create,
-)
-from meshmgmt.accounts.setupcode import is_setup_code
-from meshmgmt.api.fields import (
-    ObjectSerializer,
-    TextField,
-    TruthField,
-    WholeNumberField,
-)
+from meshmgmt.accounts.oidc.configured import is_configured
+from meshmgmt.api.absent import ReadOnlyView
 from meshmgmt.api.views import ApiView
-from meshmgmt.core import context
-from meshmgmt.core.errors import Forbidden, TooManyRequests
-from meshmgmt.core.ratelimit import RateLimit
-from observability.views import is_direct_loopback
-
-TRIES: Final = RateLimit(per_minute=10, burst=5)
-"""How often one address may guess the setup code."""
+from meshmgmt.core.errors import NotFound
 
 
 class InstanceSerializer(serializers.Serializer[Any]):
@@ -49,34 +33,18 @@ class VersionSerializer(serializers.Serializer[Any]):
     )
 
 
-class SetupRequestSerializer(ObjectSerializer):
-    """The first owner."""
-
-    email = TextField()
-    name = TextField(help_text="1 to 255 characters")
-    password = TextField(help_text="8 to 72 characters")
-    create_pat = TruthField(default=False, help_text="Also make an access token")
-    pat_expire_in = WholeNumberField(
-        default=TOKEN_DAYS, help_text="Days that the token lives, 1 to 365"
-    )
-    setup_code = TextField(
-        default="", help_text="As the server printed it; not needed from its own host"
-    )
-
-
-class SetupSerializer(serializers.Serializer[Any]):
-    """The first owner, with the token shown this once."""
-
-    user_id = serializers.CharField()
-    email = serializers.CharField()
-    personal_access_token = serializers.CharField(required=False)
-
-
 class CountrySerializer(serializers.Serializer[Any]):
     """A country."""
 
     country_code = serializers.CharField(help_text="ISO 3166-1, two letters")
     country_name = serializers.CharField()
+
+
+class CitySerializer(serializers.Serializer[Any]):
+    """A city."""
+
+    geoname_id = serializers.IntegerField(help_text="Of geonames.org")
+    city_name = serializers.CharField()
 
 
 class InstanceView(ApiView):
@@ -87,8 +55,12 @@ class InstanceView(ApiView):
     serializer_class = InstanceSerializer
 
     def get(self, request: Request) -> Response:
-        """Tell whether the first owner is still to be made."""
-        return Response({"setup_required": not User.objects.exists()})
+        """Tell whether somebody must make the first owner.
+
+        With an identity provider nobody must: the first person to sign in is owner.
+        """
+        needed = not is_configured() and not User.objects.any_owner()
+        return Response({"setup_required": needed})
 
 
 class VersionView(ApiView):
@@ -107,44 +79,6 @@ class VersionView(ApiView):
         )
 
 
-class SetupView(ApiView):
-    """Bringing up an empty deployment."""
-
-    tags = ("instance",)
-    public_methods = ("POST",)
-    serializer_class = SetupSerializer
-    request_serializer_class = SetupRequestSerializer
-
-    def post(self, request: Request) -> Response:
-        """Make the first owner, while there is no user."""
-        check_setup_is_open()
-        data = self.validated(SetupRequestSerializer)
-        # Any web page may make a browser on this host send a request here.
-        if not is_direct_loopback(request) or "Origin" in request.headers:
-            _check_code(data["setup_code"])
-        made = first_owner_create(
-            email=data["email"],
-            name=data["name"],
-            password=data["password"],
-            token_days=data["pat_expire_in"] if data["create_pat"] else None,
-        )
-        shown = {"personal_access_token": made.token} if made.token else {}
-        return Response({"user_id": made.user.pk, "email": made.user.email, **shown})
-
-
-def _check_code(code: str) -> None:
-    """Raise TooManyRequests, or Forbidden for a wrong code."""
-    if wait := TRIES.take(context.current().source_address):
-        seconds = math.ceil(wait)
-        message = f"too many tries: wait {seconds} seconds"
-        raise TooManyRequests(message, retry_after=seconds)
-    if not is_setup_code(code):
-        raise Forbidden(
-            "permission denied: from another host, setup needs the setup_code that the"
-            " server printed when it started"
-        )
-
-
 class CountriesView(ApiView):
     """Countries, for posture checks."""
 
@@ -156,6 +90,21 @@ class CountriesView(ApiView):
     def get(self, request: Request) -> Response:
         """Return all countries, by name."""
         return Response(_countries())
+
+
+class CitiesView(ReadOnlyView):
+    """Cities of a country, for posture checks."""
+
+    tags = ("locations",)
+    serializer_class = CitySerializer
+    answers_list = True
+
+    @extend_schema(operation_id="locations_cities")
+    def get(self, request: Request, country: str) -> Response:
+        """Return the cities that the configured database knows, by name."""
+        if pycountry.countries.get(alpha_2=country.upper()) is None:
+            raise NotFound.of("country", country)
+        return Response([city._asdict() for city in places.cities(country.upper())])
 
 
 @cache

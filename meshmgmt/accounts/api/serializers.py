@@ -48,7 +48,7 @@ class PermissionsSerializer(serializers.Serializer[Any]):
 
 
 class UserSerializer(serializers.Serializer[Any]):
-    """A user as the list shows it."""
+    """A user with their permissions."""
 
     id = serializers.CharField()
     email = serializers.CharField(help_text="Empty for service users")
@@ -62,12 +62,10 @@ class UserSerializer(serializers.Serializer[Any]):
     pending_approval = serializers.BooleanField()
     last_login = serializers.DateTimeField(help_text="Year 1 when never")
     issued = serializers.ChoiceField(choices=["api", "integration", "jwt"])
-
-
-class CurrentUserSerializer(UserSerializer):
-    """The user who asks."""
-
     permissions = PermissionsSerializer()
+    idp_id = serializers.CharField(
+        required=False, help_text="The identity provider the user has signed in at"
+    )
 
 
 class NewUserSerializer(UserSerializer):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
@@ -14,7 +14,6 @@ from meshmgmt.accounts.api.serializers import (
     AccessTokenSerializer,
     AccountRequestSerializer,
     AccountSerializer,
-    CurrentUserSerializer,
     NewAccessTokenSerializer,
     NewUserSerializer,
     PasswordChangeSerializer,
@@ -46,10 +45,10 @@ from meshmgmt.accounts.services.userchanges import (
 )
 from meshmgmt.accounts.services.users import user_approve, user_delete, user_get
 from meshmgmt.api.permissions import READING
+from meshmgmt.api.querystring import truth
 from meshmgmt.api.views import ApiView, ResourceViewSet, path_id
 from meshmgmt.core.account import account_id
 from meshmgmt.core.errors import (
-    BadRequest,
     Forbidden,
     NotFound,
     PreconditionFailed,
@@ -58,12 +57,6 @@ from meshmgmt.core.errors import (
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.roles import Operation
 from meshmgmt.core.transactions import read_snapshot
-
-# What the reference API reads as a boolean in a query (Go's strconv.ParseBool).
-_TRUTHS: Final = {
-    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
-    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
-}
 
 
 def viewer_of(request: Request) -> User:
@@ -90,17 +83,15 @@ class UserViewSet(ResourceViewSet):
     module = "users"
     open_methods = READING
     kind = "user"
-    url_kwarg = "userId"
+    lookup_url_kwarg = "userId"
     serializer_class = UserSerializer
     request_serializer_class = UserRequestSerializer
     update_serializer_class = UserUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         """Return users; the list may be narrowed by `?service_user=`."""
-        text = "" if ids else self.request.query_params.get("service_user", "")
-        if text and text not in _TRUTHS:
-            raise BadRequest(f"service_user: {text[:40]!r} is neither true nor false")
-        return user_rows(viewer_of(self.request), ids, service_users=_TRUTHS.get(text))
+        only = None if ids else truth(self.request, "service_user", default=None)
+        return user_rows(viewer_of(self.request), ids, service_users=only)
 
     @extend_schema(responses={200: NewUserSerializer})
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -124,7 +115,7 @@ class CurrentUserView(ApiView):
     """The user who asks."""
 
     tags = ("users",)
-    serializer_class = CurrentUserSerializer
+    serializer_class = UserSerializer
 
     @extend_schema(operation_id="users_current")
     def get(self, request: Request) -> Response:
@@ -143,7 +134,7 @@ class UserApprovalView(ApiView):
     @extend_schema(request=None)
     def post(self, request: Request, userId: str) -> Response:  # noqa: N803 - path
         """Approve the user and return them."""
-        user = user_approve(user_id=path_id("user", userId))
+        user = user_approve(user_id=path_id("user", userId), by=viewer_of(request))
         return Response(user_rows(viewer_of(request), [user.pk])[0])
 
 
@@ -198,7 +189,7 @@ class TokensViewSet(ResourceViewSet):
     """Tokens of one user: their own, or a service user's for owners and admins."""
 
     kind = "token"
-    url_kwarg = "tokenId"
+    lookup_url_kwarg = "tokenId"
     tags = ("tokens",)
     serializer_class = AccessTokenSerializer
     request_serializer_class = AccessTokenRequestSerializer
@@ -258,17 +249,21 @@ class AccountsView(ApiView):
 
 
 class AccountView(ApiView):
-    """The settings of the account."""
+    """The account with its settings."""
 
     module = "settings"
     tags = ("accounts",)
     serializer_class = AccountSerializer
     request_serializer_class = AccountRequestSerializer
 
+    def get(self, request: Request, accountId: str) -> Response:  # noqa: N803 - path
+        """Return the account with its settings."""
+        _check_account(accountId)
+        return Response(account_rows()[0])
+
     def put(self, request: Request, accountId: str) -> Response:  # noqa: N803 - path
         """Change settings, what is given of them, and return the account."""
-        if path_id("account", accountId) != account_id():
-            raise NotFound.of("account", accountId)
+        _check_account(accountId)
         settings = self.validated(AccountRequestSerializer)["settings"]
         extra = settings.pop("extra", {})
         try:
@@ -276,6 +271,12 @@ class AccountView(ApiView):
         except ServiceError as error:
             raise type(error)(error.message, map(_in_body, error.errors)) from error
         return Response(account_rows()[0])
+
+
+def _check_account(identifier: str) -> None:
+    """Raise NotFound unless this is the id of the one account."""
+    if path_id("account", identifier) != account_id():
+        raise NotFound.of("account", identifier)
 
 
 def _in_body(error: FieldError) -> FieldError:

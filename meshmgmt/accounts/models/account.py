@@ -5,7 +5,7 @@ from typing import Final
 from django.conf import settings
 from django.db import models
 
-from events.audit.models import AuditedModel
+from events.audit.audited import AuditedModel
 from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH, new_id
 

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from events.audit.models import AuditedModel
+from events.audit.audited import AuditedModel
 from meshmgmt.accounts.models.users import User
 from meshmgmt.accounts.tokens import HASH_LENGTH
 from meshmgmt.core import clock

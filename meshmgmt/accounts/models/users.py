@@ -7,7 +7,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import check_password, make_password
 from django.db import models
 
-from events.audit.models import AuditedModel, AuditedQuerySet
+from events.audit.audited import AuditedModel, AuditedQuerySet
 from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.modelmodules import module_of
@@ -48,6 +48,10 @@ class UserQuerySet(AuditedQuerySet["User"]):
     def people(self) -> "UserQuerySet":
         """Return the users that are no service users."""
         return self.filter(is_service_user=False)
+
+    def any_owner(self) -> bool:
+        """Tell whether the deployment has been taken over by anybody yet."""
+        return self.filter(role=Role.OWNER).exists()
 
     def owners(self) -> "UserQuerySet":
         """Return the owners who can act."""

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import secrets
 import urllib.parse
+from functools import partial
 from typing import Any, Final
 
 from django.conf import settings
@@ -19,7 +20,8 @@ from django.views.decorators.http import require_GET
 from meshmgmt.accounts.oidc.configured import is_configured, provider
 from meshmgmt.accounts.oidc.identity import Claims, checked_claims
 from meshmgmt.accounts.oidc.provider import fetch_json
-from meshmgmt.accounts.oidc.provisioning import user_of
+from meshmgmt.accounts.oidc.provisioning import Userinfo, user_of
+from meshmgmt.accounts.setup.owner import setup_is_open
 from meshmgmt.core.errors import ServiceError, Unauthenticated
 
 _SESSION: Final = "oidc"
@@ -68,7 +70,8 @@ def callback(request: HttpRequest) -> HttpResponse:
     if not code:
         return _back(request, REFUSED)
     try:
-        user = user_of(_claims(request, code, flow)).user
+        claims, userinfo = _answer(request, code, flow)
+        user = user_of(claims, userinfo).user
     except ServiceError as error:
         return _back(request, error.message)
     if not user.is_staff:
@@ -77,8 +80,13 @@ def callback(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(_target(request, str(flow.get("next", ""))))
 
 
-def _claims(request: HttpRequest, code: str, flow: dict[str, Any]) -> Claims:
-    """Exchange the code for an ID token and return its claims. Raises ServiceError."""
+def _answer(
+    request: HttpRequest, code: str, flow: dict[str, Any]
+) -> tuple[Claims, Userinfo]:
+    """Exchange the code for an ID token; return its claims and who can tell more.
+
+    Raises ServiceError.
+    """
     answer = fetch_json(
         str(provider().metadata().get("token_endpoint", "")),
         {
@@ -96,7 +104,8 @@ def _claims(request: HttpRequest, code: str, flow: dict[str, Any]) -> Claims:
     claims = checked_claims(token, provider(), audience=settings.SVC.oidc_client_id)
     if not hmac.compare_digest(str(claims.get("nonce", "")), flow["nonce"]):
         raise Unauthenticated(REFUSED)
-    return claims
+    access_token = str(answer.get("access_token", ""))
+    return claims, partial(provider().userinfo, token=access_token)
 
 
 def _callback_url(request: HttpRequest) -> str:
@@ -122,4 +131,5 @@ def sign_in_ways(request: HttpRequest) -> dict[str, Any]:
     return {
         "oidc_enabled": is_configured(),
         "oidc_next": request.GET.get("next", ""),
+        "setup_is_open": setup_is_open,  # asked only by the pages that show it
     }

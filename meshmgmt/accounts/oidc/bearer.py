@@ -1,9 +1,11 @@
 """`Authorization: Bearer <JSON Web Token>`."""
 
+from functools import partial
+
 from rest_framework.request import Request
 
 from meshmgmt.accounts.authentication import Credentials
-from meshmgmt.accounts.oidc.configured import bearer_claims, is_configured
+from meshmgmt.accounts.oidc.configured import bearer_claims, is_configured, provider
 from meshmgmt.accounts.oidc.provisioning import user_of
 from meshmgmt.accounts.signin import record_sign_in
 
@@ -15,7 +17,8 @@ def authenticate_bearer(request: Request, token: str) -> Credentials | None:
     """
     if not is_configured():
         return None
-    found = user_of(bearer_claims(token))
-    if found.fresh and not found.joined and found.user.is_active:
+    userinfo = partial(provider().userinfo, token=token)
+    found = user_of(bearer_claims(token), userinfo)
+    if found.signed_in and found.user.is_active:
         record_sign_in(found.user)
     return found.user, None

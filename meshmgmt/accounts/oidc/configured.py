@@ -1,11 +1,16 @@
 """The provider of this deployment, as `SVC_OIDC_*` name it."""
 
+import base64
+import hashlib
+import urllib.parse
+from collections.abc import Sequence
 from functools import lru_cache
 
 from django.conf import settings
 
 from meshmgmt.accounts.oidc.identity import Claims, checked_claims
 from meshmgmt.accounts.oidc.provider import Provider
+from meshmgmt.core.ids import ID_LENGTH
 
 
 def is_configured() -> bool:
@@ -23,11 +28,33 @@ def _provider(issuer: str) -> Provider:
     return Provider(issuer)
 
 
-def audience() -> str:
-    """Return whom tokens must be meant for."""
-    return settings.SVC.oidc_audience or settings.SVC.oidc_client_id
+def audience() -> Sequence[str]:
+    """Return whom tokens must be meant for: one of these."""
+    return settings.SVC.oidc_audience or [settings.SVC.oidc_client_id]
 
 
 def bearer_claims(token: str) -> Claims:
     """Return the claims of a bearer token. Raises Unauthenticated, Unavailable."""
     return checked_claims(token, provider(), audience=audience())
+
+
+def configured_providers() -> list[dict[str, str]]:
+    """Return what the API tells of the provider: `id type name issuer client_id`."""
+    if not is_configured():
+        return []
+    issuer = settings.SVC.oidc_issuer
+    return [
+        {
+            "id": provider_id(issuer),
+            "type": "oidc",
+            "name": urllib.parse.urlsplit(issuer).hostname or issuer,
+            "issuer": issuer,
+            "client_id": settings.SVC.oidc_client_id,
+        }
+    ]
+
+
+def provider_id(issuer: str) -> str:
+    """Return the id of a provider, which follows from its issuer."""
+    digest = hashlib.sha256(issuer.encode()).digest()
+    return base64.b32hexencode(digest).decode("ascii").lower()[:ID_LENGTH]

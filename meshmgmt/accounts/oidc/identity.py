@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import jwt
 
-from meshmgmt.accounts.oidc.provider import Provider
+from meshmgmt.accounts.oidc.provider import INVALID, Provider
 from meshmgmt.accounts.rules import MAX_NAME, email_errors
 from meshmgmt.core.errors import Unauthenticated
 from meshmgmt.core.roles import Role
@@ -23,7 +23,6 @@ ALGORITHMS: Final = (
 LEEWAY_SECONDS: Final = 60
 MAX_SUBJECT: Final = 255  # OpenID Connect Core 1.0, Section 2
 MAX_GROUPS: Final = 1000
-INVALID: Final = "token invalid"
 EXPIRED: Final = "token expired"
 
 Claims = Mapping[str, Any]
@@ -33,46 +32,42 @@ Claims = Mapping[str, Any]
 class Identity:
     """What a provider says of somebody; empty where it says nothing usable.
 
-    `subject` is theirs for ever; `email` is left out when the provider says that it has
-    not verified it. `role` is "" unless the claim names a role.
+    `subject` is theirs for ever; `email_verified` is None where the provider says nothing
+    of it, and with False, `email` is nobody's to keep. `role` is "" unless the claim names
+    a role. `signed_in_at` is when the token was issued unless it `tells_sign_in`: tokens
+    are renewed without a sign-in.
     """
 
     subject: str
     signed_in_at: dt.datetime
+    tells_sign_in: bool = False
     email: str = ""
-    email_verified: bool = False
+    email_verified: bool | None = None
     name: str = ""
     role: str = ""
 
 
-def checked_claims(token: str, provider: Provider, *, audience: str) -> Claims:
-    """Return the claims of a token. Raises Unauthenticated, Unavailable."""
+def checked_claims(
+    token: str, provider: Provider, *, audience: str | Sequence[str]
+) -> Claims:
+    """Return the claims of a token meant for (one of) `audience`.
+
+    Raises Unauthenticated, Unavailable.
+    """
     try:
-        kid = jwt.get_unverified_header(token).get("kid", "")
-        kid = kid if isinstance(kid, str) else ""
-        key = provider.key(kid)
-        try:
-            return _decoded(token, key, provider, audience)
-        except jwt.InvalidSignatureError:
-            if kid or not provider.doubt(key):
-                raise
-            return _decoded(token, provider.key(kid), provider, audience)
+        claims: Claims = jwt.decode(
+            token,
+            provider.keys().of(token),
+            algorithms=ALGORITHMS,
+            audience=audience,
+            issuer=provider.issuer,
+            leeway=LEEWAY_SECONDS,
+            options={"require": ["exp", "iat", "sub", "iss", "aud"]},
+        )
     except jwt.ExpiredSignatureError as error:
         raise Unauthenticated(EXPIRED) from error
     except (jwt.PyJWTError, ValueError, TypeError) as error:
         raise Unauthenticated(INVALID) from error
-
-
-def _decoded(token: str, key: jwt.PyJWK, provider: Provider, audience: str) -> Claims:
-    claims: Claims = jwt.decode(
-        token,
-        key,
-        algorithms=ALGORITHMS,
-        audience=audience,
-        issuer=provider.issuer,
-        leeway=LEEWAY_SECONDS,
-        options={"require": ["exp", "iat", "sub", "iss", "aud"]},
-    )
     return claims
 
 
@@ -81,26 +76,56 @@ def identity_of(claims: Claims, *, role_claim: str = "") -> Identity:
     subject = claims["sub"]
     if not isinstance(subject, str) or not 1 <= len(subject) <= MAX_SUBJECT:
         raise Unauthenticated(INVALID)
-    moment = claims.get("auth_time", claims["iat"])
     try:
-        signed_in_at = dt.datetime.fromtimestamp(float(moment), dt.UTC)
+        login_time = _login_time(claims)
+        signed_in_at = login_time or _at(claims["iat"])
     except (ValueError, TypeError, OverflowError, OSError) as error:
         raise Unauthenticated(INVALID) from error
-    verified = claims.get("email_verified", False) is True
+    verified = claims.get("email_verified")
     return Identity(
         subject=subject,
         signed_in_at=signed_in_at,
+        tells_sign_in=login_time is not None,
         email=_email(claims),
-        email_verified=verified,
+        email_verified=verified if isinstance(verified, bool) else None,
         name=_name(claims),
         role=_role(claims, role_claim),
     )
 
 
+def completed(claims: Claims, userinfo: Claims) -> Claims:
+    """Return claims with name and verified e-mail address from userinfo.
+
+    What is said of another subject counts for nothing (OpenID Connect Core 1.0, 5.3.2).
+    """
+    if userinfo.get("sub") != claims["sub"]:
+        return claims
+    wanted = ["name", "preferred_username"]
+    if userinfo.get("email_verified") is True:
+        wanted += ["email", "email_verified"]
+    return {**claims, **{name: userinfo[name] for name in wanted if name in userinfo}}
+
+
+def _login_time(claims: Claims) -> dt.datetime | None:
+    """Return when the claims say that somebody signed in, None when they do not.
+
+    Either `auth_time` (OpenID Connect Core 1.0, Section 2), or the claim that clients of
+    the reference API add under a prefix of their own. Raises ValueError and the like.
+    """
+    if "auth_time" in claims:
+        return _at(claims["auth_time"])
+    for name, value in claims.items():
+        if name.endswith("nb_last_login") and isinstance(value, str):
+            return dt.datetime.fromisoformat(value).astimezone(dt.UTC)
+    return None
+
+
+def _at(seconds: Any) -> dt.datetime:
+    return dt.datetime.fromtimestamp(float(seconds), dt.UTC)
+
+
 def _email(claims: Claims) -> str:
     email = claims.get("email", "")
-    if claims.get("email_verified") is False:
-        return ""
     unusable = not isinstance(email, str) or "\0" in email or email_errors(email)
     return "" if unusable else str(email)
 
@@ -110,7 +135,7 @@ def _name(claims: Claims) -> str:
         name = claims.get(claim)
         if isinstance(name, str) and name.strip():
             return name.replace("\0", "")[:MAX_NAME]
-    return _email(claims)
+    return ""
 
 
 def _role(claims: Claims, role_claim: str) -> str:

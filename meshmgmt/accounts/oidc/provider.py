@@ -1,21 +1,21 @@
 """The provider: what it publishes about itself, and the keys it signs with.
 
-Both are kept in memory and read again when they are old. A token signed with a key that is
-not known makes the keys be read at once, but not more often than every few seconds, so that
-made-up key ids cannot be used to flood the provider.
+Both are kept in memory and read again when they are old.
 """
 
+import hashlib
 import json
 import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import jwt
+from django.core.cache import cache
 
 from meshmgmt.core.errors import Unauthenticated, Unavailable
 from observability import idp
@@ -24,18 +24,32 @@ WELL_KNOWN: Final = "/.well-known/openid-configuration"
 TIMEOUT_SECONDS: Final = 5.0
 MAX_BYTES: Final = 1024 * 1024
 FRESH_SECONDS: Final = 600.0
+USERINFO_SECONDS: Final = 60.0
 PAUSE_SECONDS: Final = 5.0
+"""How soon a made-up key id, or a question left open, makes it be asked again."""
+
 UNREACHABLE: Final = "the identity provider is not available now; try again"
+_NO_ANSWER: Final = {"": "no answer"}
+INVALID: Final = "token invalid"
 
 
-def fetch_json(url: str, form: Mapping[str, str] | None = None) -> Any:
+class TokenRefused(Unavailable):
+    """The provider does not take the token (RFC 6750, Section 3.1)."""
+
+
+def fetch_json(
+    url: str, form: Mapping[str, str] | None = None, *, bearer: str = ""
+) -> Any:
     """Return the JSON behind a URL, by POST when there is a form.
 
     Raises Unavailable when the provider gives no answer or none that can be read.
     """
     data = None if form is None else urllib.parse.urlencode(form).encode("ascii")
+    headers = {"Accept": "application/json"}
+    if bearer:
+        headers["Authorization"] = f"Bearer {bearer}"
     request = urllib.request.Request(  # noqa: S310 - the scheme is checked
-        checked_url(url), data=data, headers={"Accept": "application/json"}
+        checked_url(url), data=data, headers=headers
     )
     idp.authenticate_requested()
     try:
@@ -46,7 +60,8 @@ def fetch_json(url: str, form: Mapping[str, str] | None = None) -> Any:
     except urllib.error.HTTPError as error:
         error.close()
         idp.request_refused()
-        raise Unavailable(UNREACHABLE) from error
+        refused = error.code in {400, 401, 403}
+        raise (TokenRefused if refused else Unavailable)(UNREACHABLE) from error
     except (OSError, ValueError) as error:
         idp.request_failed()
         raise Unavailable(UNREACHABLE) from error
@@ -64,12 +79,38 @@ def checked_url(url: str) -> str:
     raise Unavailable("the identity provider must be asked by https")
 
 
-@dataclass(slots=True)
-class _Kept:
-    """Something read from the provider, and when."""
+class Keys(jwt.PyJWKClient):
+    """The keys behind `jwks_uri`; an unknown id makes them be read again, with pauses."""
 
-    value: Any = None
-    at: float = float("-inf")
+    def __init__(self, uri: str) -> None:
+        super().__init__(
+            checked_url(uri),
+            lifespan=FRESH_SECONDS,
+            timeout=TIMEOUT_SECONDS,
+            cooldown_duration=PAUSE_SECONDS,
+        )
+
+    def fetch_data(self) -> Any:
+        """Read the keys. Raises Unavailable."""
+        idp.authenticate_requested()
+        try:
+            return super().fetch_data()
+        except (jwt.PyJWTError, OSError, ValueError) as error:
+            idp.request_failed()
+            raise Unavailable(UNREACHABLE) from error
+
+    def of(self, token: str) -> jwt.PyJWK:
+        """Return the key that signed a token. Raises Unauthenticated, Unavailable.
+
+        A token that names no key is of the only one (OpenID Connect Core 1.0, 10.1).
+        """
+        kid = jwt.get_unverified_header(token).get("kid")
+        if kid is None:
+            known = self.get_jwk_set().keys
+            if len(known) == 1:
+                return known[0]
+            raise Unauthenticated(INVALID)
+        return self.get_signing_key(kid)
 
 
 @dataclass(slots=True)
@@ -77,67 +118,57 @@ class Provider:
     """One issuer. Thread-safe; answers from memory as long as what it knows is fresh."""
 
     issuer: str
-    now: Callable[[], float] = time.monotonic
-    _metadata: _Kept = field(default_factory=_Kept)
-    _keys: _Kept = field(default_factory=_Kept)
+    _metadata: Mapping[str, Any] = field(default_factory=dict)
+    _read_at: float = float("-inf")
+    _keys: Keys | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _userinfo_lock: threading.Lock = field(default_factory=threading.Lock)
 
     def metadata(self) -> Mapping[str, Any]:
         """Return the discovery document. Raises Unavailable."""
         with self._lock:
-            return self._read_metadata()
+            if time.monotonic() - self._read_at > FRESH_SECONDS:
+                found = fetch_json(self.issuer.rstrip("/") + WELL_KNOWN)
+                if not isinstance(found, dict) or found.get("issuer") != self.issuer:
+                    raise Unavailable(
+                        "the identity provider calls itself another issuer than"
+                        " configured"
+                    )
+                self._metadata, self._read_at = found, time.monotonic()
+            return self._metadata
 
-    def _read_metadata(self) -> Mapping[str, Any]:
-        if self.now() - self._metadata.at > FRESH_SECONDS:
-            found = fetch_json(self.issuer.rstrip("/") + WELL_KNOWN)
-            if not isinstance(found, dict) or found.get("issuer") != self.issuer:
-                raise Unavailable(
-                    "the identity provider calls itself another issuer than configured"
-                )
-            self._metadata = _Kept(found, self.now())
-        found = self._metadata.value
-        return dict(found)
-
-    def key(self, kid: str) -> jwt.PyJWK:
-        """Return the key with this id. Raises Unauthenticated, Unavailable.
-
-        A token without id ("") is of the only key, if there is only one (OpenID Connect
-        Core 1.0, Section 10.1).
-        """
+    def keys(self) -> Keys:
+        """Return the keys. Raises Unavailable."""
+        uri = str(self.metadata().get("jwks_uri", ""))
         with self._lock:
-            age = self.now() - self._keys.at
-            known = self._keys.value or {}
-            if age > FRESH_SECONDS or (
-                _chosen(known, kid) is None and age > PAUSE_SECONDS
-            ):
-                known = self._read_keys()
-        found = _chosen(known, kid)
-        if found is None:
-            raise Unauthenticated("token invalid")
+            if self._keys is None or self._keys.uri != uri:
+                self._keys = Keys(uri)
+            return self._keys
+
+    def userinfo(self, subject: str, token: str) -> Mapping[str, Any]:
+        """Return what the provider says of the subject of an access token.
+
+        Empty when it publishes no such endpoint or the token is not good for it. Asked
+        once in USERINFO_SECONDS for each subject. Raises Unavailable.
+        """
+        digest = hashlib.sha256(f"{self.issuer}|{subject}".encode()).hexdigest()
+        with self._userinfo_lock:
+            found: Mapping[str, Any] | None = cache.get(digest)
+            if found is None:
+                # Until there is an answer nobody else waits for one.
+                cache.set(digest, _NO_ANSWER, PAUSE_SECONDS)
+                found = self._ask_userinfo(token)
+                cache.set(digest, found, USERINFO_SECONDS)
+        if found == _NO_ANSWER:
+            raise Unavailable(UNREACHABLE)
         return found
 
-    def doubt(self, key: jwt.PyJWK) -> bool:
-        """Read the keys again because a signature did not fit; tell if `key` went.
-
-        Keys without ids are replaced unseen.
-        """
-        with self._lock:
-            if self.now() - self._keys.at > PAUSE_SECONDS:
-                self._read_keys()
-            return key not in (self._keys.value or {}).values()
-
-    def _read_keys(self) -> dict[str, jwt.PyJWK]:
-        found = fetch_json(str(self._read_metadata().get("jwks_uri", "")))
+    def _ask_userinfo(self, token: str) -> Mapping[str, Any]:
+        url = self.metadata().get("userinfo_endpoint")
+        if not url:
+            return {}
         try:
-            keys = jwt.PyJWKSet.from_dict(found).keys
-        except (jwt.PyJWTError, TypeError, AttributeError) as error:
-            raise Unavailable(UNREACHABLE) from error
-        known = {key.key_id or "": key for key in keys}
-        self._keys = _Kept(known, self.now())
-        return known
-
-
-def _chosen(known: Mapping[str, jwt.PyJWK], kid: str) -> jwt.PyJWK | None:
-    if not kid and len(known) == 1:
-        return next(iter(known.values()))
-    return known.get(kid)
+            found = fetch_json(str(url), bearer=token)
+        except TokenRefused:
+            return {}
+        return found if isinstance(found, dict) else {}

@@ -1,43 +1,49 @@
 """Users that come by a provider: found, made, and kept as its claims say."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import Q
 
-from events.activities import Activity
-from events.audit.emission import audit_record
-from meshmgmt.accounts.audit import user_facts
+from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import Account, User
+from meshmgmt.accounts.models.users import fold_email
 from meshmgmt.accounts.oidc.identity import (
     Claims,
     Identity,
     claimed_groups,
+    completed,
     identity_of,
 )
-from meshmgmt.accounts.registries import set_jwt_groups
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.core.errors import Forbidden
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
 from observability import idp
 
+Userinfo = Callable[[str], Claims]
+"""Tells of a subject what the provider's userinfo endpoint says."""
+
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A user with what the provider said; `fresh` is a sign-in not seen before."""
+    """A user with what the provider said.
+
+    `signed_in`: its claims speak of a sign-in that was not seen before. Joining is one,
+    too, with an event of its own.
+    """
 
     user: User
-    fresh: bool
-    joined: bool = False
+    signed_in: bool = False
 
 
-def user_of(claims: Claims) -> SignIn:
+def user_of(claims: Claims, userinfo: Userinfo) -> SignIn:
     """Return the user that checked claims speak of, made or updated when needed.
 
     Costs two queries unless the claims are of a newer sign-in than the last one seen.
-    Raises Unauthenticated, Forbidden.
+    `userinfo` is asked about a newcomer of whom the claims tell no e-mail address.
+    Raises Unauthenticated, Forbidden, Unavailable.
     """
     identity = identity_of(claims, role_claim=settings.SVC.oidc_role_claim)
     account = Account.objects.get()
@@ -45,21 +51,29 @@ def user_of(claims: Claims) -> SignIn:
     subject = _stored_subject(identity)
     user = User.objects.filter(subject=subject).first()
     if user is not None and (not user.is_active or not _is_newer(identity, user)):
-        return SignIn(user, fresh=False)
+        return SignIn(user)
+    if user is None and "email" not in claims:
+        claims = completed(claims, userinfo(identity.subject))
+        identity = identity_of(claims, role_claim=settings.SVC.oidc_role_claim)
     with account_write():
         user = User.objects.filter(subject=subject).first()
         joined = user is None
+        first = _is_first_owner(identity)
         if user is None:
-            user = _linked(identity, subject) or _created(identity, subject, account)
+            user = _linked(identity, subject) or _created(
+                identity, subject, account, is_first_owner=first
+            )
+        if first:
+            _make_owner(user)
         _follow(user, identity)
         if groups is not None:
-            set_jwt_groups(user, groups)
+            contributions.set_jwt_groups(user, groups)
         User.objects.filter(
             Q(last_login__isnull=True) | Q(last_login__lt=identity.signed_in_at),
             pk=user.pk,
         ).unaudited_update(last_login=identity.signed_in_at)
         user.last_login = identity.signed_in_at
-    return SignIn(user, fresh=True, joined=joined)
+    return SignIn(user, signed_in=identity.tells_sign_in and not joined)
 
 
 def _stored_subject(identity: Identity) -> str:
@@ -86,6 +100,7 @@ def _groups(claims: Claims, account: Account) -> Sequence[str] | None:
 def _linked(identity: Identity, subject: str) -> User | None:
     """Return the person who has the identity's e-mail address, linked to it.
 
+    Their one-time password, if they have one, ends: they have come in another way.
     Raises Forbidden unless the provider has verified the address: anybody may claim one.
     """
     if not identity.email:
@@ -100,38 +115,71 @@ def _linked(identity: Identity, subject: str) -> User | None:
             " provider did not confirm that it is yours"
         )
     user.subject = subject
+    changed = ["subject"]
+    if user.password_is_temporary:
+        user.set_unusable_password()
+        user.password_is_temporary = False
+        changed += ["password", "password_is_temporary"]
     set_actor(user)
-    user.save(update_fields=["subject"])
+    user.save(update_fields=changed)
     return user
 
 
-def _created(identity: Identity, subject: str, account: Account) -> User:
+def _is_first_owner(identity: Identity) -> bool:
+    """Tell whether this person takes over a deployment that nobody owns yet.
+
+    Raises Forbidden for everybody else while SVC_OIDC_OWNER has not signed in: there
+    would be users and no owner.
+    """
+    if User.objects.any_owner():
+        return False
+    named = settings.SVC.oidc_owner
+    if not named:
+        return True
+    if identity.email_verified and fold_email(identity.email) == fold_email(named):
+        return True
+    raise Forbidden(
+        "permission denied: this deployment has no owner yet; the owner named in its"
+        " configuration must sign in first, with an e-mail address that the identity"
+        " provider has verified"
+    )
+
+
+def _make_owner(user: User) -> None:
+    """Give a person who was known before the owner role; a blocked one stays blocked."""
+    if user.role == Role.OWNER or user.is_blocked:
+        return
+    set_actor(user)
+    user.role, user.pending_approval = Role.OWNER, False
+    user.save(update_fields=["role", "pending_approval"])
+
+
+def _created(
+    identity: Identity, subject: str, account: Account, *, is_first_owner: bool
+) -> User:
+    email = "" if identity.email_verified is False else identity.email
     user = User(
-        email=identity.email,
-        name=identity.name,
-        role=identity.role or Role.USER,
+        email=email,
+        name=identity.name or email,
+        role=Role.OWNER if is_first_owner else identity.role or Role.USER,
         issued=User.Issued.JWT,
         subject=subject,
-        pending_approval=account.user_approval_required,
+        pending_approval=account.user_approval_required and not is_first_owner,
     )
     user.set_unusable_password()
     set_actor(user)
     user.save(force_insert=True)
-    meta = user_facts(user)
-    if user.pending_approval:
-        meta["pending_approval"] = True
-    audit_record(Activity.USER_JOIN, target_id=user.pk, target_type="user", meta=meta)
     return user
 
 
 def _follow(user: User, identity: Identity) -> None:
-    """Take over role and name; owners keep their role, and people made here their name."""
+    """Take over role and name; owners keep their role."""
     set_actor(user)
     changed = []
     if identity.role and user.role not in {identity.role, Role.OWNER}:
         user.role = identity.role
         changed.append("role")
-    if user.issued == User.Issued.JWT and identity.name not in {"", user.name}:
+    if identity.name not in {"", user.name}:
         user.name = identity.name
         changed.append("name")
     if changed:

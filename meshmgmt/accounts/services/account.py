@@ -2,16 +2,19 @@
 
 from typing import Any, Final
 
+from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import Account
-from meshmgmt.accounts.registries import dns_domain_errors, unknown_groups
 from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
 from meshmgmt.accounts.settingrules import (
     GROUP_LISTS,
+    RANGES,
     canonical_settings,
+    range_change_errors,
     settings_errors,
     unknown_group_errors,
 )
-from meshmgmt.accounts.setup import ensure_account
+from meshmgmt.accounts.setup.account import ensure_account
+from meshmgmt.accounts.signals import ranges_changed
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.transactions import account_write
 
@@ -21,7 +24,8 @@ WRITABLE: Final = frozenset({*SETTINGS, *EXTRA_SETTINGS})
 def account_update(*, settings: dict[str, Any]) -> Account:
     """Change the given settings; what is not given keeps its value.
 
-    Raises InvalidArgument, or Conflict for a DNS domain that a zone has.
+    Peers outside of a new range get other addresses. Raises InvalidArgument, or Conflict
+    for a DNS domain that a zone has.
     """
     if unknown := settings.keys() - WRITABLE:
         raise ValueError(f"not settings of the account: {', '.join(sorted(unknown))}")
@@ -33,12 +37,18 @@ def account_update(*, settings: dict[str, Any]) -> Account:
         errors = [
             error
             for name in GROUP_LISTS
-            for error in unknown_group_errors(name, unknown_groups(wanted[name]))
+            if (ids := wanted[name])
+            for error in unknown_group_errors(name, contributions.unknown_groups(ids))
         ]
         if wanted["dns_domain"] != account.dns_domain:
-            errors += dns_domain_errors(wanted["dns_domain"])
+            errors += contributions.dns_domain_errors(wanted["dns_domain"])
+        moved = [name for name in RANGES if wanted[name] != getattr(account, name)]
+        for name in moved:
+            errors += range_change_errors(name, wanted[name])
         raise_field_errors(errors)
         for name, value in wanted.items():
             setattr(account, name, value)
         account.save()
+        if moved:
+            ranges_changed.send(sender=None, account=account)
         return account

@@ -10,10 +10,12 @@ from typing import Any
 from events.activities import Activity
 from events.audit.emission import audit_record
 from meshmgmt.accounts.audit import user_facts
+from meshmgmt.accounts.authority import check_may_touch
+from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.passwords import new_password, weaknesses
-from meshmgmt.accounts.registries import auto_group_errors, set_auto_groups
 from meshmgmt.accounts.rules import role_errors
+from meshmgmt.accounts.services.passwords import password_check
 from meshmgmt.accounts.services.users import (
     check_pending,
     owner_role_transfer,
@@ -26,7 +28,12 @@ from meshmgmt.accounts.services.users import (
     user_set_blocked,
     user_set_role,
 )
-from meshmgmt.core.errors import Forbidden, PreconditionFailed, raise_field_errors
+from meshmgmt.core.errors import (
+    Conflict,
+    Forbidden,
+    PreconditionFailed,
+    raise_field_errors,
+)
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.roles import Role
 from meshmgmt.core.textrules import name_errors
@@ -56,7 +63,7 @@ def user_add(
     Forbidden, InvalidArgument, Conflict for a known e-mail address.
     """
     with account_write():
-        errors = auto_group_errors(auto_groups)
+        errors = contributions.auto_group_errors(auto_groups)
         if not is_service_user:
             errors = [*name_errors("name", name), *owner_errors(role), *errors]
         raise_field_errors(errors)
@@ -64,7 +71,7 @@ def user_add(
             made = NewUser(service_user_create(name=name, role=role, by=by))
         else:
             made = _person(email=email, name=name, role=role, by=by)
-        set_auto_groups(made.user, auto_groups)
+        contributions.set_auto_groups(made.user, auto_groups)
         return made
 
 
@@ -91,6 +98,7 @@ def user_update(*, user_id: str, changes: Mapping[str, Any], by: User) -> User:
     """
     with account_write():
         user = user_get(user_id)
+        check_may_touch(by, user)
         _check_changes(user, changes)
         if "name" in changes and changes["name"] != user.name:
             name = changes["name"]
@@ -99,12 +107,12 @@ def user_update(*, user_id: str, changes: Mapping[str, Any], by: User) -> User:
         blocked = changes.get("is_blocked", user.is_blocked)
         user_set_blocked(user_id=user_id, blocked=blocked, by=by)
         if "auto_groups" in changes:
-            set_auto_groups(user, changes["auto_groups"])
+            contributions.set_auto_groups(user, changes["auto_groups"])
         return user_get(user_id)
 
 
 def _check_changes(user: User, changes: Mapping[str, Any]) -> None:
-    errors = auto_group_errors(changes.get("auto_groups", ()))
+    errors = contributions.auto_group_errors(changes.get("auto_groups", ()))
     if changes.get("role", user.role) != user.role:
         role = changes["role"]
         errors += role_errors(role, is_service_user=user.is_service_user)
@@ -143,18 +151,22 @@ def own_password_change(*, user_id: str, old: str, new: str, by: User) -> None:
     """Let a user replace their own password.
 
     Raises Forbidden for another user's, PreconditionFailed for a user without password,
-    InvalidArgument when the old one is wrong or the new one weak.
+    InvalidArgument when the old one is wrong or the new one weak, TooManyRequests,
+    Unavailable, Conflict when it changes meanwhile.
     """
+    check_own_password(by, user_id)
+    user = user_get(user_id)
+    if not user.has_usable_password():
+        raise PreconditionFailed("this user does not sign in by password")
+    # Hashing takes long: the lock is taken after it.
+    if not password_check(user, old, name=user.email):
+        raise_field_errors([FieldError("old_password", "the old password is wrong")])
+    raise_field_errors(new_password_errors("new_password", new, user))
+    known = user.password
+    user.set_password(new)
     with account_write():
-        check_own_password(by, user_id)
-        user = user_get(user_id)
-        if not user.has_usable_password():
-            raise PreconditionFailed("this user does not sign in by password")
-        if not user.check_password(old):
-            wrong = [FieldError("old_password", "the old password is wrong")]
-            raise_field_errors(wrong)
-        raise_field_errors(new_password_errors("new_password", new, user))
-        user.set_password(new)
+        if user_get(user_id).password != known:
+            raise Conflict("the password was changed by another request")
         user.save(update_fields=["password", "password_is_temporary"])
 
 

@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.db.models import ProtectedError
 
 from events.activities import Activity
+from events.audit.audited import audited_bulk_delete
 from events.audit.emission import audit_record
-from events.audit.models import audited_bulk_delete
 from meshmgmt.accounts.audit import user_facts
 from meshmgmt.accounts.authority import (
     check_may_block,
@@ -19,8 +19,8 @@ from meshmgmt.accounts.authority import (
     check_may_touch,
 )
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.registries import after_user_blocking, before_user_deletion
 from meshmgmt.accounts.rules import email_errors, role_errors, user_name_errors
+from meshmgmt.accounts.signals import user_blocked, user_deleting
 from meshmgmt.core.errors import (
     Conflict,
     InvalidArgument,
@@ -171,14 +171,15 @@ def user_set_blocked(*, user_id: str, blocked: bool, by: User | None = None) -> 
         user.is_blocked = blocked
         user.save(update_fields=["is_blocked"])
         if blocked:
-            after_user_blocking(user)
+            user_blocked.send(sender=None, user=user)
         return user
 
 
-def user_approve(*, user_id: str) -> User:
+def user_approve(*, user_id: str, by: User | None = None) -> User:
     """Let a pending user in. Raises NotFound, InvalidArgument when nothing is pending."""
     with account_write():
         user = user_get(user_id)
+        check_may_touch(by, user)
         check_pending(user)
         user.pending_approval = user.is_blocked = False
         user.save(update_fields=["pending_approval", "is_blocked"])
@@ -209,7 +210,7 @@ def user_delete(*, user_id: str, by: User | None = None) -> None:
         check_may_delete(by, user)
         keep_an_owner(user, "delete")
         try:
-            before_user_deletion(user)
+            user_deleting.send(sender=None, user=user)
             _delete_with_tokens(user)
         except ProtectedError as error:
             kinds = {str(one._meta.verbose_name) for one in error.protected_objects}

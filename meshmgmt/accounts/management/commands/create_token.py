@@ -18,7 +18,7 @@ class Command(BaseCommand):
 
     help = (
         "Create an access token and print it alone on standard output. A user who does"
-        " not exist yet is created: with --role, or as owner when there is no user."
+        " not exist yet is created: with --role, or as owner when there is none."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -59,15 +59,23 @@ class Command(BaseCommand):
             raise CommandError(
                 f"{user} is blocked or pending approval: a token would be of no use"
             )
+        if not User.objects.any_owner():
+            self.stderr.write(
+                f"there is no owner: `manage.py users set-role {user} owner` makes one"
+            )
         return user
 
     def _new_user(self, email: str, role: str | None) -> User:
-        if role is None:
-            if User.objects.exists():
+        if not User.objects.any_owner():
+            if role not in {None, Role.OWNER}:
                 raise CommandError(
-                    f"there is no user {email!r}: name a --role to create one"
+                    "there is no owner yet: leave --role out, and the user becomes owner"
                 )
             role = Role.OWNER
+        if role is None:
+            raise CommandError(
+                f"there is no user {email!r}: name a --role to create one"
+            )
         user = user_create(email=email, role=role)
         self.stderr.write(f"created user {email} with role {role}")
         return user

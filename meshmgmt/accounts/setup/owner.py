@@ -18,7 +18,7 @@ from meshmgmt.core.transactions import account_write
 MAX_PASSWORD: Final = 72  # as clients of the reference API know it
 PURPOSE: Final = "setup"
 TOKEN_DAYS: Final = 30
-DONE: Final = "setup already completed: users exist"
+DONE: Final = "setup already completed: there is an owner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,14 @@ class FirstOwner:
     token: str = ""
 
 
+def setup_is_open() -> bool:
+    """Tell whether the first owner is still to be made."""
+    return not User.objects.any_owner()
+
+
 def check_setup_is_open() -> None:
-    """Raise PreconditionFailed when there is a user."""
-    if User.objects.exists():
+    """Raise PreconditionFailed when there is an owner."""
+    if not setup_is_open():
         raise PreconditionFailed(DONE)
 
 
@@ -40,7 +45,7 @@ def first_owner_create(
 ) -> FirstOwner:
     """Make the first owner, with a token that lives `token_days` unless None.
 
-    Raises PreconditionFailed when there is a user, InvalidArgument.
+    Raises PreconditionFailed when there is an owner, InvalidArgument, Conflict.
     """
     with account_write():
         check_setup_is_open()

@@ -1,0 +1,167 @@
+"""Passwords tried: one at a time in each process, within limits, the wrong ones on record.
+
+The limits count in the database, so they hold for all workers and hosts together.
+"""
+
+import datetime as dt
+import ipaddress
+import logging
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.db.models import QuerySet
+from django.utils.crypto import salted_hmac
+
+from events.activities import Activity
+from events.audit.emission import audit_record
+from meshmgmt.accounts.audit import user_facts
+from meshmgmt.accounts.lane import Lane
+from meshmgmt.accounts.models import User, WrongPassword
+from meshmgmt.accounts.models.users import fold_email
+from meshmgmt.core import clock, context
+from meshmgmt.core.errors import TooManyRequests, Unavailable
+from meshmgmt.core.transactions import account_write, queued_write
+from observability.metrics import instruments
+
+log = logging.getLogger(__name__)
+
+WINDOW: Final = dt.timedelta(minutes=10)
+PER_ADDRESS: Final = 10
+"""Wrong passwords within the window after which an address has to wait."""
+PER_ACCOUNT: Final = 20
+"""... after which an address has one try for the account, so its owner still gets in."""
+
+PATIENCE_SECONDS: Final = 3.0
+IPV6_SITE: Final = 64
+
+LANE: Final = Lane(waiting=settings.SVC.threads // 4, patience=PATIENCE_SECONDS)
+_ATTEMPTS: Final = instruments.counter("mesh.signin.attempts.total")
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """Who is tried from where; `past` are wrong passwords from there, newest first."""
+
+    account: str
+    address: str
+    past: Sequence[WrongPassword]
+
+    @property
+    def own(self) -> list[WrongPassword]:
+        """Those for the same account."""
+        return [wrong for wrong in self.past if wrong.account == self.account]
+
+    @property
+    def for_account(self) -> int:
+        """How many there were for the account from anywhere, as far as it matters."""
+        return _recent(account=self.account)[:PER_ACCOUNT].count()
+
+    def check(self) -> None:
+        """Raise TooManyRequests beyond a limit."""
+        until = None
+        if len(self.past) >= PER_ADDRESS:
+            until = self.past[PER_ADDRESS - 1].at
+        elif self.own and self.for_account >= PER_ACCOUNT:
+            until = self.own[0].at
+        if until is not None:
+            seconds = max(1, math.ceil((until + WINDOW - clock.now()).total_seconds()))
+            raise TooManyRequests(
+                f"too many wrong passwords: wait {seconds} seconds",
+                retry_after=seconds,
+            )
+
+
+def password_check(user: User | None, password: str, *, name: str) -> bool:
+    """Tell whether this is the user's password; None stands for a `name` nobody has.
+
+    Takes as long for nobody as for somebody. Raises TooManyRequests, and Unavailable when
+    too many others are being checked.
+    """
+    account = _account_key(user, name)
+    result = "ok"
+    try:
+        _attempt(account).check()
+        with LANE.turn():
+            attempt = _attempt(account)
+            attempt.check()  # others went before us
+            if user is None:
+                make_password(password)
+            elif user.check_password(password):
+                return True
+            result = "failed"
+            _note(attempt, user)
+            return False
+    except TooManyRequests:
+        result = "limited"
+        raise
+    except Unavailable:
+        result = "busy"
+        raise
+    finally:
+        _ATTEMPTS.labels(result=result).inc()
+
+
+def forget_wrong_passwords() -> None:
+    """Delete what counts no more."""
+    WrongPassword.objects.filter(at__lte=clock.now() - WINDOW).delete()
+
+
+def _attempt(account: str) -> _Attempt:
+    address = _site(context.current().source_address)
+    past = _recent(address=address).order_by("-at")[:PER_ADDRESS]
+    return _Attempt(account, address, list(past))
+
+
+def _recent(**where: str) -> QuerySet[WrongPassword]:
+    return WrongPassword.objects.filter(at__gt=clock.now() - WINDOW, **where)
+
+
+def _account_key(user: User | None, name: str) -> str:
+    text = fold_email(name) or "" if user is None else user.pk
+    return salted_hmac("wrong password", text, algorithm="sha256").hexdigest()
+
+
+def _site(address: str) -> str:
+    """Return the address that counts: who has one of IPv6 has 2**64 of them."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((parsed, IPV6_SITE), strict=False).network_address)
+
+
+def _note(attempt: _Attempt, user: User | None) -> None:
+    """Keep a wrong password in mind, in the log, and at turning points in the trail.
+
+    There the first of an address for an account, and the last before either has to wait:
+    a flood fills no trail. Of accounts that do not exist it tells nothing.
+    """
+    own, for_account = len(attempt.own) + 1, attempt.for_account + 1
+    facts = {"source": context.current().source_address, "wrong_passwords": own}
+    if user is not None:
+        facts["target_id"] = user.pk
+    log.warning("sign-in failed: the e-mail address or password is wrong", extra=facts)
+    tells = for_account == PER_ACCOUNT or (
+        for_account < PER_ACCOUNT and (own == 1 or len(attempt.past) + 1 == PER_ADDRESS)
+    )
+    wrong = WrongPassword(account=attempt.account, address=attempt.address)
+    if user is None or not tells:
+        with queued_write():
+            wrong.save()
+        return
+    with account_write():
+        wrong.save()
+        audit_record(
+            Activity.USER_PASSWORD_FAIL,
+            target_id=user.pk,
+            target_type="user",
+            meta={**user_facts(user), "wrong_passwords": own},
+        )

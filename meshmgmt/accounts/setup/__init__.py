@@ -1,0 +1,1 @@
+"""From an empty database to the first owner."""

@@ -1,0 +1,93 @@
+"""`/setup`: the page on which somebody with the setup code becomes the first owner."""
+
+from typing import Any, Final
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth import login
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from meshmgmt.accounts.setup.code import WHERE, check_setup_code
+from meshmgmt.accounts.setup.owner import (
+    MAX_PASSWORD,
+    check_setup_is_open,
+    first_owner_create,
+)
+from meshmgmt.core.errors import Forbidden, PreconditionFailed, ServiceError
+
+_BACKEND: Final = "meshmgmt.accounts.backends.RoleBackend"
+_WRONG_CODE: Final = "This is not the code that the server printed."
+
+
+def _password_field(label: str, hint: str = "") -> forms.CharField:
+    widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    return forms.CharField(
+        label=label, help_text=hint, strip=False, max_length=MAX_PASSWORD, widget=widget
+    )
+
+
+class SetupForm(forms.Form):
+    """The first owner; the services judge the values."""
+
+    setup_code = forms.CharField(
+        label="Setup code",
+        help_text=f"{WHERE[0].upper()}{WHERE[1:]}.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}),
+    )
+    email = forms.CharField(
+        label="E-mail address",
+        widget=forms.EmailInput(attrs={"autocomplete": "username"}),
+    )
+    name = forms.CharField(label="Name")
+    password = _password_field("Password", "8 to 72 characters.")
+    password_again = _password_field("Password again")
+
+    def clean(self) -> dict[str, Any]:
+        """Compare the two passwords: nobody else could let a mistyped owner in."""
+        data: dict[str, Any] = self.cleaned_data
+        if data.get("password") != data.get("password_again"):
+            self.add_error("password_again", "The two passwords differ.")
+        return data
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def setup_page(request: HttpRequest) -> HttpResponse:
+    """Show the form, or make the first owner and sign them in."""
+    try:
+        check_setup_is_open()
+        form = SetupForm(request.POST or None)
+        status = 200
+        if form.is_valid():
+            try:
+                return _made(request, form.cleaned_data)
+            except PreconditionFailed:
+                raise
+            except ServiceError as error:
+                _show(form, error)
+                status = error.status
+    except PreconditionFailed as error:
+        messages.info(request, f"{error.message[0].upper()}{error.message[1:]}.")
+        return HttpResponseRedirect(reverse("admin:login"))
+    page = {**admin.site.each_context(request), "title": "Set up", "form": form}
+    return render(request, "admin/setup.html", page, status=status)
+
+
+def _made(request: HttpRequest, data: dict[str, Any]) -> HttpResponse:
+    check_setup_code(data["setup_code"])
+    fields = {name: data[name] for name in ("email", "name", "password")}
+    login(request, first_owner_create(**fields).user, backend=_BACKEND)
+    return HttpResponseRedirect(reverse("admin:index"))
+
+
+def _show(form: SetupForm, error: ServiceError) -> None:
+    if isinstance(error, Forbidden):
+        form.add_error("setup_code", _WRONG_CODE)
+    for fault in error.errors:
+        form.add_error(fault.field, fault.message)
+    if form.is_valid():
+        form.add_error(None, error.message)

@@ -1,0 +1,41 @@
+"""The sign-in page of the admin site, which says when somebody has to wait."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.forms import AdminAuthenticationForm
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+
+from meshmgmt.api.exceptions import RETRY_SECONDS
+from meshmgmt.core.errors import ServiceError, TooManyRequests, Unavailable
+
+
+class SignInForm(AdminAuthenticationForm):
+    """E-mail address and password; `refusal` is why they were not looked at."""
+
+    refusal: ServiceError | None = None
+
+    def clean(self) -> dict[str, Any]:
+        """Sign in, or show why that has to wait."""
+        try:
+            data: dict[str, Any] = super().clean()
+        except (TooManyRequests, Unavailable) as error:
+            self.refusal = error
+            text = f"{error.message[0].upper()}{error.message[1:]}."
+            raise ValidationError(text) from error
+        return data
+
+
+admin.site.login_form = SignInForm
+
+
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """Show the page; 429 or 503 with Retry-After when the password was not looked at."""
+    response: Any = admin.site.login(request)
+    form = (getattr(response, "context_data", None) or {}).get("form")
+    refusal = getattr(form, "refusal", None)
+    if refusal is not None:
+        response.status_code = refusal.status
+        response["Retry-After"] = str(getattr(refusal, "retry_after", RETRY_SECONDS))
+    return response  # type: ignore[no-any-return]
