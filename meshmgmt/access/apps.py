@@ -1,6 +1,7 @@
 """Django application of what refers to groups: policies, routes, keys, auto-groups."""
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class AccessConfig(AppConfig):
@@ -11,12 +12,19 @@ class AccessConfig(AppConfig):
     verbose_name = "Access"
 
     def ready(self) -> None:
-        """Register audit specs, references to groups and facts for lower rooms."""
-        from meshmgmt.access import audit, eventfacts, references, setup  # noqa: PLC0415
-        from meshmgmt.access.services import removal  # noqa: PLC0415
+        """Connect to the rooms below."""
+        from meshmgmt.access import (  # noqa: PLC0415
+            audit,
+            contributions,
+            defaultpolicy,
+            references,
+        )
 
         audit.register_specs()
-        eventfacts.register()
+        contributions.contribute()
         references.register_references()
-        setup.register()
-        removal.register()
+        post_migrate.connect(
+            defaultpolicy.after_migration,
+            sender=self,
+            dispatch_uid="access.default_policy",
+        )

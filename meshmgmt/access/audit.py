@@ -5,7 +5,6 @@ from typing import Any
 
 from events.activities import Activity
 from events.audit.changes import Change
-from events.audit.links import member_keys
 from events.audit.lookup import objects_by_id, related_object
 from events.audit.specs import (
     AuditSpec,
@@ -29,6 +28,7 @@ from meshmgmt.access.models import (
     SetupKey,
 )
 from meshmgmt.accounts.models import User
+from meshmgmt.core.orderedlinks import member_keys
 
 Describe = Callable[[Any, Sequence[Any]], Mapping[Any, MemberEvent]]
 
@@ -71,6 +71,7 @@ def _register_policies() -> None:
             created=Activity.RULE_ADD,
             updated=Activity.RULE_UPDATE,
             deleted=Activity.RULE_DELETE,
+            part_of=("policy", "rules"),
             meta=_rule_meta,
             members={
                 "sources": changed,
@@ -130,11 +131,10 @@ def _route_meta(route: Route) -> Meta:
 
 def _router_meta(router: Router) -> Meta:
     network = related_object(router, "network")
-    peer = related_object(router, "peer")
     return {
         "network_name": network.name if network else "",
         "network_id": router.network_id,
-        "peer": peer.name if peer else "",
+        "peer": router.peer_id or "",
         "peer_groups": member_keys(RouterPeerGroup, router),
     }
 
@@ -181,9 +181,7 @@ def _register_enrolment() -> None:
             meta=lambda invite: {"email": invite.email},
             update_meta=_invite_meta,
             target=_invite_target,
-            members={
-                "auto_groups": MemberRule(owner=Activity.USER_INVITE_LINK_REGENERATE)
-            },
+            members={"auto_groups": MemberRule(owner=Activity.USER_INVITE_LINK_UPDATE)},
         )
     )
     declare_emitted("access.SetupKey", Activity.SETUPKEY_REVOKE)

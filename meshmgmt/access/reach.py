@@ -10,11 +10,9 @@ the members of a few groups only (`ReachGraph.targets` says which).
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
-
-Entry = TypeVar("Entry")
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +22,9 @@ class RuleSide:
     groups: frozenset[str] = frozenset()
     peer: str | None = None
     resource: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.groups or self.peer or self.resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,7 @@ class Resource:
     enabled: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(NamedTuple):
     """The object that makes two peers see each other.
 
     `kind` is `policy`, `route` or `router`; a router, which has no name, goes by
@@ -92,22 +92,18 @@ class Cause:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One side a peer looks at, and the object that lets it."""
+class Side(NamedTuple):
+    """One of the two sides that meet: members of groups, and single peers."""
+
+    groups: frozenset[str]
+    peers: frozenset[str] = frozenset()
+
+
+class Target(NamedTuple):
+    """A side that somebody looks at, and the object that lets them."""
 
     cause: Cause
-    groups: frozenset[str]
-    peers: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    groups: frozenset[str]
-    peers: frozenset[str]
-
-    def __bool__(self) -> bool:
-        return bool(self.groups or self.peers)
+    side: Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,99 +121,38 @@ class ReachGraph:
 
     def __init__(self, facts: ReachFacts) -> None:
         self._targets: list[Target] = []
-        self._by_group: defaultdict[str, set[int]] = defaultdict(set)
-        self._by_peer: defaultdict[str, set[int]] = defaultdict(set)
+        self._by_group: defaultdict[str, list[int]] = defaultdict(list)
+        self._by_peer: defaultdict[str, list[int]] = defaultdict(list)
         for cause, left, right in _links(facts):
-            self._add(cause, left, right)
-            self._add(cause, right, left)
+            self._add(left, Target(cause, right))
+            self._add(right, Target(cause, left))
 
-    def target_numbers(self, peer_id: str, groups: Collection[str]) -> list[int]:
-        """Numbers of the targets of a peer, in the order of the facts."""
-        numbers: set[int] = set()
-        if peer_id in self._by_peer:
-            numbers |= self._by_peer[peer_id]
-        for group in groups:
-            if group in self._by_group:
-                numbers |= self._by_group[group]
-        return sorted(numbers)
-
-    def targets(self, peer_id: str, groups: Collection[str]) -> list[Target]:
+    def targets(self, peer_id: str, groups: Iterable[str]) -> list[Target]:
         """What a peer with these groups looks at, in the order of the facts."""
-        return [self._targets[n] for n in self.target_numbers(peer_id, groups)]
+        numbers = set(self._by_peer.get(peer_id, ()))
+        for group in groups:
+            numbers.update(self._by_group.get(group, ()))
+        return [self._targets[number] for number in sorted(numbers)]
 
-    def target(self, number: int) -> Target:
-        """The target with this number."""
-        return self._targets[number]
-
-    def _add(self, cause: Cause, viewer: _Side, seen: _Side) -> None:
+    def _add(self, viewers: Side, target: Target) -> None:
         number = len(self._targets)
-        self._targets.append(Target(cause, seen.groups, seen.peers))
-        for group in viewer.groups:
-            self._by_group[group].add(number)
-        for peer in viewer.peers:
-            self._by_peer[peer].add(number)
+        self._targets.append(target)
+        for group in viewers.groups:
+            self._by_group[group].append(number)
+        for peer in viewers.peers:
+            self._by_peer[peer].append(number)
 
 
-class Visibility(Generic[Entry]):
-    """Peers seen by peers, given the members of groups.
-
-    `entry` makes what is told about a seen peer from its id and the cause; None
-    leaves the peer out. Entries are made once per target and shared by all peers.
-    """
-
-    def __init__(
-        self,
-        graph: ReachGraph,
-        members: Mapping[str, Collection[str]],
-        entry: Callable[[str, Cause], Entry | None],
-    ) -> None:
-        self._graph = graph
-        self._members = members
-        self._entry = entry
-        self._collected: dict[int, dict[str, Entry]] = {}
-
-    def visible_from(self, peer_id: str, groups: Collection[str]) -> dict[str, Entry]:
-        """Peers that `peer_id`, a member of `groups`, sees: id to entry.
-
-        The first cause in the order of the facts counts. The peer itself is not
-        among them.
-        """
-        seen: dict[str, Entry] = {}
-        for number in reversed(self._graph.target_numbers(peer_id, groups)):
-            seen.update(self._collect(number))
-        seen.pop(peer_id, None)
-        return seen
-
-    def _collect(self, number: int) -> dict[str, Entry]:
-        collected = self._collected.get(number)
-        if collected is None:
-            target = self._graph.target(number)
-            ids = set(target.peers).union(
-                *(self._members.get(group, ()) for group in target.groups)
-            )
-            made = ((id_, self._entry(id_, target.cause)) for id_ in ids)
-            collected = {id_: entry for id_, entry in made if entry is not None}
-            self._collected[number] = collected
-        return collected
-
-
-def causes(
-    graph: ReachGraph, members: Mapping[str, Collection[str]]
-) -> Visibility[Cause]:
-    """Visibility that tells the cause of each peer seen."""
-    return Visibility(graph, members, lambda _, cause: cause)
-
-
-def _links(facts: ReachFacts) -> Iterator[tuple[Cause, _Side, _Side]]:
+def _links(facts: ReachFacts) -> Iterator[tuple[Cause, Side, Side]]:
     for cause, left, right in (
         *_policy_links(facts),
         *_route_links(facts.routes),
     ):
-        if left and right:
+        if any(left) and any(right):
             yield cause, left, right
 
 
-def _policy_links(facts: ReachFacts) -> Iterator[tuple[Cause, _Side, _Side]]:
+def _policy_links(facts: ReachFacts) -> Iterator[tuple[Cause, Side, Side]]:
     networks = _Networks(facts.routers, facts.resources)
     for policy in facts.policies:
         if not policy.enabled:
@@ -238,11 +173,11 @@ def _policy_links(facts: ReachFacts) -> Iterator[tuple[Cause, _Side, _Side]]:
                 )
 
 
-def _route_links(routes: Iterable[Route]) -> Iterator[tuple[Cause, _Side, _Side]]:
+def _route_links(routes: Iterable[Route]) -> Iterator[tuple[Cause, Side, Side]]:
     for route in routes:
         if route.enabled:
             cause = Cause("route", route.id, route.name)
-            yield cause, _routing(route), _Side(route.groups, frozenset())
+            yield cause, _routing(route), Side(route.groups)
 
 
 class _Networks:
@@ -262,6 +197,8 @@ class _Networks:
                     self._by_group[group][resource.network] = None
 
     def behind(self, side: RuleSide) -> Iterator[Router]:
+        if not self._routers:
+            return
         networks: dict[str, None] = {}
         for group in sorted(side.groups):
             networks.update(self._by_group.get(group, {}))
@@ -271,12 +208,12 @@ class _Networks:
             yield from self._routers.get(network, ())
 
 
-def _side(side: RuleSide) -> _Side:
-    return _Side(side.groups, _one(side.peer))
+def _side(side: RuleSide) -> Side:
+    return Side(side.groups, _one(side.peer))
 
 
-def _routing(routing: Route | Router) -> _Side:
-    return _Side(routing.peer_groups, _one(routing.peer))
+def _routing(routing: Route | Router) -> Side:
+    return Side(routing.peer_groups, _one(routing.peer))
 
 
 def _one(peer: str | None) -> frozenset[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from groups.references import JsonReference, ListReference, register
 from meshmgmt.access import models
+from meshmgmt.access.services.removal import disable_policies_without_rules
 from meshmgmt.accounts.models import Account
 
 
@@ -22,6 +23,7 @@ def register_references() -> None:
                 switch="enabled",
                 named=_rule_name,
                 related=("policy",),
+                turned_off=disable_policies_without_rules,
             )
             for link in (
                 models.RuleSource,

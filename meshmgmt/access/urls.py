@@ -8,15 +8,26 @@ from meshmgmt.access.api.views.policies import PolicyViewSet
 from meshmgmt.access.api.views.posture import PostureCheckViewSet
 from meshmgmt.access.api.views.routes import RouteViewSet
 from meshmgmt.access.api.views.setupkeys import SetupKeyViewSet
-from meshmgmt.api.views import COLLECTION, MEMBER
+from meshmgmt.api.views import COLLECTION, ResourceRouter
 
-NETWORKS = "api/networks"
-NETWORK = f"{NETWORKS}/<str:networkId>"
-RESOURCES = networks.NetworkResourceViewSet
-ROUTERS = networks.NetworkRouterViewSet
+NETWORK = "api/networks/<str:networkId>"
+
+router = ResourceRouter()
+router.register("api/policies", PolicyViewSet, "policy")
+router.register("api/posture-checks", PostureCheckViewSet, "posture-check")
+router.register("api/routes", RouteViewSet, "route")
+router.register("api/setup-keys", SetupKeyViewSet, "setup-key")
+router.register("api/networks", networks.NetworkViewSet, "network")
+router.register(
+    f"{NETWORK}/resources", networks.NetworkResourceViewSet, "network-resource"
+)
+router.register(f"{NETWORK}/routers", networks.NetworkRouterViewSet, "network-router")
 
 urlpatterns = [
-    path("api/users/invites", invites.InviteViewSet.as_view(COLLECTION)),
+    path(
+        "api/users/invites",
+        invites.InviteViewSet.as_view(COLLECTION),
+    ),
     path(
         "api/users/invites/<str:inviteId>", invites.InviteView.as_view(), name="invite"
     ),
@@ -29,22 +40,8 @@ urlpatterns = [
         invites.InviteAcceptanceView.as_view(),
     ),
     path("api/peers/<str:peerId>/accessible-peers", AccessiblePeersView.as_view()),
-    path("api/policies", PolicyViewSet.as_view(COLLECTION)),
-    path("api/policies/<str:policyId>", PolicyViewSet.as_view(MEMBER)),
-    path("api/posture-checks", PostureCheckViewSet.as_view(COLLECTION)),
-    path(
-        "api/posture-checks/<str:postureCheckId>", PostureCheckViewSet.as_view(MEMBER)
-    ),
-    path("api/routes", RouteViewSet.as_view(COLLECTION)),
-    path("api/routes/<str:routeId>", RouteViewSet.as_view(MEMBER)),
-    path("api/setup-keys", SetupKeyViewSet.as_view(COLLECTION)),
-    path("api/setup-keys/<str:keyId>", SetupKeyViewSet.as_view(MEMBER)),
-    path(NETWORKS, networks.NetworkViewSet.as_view(COLLECTION)),
-    path(f"{NETWORKS}/resources", networks.AllResourcesView.as_view()),
-    path(f"{NETWORKS}/routers", networks.AllRoutersView.as_view()),
-    path(NETWORK, networks.NetworkViewSet.as_view(MEMBER)),
-    path(f"{NETWORK}/resources", RESOURCES.as_view(COLLECTION)),
-    path(f"{NETWORK}/resources/<str:resourceId>", RESOURCES.as_view(MEMBER)),
-    path(f"{NETWORK}/routers", ROUTERS.as_view(COLLECTION)),
-    path(f"{NETWORK}/routers/<str:routerId>", ROUTERS.as_view(MEMBER)),
+    # Before the networks, whose ids stand in the same place.
+    path("api/networks/resources", networks.AllResourcesView.as_view()),
+    path("api/networks/routers", networks.AllRoutersView.as_view()),
+    *router.urls,
 ]

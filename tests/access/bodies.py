@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from events.audit.links import set_members
 from groups.models import Group, GroupPeer
+from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 
 

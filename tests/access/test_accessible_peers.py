@@ -63,8 +63,8 @@ def test_policies_routes_and_routers_decide_as_they_do_for_dns(api: Api) -> None
     left, right, others = group("left", a), group("right", b, c), group("others", d)
     office = f"/api/networks/{network().pk}"
     behind = group("behind")
-    printer = {"name": "p", "address": "10.0.0.1", "groups": [behind.pk]}
-    ok(api.post(f"{office}/resources", printer))
+    printer = {"name": "p", "address": "10.0.0.1", "enabled": True}
+    ok(api.post(f"{office}/resources", printer | {"groups": [behind.pk]}))
     ok(api.post(f"{office}/routers", {"peer": gateway.pk}))
     end = {"id": d.pk, "type": "peer"}
     bodies: list[dict[str, Any]] = [

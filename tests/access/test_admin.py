@@ -10,12 +10,12 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from events.audit.links import member_keys, set_members
-from groups.membership import groups_of_resources
+from groups.selectors import groups_of_resources
 from meshmgmt.access import models as access
 from meshmgmt.access.services.setupkeys import setup_key_hash
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
+from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.inventory.models import Network, NetworkResource
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
 from tests.mesh import Trail, group, peer, resource, rule
@@ -226,7 +226,12 @@ def test_rules_are_added_changed_and_removed_within_their_policy(
     assert client.post(page, sent).status_code == 302
     assert member_keys(access.RuleSource, first) == [other.pk, team.pk]
     assert access.PolicyRule.objects.get(pk=first.pk).position == 0
-    assert trail.targets == [("rule.add", second.pk), ("rule.update", first.pk)]
+    assert trail.targets == [
+        ("policy.update", first.policy_id),
+        ("rule.add", second.pk),
+        ("policy.update", first.policy_id),
+        ("rule.update", first.pk),
+    ]
 
     delete = path("access/policyrule", f"{first.pk}/delete/")
     assert client.post(delete, {"post": "yes"}).status_code == 302
@@ -248,17 +253,18 @@ def test_rule_without_a_policy_is_refused(client: Client) -> None:
 
 
 def test_fault_of_another_rule_is_told_apart(client: Client) -> None:
-    team, gone = group("team"), group("gone")
-    faulty = rule([gone], [team])
+    team = group("team")
+    faulty = rule([team], [team])
+    faulty.protocol, faulty.ports = "tcp", ["0"]
+    faulty.save()
     good = rule([team], [team], faulty.policy)
-    gone.delete()
     page = path("access/policyrule", f"{good.pk}/change/")
     sent = {**form_data(client, page), "rule_name": "other"}
 
     response = client.post(page, sent)
 
     [message] = errors_of(response)["__all__"]
-    assert message.startswith("another rule of the policy is faulty: give either")
+    assert message.startswith("another rule of the policy is faulty: a port is")
 
 
 def test_route_is_made_with_its_lists_in_order(client: Client) -> None:

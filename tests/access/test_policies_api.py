@@ -1,5 +1,6 @@
 """Policies over HTTP."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,16 @@ import pytest
 from meshmgmt.access.api.serializers.policies import PolicySerializer
 from meshmgmt.access.models import PolicyRule, PostureCheck
 from meshmgmt.core.ids import new_id
-from tests.access.bodies import group, peer, policy, resource, rule
+from tests.access.bodies import (
+    group,
+    network,
+    peer,
+    policy,
+    resource,
+    route,
+    rule,
+    with_members,
+)
 from tests.api_client import Api
 from tests.people import api_as
 from tests.resource_contract import Body, ResourceContract, Trail, ok
@@ -59,13 +69,49 @@ def test_defaults_of_a_minimal_policy(api: Api) -> None:
         "destinations": [group("a")],
     }
     made = ok(api.post(PATH, {"name": "p", "rules": [minimal]}))
-    assert made["enabled"] is True
+    assert made["enabled"] is False
     assert made["description"] == ""
     assert made["source_posture_checks"] == []
     [shown_rule] = made["rules"]
-    assert shown_rule["enabled"] is True
+    assert shown_rule["enabled"] is False
     assert shown_rule["bidirectional"] is False
     assert not {"ports", "port_ranges", "authorized_groups"} & set(shown_rule)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("omitted", ["refuse", "empty"])
+def test_enabled_left_out_of_a_put_is_kept_unless_clients_leave_out_what_is_false(
+    settings: Any, omitted: str
+) -> None:
+    api = api_as("owner")
+    office = network()
+    bodies = {
+        PATH: policy(),
+        "/api/routes": route(),
+        f"/api/networks/{office.pk}/resources": {
+            "name": "nas",
+            "address": "10.0.0.9",
+            "enabled": True,
+            "groups": [group("people")],
+        },
+    }
+    settings.SVC = replace(settings.SVC, omitted_fields=omitted)
+    for path, body in bodies.items():
+        made = ok(api.post(path, body))
+        del body["enabled"]
+        changed = ok(api.put(f"{path}/{made['id']}", body))
+        assert changed["enabled"] is (omitted == "refuse"), path
+
+
+def test_policy_sent_again_without_enabled_does_not_switch_its_rules_on(
+    api: Api,
+) -> None:
+    made = ok(api.post(PATH, policy(enabled=False, rules=[rule(enabled=False)])))
+    sent = rule()
+    del sent["enabled"]
+    changed = ok(api.put(f"{PATH}/{made['id']}", {"name": "new", "rules": [sent]}))
+    assert changed["enabled"] is False
+    assert changed["rules"][0]["enabled"] is False
 
 
 @pytest.mark.parametrize("kind", ["peer", "host"])
@@ -76,9 +122,45 @@ def test_one_resource_stands_in_for_groups(api: Api, kind: str) -> None:
     made = ok(api.post(PATH, policy(rules=[sent])))
     [shown_rule] = made["rules"]
     assert shown_rule["destinationResource"] == end
-    assert shown_rule["destinations"] == []
+    assert shown_rule["destinations"] is None
     assert "sourceResource" not in shown_rule
     assert ok(api.put(f"{PATH}/{made['id']}", made)) == made
+
+
+@pytest.mark.parametrize("side", ["sources", "destinations"])
+def test_rule_with_an_empty_side_lets_nobody_through_and_lint_says_so(
+    api: Api, side: str
+) -> None:
+    with_members("people", 1)
+    with_members("servers", 2)
+    made = ok(api.post(PATH, policy(rules=[rule(**{side: []})])))
+    assert made["rules"][0][side] == []
+    assert ok(api.put(f"{PATH}/{made['id']}", made)) == made
+    assert ok(api.get(f"/api/peers/{peer(1).pk}/accessible-peers")) == []
+    [finding] = [
+        entry
+        for entry in ok(api.get("/api/dns/lint"))
+        if entry["code"] == "policy_one_sided"
+    ]
+    assert finding["object"] == {
+        "kind": "policy",
+        "id": made["id"],
+        "name": made["name"],
+    }
+    assert finding["message"] == (
+        f"1 rule of policy work without {side}, which let nobody through"
+    )
+
+
+@pytest.mark.parametrize("side", ["sources", "destinations"])
+def test_rule_given_neither_groups_nor_a_resource_is_refused(
+    api: Api, side: str
+) -> None:
+    sent = rule()
+    del sent[side]
+    answer = api.post(PATH, policy(rules=[sent]))
+    assert answer.status == 422
+    assert list(answer.fields) == [f"rules[0].{side}"]
 
 
 def test_ssh_rule_keeps_local_users_in_order(api: Api) -> None:
@@ -95,14 +177,14 @@ def test_ssh_rule_keeps_local_users_in_order(api: Api) -> None:
         )
     )
     assert changed["rules"][0]["authorized_groups"] == users
-    assert trail.codes == ["rule.update"]
+    assert trail.codes == ["policy.update", "rule.update"]
 
 
 G = "<group>"
 BAD_RULES: list[tuple[Body, str, str]] = [
-    ({"sources": []}, "sources", "give either sources or sourceResource"),
+    ({"sources": None}, "sources", "give either sources or sourceResource"),
     (
-        {"destinations": []},
+        {"destinations": None},
         "destinations",
         "give either destinations or destinationResource",
     ),
@@ -309,12 +391,27 @@ def test_rules_keep_their_identity_by_id_and_by_place(api: Api) -> None:
     new = changed["rules"][2]["id"]
     assert sorted(trail.targets) == sorted(
         [
+            ("policy.update", made["id"]),
             ("rule.update", c),  # it moved
             ("rule.update", b),
             ("rule.add", new),
             ("rule.delete", a),
         ]
     )
+    assert trail.events[0].changes == {
+        "rules": {"added": [new], "removed": [a], "changed": [c, b]}
+    }
+
+
+def test_policy_and_a_rule_changed_together_are_one_event_of_the_policy(
+    api: Api,
+) -> None:
+    made = ok(api.post(PATH, policy()))
+    trail = Trail()
+    changes = {"name": "play", "rules": [rule(ports=["80"])]}
+    ok(api.put(f"{PATH}/{made['id']}", changes))
+    assert trail.codes == ["policy.update", "rule.update"]
+    assert set(trail.events[0].changes) == {"name", "rules"}
 
 
 def test_events_name_the_policy(api: Api) -> None:
@@ -328,6 +425,7 @@ def test_events_name_the_policy(api: Api) -> None:
     assert [(e.activity_code, e.target_id, e.meta) for e in trail.events] == [
         ("policy.add", made["id"], {"name": "work"}),
         ("rule.add", rule_id, {**rule_meta, "policy_name": "work"}),
+        ("policy.update", made["id"], {"name": "play"}),
         ("policy.update", made["id"], {"name": "play"}),
         ("rule.update", rule_id, {**rule_meta, "policy_name": "play"}),
     ]

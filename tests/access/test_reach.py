@@ -16,8 +16,8 @@ from meshmgmt.access.reach import (
     Router,
     Rule,
     RuleSide,
-    causes,
 )
+from meshmgmt.access.visibility import Visibility, causes
 
 MEMBERS = {"dev": {"ann", "bob"}, "ops": {"bob", "cy"}, "gw": {"gate"}, "void": set()}
 
@@ -30,10 +30,17 @@ def policy(*rules: Rule, enabled: bool = True) -> Policy:
     return Policy(id="p", name="Policy", rules=rules, enabled=enabled)
 
 
+SHOWN = {"ann": "a", "bob": "bb", "cy": "c", "gate": ""}
+
+
 def seen(facts: ReachFacts, peer: str) -> Mapping[str, Cause]:
-    visibility = causes(ReachGraph(facts), MEMBERS)
+    graph = ReachGraph(facts)
     own = [group for group, members in MEMBERS.items() if peer in members]
-    return visibility.visible_from(peer, own)
+    found = causes(graph, MEMBERS, peer, own)
+    things = Visibility(graph, MEMBERS, SHOWN).seen_from(peer, own)
+    assert "".join(things) == "".join(SHOWN[other] for other in sorted(found))
+    assert len(things) == len(tuple(things))
+    return found
 
 
 def test_a_rule_shows_both_sides_to_each_other() -> None:
@@ -188,12 +195,22 @@ def test_all_peers_share_the_look_up_of_members() -> None:
     rules = tuple(
         Rule(groups(f"g{n % 50}"), groups(f"g{(n * 7) % 50}")) for n in range(100)
     )
-    visibility = causes(ReachGraph(ReachFacts(policies=(policy(*rules),))), members)
-    for number in range(500):
-        peer = f"p{number}"
+    shown = {f"p{number}": ("name",) for number in range(500)}
+    graph = ReachGraph(ReachFacts(policies=(policy(*rules),)))
+    visibility = Visibility(graph, members, shown)
+    for peer in shown:
         own = [group for group, ids in members.items() if peer in ids]
-        assert visibility.visible_from(peer, own)
-    assert members.asked <= 2 * len(rules)
+        assert len(visibility.seen_from(peer, own)) > 0
+    assert members.asked <= len(members)
+
+
+def test_a_peer_that_shows_nothing_sees_and_one_that_is_gone_is_not_seen() -> None:
+    rule = Rule(groups("dev", "gw"), groups("ops"))
+    graph = ReachGraph(ReachFacts(policies=(policy(rule),)))
+    visibility = Visibility(graph, MEMBERS, {"cy": ("first", "second")})
+    assert visibility.seen_from("gate", ["gw"]) == ("first", "second")
+    assert visibility.seen_from("cy", ["ops"]) == ()
+    assert Visibility(graph, MEMBERS, {}).seen_from("gate", ["gw"]) == ()
 
 
 def test_targets_name_the_groups_whose_members_are_needed() -> None:
@@ -201,5 +218,5 @@ def test_targets_name_the_groups_whose_members_are_needed() -> None:
         ReachFacts(policies=(policy(Rule(groups("dev"), groups("ops", "gw"))),))
     )
     [target] = graph.targets("ann", ["dev"])
-    assert target.groups == {"ops", "gw"}
+    assert target.side.groups == {"ops", "gw"}
     assert graph.targets("ann", ["void"]) == []

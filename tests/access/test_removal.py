@@ -1,11 +1,19 @@
-"""What becomes of access objects when a peer goes."""
+"""What becomes of access objects when something that they name goes."""
 
 import pytest
 
 from meshmgmt.access.models import Policy, Route
-from meshmgmt.core.errors import PreconditionFailed
 from meshmgmt.inventory.models import Peer
-from tests.access.bodies import group, network, peer, policy, route, rule, with_members
+from tests.access.bodies import (
+    group,
+    network,
+    peer,
+    policy,
+    resource,
+    route,
+    rule,
+    with_members,
+)
 from tests.people import api_as
 from tests.resource_contract import Trail, ok
 
@@ -22,44 +30,185 @@ def test_route_of_a_deleted_peer_is_disabled() -> None:
         "peer": "",
         "enabled": False,
     }
+    shown = ok(api.get(f"/api/routes/{made['id']}"))
+    assert ok(api.put(f"/api/routes/{made['id']}", shown)) == shown
+    refused = api.put(f"/api/routes/{made['id']}", {**shown, "enabled": True})
+    assert refused.status == 422
     assert trail.codes == ["route.update", "user.peer.delete"]
-    assert trail.events[0].meta["reason"] == "a peer was deleted"
+    assert trail.events[0].meta["reason"] == "peer 'peer 1' was deleted"
 
 
-def test_rules_for_a_deleted_peer_alone_go() -> None:
+@pytest.mark.parametrize("side", ["source", "destination"])
+@pytest.mark.parametrize("kind", ["peer", "host"])
+def test_policy_that_names_a_deleted_peer_or_resource_is_kept_disabled(
+    side: str, kind: str
+) -> None:
     api = api_as("owner")
-    end = {"id": peer(1).pk, "type": "peer"}
-    sent = rule(destinations=[], destinationResource=end)
-    ok(api.post("/api/policies", policy(rules=[sent])))
+    named = peer(1) if kind == "peer" else resource()
+    end = {"id": named.pk, "type": kind}
+    sent = rule(**{f"{side}s": None, f"{side}Resource": end})
+    alone = ok(api.post("/api/policies", policy(rules=[sent])))
     beside = ok(api.post("/api/policies", policy(rules=[sent, rule()])))
     trail = Trail()
-    Peer.objects.filter(pk=peer(1).pk).delete()
+    named.delete()
+    left = ok(api.get("/api/policies"))
+    for before, after, still_on in ((alone, left[0], False), (beside, left[1], True)):
+        emptied = {**before["rules"][0], "enabled": False, f"{side}s": []}
+        del emptied[f"{side}Resource"]
+        assert after == {
+            **before,
+            "enabled": still_on,
+            "rules": [emptied, *before["rules"][1:]],
+        }
+        assert ok(api.put(f"/api/policies/{before['id']}", after)) == after
+    changed = {
+        event.activity_code: event.meta["reason"]
+        for event in trail.events
+        if event.activity_code in {"rule.update", "policy.update"}
+    }
+    reason = (
+        "peer 'peer 1' was deleted"
+        if kind == "peer"
+        else "resource 'printer' was deleted"
+    )
+    assert changed == {"rule.update": reason, "policy.update": reason}
+    assert "rule.delete" not in trail.codes
+
+
+def test_network_deleted_with_its_resources_keeps_policies_that_name_them() -> None:
+    api = api_as("owner")
+    end = {"id": resource().pk, "type": "host"}
+    sent = rule(destinations=None, destinationResource=end)
+    made = ok(api.post("/api/policies", policy(rules=[sent])))
+    ok(api.delete(f"/api/networks/{network().pk}"))
     [left] = ok(api.get("/api/policies"))
-    assert left == {**beside, "rules": beside["rules"][1:]}
-    assert sorted(trail.codes) == [
-        "policy.delete",
-        "rule.delete",
-        "rule.delete",
-        "user.peer.delete",
-    ]
+    assert (left["id"], left["enabled"]) == (made["id"], False)
+
+
+def test_what_goes_with_a_network_says_so() -> None:
+    api = api_as("owner")
+    office = network()
+    where = f"/api/networks/{office.pk}"
+    body = {"name": "nas", "address": "10.0.0.9", "groups": [group("storage")]}
+    ok(api.post(f"{where}/resources", body))
+    ok(api.post(f"{where}/routers", {"peer": peer(1).pk}))
+    trail = Trail()
+    ok(api.delete(where))
+    reasons = {event.activity_code: event.meta["reason"] for event in trail.events}
+    network_gone = "network 'office' was deleted"
+    assert reasons == {
+        "resource.group.delete": "resource 'nas' was deleted",
+        "network.resource.delete": network_gone,
+        "network.router.delete": network_gone,
+        "network.delete": network_gone,
+    }
+
+
+def test_peer_that_leaves_its_groups_because_it_is_deleted_says_so() -> None:
+    with_members("people", 1, 2, 3)
+    trail = Trail()
+    peer(1).delete()
+    [left] = [e for e in trail.events if e.activity_code == "peer.group.delete"]
+    assert left.meta["reason"] == "peer 'peer 1' was deleted"
+    trail = Trail()
+    Peer.objects.all().delete()
+    reasons = {
+        event.meta["reason"]
+        for event in trail.events
+        if event.activity_code == "peer.group.delete"
+    }
+    assert reasons == {"peers 'peer 2', 'peer 3' were deleted"}
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_router_keeps_its_peer_from_deletion(whole: bool) -> None:
+def test_router_of_a_deleted_peer_is_kept_disabled(whole: bool) -> None:
     api = api_as("owner")
     where = f"/api/networks/{network().pk}/routers"
     made = ok(api.post(where, {"peer": peer(1).pk}))
-    with_members("servers", 1)
-    ok(api.post("/api/policies", policy()))
     trail = Trail()
     chosen = Peer.objects.filter(pk=peer(1).pk) if whole else peer(1)
-    with pytest.raises(PreconditionFailed) as refused:
-        chosen.delete()
-    assert refused.value.message == (
-        f"peer {peer(1).pk!r} is linked to a network router: {made['id']}"
-    )
-    assert Peer.objects.count() == 1
-    assert trail.codes == []
+    chosen.delete()
+    assert ok(api.get(f"{where}/{made['id']}")) == {
+        **made,
+        "peer": "",
+        "peer_groups": [],
+        "enabled": False,
+    }
+    shown = ok(api.get(f"{where}/{made['id']}"))
+    assert ok(api.put(f"{where}/{made['id']}", shown)) == shown
+    assert api.put(f"{where}/{made['id']}", {"enabled": True}).status == 422
+    assert api.post(where, {"peer": "", "enabled": False}).status == 422
+    assert trail.codes == ["network.router.update", "user.peer.delete"]
+    assert trail.events[0].meta["reason"] == "peer 'peer 1' was deleted"
+
+
+def test_routes_of_deleted_groups_are_put_back_as_they_are_shown() -> None:
+    api = api_as("owner")
+    first, second = [
+        ok(api.post("/api/routes", route(peer="", peer_groups=[group(name)])))["id"]
+        for name in ("gate", "door")
+    ]
+    for name in ("gate", "door", "people"):
+        ok(api.delete(f"/api/groups/{group(name)}"))
+    for made in (first, second):
+        shown = ok(api.get(f"/api/routes/{made}"))
+        assert (shown["enabled"], shown["peer"], shown["groups"]) == (False, "", [])
+        assert ok(api.put(f"/api/routes/{made}", shown)) == shown
+        assert api.put(f"/api/routes/{made}", {"enabled": True}).status == 422
+
+
+def test_policy_with_a_deleted_posture_check_is_kept_disabled() -> None:
+    api = api_as("owner")
+    checks = [
+        ok(
+            api.post(
+                "/api/posture-checks",
+                {
+                    "name": name,
+                    "checks": {"nb_version_check": {"min_version": "1.0"}},
+                },
+            )
+        )["id"]
+        for name in ("old client", "new client")
+    ]
+    made = ok(api.post("/api/policies", policy(source_posture_checks=checks)))
+    trail = Trail()
+    ok(api.delete(f"/api/posture-checks/{checks[0]}"))
+    assert ok(api.get("/api/policies")) == [
+        {**made, "enabled": False, "source_posture_checks": checks[1:]}
+    ]
+    assert trail.targets == [
+        ("policy.update", made["id"]),
+        ("posture.check.delete", checks[0]),
+    ]
+    reason = "posture check 'old client' was deleted"
+    assert trail.events[0].meta["reason"] == reason
+
+
+def test_what_drops_under_a_deleted_posture_check_goes_on_dropping() -> None:
+    api = api_as("owner")
+    check = ok(
+        api.post(
+            "/api/posture-checks",
+            {"name": "c", "checks": {"nb_version_check": {"min_version": "1.0"}}},
+        )
+    )["id"]
+    drop, off = rule(action="drop"), rule(action="drop", enabled=False)
+    for rules in ([drop], [rule(), drop], [rule(), off]):
+        sent = policy(rules=rules, source_posture_checks=[check])
+        ok(api.post("/api/policies", sent))
+    trail = Trail()
+    ok(api.delete(f"/api/posture-checks/{check}"))
+    left = ok(api.get("/api/policies"))
+    assert [
+        (each["enabled"], [entry["enabled"] for entry in each["rules"]])
+        for each in left
+    ] == [(True, [True]), (True, [False, True]), (False, [True, False])]
+    assert {each["source_posture_checks"] == [] for each in left} == {True}
+    assert trail.codes.count("rule.update") == 1
+    assert trail.codes.count("policy.update") == 3
+    reasons = {event.meta.get("reason") for event in trail.events[:-1]}
+    assert reasons == {"posture check 'c' was deleted"}
 
 
 def test_deleting_a_peer_that_nothing_names_touches_nothing_else() -> None:

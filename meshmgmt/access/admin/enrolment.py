@@ -7,7 +7,6 @@ from django.contrib import admin, messages
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from events.audit.links import member_keys
 from meshmgmt.access.admin.fields import ReadOnlyAdmin, groups_field
 from meshmgmt.access.models import (
     SetupKey,
@@ -22,6 +21,7 @@ from meshmgmt.access.services.setupkeys import (
 )
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.core import clock
+from meshmgmt.core.orderedlinks import member_keys
 
 _DAY = 24 * 60 * 60
 _CHOSEN_ONCE = (

@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from events.audit.links import member_keys
 from groups.models import Group
 from meshmgmt.access.admin.fields import groups_field
 from meshmgmt.access.models import Invite, InviteAutoGroup
@@ -22,6 +21,7 @@ from meshmgmt.access.services.invites import (
     invite_regenerate,
 )
 from meshmgmt.accounts.adminforms import ByAdmin, ByForm
+from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.transactions import account_write
 
 
@@ -123,5 +123,4 @@ class InviteAdmin(ByAdmin):
         self._show(request, form.made)
 
     def delete_object(self, instance: Invite) -> None:
-        """Take the invite back."""
         invite_delete(invite_id=instance.pk)

@@ -7,9 +7,8 @@ from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 
-from events.audit.links import member_keys
-from groups.membership import groups_of_resources
 from groups.models import GroupPeer
+from groups.selectors import groups_of_resources
 from meshmgmt.access.admin.fields import KeyField, groups_field
 from meshmgmt.access.models import Router, RouterPeerGroup
 from meshmgmt.access.rules.networks import NetworkDraft, ResourceDraft
@@ -27,6 +26,7 @@ from meshmgmt.access.services.networks import (
 )
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Network, NetworkResource
 
 
@@ -154,7 +154,6 @@ class NetworkResourceAdmin(InNetworkAdmin):
     own_fields = ("name", "description", "address", "enabled", "groups")
 
     def delete_object(self, instance: NetworkResource) -> None:
-        """Delete a resource."""
         resource_delete(network_id=instance.network_id, resource_id=instance.pk)
 
 
@@ -200,5 +199,4 @@ class RouterAdmin(InNetworkAdmin):
     own_fields = ("peer", "peer_groups", "metric", "masquerade", "enabled")
 
     def delete_object(self, instance: Router) -> None:
-        """Delete a router."""
         router_delete(network_id=instance.network_id, router_id=instance.pk)

@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from events.audit.links import member_keys
 from meshmgmt.access.admin.rules import RuleFields
 from meshmgmt.access.models import Policy, PolicyPostureCheck
 from meshmgmt.access.rules.policies import PolicyDraft
@@ -23,6 +22,7 @@ from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.orderedlinks import member_keys
 
 _OWN = ("name", "description", "enabled", "source_posture_checks")
 
@@ -105,7 +105,6 @@ class PolicyAdmin(ServiceAdmin):
         return super().get_form(request, obj, change, **kw)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields."""
         if obj is None:
             return [*_OWN, *RuleFields.base_fields]
         return self.fields
@@ -144,5 +143,4 @@ class PolicyAdmin(ServiceAdmin):
         return format_html('<ol>{}</ol><a href="{}">Add a rule</a>', items, new)
 
     def delete_object(self, instance: Policy) -> None:
-        """Delete a policy with its rules."""
         policy_delete(policy_id=instance.pk)

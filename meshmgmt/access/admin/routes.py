@@ -7,7 +7,6 @@ from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 
-from events.audit.links import member_keys
 from groups.models import GroupLink
 from meshmgmt.access.admin.fields import KeyField, groups_field
 from meshmgmt.access.models import (
@@ -20,6 +19,7 @@ from meshmgmt.access.rules.routes import RouteDraft
 from meshmgmt.access.services.routes import route_create, route_delete, route_update
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import LinesField
+from meshmgmt.core.orderedlinks import member_keys
 
 _LISTS: dict[str, type[GroupLink]] = {
     "groups": RouteGroup,
@@ -102,5 +102,4 @@ class RouteAdmin(ServiceAdmin):
         return route.network or ", ".join(route.domains)
 
     def delete_object(self, instance: Route) -> None:
-        """Delete a route."""
         route_delete(route_id=instance.pk)

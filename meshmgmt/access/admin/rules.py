@@ -98,8 +98,8 @@ class RuleFields(ServiceForm):
             bidirectional=data["bidirectional"],
             ports=ports,
             port_ranges=ranges,
-            sources=data["sources"],
-            destinations=data["destinations"],
+            sources=data["sources"] or None,
+            destinations=data["destinations"] or None,
             source_resource=_resource(data, "source"),
             destination_resource=_resource(data, "destination"),
             authorized_groups={

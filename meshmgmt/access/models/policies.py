@@ -2,11 +2,11 @@
 
 from django.db import models
 
-from events.audit.links import OrderedLink
-from events.audit.models import AuditedModel
+from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH, new_id
+from meshmgmt.core.orderedlinks import OrderedLink
 
 
 class PostureCheck(AuditedModel):

@@ -1,5 +1,6 @@
 """Rules of policies (reference API 13.5): pure, first the error that decides."""
 
+import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,6 +47,7 @@ class PortRange:
 class RuleDraft:
     """A rule as the client sent it; lists hold group ids.
 
+    Each end is a list of groups, which may be empty, or one resource; None: not given.
     `authorized_groups` maps group ids to the local users they may sign in as.
     """
 
@@ -58,8 +60,8 @@ class RuleDraft:
     bidirectional: bool = False
     ports: Sequence[str] = ()
     port_ranges: Sequence[PortRange] = ()
-    sources: Sequence[str] = ()
-    destinations: Sequence[str] = ()
+    sources: Sequence[str] | None = None
+    destinations: Sequence[str] | None = None
     source_resource: ResourceRef | None = None
     destination_resource: ResourceRef | None = None
     authorized_groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -67,7 +69,8 @@ class RuleDraft:
     @property
     def group_ids(self) -> list[str]:
         """Every group the rule names."""
-        return [*self.sources, *self.destinations, *self.authorized_groups]
+        ends = (self.sources or (), self.destinations or ())
+        return [*itertools.chain(*ends), *self.authorized_groups]
 
     @property
     def resources(self) -> list[ResourceRef]:
@@ -153,7 +156,7 @@ def _repeated_rules(rules: Sequence[RuleDraft]) -> Iterator[FieldError]:
 def _end_errors(
     path: str,
     end: str,
-    groups: Sequence[str],
+    groups: Sequence[str] | None,
     resource: ResourceRef | None,
     facts: PolicyFacts,
 ) -> Iterator[FieldError]:
@@ -162,9 +165,11 @@ def _end_errors(
         yield FieldError(
             f"{path}.{end}s", f"give either {end}s or {end}Resource, not both"
         )
-    elif not groups and resource is None:
+    elif groups is None and resource is None:
         yield FieldError(f"{path}.{end}s", f"give either {end}s or {end}Resource")
-    yield from unknown_id_errors(f"{path}.{end}s", groups, facts.groups, kind="group")
+    yield from unknown_id_errors(
+        f"{path}.{end}s", groups or (), facts.groups, kind="group"
+    )
     if resource is not None:
         yield from _resource_errors(f"{path}.{end}Resource", resource, facts)
 
@@ -219,7 +224,7 @@ def _authorized_errors(
     if rule.protocol != SSH:
         yield FieldError(place, f"only rules with protocol {SSH} authorize groups")
         return
-    for group_id in rule.sources:
+    for group_id in rule.sources or ():
         if group_id not in rule.authorized_groups:
             yield FieldError(place, f"source group {group_id[:64]!r} is missing")
     for group_id, users in rule.authorized_groups.items():

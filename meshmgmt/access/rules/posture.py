@@ -57,6 +57,17 @@ def posture_errors(
     return errors
 
 
+def canonical_checks(checks: Mapping[str, Any]) -> dict[str, Any]:
+    """Return right checks with the host bits of their networks cleared."""
+    kind = "peer_network_range_check"
+    if kind not in checks:
+        return dict(checks)
+    ranges = [
+        str(ipaddress.ip_network(text, strict=False)) for text in checks[kind]["ranges"]
+    ]
+    return {**checks, kind: {**checks[kind], "ranges": ranges}}
+
+
 def _version_errors(field: str, text: str) -> Iterator[FieldError]:
     if not _VERSION.fullmatch(text):
         yield FieldError(field, f"{text[:40]!r} is no version such as 1.2.3")
@@ -101,7 +112,7 @@ def _range_errors(check: Any, countries: Container[str]) -> Iterator[FieldError]
         yield FieldError("ranges", "give at least one network")
     for index, text in enumerate(check["ranges"]):
         try:
-            ipaddress.ip_network(text)
+            ipaddress.ip_network(text, strict=False)
         except ValueError:
             message = f"{text[:40]!r} is no network such as 10.1.0.0/16"
             yield FieldError(f"ranges[{index}]", message)

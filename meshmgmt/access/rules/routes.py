@@ -60,24 +60,14 @@ class RouterDraft:
 
 @dataclass(frozen=True, slots=True)
 class RoutingFacts:
-    """Which of the ids that a draft names exist."""
+    """Which of the ids that a draft names exist.
+
+    `emptied` are `peer` and `groups`, where the stored object has lost them to a deletion.
+    """
 
     groups: Collection[str] = ()
     peers: Collection[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Forwarder:
-    """Who forwards for a route: a peer, or the members of groups."""
-
-    peer: str = ""
-    groups: frozenset[str] = frozenset()
-    members: frozenset[str] = frozenset()
-
-    @property
-    def peers(self) -> frozenset[str]:
-        """Every peer that forwards."""
-        return self.members | {self.peer} if self.peer else self.members
+    emptied: Collection[str] = ()
 
 
 def network_text(text: str) -> str:
@@ -124,7 +114,7 @@ def forwarder_errors(
     """Check who forwards: one peer, or the peers of groups."""
     if draft.peer and draft.peer_groups:
         yield FieldError("peer", "give either peer or peer_groups, not both")
-    elif not draft.peer and not draft.peer_groups:
+    elif not draft.peer and not draft.peer_groups and not _stays(draft, "peer", facts):
         yield FieldError("peer", "give either peer or peer_groups")
     if draft.peer and draft.peer not in facts.peers:
         yield FieldError("peer", not_found("peer", draft.peer))
@@ -133,19 +123,9 @@ def forwarder_errors(
     )
 
 
-def repeated_route_errors(
-    mine: Forwarder, others: Iterable[Forwarder]
-) -> list[FieldError]:
-    """Return the clash with routes to the same place that share a forwarding peer."""
-    for other in others:
-        if shared := sorted(mine.groups & other.groups):
-            text = f"group {shared[0]!r} forwards to the same place already"
-            return [FieldError("peer_groups", text, conflict=True)]
-        if shared := sorted(mine.peers & other.peers):
-            text = f"peer {shared[0]!r} forwards to the same place already"
-            field = "peer" if mine.peer else "peer_groups"
-            return [FieldError(field, text, conflict=True)]
-    return []
+def _stays(draft: RouteDraft | RouterDraft, part: str, facts: RoutingFacts) -> bool:
+    """Tell whether a part may stay empty: what is off is sent back as it is shown."""
+    return not draft.enabled and part in facts.emptied
 
 
 def _destination_errors(draft: RouteDraft) -> Iterator[FieldError]:
@@ -170,7 +150,7 @@ def _destination_errors(draft: RouteDraft) -> Iterator[FieldError]:
 
 
 def _group_errors(draft: RouteDraft, facts: RoutingFacts) -> Iterator[FieldError]:
-    if not draft.groups:
+    if not draft.groups and not _stays(draft, "groups", facts):
         yield FieldError("groups", "a route needs at least one group that uses it")
     for field in ("groups", "access_control_groups"):
         yield from unknown_id_errors(

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from meshmgmt.access.models import Invite, InviteAutoGroup
-from meshmgmt.access.selectors.links import ids_by_owner
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.tokens import INVITE_PREFIX, is_well_formed, token_hash
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
+from meshmgmt.core.orderedlinks import ids_by_owner
 
 Row = dict[str, Any]
 

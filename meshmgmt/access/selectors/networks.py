@@ -4,10 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from groups.membership import group_members, groups_of_resources
-from groups.selectors import short_groups
+from groups.selectors import group_members, groups_of_resources, short_groups
 from meshmgmt.access.models import PolicyRule, Router, RouterPeerGroup, RuleDestination
-from meshmgmt.access.selectors.links import ids_by_owner
+from meshmgmt.core.orderedlinks import ids_by_owner
 from meshmgmt.inventory.models import Network, NetworkResource
 
 Row = dict[str, Any]

@@ -12,7 +12,7 @@ from meshmgmt.access.models import (
     RuleDestination,
     RuleSource,
 )
-from meshmgmt.access.selectors.links import ids_by_owner, link_rows
+from meshmgmt.core.orderedlinks import ids_by_owner, link_rows
 from meshmgmt.inventory.registries import ShortGroup
 
 Row = dict[str, Any]
@@ -85,17 +85,22 @@ class _RuleLists:
         return short_groups(sorted({group for groups in lists for group in groups}))
 
     def shown(self, row: Row) -> Row:
-        """Complete a rule: objects for group ids, no empty optional parts."""
+        """Complete a rule: objects for group ids, no empty optional parts.
+
+        Beside a resource the list of groups is None.
+        """
         rule_id = row["id"]
-        for end in ("source", "destination"):
+        for end, lists in (
+            ("source", self.sources),
+            ("destination", self.destinations),
+        ):
             identifier = row.pop(f"{end}_resource_id")
             kind = row.pop(f"{end}_resource_type")
             if identifier:
                 row[f"{end}Resource"] = {"id": identifier, "type": kind}
-        row["sources"] = [self.groups[pk] for pk in self.sources.get(rule_id, ())]
-        row["destinations"] = [
-            self.groups[pk] for pk in self.destinations.get(rule_id, ())
-        ]
+                row[f"{end}s"] = None
+            else:
+                row[f"{end}s"] = [self.groups[pk] for pk in lists.get(rule_id, ())]
         if rule_id in self.authorized:
             row["authorized_groups"] = self.authorized[rule_id]
         for part in ("ports", "port_ranges"):

@@ -12,7 +12,7 @@ from meshmgmt.access.models import (
     Router,
     RouterPeerGroup,
 )
-from meshmgmt.access.selectors.links import ids_by_owner
+from meshmgmt.core.orderedlinks import ids_by_owner
 
 Row = dict[str, Any]
 
@@ -33,22 +33,30 @@ _ROUTER = ("id", "peer_id", "metric", "masquerade", "enabled")
 
 
 def route_rows(ids: Sequence[str] | None = None) -> list[Row]:
-    """Return routes, in the order of creation."""
+    """Return routes, in the order of creation.
+
+    Clients tell absent from empty: without them there are no `peer_groups` and no
+    `access_control_groups`, and `domains` of a route to a network is None.
+    """
     routes = Route.objects.order_by("id")
     if ids is not None:
         routes = routes.filter(pk__in=ids)
     found = list(routes.values(*_ROUTE))
     if not found:
         return []
-    lists = {
+    groups = ids_by_owner(RouteGroup, ids)
+    optional = {
         link.relation: ids_by_owner(link, ids)
-        for link in (RouteGroup, RoutePeerGroup, RouteAccessControlGroup)
+        for link in (RoutePeerGroup, RouteAccessControlGroup)
     }
     for row in found:
         row["peer"] = row.pop("peer_id") or ""
         row["network_type"] = network_type(row["network"])
-        for relation, by_route in lists.items():
-            row[relation] = by_route.get(row["id"], [])
+        row["domains"] = None if row["network"] else row["domains"]
+        row["groups"] = groups.get(row["id"], [])
+        for relation, by_route in optional.items():
+            if row["id"] in by_route:
+                row[relation] = by_route[row["id"]]
     return found
 
 
@@ -62,7 +70,10 @@ def network_type(network: str) -> str:
 def router_rows(
     network_id: str | None = None, ids: Sequence[str] | None = None
 ) -> list[Row]:
-    """Return the routers of a network (None: of all), in the order of creation."""
+    """Return the routers of a network (None: of all), in the order of creation.
+
+    `peer_groups` of a router by peer is None.
+    """
     routers = Router.objects.order_by("id")
     if network_id is not None:
         routers = routers.filter(network=network_id)
@@ -73,5 +84,5 @@ def router_rows(
     groups = ids_by_owner(RouterPeerGroup, chosen) if found else {}
     for row in found:
         row["peer"] = row.pop("peer_id") or ""
-        row["peer_groups"] = groups.get(row["id"], [])
+        row["peer_groups"] = None if row["peer"] else groups.get(row["id"], [])
     return found

@@ -5,9 +5,9 @@ from typing import Any
 
 from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup
 from meshmgmt.access.rules.setupkeys import VALID, state_of
-from meshmgmt.access.selectors.links import ids_by_owner
 from meshmgmt.accounts.selectors import NEVER
 from meshmgmt.core import clock
+from meshmgmt.core.orderedlinks import ids_by_owner
 
 Row = dict[str, Any]
 

@@ -6,8 +6,6 @@ from typing import Final
 
 from events.activities import Activity
 from events.audit.emission import audit_record
-from events.audit.links import member_keys, set_members
-from meshmgmt.access.autogroups import errors_of_auto_groups, set_auto_groups
 from meshmgmt.access.models import Invite, InviteAutoGroup
 from meshmgmt.access.rules.invites import (
     DEFAULT_LIFE,
@@ -16,7 +14,7 @@ from meshmgmt.access.rules.invites import (
     life_errors,
 )
 from meshmgmt.access.selectors.invites import is_valid, open_invite
-from meshmgmt.access.services.finding import found
+from meshmgmt.access.services.autogroups import errors_of_auto_groups, set_auto_groups
 from meshmgmt.accounts.audit import user_facts
 from meshmgmt.accounts.authority import check_may_grant
 from meshmgmt.accounts.models import User
@@ -28,6 +26,8 @@ from meshmgmt.api.middleware import set_actor
 from meshmgmt.core import clock, context
 from meshmgmt.core.errors import PreconditionFailed, raise_field_errors
 from meshmgmt.core.ids import new_id
+from meshmgmt.core.orderedlinks import member_keys, set_members
+from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
 
 KIND: Final = "invite"

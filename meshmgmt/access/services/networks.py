@@ -1,11 +1,11 @@
 """Writes of networks, their resources and routers. Each runs in one account write."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from events.audit.links import member_keys, set_members
-from groups.membership import groups_of_resources, set_groups_of_resource
+from groups.selectors import groups_of_resources, known_groups
+from groups.services import set_groups_of_resource
 from meshmgmt.access.models import Router, RouterPeerGroup
 from meshmgmt.access.rules.networks import (
     NetworkDraft,
@@ -15,11 +15,11 @@ from meshmgmt.access.rules.networks import (
     resource_errors,
 )
 from meshmgmt.access.rules.routes import RouterDraft, RoutingFacts, router_errors
-from meshmgmt.access.selectors.known import known_groups, known_ids
-from meshmgmt.access.services.finding import found
 from meshmgmt.access.services.removal import retype_rules
 from meshmgmt.access.services.routes import displaced
 from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.orderedlinks import member_keys, set_members
+from meshmgmt.core.queries import found, known_ids
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 
@@ -118,7 +118,9 @@ def router_update(
             masquerade=router.masquerade,
             enabled=router.enabled,
         )
-        _write_router(router, replace(stored, **displaced(changes)), new=False)
+        draft = replace(stored, **displaced(changes))
+        emptied = () if stored.peer or stored.peer_groups else ("peer",)
+        _write_router(router, draft, new=False, emptied=emptied)
         return router
 
 
@@ -164,9 +166,13 @@ def _write_resource(
     )
 
 
-def _write_router(router: Router, draft: RouterDraft, *, new: bool) -> None:
+def _write_router(
+    router: Router, draft: RouterDraft, *, new: bool, emptied: Sequence[str] = ()
+) -> None:
     facts = RoutingFacts(
-        groups=known_groups(draft.peer_groups), peers=known_ids(Peer, [draft.peer])
+        groups=known_groups(draft.peer_groups),
+        peers=known_ids(Peer, [draft.peer]),
+        emptied=emptied,
     )
     raise_field_errors(router_errors(draft, facts))
     router.peer_id = draft.peer or None

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from events.audit.links import member_keys, set_members
+from groups.models import GroupLink
+from groups.selectors import known_groups, resource_types
 from meshmgmt.access.models import (
     Policy,
     PolicyPostureCheck,
@@ -22,9 +23,9 @@ from meshmgmt.access.rules.policies import (
     RuleDraft,
     policy_errors,
 )
-from meshmgmt.access.selectors.known import known_groups, known_ids, resource_types
-from meshmgmt.access.services.finding import found
 from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.orderedlinks import member_keys, set_members
+from meshmgmt.core.queries import found, known_ids
 from meshmgmt.core.transactions import account_write
 
 KIND: Final = "policy"
@@ -97,8 +98,8 @@ def _stored_rule(rule: PolicyRule) -> RuleDraft:
         protocol=rule.protocol,
         ports=rule.ports,
         port_ranges=[PortRange(**ports) for ports in rule.port_ranges],
-        sources=member_keys(RuleSource, rule),
-        destinations=member_keys(RuleDestination, rule),
+        sources=_groups(RuleSource, rule, rule.source_resource_id),
+        destinations=_groups(RuleDestination, rule, rule.destination_resource_id),
         source_resource=_resource(rule.source_resource_id, rule.source_resource_type),
         destination_resource=_resource(
             rule.destination_resource_id, rule.destination_resource_type
@@ -108,6 +109,12 @@ def _stored_rule(rule: PolicyRule) -> RuleDraft:
             for group_id, users in member_keys(RuleAuthorizedGroup, rule)
         },
     )
+
+
+def _groups(
+    link: type[GroupLink], rule: PolicyRule, resource_id: str
+) -> list[str] | None:
+    return None if resource_id else member_keys(link, rule)
 
 
 def _resource(identifier: str, kind: str) -> ResourceRef | None:
@@ -175,8 +182,8 @@ def _write_rule(
         setattr(rule, f"{end}_resource_id", resource.id if resource else "")
         setattr(rule, f"{end}_resource_type", resource.type if resource else "")
     rule.save(force_insert=new)
-    set_members(RuleSource, rule, draft.sources, new=new)
-    set_members(RuleDestination, rule, draft.destinations, new=new)
+    set_members(RuleSource, rule, draft.sources or (), new=new)
+    set_members(RuleDestination, rule, draft.destinations or (), new=new)
     set_members(
         RuleAuthorizedGroup,
         rule,

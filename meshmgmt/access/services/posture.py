@@ -7,10 +7,15 @@ from typing import Any, Final
 
 import pycountry
 
-from meshmgmt.access.models import Policy, PostureCheck
-from meshmgmt.access.rules.posture import PostureDraft, posture_errors
-from meshmgmt.access.services.finding import found
-from meshmgmt.core.errors import PreconditionFailed, raise_field_errors
+from meshmgmt.access.models import PostureCheck
+from meshmgmt.access.rules.posture import (
+    PostureDraft,
+    canonical_checks,
+    posture_errors,
+)
+from meshmgmt.access.services.removal import take_posture_check_out
+from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
 
 KIND: Final = "posture check"
@@ -45,15 +50,10 @@ def posture_check_update(*, check_id: str, changes: Mapping[str, Any]) -> Postur
 
 
 def posture_check_delete(*, check_id: str) -> None:
-    """Delete a posture check. Raises NotFound, PreconditionFailed while in use."""
+    """Delete a posture check; policies with it are disabled. Raises NotFound."""
     with account_write():
         check = found(PostureCheck, check_id, kind=KIND)
-        policies = Policy.objects.filter(posture_check_links__posture_check=check)
-        if (policy := policies.order_by("id").first()) is not None:
-            raise PreconditionFailed(
-                f"this posture check is linked to policy {policy.name!r}:"
-                " take it out there first"
-            )
+        take_posture_check_out(check)
         check.delete()
 
 
@@ -64,5 +64,5 @@ def _write(check: PostureCheck, draft: PostureDraft, *, new: bool) -> None:
     )
     check.name = draft.name
     check.description = draft.description
-    check.checks = dict(draft.checks)
+    check.checks = canonical_checks(draft.checks)
     check.save(force_insert=new)

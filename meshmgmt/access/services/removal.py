@@ -1,44 +1,71 @@
-"""What happens to access objects when a peer or a resource they name changes or goes."""
+"""What happens to access objects when what they name changes or goes.
 
-from collections.abc import Iterator, Sequence
+What an operator wrote is never deleted by deleting something that it names: it loses the
+name, and is disabled where it would let in more. docs/deletion.md has the table.
+"""
+
+from collections.abc import Iterable, Sequence
 
 from django.db.models import Q
 
-from meshmgmt.access.models import Policy, PolicyRule, Route, Router
+from meshmgmt.access.models import (
+    Policy,
+    PolicyPostureCheck,
+    PolicyRule,
+    PostureCheck,
+    Route,
+    Router,
+)
 from meshmgmt.core import context
-from meshmgmt.core.errors import PreconditionFailed
-from meshmgmt.inventory import registries
-
-_BATCH = 500
-
-
-def register() -> None:
-    """Let the inventory take peers and resources out of access objects."""
-    registries.register_peer_unlinker(take_peers_out)
-    registries.register_resource_unlinker(take_resources_out)
+from meshmgmt.core.orderedlinks import remove_from_lists
+from meshmgmt.core.queries import batches
 
 
 def take_peers_out(peer_ids: Sequence[str]) -> None:
     """Let go of peers that are about to be deleted.
 
-    Rules for such a peer alone go, and policies left without rules. Routes lose the peer
-    and are disabled. Raises PreconditionFailed for a peer that is a network's router.
+    Rules, routes and routers that name one lose it and are disabled.
     """
-    for part in _parts(peer_ids):
-        _refuse_routers(part)
-        with context.scope(reason="a peer was deleted"):
-            _delete_rules(part)
-            for route in Route.objects.filter(peer__in=part).order_by("id"):
-                route.peer = None
-                route.enabled = False
-                route.save(update_fields=["peer", "enabled"])
+    for part in batches(peer_ids):
+        _empty_rule_ends(part)
+        for model in (Route, Router):
+            for forwarder in model.objects.filter(peer__in=part).order_by("id"):
+                forwarder.peer = None
+                forwarder.enabled = False
+                forwarder.save(update_fields=["peer", "enabled"])
 
 
 def take_resources_out(resource_ids: Sequence[str]) -> None:
     """Let go of resources that are about to be deleted, as of peers."""
-    for part in _parts(resource_ids):
-        with context.scope(reason="a resource was deleted"):
-            _delete_rules(part)
+    for part in batches(resource_ids):
+        _empty_rule_ends(part)
+
+
+def take_posture_check_out(check: PostureCheck) -> None:
+    """Let go of a posture check that is about to be deleted.
+
+    What accepts under it is disabled, for without it that would let in more. What drops
+    stays: without it that drops more. So a policy is disabled, or, while a rule of it
+    drops, only its rules that accept.
+    """
+    with context.scope(reason=f"posture check {check.name!r} was deleted"):
+        touched = remove_from_lists(PolicyPostureCheck, posture_check_id=check.pk)
+        for part in batches([policy.pk for policy in touched]):
+            policies = Policy.objects.filter(pk__in=part, enabled=True).order_by("id")
+            on = PolicyRule.objects.filter(enabled=True, policy__in=policies)
+            dropping = set(on.filter(action="drop").values_list("policy_id", flat=True))
+            accepting = on.exclude(action="drop").filter(policy__in=dropping)
+            for rule in accepting.order_by("id"):
+                rule.enabled = False
+                rule.save(update_fields=["enabled"])
+            _disable(policies.exclude(pk__in=dropping))
+
+
+def disable_policies_without_rules(rules: Sequence[PolicyRule]) -> None:
+    """Disable the policies of rules just disabled that have no enabled one left."""
+    for part in batches(list({rule.policy_id for rule in rules})):
+        touched = Policy.objects.filter(pk__in=part)
+        _disable(touched.exclude(rules__enabled=True).order_by("id"))
 
 
 def retype_rules(resource_id: str, kind: str) -> None:
@@ -50,30 +77,27 @@ def retype_rules(resource_id: str, kind: str) -> None:
         rule.save()
 
 
-def _parts(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(ids), _BATCH):
-        yield ids[start : start + _BATCH]
-
-
-def _refuse_routers(peer_ids: Sequence[str]) -> None:
-    router = Router.objects.filter(peer__in=peer_ids).order_by("id").first()
-    if router is not None:
-        raise PreconditionFailed(
-            f"peer {router.peer_id!r} is linked to a network router: {router.pk}"
-        )
-
-
 def _rules_for(ids: Sequence[str]) -> list[PolicyRule]:
     ends = Q(source_resource_id__in=ids) | Q(destination_resource_id__in=ids)
     return list(PolicyRule.objects.filter(ends).order_by("id"))
 
 
-def _delete_rules(ids: Sequence[str]) -> None:
+def _empty_rule_ends(ids: Sequence[str]) -> None:
+    """Disable the rules that name one of the ids, and policies left with none."""
+    gone = set(ids)
     rules = _rules_for(ids)
-    if not rules:
-        return
-    policies = {rule.policy_id for rule in rules}
     for rule in rules:
-        rule.delete()
-    for policy in Policy.objects.filter(pk__in=policies, rules=None).order_by("id"):
-        policy.delete()
+        for end in ("source", "destination"):
+            if getattr(rule, f"{end}_resource_id") in gone:
+                setattr(rule, f"{end}_resource_id", "")
+                setattr(rule, f"{end}_resource_type", "")
+        rule.enabled = False
+        rule.save()
+    disable_policies_without_rules(rules)
+
+
+def _disable(policies: Iterable[Policy]) -> None:
+    for policy in policies:
+        if policy.enabled:
+            policy.enabled = False
+            policy.save(update_fields=["enabled"])

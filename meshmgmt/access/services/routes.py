@@ -1,11 +1,10 @@
 """Writes of routes. Every function runs in one account write."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from events.audit.links import member_keys, set_members
-from groups.membership import group_members
+from groups.selectors import known_groups
 from meshmgmt.access.models import (
     Route,
     RouteAccessControlGroup,
@@ -13,18 +12,16 @@ from meshmgmt.access.models import (
     RoutePeerGroup,
 )
 from meshmgmt.access.rules.routes import (
-    Forwarder,
     RouteDraft,
     RoutingFacts,
     destination_key,
     network_text,
-    repeated_route_errors,
     route_errors,
 )
-from meshmgmt.access.selectors.known import known_groups, known_ids
-from meshmgmt.access.selectors.links import ids_by_owner
-from meshmgmt.access.services.finding import found
 from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.orderedlinks import ids_by_owner, member_keys, set_members
+from meshmgmt.core.queries import found, known_ids
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 
@@ -58,7 +55,11 @@ def route_update(*, route_id: str, changes: Mapping[str, Any]) -> Route:
     """
     with account_write():
         route = found(Route, route_id, kind=KIND)
-        _write(route, replace(_stored_draft(route), **displaced(changes)), new=False)
+        stored = _stored_draft(route)
+        emptied = [] if stored.peer or stored.peer_groups else ["peer"]
+        emptied += [] if stored.groups else ["groups"]
+        draft = replace(stored, **displaced(changes))
+        _write(route, draft, new=False, emptied=emptied)
         return route
 
 
@@ -90,9 +91,13 @@ def _stored_draft(route: Route) -> RouteDraft:
     )
 
 
-def _write(route: Route, draft: RouteDraft, *, new: bool) -> None:
+def _write(
+    route: Route, draft: RouteDraft, *, new: bool, emptied: Sequence[str] = ()
+) -> None:
     facts = RoutingFacts(
-        groups=known_groups(draft.group_ids), peers=known_ids(Peer, [draft.peer])
+        groups=known_groups(draft.group_ids),
+        peers=known_ids(Peer, [draft.peer]),
+        emptied=emptied,
     )
     raise_field_errors(route_errors(draft, facts))
     network = network_text(draft.network) if draft.network else ""
@@ -108,29 +113,23 @@ def _write(route: Route, draft: RouteDraft, *, new: bool) -> None:
     set_members(RouteAccessControlGroup, route, draft.access_control_groups, new=new)
 
 
-def _repetitions(route: Route, draft: RouteDraft, network: str) -> Any:
-    """Return the clash with another route to the same place through the same peer."""
+def _repetitions(route: Route, draft: RouteDraft, network: str) -> list[FieldError]:
+    """Return the clash with another route that is the same in all that matters."""
+    if not draft.peer and not draft.peer_groups:
+        return []  # emptied by deletions: leads nowhere
+    rows = Route.objects.filter(
+        network_id=draft.network_id, network=network, peer_id=draft.peer or None
+    ).exclude(pk=route.pk)
     place = destination_key(network, draft.domains)
-    rows = Route.objects.filter(network=network).exclude(pk=route.pk)
-    others = [
-        (pk, peer or "")
-        for pk, peer, domains in rows.values_list("id", "peer_id", "domains")
-        if destination_key(network, domains) == place
+    groups = ids_by_owner(RoutePeerGroup, [row.pk for row in rows])
+    same = [
+        row
+        for row in rows
+        if destination_key(network, row.domains) == place
+        and set(groups.get(row.pk, ())) == set(draft.peer_groups)
     ]
-    if not others:
+    if not same:
         return []
-    groups = ids_by_owner(RoutePeerGroup, [pk for pk, _ in others])
-    asked = {*draft.peer_groups, *(g for listed in groups.values() for g in listed)}
-    members = group_members(asked)
-    mine = _forwarder(draft.peer, draft.peer_groups, members)
-    return repeated_route_errors(
-        mine, [_forwarder(peer, groups.get(pk, ()), members) for pk, peer in others]
-    )
-
-
-def _forwarder(
-    peer: str, groups: Iterable[str], members: Mapping[str, set[str]]
-) -> Forwarder:
-    chosen = frozenset(groups)
-    peers = frozenset(pk for group in chosen for pk in members.get(group, ()))
-    return Forwarder(peer=peer, groups=chosen, members=peers)
+    field = "peer" if draft.peer else "peer_groups"
+    text = f"a route {draft.network_id!r} leads there through the same {field} already"
+    return [FieldError(field, text, conflict=True)]

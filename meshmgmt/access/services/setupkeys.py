@@ -7,20 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from events.audit.links import member_keys, set_members
-from groups.selectors import all_group_id
+from groups.selectors import all_group_id, known_groups
 from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup
 from meshmgmt.access.rules.setupkeys import (
+    VALID,
     SetupKeyDraft,
     auto_group_errors,
     revocation_errors,
     setup_key_errors,
+    state_of,
     usage_limit_of,
 )
-from meshmgmt.access.selectors.known import known_groups
-from meshmgmt.access.services.finding import found
 from meshmgmt.core import clock
-from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.errors import NotFound, PreconditionFailed, raise_field_errors
+from meshmgmt.core.orderedlinks import member_keys, set_members
+from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
 
 KIND: Final = "setup key"
@@ -97,6 +98,43 @@ def setup_key_update(*, key_id: str, changes: Mapping[str, Any]) -> SetupKey:
             key.save(update_fields=["revoked", "updated_at"])
             set_members(SetupKeyAutoGroup, key, groups)
         return key
+
+
+def usable_setup_key(plain: str) -> SetupKey:
+    """Return the key that a peer shows, in any letter case; takes no lock.
+
+    Raises NotFound, and PreconditionFailed for a key that is not valid.
+    """
+    key = SetupKey.objects.filter(key_hash=setup_key_hash(plain.upper())).first()
+    if key is None:
+        raise NotFound("the setup key was not found")
+    return _usable(key)
+
+
+def setup_key_use(*, key_id: str) -> tuple[SetupKey, list[str]]:
+    """Count one use of a key, and return it with the groups that the peer joins.
+
+    Raises NotFound, and PreconditionFailed for a key that is not valid any more.
+    """
+    with account_write():
+        key = _usable(found(SetupKey, key_id, kind=KIND))
+        SetupKey.objects.filter(pk=key_id).unaudited_update(
+            used_times=key.used_times + 1, last_used=clock.now()
+        )
+        return key, member_keys(SetupKeyAutoGroup, key)
+
+
+def _usable(key: SetupKey) -> SetupKey:
+    state = state_of(
+        expires_at=key.expires_at,
+        revoked=key.revoked,
+        used_times=key.used_times,
+        usage_limit=key.usage_limit,
+        now=clock.now(),
+    )
+    if state != VALID:
+        raise PreconditionFailed(f"setup key {key.pk} ({key.name!r}) is {state}")
+    return key
 
 
 def setup_key_delete(*, key_id: str) -> None:

@@ -46,7 +46,7 @@ class NetworkResourceRequestSerializer(ObjectSerializer):
     name = TextField(help_text="1 to 255 characters, unique")
     description = TextField(required=False)
     address = TextField(help_text="IP address, CIDR network or domain (also `*.`)")
-    enabled = TruthField(required=False, help_text="Default true")
+    enabled = TruthField(default=False, help_text="Off unless it is said to be on")
     groups = references(required=False, help_text="Ids of the groups it is in")
 
 
@@ -85,7 +85,9 @@ class NetworkRouterSerializer(serializers.Serializer[Any]):
 
     id = serializers.CharField()
     peer = serializers.CharField(help_text="Empty when `peer_groups` forward")
-    peer_groups = serializers.ListField(child=serializers.CharField())
+    peer_groups = serializers.ListField(
+        child=serializers.CharField(), allow_null=True, help_text="Null beside `peer`"
+    )
     metric = serializers.IntegerField()
     masquerade = serializers.BooleanField()
     enabled = serializers.BooleanField()

@@ -21,7 +21,7 @@ from meshmgmt.api.fields import (
     TextField,
     TruthField,
     WholeNumberField,
-    references,
+    optional_references,
     texts,
 )
 from meshmgmt.inventory.api.serializers import ShortGroupSerializer
@@ -47,14 +47,14 @@ class RuleRequestSerializer(ObjectSerializer):
     id = TextField(required=False, help_text="Of a stored rule, to keep its identity")
     name = TextField()
     description = TextField(default="")
-    enabled = TruthField(default=True)
+    enabled = TruthField(default=False, help_text="Off unless it is said to be on")
     action = TextField(help_text=f"One of {', '.join(ACTIONS)}")
     bidirectional = TruthField(default=False)
     protocol = TextField(help_text=f"One of {', '.join(PROTOCOLS)}")
     ports = texts(required=False, help_text="Numbers from 1 to 65535, as text")
     port_ranges = ArrayField(child=PortRangeSerializer(), required=False)
-    sources = references(required=False, help_text="Groups")
-    destinations = references(required=False, help_text="Groups")
+    sources = optional_references(help_text="Groups; none of them: nobody")
+    destinations = optional_references(help_text="Groups; none of them: nobody")
     sourceResource = ResourceRefSerializer(  # noqa: N815 - the API's name
         required=False, help_text="Instead of sources"
     )
@@ -73,7 +73,7 @@ class PolicyRequestSerializer(ObjectSerializer):
 
     name = TextField(help_text="1 to 255 characters")
     description = TextField(default="")
-    enabled = TruthField(default=True)
+    enabled = TruthField(default=False, help_text="Off unless it is said to be on")
     source_posture_checks = texts(required=False, help_text="Ids of posture checks")
     rules = ArrayField(child=RuleRequestSerializer(), help_text="At least one")
 
@@ -94,8 +94,12 @@ class RuleSerializer(serializers.Serializer[Any]):
     protocol = serializers.ChoiceField(choices=PROTOCOLS)
     ports = serializers.ListField(child=serializers.CharField(), required=False)
     port_ranges = PortRangeSerializer(many=True, required=False)
-    sources = ShortGroupSerializer(many=True)
-    destinations = ShortGroupSerializer(many=True)
+    sources = ShortGroupSerializer(
+        many=True, allow_null=True, help_text="Null beside `sourceResource`"
+    )
+    destinations = ShortGroupSerializer(
+        many=True, allow_null=True, help_text="Null beside `destinationResource`"
+    )
     sourceResource = ResourceRefSerializer(required=False)  # noqa: N815
     destinationResource = ResourceRefSerializer(required=False)  # noqa: N815
     authorized_groups = serializers.DictField(

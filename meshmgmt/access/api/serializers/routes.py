@@ -22,7 +22,7 @@ class RouteRequestSerializer(ObjectSerializer):
         help_text="1 to 40 characters; routes that back each other up share it"
     )
     description = TextField(required=False)
-    enabled = TruthField(required=False, help_text="Default true")
+    enabled = TruthField(default=False, help_text="Off unless it is said to be on")
     network = TextField(required=False, help_text="CIDR; either this or `domains`")
     domains = texts(required=False, help_text="Up to 32; either this or `network`")
     peer = TextField(required=False, help_text="Id; either this or `peer_groups`")
@@ -47,13 +47,21 @@ class RouteSerializer(serializers.Serializer[Any]):
     network_id = serializers.CharField()
     enabled = serializers.BooleanField()
     peer = serializers.CharField(help_text="Empty when `peer_groups` forward")
-    peer_groups = serializers.ListField(child=serializers.CharField())
+    peer_groups = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text="Absent when empty"
+    )
     network = serializers.CharField(help_text="Empty when the route is for domains")
-    domains = serializers.ListField(child=serializers.CharField())
+    domains = serializers.ListField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="Null when the route is for a network",
+    )
     network_type = serializers.ChoiceField(choices=["IPv4", "IPv6", "Domain"])
     metric = serializers.IntegerField()
     masquerade = serializers.BooleanField()
     groups = serializers.ListField(child=serializers.CharField())
     keep_route = serializers.BooleanField()
-    access_control_groups = serializers.ListField(child=serializers.CharField())
+    access_control_groups = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text="Absent when empty"
+    )
     skip_auto_apply = serializers.BooleanField()

@@ -45,12 +45,11 @@ class InviteViewSet(ResourceViewSet):
 
     module = "users"
     kind = KIND
-    url_kwarg = "inviteId"
+    lookup_url_kwarg = "inviteId"
     serializer_class = bodies.InviteSerializer
     request_serializer_class = bodies.InviteRequestSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
-        """Return invites."""
         return invite_rows(ids)
 
     @extend_schema(responses={200: bodies.NewInviteSerializer})

@@ -22,21 +22,18 @@ class NetworkViewSet(ResourceViewSet):
 
     module = "networks"
     kind = services.KIND
-    url_kwarg = "networkId"
+    lookup_url_kwarg = "networkId"
     serializer_class = bodies.NetworkSerializer
     request_serializer_class = bodies.NetworkRequestSerializer
     update_serializer_class = bodies.NetworkUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
-        """Return networks."""
         return network_rows(ids)
 
     def create_object(self, data: dict[str, Any]) -> str:
-        """Create a network."""
         return services.network_create(draft=NetworkDraft(**data)).pk
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        """Change a network."""
         return services.network_update(network_id=identifier, changes=data).pk
 
     def delete_object(self, identifier: str) -> None:
@@ -60,28 +57,24 @@ class NetworkResourceViewSet(_InNetwork):
     """Resources of a network."""
 
     kind = services.RESOURCE_KIND
-    url_kwarg = "resourceId"
+    lookup_url_kwarg = "resourceId"
     serializer_class = bodies.NetworkResourceSerializer
     request_serializer_class = bodies.NetworkResourceRequestSerializer
     update_serializer_class = bodies.NetworkResourceUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
-        """Return resources of the network."""
         return resource_rows(self.network_id, ids)
 
     def create_object(self, data: dict[str, Any]) -> str:
-        """Create a resource."""
         draft = ResourceDraft(**data)
         return services.resource_create(network_id=self.network_id, draft=draft).pk
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        """Change a resource."""
         return services.resource_update(
             network_id=self.network_id, resource_id=identifier, changes=data
         ).pk
 
     def delete_object(self, identifier: str) -> None:
-        """Delete a resource."""
         services.resource_delete(network_id=self.network_id, resource_id=identifier)
 
 
@@ -89,28 +82,24 @@ class NetworkRouterViewSet(_InNetwork):
     """Routers of a network."""
 
     kind = services.ROUTER_KIND
-    url_kwarg = "routerId"
+    lookup_url_kwarg = "routerId"
     serializer_class = bodies.NetworkRouterSerializer
     request_serializer_class = bodies.NetworkRouterRequestSerializer
     update_serializer_class = bodies.NetworkRouterUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
-        """Return routers of the network."""
         return router_rows(self.network_id, ids)
 
     def create_object(self, data: dict[str, Any]) -> str:
-        """Create a router."""
         draft = RouterDraft(**data)
         return services.router_create(network_id=self.network_id, draft=draft).pk
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        """Change a router."""
         return services.router_update(
             network_id=self.network_id, router_id=identifier, changes=data
         ).pk
 
     def delete_object(self, identifier: str) -> None:
-        """Delete a router."""
         services.router_delete(network_id=self.network_id, router_id=identifier)
 
 

@@ -25,23 +25,19 @@ class PolicyViewSet(ResourceViewSet):
 
     module = "policies"
     kind = KIND
-    url_kwarg = "policyId"
+    lookup_url_kwarg = "policyId"
     serializer_class = PolicySerializer
     request_serializer_class = PolicyRequestSerializer
     update_serializer_class = PolicyUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
-        """Return policies."""
         return policy_rows(ids)
 
     def create_object(self, data: dict[str, Any]) -> str:
-        """Create a policy."""
         return policy_create(draft=policy_draft(data)).pk
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        """Change a policy."""
         return policy_update(policy_id=identifier, changes=policy_changes(data)).pk
 
     def delete_object(self, identifier: str) -> None:
-        """Delete a policy."""
         policy_delete(policy_id=identifier)

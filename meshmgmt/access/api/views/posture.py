@@ -25,21 +25,18 @@ class PostureCheckViewSet(ResourceViewSet):
     module = "policies"
     tags = ("posture-checks",)
     kind = KIND
-    url_kwarg = "postureCheckId"
+    lookup_url_kwarg = "postureCheckId"
     serializer_class = PostureCheckSerializer
     request_serializer_class = PostureCheckRequestSerializer
     update_serializer_class = PostureCheckUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
-        """Return posture checks."""
         return posture_check_rows(ids)
 
     def create_object(self, data: dict[str, Any]) -> str:
-        """Create a posture check."""
         return posture_check_create(draft=PostureDraft(**data)).pk
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        """Change a posture check."""
         return posture_check_update(check_id=identifier, changes=data).pk
 
     def delete_object(self, identifier: str) -> None:

@@ -24,23 +24,19 @@ class RouteViewSet(ResourceViewSet):
 
     module = "routes"
     kind = KIND
-    url_kwarg = "routeId"
+    lookup_url_kwarg = "routeId"
     serializer_class = RouteSerializer
     request_serializer_class = RouteRequestSerializer
     update_serializer_class = RouteUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
-        """Return routes."""
         return route_rows(ids)
 
     def create_object(self, data: dict[str, Any]) -> str:
-        """Create a route."""
         return route_create(draft=RouteDraft(**data)).pk
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        """Change a route."""
         return route_update(route_id=identifier, changes=data).pk
 
     def delete_object(self, identifier: str) -> None:
-        """Delete a route."""
         route_delete(route_id=identifier)

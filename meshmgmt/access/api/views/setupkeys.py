@@ -27,13 +27,12 @@ class SetupKeyViewSet(ResourceViewSet):
 
     module = "setup_keys"
     kind = KIND
-    url_kwarg = "keyId"
+    lookup_url_kwarg = "keyId"
     serializer_class = SetupKeySerializer
     request_serializer_class = SetupKeyRequestSerializer
     update_serializer_class = SetupKeyUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
-        """Return setup keys, masked."""
         return setup_key_rows(ids)
 
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -43,9 +42,7 @@ class SetupKeyViewSet(ResourceViewSet):
         return Response({**self.row(made.key.pk), "key": made.plain})
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        """Change a setup key."""
         return setup_key_update(key_id=identifier, changes=data).pk
 
     def delete_object(self, identifier: str) -> None:
-        """Delete a setup key."""
         setup_key_delete(key_id=identifier)

@@ -1,33 +1,23 @@
-"""The auto-groups of users, for the room below that shows and changes users."""
+"""Writes of the groups that the peers of a user join."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from events.audit.links import member_keys, set_members
-from groups.membership import change_groups_of_peers
-from groups.selectors import all_group_id
+from groups.models import Group, Issued
+from groups.selectors import all_group_id, known_groups
+from groups.services import change_groups_of_peers, group_create
 from meshmgmt.access.models import UserAutoGroup
 from meshmgmt.access.rules.setupkeys import auto_group_errors
-from meshmgmt.access.selectors.known import known_groups
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 
 
-def forget_auto_groups(user: User) -> None:
+def forget_auto_groups(user: User, **kwargs: Any) -> None:
     """Empty the list of a user who is about to be deleted."""
     set_members(UserAutoGroup, user, [])
-
-
-def auto_groups_of_users(user_ids: Sequence[str] | None) -> dict[str, list[str]]:
-    """Return `{user id: [group id, ...]}` in order; None asks for all users."""
-    links = UserAutoGroup.objects.order_by("user_id", "position", "id")
-    if user_ids is not None:
-        links = links.filter(user__in=user_ids)
-    found: dict[str, list[str]] = {}
-    for user_id, group_id in links.values_list("user_id", "group_id"):
-        found.setdefault(user_id, []).append(group_id)
-    return found
 
 
 def errors_of_auto_groups(group_ids: Sequence[str]) -> list[FieldError]:
@@ -60,3 +50,26 @@ def set_auto_groups(user: User, group_ids: Sequence[str]) -> None:
 
 def _propagates() -> bool:
     return Account.objects.filter(groups_propagation_enabled=True).exists()
+
+
+def set_jwt_groups(user: User, names: Sequence[str]) -> None:
+    """Make the groups with these names, and no others of claims, auto-groups of a user.
+
+    Missing groups are made; auto-groups given by people stay.
+    """
+    with account_write():
+        wanted = [_group(name).pk for name in names]
+        before = member_keys(UserAutoGroup, user)
+        of_claims = set(
+            Group.objects.filter(pk__in=before, issued=Issued.JWT).values_list(
+                "pk", flat=True
+            )
+        )
+        kept = [pk for pk in before if pk not in of_claims or pk in wanted]
+        set_auto_groups(user, [*kept, *(pk for pk in wanted if pk not in kept)])
+
+
+def _group(name: str) -> Group:
+    """The group that claims call so (seed, Group origins: jwt)."""
+    found = Group.objects.filter(name=name, issued=Issued.JWT).order_by("pk").first()
+    return found or group_create(name=name, issued=Issued.JWT)

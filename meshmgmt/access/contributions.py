@@ -1,0 +1,63 @@
+"""What the other rooms learn from access objects."""
+
+from collections.abc import Collection, Sequence
+
+from events.directory import directory
+from meshmgmt.access.models import Policy, UserAutoGroup
+from meshmgmt.access.services.autogroups import (
+    errors_of_auto_groups,
+    forget_auto_groups,
+    set_auto_groups,
+    set_jwt_groups,
+)
+from meshmgmt.access.services.removal import take_peers_out, take_resources_out
+from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts.signals import user_deleting
+from meshmgmt.api.exceptions import register_constraint
+from meshmgmt.core import modelmodules
+from meshmgmt.core.orderedlinks import ids_by_owner
+from meshmgmt.inventory import registries
+
+_SENTENCES = {
+    "posture_check_name_unique": "a posture check with this name exists already",
+    "access_posturecheck.name": "a posture check with this name exists already",
+}
+
+_ROUTE_MODELS = (
+    "route",
+    "routegroup",
+    "routepeergroup",
+    "routeaccesscontrolgroup",
+)
+
+
+def contribute() -> None:
+    """Hand over what lower rooms ask about access objects."""
+    directory.policies = policy_names
+    registries.register_peer_unlinker(take_peers_out)
+    registries.register_resource_unlinker(take_resources_out)
+    for name, sentence in _SENTENCES.items():
+        register_constraint(name, sentence)
+    contributions.auto_groups = auto_groups
+    contributions.auto_group_errors = errors_of_auto_groups
+    contributions.set_auto_groups = set_auto_groups
+    contributions.set_jwt_groups = set_jwt_groups
+    contributions.auto_group_column = UserAutoGroup._meta.get_field("group")
+    user_deleting.connect(forget_auto_groups, dispatch_uid="access.user_deleting")
+    modelmodules.assign("policies", "access")
+    modelmodules.assign("routes", *(f"access.{name}" for name in _ROUTE_MODELS))
+    modelmodules.assign("networks", "access.router", "access.routerpeergroup")
+    modelmodules.assign("setup_keys", "access.setupkey", "access.setupkeyautogroup")
+    modelmodules.assign(
+        "users", "access.userautogroup", "access.invite", "access.inviteautogroup"
+    )
+
+
+def policy_names(ids: Collection[str]) -> dict[str, str]:
+    """Return the names of the policies with the ids."""
+    return dict(Policy.objects.filter(pk__in=ids).values_list("pk", "name"))
+
+
+def auto_groups(user_ids: Sequence[str] | None) -> dict[str, list[str]]:
+    """Return `{user id: [group id, ...]}` in order; None asks for all users."""
+    return ids_by_owner(UserAutoGroup, user_ids)
