@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.http import HttpRequest
 from django.utils.html import format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from meshmgmt.accounts.models import User
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
@@ -15,7 +15,7 @@ from meshmgmt.api.adminfields import LinesField
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.registries import peer_groups
-from meshmgmt.inventory.services import peer_change, peer_create, peer_delete
+from meshmgmt.inventory.services import peer_create, peer_delete, peer_update
 
 _USER = Peer._meta.get_field("user")
 
@@ -35,6 +35,20 @@ _MACHINE = (
     "version",
     "ui_version",
     "serial_number",
+)
+_REPORTED = (
+    "os_version",
+    "go_os",
+    "kernel",
+    "platform",
+    "product_name",
+    "manufacturer",
+    "addresses",
+    "environment",
+    "files",
+    "capabilities",
+    "sync_message_version",
+    "ssh_key",
 )
 _SWITCHES = (
     "ssh_enabled",
@@ -88,12 +102,16 @@ class PeerForm(ServiceForm):
     def apply(self, data: dict[str, Any]) -> Peer:
         """Create the peer, or change it."""
         values = dict(data)
-        user = values.pop("user")
-        values["user_id"] = None if user is None else user.pk
-        values["local_flags"] = self._flags(values["local_flags"])
+        if not self.adding:  # the client reports some of the others by itself
+            values = {name: values[name] for name in self.changed_data}
+        if "user" in values:
+            user = values.pop("user")
+            values["user_id"] = None if user is None else user.pk
+        if "local_flags" in values:
+            values["local_flags"] = self._flags(values["local_flags"])
         if self.adding:
             return peer_create(**values)
-        return peer_change(peer_id=self.instance.pk, changes=values)
+        return peer_update(peer_id=self.instance.pk, **values)
 
     def _flags(self, chosen: list[str]) -> dict[str, bool]:
         """Return the flags; those that were never set and are not now stay away."""
@@ -144,6 +162,8 @@ class PeerAdmin(ServiceAdmin):
         "groups",
         "setup_key_name",
         "created_at",
+        "allow_extra_dns_labels",
+        *_REPORTED,
         *_STATE,
     ]
 
@@ -158,7 +178,12 @@ class PeerAdmin(ServiceAdmin):
         if obj is None:
             return parts
         made = ("id", "dns_label", "groups", "setup_key_name", "created_at")
-        return [*parts, ("State", {"fields": (*made, *_STATE)})]
+        rights = ("allow_extra_dns_labels",)
+        return [
+            *parts,
+            ("Reported by its client", {"fields": _REPORTED, "classes": ["collapse"]}),
+            ("State", {"fields": (*made, *rights, *_STATE)}),
+        ]
 
     def delete_object(self, instance: Peer) -> None:
         """Delete a peer and take it out of every list."""
@@ -175,6 +200,12 @@ class PeerAdmin(ServiceAdmin):
                 [f"group {x['name']}" for x in groups(peer.pk)],
             ]
         return lines, {"peers": len(peers)}, set(), []
+
+    @admin.display(description="network addresses")
+    def addresses(self, peer: Peer) -> SafeString:
+        """The addresses of the machine itself, with those of its interfaces."""
+        rows = ((x["net_ip"], x["mac"] or "-") for x in peer.network_addresses)
+        return format_html_join(mark_safe("<br>"), "{} ({})", rows)
 
     @admin.display(description="groups")
     def groups(self, peer: Peer) -> SafeString:

@@ -12,18 +12,17 @@ class InventoryConfig(AppConfig):
 
     def ready(self) -> None:
         """Join the audit trail and the admin's permissions; name the constraints."""
-        from meshmgmt.accounts import registries as accounts  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
         from meshmgmt.core.jobs import register_job  # noqa: PLC0415
         from meshmgmt.inventory import (  # noqa: PLC0415
             audit,
             constraints,
             eventfacts,
-            expiry,
             gauges,
             selectors,
-            services,
+            signals,  # noqa: F401 - connects its receivers
         )
+        from meshmgmt.inventory.services import expiry  # noqa: PLC0415
         from observability.registries import register_host_names  # noqa: PLC0415
 
         audit.register_specs()
@@ -32,7 +31,5 @@ class InventoryConfig(AppConfig):
         constraints.register()
         register_host_names("peers", selectors.host_names)
         register_job("expire_logins", expiry.EVERY_SECONDS, expiry.expire_logins)
-        accounts.register_user_deletion(services.peers_of_user_delete)
-        accounts.register_user_blocking(services.peers_of_user_expire)
         modelmodules.assign("peers", "inventory.peer")
         modelmodules.assign("networks", "inventory")

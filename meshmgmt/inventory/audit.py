@@ -103,13 +103,38 @@ def _peer_spec() -> AuditSpec:
         },
         unaudited=frozenset(
             {
+                "os_version",
+                "go_os",
+                "kernel",
+                "platform",
+                "product_name",
+                "manufacturer",
+                "environment",
+                "network_addresses",
+                "files",
+                "capabilities",
+                "sync_message_version",
+                "ssh_key",
                 "connected",
+                "stream_started",
+                "stream_process",
                 "last_seen",
                 "last_login",
                 "connection_ip",
                 "country_code",
                 "city_name",
                 "geoname_id",
+            }
+        ),
+        reported=frozenset(
+            {
+                "hostname",
+                "os",
+                "kernel_version",
+                "version",
+                "ui_version",
+                "serial_number",
+                "local_flags",
             }
         ),
         meta=peer_meta,

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 
 from django.db.models import Q
 
-from events.enrichment import PeerFacts, ResourceFacts, directory
+from events.directory import PeerFacts, ResourceFacts, directory
 from meshmgmt.accounts.models import Account
 from meshmgmt.inventory.models import NetworkResource, Peer
 

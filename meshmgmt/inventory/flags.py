@@ -15,3 +15,8 @@ LOCAL_FLAGS: Final = (
     "lazy_connection_enabled",
 )
 """Names of the flags, in the order in which the API shows them."""
+
+DISABLE_IPV6: Final = "disable_ipv6"
+
+STORED_FLAGS: Final = (*LOCAL_FLAGS, DISABLE_IPV6)
+"""All that is kept; the API does not show the last one."""

@@ -3,7 +3,7 @@
 from django.db.models import Q
 
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
-from observability.counting import by_state
+from observability.metrics.counting import by_state
 from observability.registries import InventoryRows, register_inventory
 
 

@@ -3,13 +3,15 @@
 import base64
 import binascii
 import ipaddress
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.inventory.flags import LOCAL_FLAGS
-from meshmgmt.inventory.labels import is_label
+from meshmgmt.core.textrules import not_found
+from meshmgmt.inventory.addresses import is_for_peers
+from meshmgmt.inventory.flags import STORED_FLAGS
+from meshmgmt.inventory.labels import is_extra_label
 
 KEY_BYTES: Final = 32  # a Curve25519 public key
 MAX_TEXT: Final = {
@@ -30,21 +32,28 @@ Values = Mapping[str, Any]
 """Columns of a peer that are to be set, by name; addresses as text."""
 
 
+class Holders(Protocol):
+    """Who has which value of a unique column."""
+
+    def get(self, value: str, default: str, /) -> str:
+        """Return the id of the peer that has `value`, else `default`."""
+
+
 @dataclass(slots=True)
 class Taken:
-    """What exists already: each value with the id of the peer that has it.
+    """What exists already, and where free IPv4 addresses come from.
 
-    `next_host` is where the search for a free address goes on.
+    `free_ip` raises InvalidArgument when the range has none.
     """
 
-    keys: dict[str, str] = field(default_factory=dict)
-    ips: dict[str, str] = field(default_factory=dict)
-    ipv6s: dict[str, str] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)
-    users: frozenset[str] = frozenset()
+    keys: Holders
+    ips: Holders
+    ipv6s: Holders
+    labels: Holders
+    users: Container[str]
+    free_ip: Callable[[], str]
     network_range: str = "100.64.0.0/10"
     network_range_v6: str = ""
-    next_host: int = 1
 
 
 def canonical_ip(text: str) -> str:
@@ -110,7 +119,7 @@ def _ip_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldErro
     if address not in network:
         message = f"{address} is not within the account's network range {network}"
         yield FieldError("ip", message)
-    elif address in {network.network_address, network.broadcast_address}:
+    elif not is_for_peers(address, network):
         yield FieldError("ip", f"{address} cannot be the address of a peer")
     elif taken.ips.get(str(address), peer_id) != peer_id:
         yield FieldError("ip", f"another peer has the address {address}", conflict=True)
@@ -133,6 +142,9 @@ def _ipv6_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldEr
             message = f"{address} is not within the account's network range {network}"
             yield FieldError("ipv6", message)
             return
+        if not is_for_peers(address, network):
+            yield FieldError("ipv6", f"{address} cannot be the address of a peer")
+            return
     if taken.ipv6s.get(str(address), peer_id) != peer_id:
         message = f"another peer has the address {address}"
         yield FieldError("ipv6", message, conflict=True)
@@ -142,7 +154,7 @@ def _label_errors(values: Values) -> Iterator[FieldError]:
     seen: set[str] = set()
     for index, label in enumerate(values.get("extra_dns_labels", ())):
         name = f"extra_dns_labels[{index}]"
-        if not is_label(label):
+        if not is_extra_label(label):
             message = f"{label[:64]!r} is not a DNS label in lower case"
             yield FieldError(name, message)
         elif label in seen:
@@ -153,10 +165,10 @@ def _label_errors(values: Values) -> Iterator[FieldError]:
 def _other_errors(values: Values, taken: Taken) -> Iterator[FieldError]:
     user_id = values.get("user_id")
     if user_id is not None and user_id not in taken.users:
-        yield FieldError("user", f"user {user_id[:64]!r} does not exist")
+        yield FieldError("user", not_found("user", user_id))
     for flag in values.get("local_flags", {}):
-        if flag not in LOCAL_FLAGS:
-            message = f"{flag[:64]!r} is not one of {', '.join(LOCAL_FLAGS)}"
+        if flag not in STORED_FLAGS:
+            message = f"{flag[:64]!r} is not one of {', '.join(STORED_FLAGS)}"
             yield FieldError(f"local_flags.{flag[:64]}", message)
     if values.get("connection_ip"):
         try:

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from meshmgmt.accounts.models import Account, User
+from meshmgmt.control.models import StreamProcess
 from meshmgmt.core import clock
 from meshmgmt.core.jobs import registered_jobs
-from meshmgmt.inventory.expiry import AWAY, TOO_OLD, expire_logins
 from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.services.expiry import AWAY, TOO_OLD, expire_logins
 from tests.mesh import Trail, peer
 from tests.people import person
 
@@ -50,7 +51,14 @@ def test_login_ends_after_the_period(owner: User) -> None:
     assert expire_logins() == 0
 
 
+def reachable_for(span: dt.timedelta) -> None:
+    """Let a process take streams of peers for so long already."""
+    StreamProcess.objects.all().delete()
+    StreamProcess.objects.create(started_at=clock.now() - span)
+
+
 def test_absent_peer_is_logged_out(owner: User) -> None:
+    reachable_for(2 * HOUR)
     settings(peer_inactivity_expiration_enabled=True, peer_inactivity_expiration=3600)
     now = clock.now()
     facts = {"user": owner, "inactivity_expiration_enabled": True}
@@ -61,6 +69,17 @@ def test_absent_peer_is_logged_out(owner: User) -> None:
     assert expire_logins() == 1
     assert expired() == {"away"}
     assert trail.events[0].meta["reason"] == AWAY
+
+
+def test_who_could_not_connect_is_not_logged_out(owner: User) -> None:
+    settings(peer_inactivity_expiration_enabled=True, peer_inactivity_expiration=3600)
+    facts = {"user": owner, "inactivity_expiration_enabled": True}
+    peer("away", last_seen=clock.now() - 9 * HOUR, **facts)
+    assert expire_logins() == 0
+    reachable_for(HOUR / 2)
+    assert expire_logins() == 0
+    reachable_for(HOUR)
+    assert expire_logins() == 1
 
 
 def test_settings_switch_it_off(owner: User) -> None:

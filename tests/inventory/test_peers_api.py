@@ -232,13 +232,12 @@ def test_deleted_peer_leaves_its_groups_with_events() -> None:
     gone.delete()
 
     assert trail.targets == [
-        ("group.update", team.pk),
         ("peer.group.delete", gone_id),
         ("resource.group.delete", team.pk),
         ("user.peer.delete", gone_id),
     ]
-    assert trail.events[1].meta["peer_fqdn"] == f"{gone.dns_label}.mesh.internal"
-    assert trail.events[2].meta["resource_name"] == "gone"
+    assert trail.events[0].meta["peer_fqdn"] == f"{gone.dns_label}.mesh.internal"
+    assert trail.events[1].meta["resource_name"] == "gone"
 
 
 def test_deleted_network_leaves_groups_and_reports_resources_first() -> None:
@@ -251,9 +250,8 @@ def test_deleted_network_leaves_groups_and_reports_resources_first() -> None:
     network.delete()
 
     assert trail.targets == [
-        ("group.update", team.pk),
         ("resource.group.delete", team.pk),
         ("network.resource.delete", ids[0]),
         ("network.delete", ids[1]),
     ]
-    assert trail.events[2].meta["network_name"] == network.name
+    assert trail.events[1].meta["network_name"] == network.name

@@ -1,10 +1,13 @@
 """Endpoints of the inventory."""
 
+from typing import Any
+
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from meshmgmt.accounts.api.views import viewer_of
+from meshmgmt.api.absent import EmptyListView
 from meshmgmt.api.permissions import READING
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core.transactions import read_snapshot
@@ -14,7 +17,7 @@ from meshmgmt.inventory.api.serializers import (
     PeerUpdateSerializer,
 )
 from meshmgmt.inventory.selectors import peer_row, peer_rows
-from meshmgmt.inventory.services import KIND, peer_change, peer_delete
+from meshmgmt.inventory.services import KIND, peer_delete, peer_update
 
 
 class PeersView(ApiView):
@@ -60,7 +63,7 @@ class PeerView(ApiView):
         """Change a peer and return it."""
         identifier = path_id(KIND, peerId)
         data = self.validated(PeerUpdateSerializer)
-        peer_change(peer_id=identifier, changes=data)
+        peer_update(peer_id=identifier, **data)
         return Response(peer_row(viewer_of(request), identifier))
 
     @extend_schema(responses={200: {"type": "object"}})
@@ -68,3 +71,15 @@ class PeerView(ApiView):
         """Delete a peer and take it out of everything that names it."""
         peer_delete(peer_id=path_id(KIND, peerId))
         return Response({})
+
+
+class PeerJobsView(EmptyListView):
+    """Jobs that a peer was told to do, of which this service has none."""
+
+    module = "remote_jobs"
+    tags = ("peers",)
+
+    def check_path(self, request: Request, **kwargs: Any) -> None:
+        """Look for the peer among those that the caller may see."""
+        with read_snapshot():
+            peer_row(viewer_of(request), path_id(KIND, kwargs["peerId"]))

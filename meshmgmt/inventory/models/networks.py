@@ -4,8 +4,8 @@ from typing import Any
 
 from django.db import models
 
-from events.audit.models import AuditedModel, AuditedQuerySet
-from meshmgmt.core import clock
+from events.audit.audited import AuditedModel, AuditedQuerySet
+from meshmgmt.core import clock, context
 from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.registries import unlink_resources
@@ -17,10 +17,10 @@ class NetworkQuerySet(AuditedQuerySet["Network"]):
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete the networks and what is in them, in one write."""
         with account_write():
-            NetworkResource.objects.filter(
-                network__in=list(self.order_by().values_list("pk", flat=True))
-            ).delete()
-            return super().delete()
+            networks = list(self.order_by("pk"))
+            for network in networks:
+                network.delete()
+            return len(networks), {Network._meta.label: len(networks)}
 
     delete.alters_data = True  # type: ignore[attr-defined]
     delete.queryset_only = True  # type: ignore[attr-defined]
@@ -46,7 +46,8 @@ class Network(AuditedModel):
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Delete the network and what is in it, in one write."""
-        with account_write():
+        reason = f"network {self.name!r} was deleted"
+        with account_write(), context.scope(reason=reason):
             NetworkResource.objects.filter(network=self).delete()
             return super().delete(*args, **kwargs)
 
@@ -66,7 +67,7 @@ class NetworkResourceQuerySet(AuditedQuerySet["NetworkResource"]):
         """Take the resources out of their lists, then delete them, in one write."""
         with account_write():
             chosen = self.order_by().select_related("network")
-            unlink_resources([resource.pk for resource in chosen])
+            unlink_resources({resource.pk: resource.name for resource in chosen})
             return super(NetworkResourceQuerySet, chosen).delete()
 
     delete.alters_data = True  # type: ignore[attr-defined]
@@ -103,5 +104,5 @@ class NetworkResource(AuditedModel):
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Take the resource out of its lists, then delete it, in one write."""
         with account_write():
-            unlink_resources([self.pk])
+            unlink_resources({self.pk: self.name})
             return super().delete(*args, **kwargs)

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 
-from events.audit.models import AuditedModel, AuditedQuerySet
+from events.audit.audited import AuditedModel, AuditedQuerySet
 from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.transactions import account_write
@@ -18,7 +18,7 @@ class PeerQuerySet(AuditedQuerySet["Peer"]):
     def delete(self) -> tuple[int, dict[str, int]]:
         """Take the peers out of their lists, then delete them, in one write."""
         with account_write():
-            unlink_peers(list(self.order_by().values_list("pk", flat=True)))
+            unlink_peers(dict(self.order_by().values_list("pk", "name")))
             return super().delete()
 
     delete.alters_data = True  # type: ignore[attr-defined]
@@ -30,8 +30,18 @@ class Peer(AuditedModel):
 
     `user` is the person who enrolled it; peers enrolled by a setup key, imported ones and
     those made in the admin may have none. `extra_dns_labels` is a list of labels,
-    `local_flags` maps names of `LOCAL_FLAGS` to booleans (absent: false). Addresses are
-    canonical text. Connection state, sign-in time and place are not audited.
+    `local_flags` maps names of `STORED_FLAGS` to booleans (absent: false). Addresses are
+    canonical text.
+
+    Machine facts are what the client reports of itself: `go_os` is the name of its Go
+    platform (`linux`, `darwin`, `windows`, ...), `network_addresses` is
+    `[{"net_ip": "10.0.0.5/24", "mac": "..."}]`, `files` is
+    `[{"path", "exist", "process_is_running"}]`, `environment` is `{"cloud", "platform"}`,
+    `capabilities` are numbers of the protocol's enum. Neither these nor connection state,
+    sign-in time and place are audited.
+
+    `stream_started` is the start of the stream that `connected` speaks of, in Unix
+    nanoseconds; an older stream cannot change it. `stream_process` is who holds it.
     """
 
     id = models.CharField(
@@ -56,10 +66,22 @@ class Peer(AuditedModel):
     setup_key_name = models.CharField(max_length=255, blank=True, editable=False)
     hostname = models.CharField(max_length=255, blank=True)
     os = models.CharField("operating system", max_length=255, blank=True)
+    os_version = models.CharField("version of it", max_length=255, blank=True)
+    go_os = models.CharField("platform", max_length=64, blank=True)
+    kernel = models.CharField(max_length=255, blank=True)
     kernel_version = models.CharField(max_length=255, blank=True)
+    platform = models.CharField("processor", max_length=255, blank=True)
     version = models.CharField("client version", max_length=64, blank=True)
     ui_version = models.CharField("UI version", max_length=64, blank=True)
     serial_number = models.CharField(max_length=255, blank=True)
+    product_name = models.CharField(max_length=255, blank=True)
+    manufacturer = models.CharField(max_length=255, blank=True)
+    environment = models.JSONField(default=dict, blank=True)
+    network_addresses = models.JSONField(default=list, blank=True)
+    files = models.JSONField(default=list, blank=True)
+    capabilities = models.JSONField(default=list, blank=True)
+    sync_message_version = models.PositiveIntegerField(default=0)
+    ssh_key = models.TextField("SSH public key", blank=True, editable=False)
     ssh_enabled = models.BooleanField("SSH server enabled", default=False)
     login_expiration_enabled = models.BooleanField(default=False)
     inactivity_expiration_enabled = models.BooleanField(default=False)
@@ -67,9 +89,16 @@ class Peer(AuditedModel):
     approval_required = models.BooleanField(default=False)
     disapproval_reason = models.CharField(max_length=255, blank=True)
     ephemeral = models.BooleanField(default=False)
+    allow_extra_dns_labels = models.BooleanField(
+        "may have extra DNS labels", default=False, editable=False
+    )
     local_flags = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)
     connected = models.BooleanField(default=False)
+    stream_started = models.BigIntegerField(default=0, editable=False)
+    stream_process = models.CharField(
+        max_length=ID_LENGTH, blank=True, editable=False, db_index=True
+    )
     last_seen = models.DateTimeField(null=True, blank=True)
     last_login = models.DateTimeField(null=True, blank=True)
     connection_ip = models.CharField("connects from", max_length=39, blank=True)
@@ -88,5 +117,5 @@ class Peer(AuditedModel):
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Take the peer out of its lists, then delete it, in one write."""
         with account_write():
-            unlink_peers([self.pk])
+            unlink_peers({self.pk: self.name})
             return super().delete(*args, **kwargs)

@@ -13,7 +13,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.printable import printable
 from meshmgmt.core.progress import bar
-from meshmgmt.inventory.imports import FIELDS, ImportFault, ImportResult, peers_import
+from meshmgmt.inventory.services.imports import (
+    FIELDS,
+    ImportFault,
+    ImportResult,
+    peers_import,
+)
 
 
 class Command(BaseCommand):

@@ -6,20 +6,22 @@ new peer; a new peer without `ip` gets a free address.
 """
 
 import datetime as dt
-from collections.abc import Callable, Iterable
+import ipaddress
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
 
-from events.audit.models import audited_bulk_create
-from meshmgmt.accounts.models import User
+from events.audit.audited import audited_bulk_create
+from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.models.users import fold_email
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.addresses import lowest_address
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.rules import Taken
-from meshmgmt.inventory.services import load_taken, peer_prepare
+from meshmgmt.inventory.services.peers import no_free_address, peer_prepare
 
 MAX_LINE: Final = 64 * 1024
 MAX_FAULTS: Final = 100
@@ -98,16 +100,63 @@ class ImportResult:
     unchanged: int = 0
 
 
+class _KnownValues:
+    """The unique values of all peers, each with the id of the peer that has it."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.holders: dict[str, dict[str, str]] = {name: {} for name in _UNIQUE}
+        self._next_host = 1
+
+    def taken(self, users: Collection[str]) -> Taken:
+        """Return them as the rules want them."""
+        return Taken(
+            keys=self.holders["wg_public_key"],
+            ips=self.holders["ip"],
+            ipv6s=self.holders["ipv6"],
+            labels=self.holders["dns_label"],
+            users=users,
+            free_ip=self._free_ip,
+            network_range=self.account.network_range,
+            network_range_v6=self.account.network_range_v6,
+        )
+
+    def book(self, peer: Peer) -> None:
+        """Note what a peer has."""
+        for name, holders in self.holders.items():
+            if value := getattr(peer, name):
+                holders[value] = peer.pk
+
+    def unbook(self, peer: Peer) -> None:
+        """Forget what a peer has."""
+        for name, holders in self.holders.items():
+            holders.pop(getattr(peer, name) or "", None)
+
+    def _free_ip(self) -> str:
+        """Return the lowest free address; the search goes on where it ended."""
+        network_range = self.account.network_range
+        network = ipaddress.IPv4Network(network_range)
+        found = lowest_address(network, self.holders["ip"], self._next_host)
+        if found is None:
+            raise no_free_address(network_range)
+        self._next_host = found[1] + 1
+        return found[0]
+
+
+_UNIQUE: Final = ("wg_public_key", "ip", "ipv6", "dns_label")
+
+
 @dataclass(slots=True)
 class _Import:
     """The state of a running import."""
 
+    known_values: "_KnownValues"
     taken: Taken
     users: dict[str, str]
     known: dict[str, Peer]
     lines: dict[str, int] = field(default_factory=dict)
     new: list[Peer] = field(default_factory=list)
-    changed: list[Peer] = field(default_factory=list)
+    changed: list[tuple[Peer, list[str]]] = field(default_factory=list)
     unchanged: int = 0
 
 
@@ -149,13 +198,17 @@ def _begin() -> _Import:
         if key:
             users[key] = pk
     peers = {peer.wg_public_key: peer for peer in Peer.objects.all()}
-    return _Import(taken=load_taken(), users=users, known=peers)
+    values = _KnownValues(Account.objects.first() or Account())
+    for peer in peers.values():
+        values.book(peer)
+    return _Import(values, values.taken(users), users=users, known=peers)
 
 
 def _write(state: _Import) -> None:
     audited_bulk_create(state.new)
-    for peer in state.changed:
-        peer.save()
+    for peer, columns in state.changed:
+        # The other columns may be written meanwhile, without the lock.
+        peer.save(update_fields=columns)
 
 
 def _take(state: _Import, number: int, line: bytes) -> list[LineFault]:
@@ -247,14 +300,17 @@ def _apply(state: _Import, number: int, values: dict[str, Any]) -> list[FieldErr
     if fresh and "name" not in values:
         return [FieldError("name", "name is required for a new peer")]
     before = {name: getattr(peer, name) for name in values} if not fresh else {}
+    if not fresh:
+        state.known_values.unbook(peer)
     errors = peer_prepare(peer, values, state.taken)
     if errors:
         return errors
+    state.known_values.book(peer)
     state.lines[key] = number
     if fresh:
         state.new.append(peer)
     elif any(getattr(peer, name) != value for name, value in before.items()):
-        state.changed.append(peer)
+        state.changed.append((peer, [*values, "dns_label"]))
     else:
         state.unchanged += 1
     return []

@@ -14,6 +14,7 @@ from meshmgmt.accounts.models import Account
 from meshmgmt.core import clock, context
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.registries import reachable_since
 
 EVERY_SECONDS: Final = 60.0
 # Writers wait while the lock is held, so many peers are marked in several writes.
@@ -38,16 +39,18 @@ def expire_logins() -> int:
         )
     if account.peer_inactivity_expiration_enabled:
         period = dt.timedelta(seconds=account.peer_inactivity_expiration)
-        left = Coalesce(F("last_seen"), F("created_at"))
-        ended += _expire(
-            Q(
-                inactivity_expiration_enabled=True,
-                connected=False,
-                began__lte=clock.now() - period,
-            ),
-            began=left,
-            reason=AWAY,
-        )
+        before = clock.now() - period
+        since = reachable_since()
+        if since is None or since <= before:
+            ended += _expire(
+                Q(
+                    inactivity_expiration_enabled=True,
+                    connected=False,
+                    began__lte=before,
+                ),
+                began=Coalesce(F("last_seen"), F("created_at")),
+                reason=AWAY,
+            )
     return ended
 
 

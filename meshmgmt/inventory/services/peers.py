@@ -1,0 +1,212 @@
+"""Writes of peers outside of the peer protocol: the API, the admin site, imports."""
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from meshmgmt.accounts.models import Account, User
+from meshmgmt.core import context
+from meshmgmt.core.errors import (
+    InvalidArgument,
+    NotFound,
+    PreconditionFailed,
+    raise_field_errors,
+)
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.addresses import lowest_address, probed_address
+from meshmgmt.inventory.labels import free_label
+from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.registries import peer_groups
+from meshmgmt.inventory.rules import Taken, Values, canonical_ip, peer_errors
+
+KIND: Final = "peer"
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A unique column of the peers, asked for one value at a time."""
+
+    name: str
+
+    def get(self, value: str, default: str, /) -> str:
+        """Return the id of the peer that has `value`, else `default`."""
+        peers = Peer.objects.filter(**{self.name: value}).order_by()
+        return peers.values_list("pk", flat=True).first() or default
+
+    def __contains__(self, value: object) -> bool:
+        return bool(self.get(str(value), ""))
+
+
+class _Users:
+    """The users, asked for one at a time."""
+
+    def __contains__(self, user_id: object) -> bool:
+        return User.objects.filter(pk=user_id).exists()
+
+
+def asked_taken() -> Taken:
+    """Return what exists, for the write of one peer: nothing is read in advance."""
+    account = Account.objects.first() or Account()
+    return Taken(
+        keys=_Column("wg_public_key"),
+        ips=_Column("ip"),
+        ipv6s=_Column("ipv6"),
+        labels=_Column("dns_label"),
+        users=_Users(),
+        free_ip=lambda: free_ip(account.network_range),
+        network_range=account.network_range,
+        network_range_v6=account.network_range_v6,
+    )
+
+
+def free_ip(network_range: str) -> str:
+    """Return a free IPv4 address. Raises InvalidArgument when there is none."""
+    network = ipaddress.IPv4Network(network_range)
+    found = probed_address(network, _Column("ip").__contains__)
+    if found is None:
+        taken = set(Peer.objects.values_list("ip", flat=True))
+        lowest = lowest_address(network, taken)
+        if lowest is None:
+            raise no_free_address(network_range)
+        found, _ = lowest
+    return found
+
+
+def free_ipv6(network_range: str) -> str:
+    """Return a free IPv6 address. Raises InvalidArgument when there is none."""
+    network = ipaddress.IPv6Network(network_range)
+    found = probed_address(network, _Column("ipv6").__contains__)
+    if found is None:
+        raise no_free_address(network_range)
+    return found
+
+
+def no_free_address(network_range: str) -> InvalidArgument:
+    """Return the error for a range whose addresses are all taken."""
+    message = f"the network range {network_range} has no free address"
+    return InvalidArgument(message, [FieldError("ip", message)])
+
+
+def peer_prepare(peer: Peer, values: Values, taken: Taken) -> list[FieldError]:
+    """Set `values` on an unsaved or loaded peer.
+
+    A new peer without address gets a free one; the DNS label follows the name, with the
+    address behind it for an ephemeral peer. Returns the faults, in which case the peer
+    has not changed.
+    """
+    wanted = dict(values)
+    addressless = peer._state.adding and not wanted.get("ip")
+    if addressless:
+        wanted.pop("ip", None)
+    errors = peer_errors(wanted, taken, peer.pk)
+    if errors:
+        return errors
+    if addressless:
+        wanted["ip"] = taken.free_ip()
+    for name in ("ip", "ipv6", "connection_ip"):
+        if wanted.get(name):
+            wanted[name] = canonical_ip(wanted[name])
+    if "ipv6" in wanted:
+        wanted["ipv6"] = wanted["ipv6"] or None
+    renamed = peer._state.adding or wanted.get("name", peer.name) != peer.name
+    for name, value in wanted.items():
+        setattr(peer, name, value)
+    if renamed:
+        peer.dns_label = free_label(
+            peer.name,
+            peer.ip,
+            taken=lambda label: taken.labels.get(label, peer.pk) != peer.pk,
+            suffixed=peer.ephemeral,
+        )
+    return []
+
+
+def peer_create(**values: Any) -> Peer:
+    """Create a peer from columns. Raises InvalidArgument, Conflict."""
+    with account_write():
+        peer = Peer()
+        raise_field_errors(peer_prepare(peer, values, asked_taken()))
+        peer.save()
+        return peer
+
+
+def peer_update(*, peer_id: str, **values: Any) -> Peer:
+    """Change the given columns of a peer.
+
+    Raises NotFound, InvalidArgument, Conflict for an address in use, and
+    PreconditionFailed where the peer's state forbids a change.
+    """
+    with account_write():
+        peer = _peer(peer_id)
+        changes = _without_known_addresses(peer, values)
+        _check_expiration(peer, changes)
+        _check_ipv6(peer, changes)
+        raise_field_errors(peer_prepare(peer, changes, asked_taken()))
+        # The other columns may be written meanwhile, without the lock.
+        peer.save(update_fields=[*changes, "dns_label"])
+        return peer
+
+
+def peers_of_user_delete(user: User) -> None:
+    """Delete the peers that `user` enrolled, for the user is about to be deleted."""
+    Peer.objects.filter(user=user).delete()
+
+
+def peers_of_user_expire(user: User) -> None:
+    """Let the logins of the peers that `user` enrolled expire, for they are blocked."""
+    with context.scope(reason="the owner of the peer was blocked"):
+        for peer in Peer.objects.filter(user=user, login_expired=False).order_by("id"):
+            peer.login_expired = True
+            peer.save(update_fields=["login_expired"])
+
+
+def peer_delete(*, peer_id: str) -> None:
+    """Delete a peer and take it out of everything that names it. Raises NotFound."""
+    with account_write():
+        _peer(peer_id).delete()
+
+
+def _peer(peer_id: str) -> Peer:
+    peer = Peer.objects.filter(pk=peer_id).first()
+    if peer is None:
+        raise NotFound.of(KIND, peer_id)
+    return peer
+
+
+def _without_known_addresses(peer: Peer, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out the addresses that the peer has: clients send back what they read."""
+    return {
+        name: value
+        for name, value in changes.items()
+        if name not in {"ip", "ipv6"}
+        or canonical_ip(value) != (getattr(peer, name) or "")
+    }
+
+
+def _check_expiration(peer: Peer, changes: Mapping[str, Any]) -> None:
+    """Only what somebody signed in for can expire (reference API 13.1)."""
+    if peer.user_id is not None:
+        return
+    for kind in ("login", "inactivity"):
+        name = f"{kind}_expiration_enabled"
+        if changes.get(name, getattr(peer, name)) != getattr(peer, name):
+            message = (
+                f"nobody owns this peer, so its {kind} expiration cannot be changed"
+            )
+            raise PreconditionFailed(message, [FieldError(name, message)])
+
+
+def _check_ipv6(peer: Peer, changes: Mapping[str, Any]) -> None:
+    """An IPv6 address needs a range, and a group of the peer that has IPv6."""
+    if not changes.get("ipv6") or canonical_ip(changes["ipv6"]) == peer.ipv6:
+        return
+    account = Account.objects.first()
+    if account is None or not account.network_range_v6:
+        message = "IPv6 is not configured for this account"
+        raise PreconditionFailed(message, [FieldError("ipv6", message)])
+    groups = {group["id"] for group in peer_groups([peer.pk])(peer.pk)}
+    if groups.isdisjoint(account.ipv6_enabled_groups):
+        message = "this peer is in no group that has IPv6"
+        raise PreconditionFailed(message, [FieldError("ipv6", message)])

@@ -1,0 +1,105 @@
+"""Whether a peer may be connected now, and until when."""
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from meshmgmt.accounts.models import Account
+from meshmgmt.core import clock
+from meshmgmt.inventory.models import Peer
+
+BLOCKED: Final = "the owner of this peer is blocked"
+PENDING: Final = "the owner of this peer is pending approval"
+# Clients look for the first words, to tell their users what to do.
+EXPIRED: Final = "peer login has expired: please sign in again"
+DELETED: Final = "this peer is not registered"
+
+AT_ONCE: Final = 500
+_COLUMNS: Final = (
+    "pk",
+    "user_id",
+    "user__is_blocked",
+    "user__pending_approval",
+    "login_expired",
+    "login_expiration_enabled",
+    "last_login",
+    "created_at",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether a peer may be connected, and until when; None: without end.
+
+    `reason` is one of the sentences above, "" when it may.
+    """
+
+    reason: str = ""
+    until: dt.datetime | None = None
+
+    @property
+    def allowed(self) -> bool:
+        """Whether it may be connected."""
+        return not self.reason
+
+
+def session_end(
+    *,
+    account: Account,
+    owned: bool,
+    enabled: bool,
+    last_login: dt.datetime | None,
+    created_at: dt.datetime,
+) -> dt.datetime | None:
+    """Return when a login ends; only what somebody signed in for does."""
+    if not (owned and enabled and account.peer_login_expiration_enabled):
+        return None
+    period = dt.timedelta(seconds=account.peer_login_expiration)
+    return (last_login or created_at) + period
+
+
+def standings(peer_ids: Iterable[str]) -> dict[str, Standing]:
+    """Return the standing of each peer; who does not exist may not be connected."""
+    account = Account.objects.get()
+    wanted = list(peer_ids)
+    found = dict.fromkeys(wanted, Standing(DELETED))
+    for start in range(0, len(wanted), AT_ONCE):
+        peers = Peer.objects.filter(pk__in=wanted[start : start + AT_ONCE]).order_by()
+        for row in peers.values_list(*_COLUMNS):
+            found[row[0]] = _standing(account, dict(zip(_COLUMNS, row, strict=True)))
+    return found
+
+
+def standing_of(peer: Peer, account: Account) -> Standing:
+    """Return the standing of a peer whose user is loaded."""
+    owner = peer.user
+    return _standing(
+        account,
+        {
+            "user_id": peer.user_id,
+            "user__is_blocked": owner is not None and owner.is_blocked,
+            "user__pending_approval": owner is not None and owner.pending_approval,
+            "login_expired": peer.login_expired,
+            "login_expiration_enabled": peer.login_expiration_enabled,
+            "last_login": peer.last_login,
+            "created_at": peer.created_at,
+        },
+    )
+
+
+def _standing(account: Account, row: dict[str, Any]) -> Standing:
+    until = session_end(
+        account=account,
+        owned=row["user_id"] is not None,
+        enabled=row["login_expiration_enabled"],
+        last_login=row["last_login"],
+        created_at=row["created_at"],
+    )
+    if row["user__is_blocked"]:
+        return Standing(BLOCKED)
+    if row["user__pending_approval"]:
+        return Standing(PENDING)
+    if row["login_expired"] or (until is not None and until <= clock.now()):
+        return Standing(EXPIRED)
+    return Standing(until=until)

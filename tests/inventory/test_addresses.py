@@ -1,0 +1,102 @@
+"""Addresses that peers are given."""
+
+import base64
+import ipaddress
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshmgmt.accounts.models import Account
+from meshmgmt.core.errors import InvalidArgument
+from meshmgmt.inventory import services
+from meshmgmt.inventory.addresses import (
+    hosts,
+    is_for_peers,
+    lowest_address,
+    probed_address,
+)
+from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.services import peer_create, peer_update
+from tests.mesh import peers
+
+prefixes = st.integers(8, 28)
+
+
+def key(number: int) -> str:
+    return base64.b64encode(number.to_bytes(32)).decode()
+
+
+@given(st.ip_addresses(v=4), prefixes, st.data())
+def test_first_and_last_two_addresses_are_never_given(address, prefix, data):
+    network = ipaddress.ip_network(f"{address}/{prefix}", strict=False)
+    found = ipaddress.ip_address(probed_address(network, lambda _: False) or "")
+    assert found in network
+    assert found not in {network[0], network[-2], network[-1]}
+    assert is_for_peers(found, network)
+    number = data.draw(st.integers(0, network.num_addresses - 1))
+    assert is_for_peers(network[number], network) == (number in hosts(network))
+
+
+@given(st.sets(st.integers(1, 13)))
+def test_lowest_free_address_is_found_in_a_full_range(numbers):
+    network = ipaddress.ip_network("100.64.0.0/28")
+    taken = {str(network[number]) for number in numbers}
+    found = lowest_address(network, taken)
+    free = set(range(1, 14)) - numbers
+    assert found == ((str(network[min(free)]), min(free)) if free else None)
+
+
+@pytest.mark.django_db
+def test_every_address_of_a_small_range_is_given_once_and_then_none():
+    account = Account.objects.get()
+    account.network_range = "100.64.0.0/28"
+    account.save()
+    for number in range(1, 14):
+        peer_create(name="web", wg_public_key=key(number))
+
+    with pytest.raises(InvalidArgument, match=r"100\.64\.0\.0/28 has no free address"):
+        peer_create(name="web", wg_public_key=key(99))
+
+    given_out = set(
+        map(ipaddress.ip_address, Peer.objects.values_list("ip", flat=True))
+    )
+    assert given_out == set(list(ipaddress.ip_network("100.64.0.0/28"))[1:14])
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("last", ["0.0", "255.254", "255.255"])
+def test_nobody_may_set_an_address_that_is_for_no_peer(last: str):
+    account = Account.objects.get()
+    account.network_range = "100.71.0.0/16"
+    account.save()
+    with pytest.raises(InvalidArgument, match="cannot be the address of a peer"):
+        peer_create(name="web", wg_public_key=key(1), ip=f"100.71.{last}")
+
+
+@pytest.mark.django_db
+def test_ipv6_addresses_come_from_the_range():
+    network = ipaddress.ip_network("fd12:3456:789a:1::/64")
+    found = services.free_ipv6(str(network))
+    assert ipaddress.ip_address(found) in network
+
+
+@pytest.mark.django_db
+def test_work_for_one_peer_does_not_grow_with_the_mesh():
+    def statements(number: int) -> list[str]:
+        with CaptureQueriesContext(connection) as queries:
+            made = peer_create(name=f"new {number}", wg_public_key=key(number))
+            peer_update(peer_id=made.pk, name=f"newer {number}")
+        return [query["sql"] for query in queries]
+
+    few = statements(1)
+    peers(300)
+    many = statements(2)
+
+    assert len(many) <= len(few)
+    whole = [
+        sql for sql in many if 'FROM "inventory_peer"' in sql and "WHERE" not in sql
+    ]
+    assert whole == []

@@ -1,0 +1,146 @@
+"""What a new network range does to the peers, as a client sees it."""
+
+import ipaddress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshmgmt.core.account import account_id
+from meshmgmt.inventory.addresses import is_for_peers, lowest_address
+from meshmgmt.inventory.models import Peer
+from tests.api_client import Answer, Api
+from tests.mesh import Trail, group, peer, peers
+from tests.people import api_as
+from tests.resource_contract import ok
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def api() -> Api:
+    return api_as("owner")
+
+
+def change(api: Api, **settings: Any) -> Answer:
+    """Change settings of the account."""
+    return api.put(f"/api/accounts/{account_id()}", {"settings": settings})
+
+
+def addresses(column: str = "ip") -> list[Any]:
+    return list(Peer.objects.order_by("id").values_list(column, flat=True))
+
+
+def test_peers_outside_of_a_new_range_have_addresses_inside(api: Api) -> None:
+    inside = peer(ip="10.20.0.1")
+    first, second = peer(ip="100.64.9.1"), peer(ip="100.64.9.2")
+    trail = Trail()
+
+    ok(change(api, network_range="10.20.0.0/16"))
+
+    assert addresses() == [inside.ip, "10.20.0.2", "10.20.0.3"]
+    assert trail.targets == [
+        ("account.network.range.update", account_id()),
+        ("peer.ip.update", first.pk),
+        ("peer.ip.update", second.pk),
+    ]
+    meta = trail.events[1].meta
+    assert (meta["old_ip"], meta["ip"]) == ("100.64.9.1", "10.20.0.2")
+    assert meta["reason"] == "the network range was changed"
+
+
+def test_peer_on_an_address_that_the_new_range_reserves_moves(api: Api) -> None:
+    peer(ip="10.20.0.0")
+    peer(ip="10.20.0.254")
+    peer(ip="10.20.0.255")
+    peer(ip="10.20.0.253")
+
+    ok(change(api, network_range="10.20.0.0/24"))
+
+    assert addresses() == ["10.20.0.1", "10.20.0.2", "10.20.0.3", "10.20.0.253"]
+
+
+def test_range_without_room_for_all_peers_is_refused(api: Api) -> None:
+    peers(14)
+    before, trail = addresses(), Trail()
+
+    answer = change(api, network_range="10.20.0.0/28")
+
+    assert answer.status == 422
+    assert answer.fields == {
+        "settings.network_range": "10.20.0.0/28 has too few addresses for 14 peers"
+    }
+    assert addresses() == before
+    assert trail.codes == []
+
+
+def test_ipv6_addresses_follow_their_range(api: Api) -> None:
+    team = group("team", peer())
+    peer()
+    enabled = {"ipv6_enabled_groups": [team.pk]}
+    ok(change(api, network_range_v6="fd00::/64", **enabled))
+    assert addresses("ipv6")[0].startswith("fd00::")
+    trail = Trail()
+
+    ok(change(api, network_range_v6="fd01::/64"))
+    moved, none = addresses("ipv6")
+    assert moved.startswith("fd01::")
+    assert none is None
+    ok(change(api, network_range_v6=""))
+    assert addresses("ipv6") == [None, None]
+
+    assert trail.codes == ["account.network.range.update", "peer.ip.update"] * 2
+
+
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [
+        ("network_range", "8.8.0.0/16"),
+        ("network_range", "172.0.0.0/8"),
+        ("network_range", "0.0.0.0/0"),
+        ("network_range_v6", "2001:4860::/32"),
+    ],
+)
+def test_public_range_is_refused(api: Api, setting: str, text: str) -> None:
+    answer = change(api, **{setting: text})
+
+    assert answer.status == 422
+    assert list(answer.fields) == [f"settings.{setting}"]
+    assert f"{text} is not private" in answer.json["message"]
+
+
+@pytest.mark.parametrize("column", ["ip", "ipv6"])
+def test_address_sent_back_unchanged_always_passes(api: Api, column: str) -> None:
+    one = peer(ip="192.0.2.9", ipv6="2001:db8::9")  # as another service gave them
+    shown = ok(api.get(f"/api/peers/{one.pk}"))
+
+    changed = ok(api.put(f"/api/peers/{one.pk}", {**shown, "name": "kitchen"}))
+
+    assert changed["name"] == "kitchen"
+    assert changed[column] == shown[column]
+
+
+@pytest.mark.parametrize("text", ["100.64.0.0", "100.127.255.254", "100.127.255.255"])
+def test_reserved_address_is_given_to_nobody(api: Api, text: str) -> None:
+    one = peer(ip="100.64.3.3")
+
+    answer = api.put(f"/api/peers/{one.pk}", {"ip": text})
+
+    assert answer.status == 422
+    assert answer.fields == {"ip": f"{text} cannot be the address of a peer"}
+
+
+@given(st.integers(22, 28), st.data())
+def test_lowest_free_address_is_one_for_peers_that_nobody_has(
+    prefix: int, data: st.DataObject
+) -> None:
+    network = ipaddress.IPv4Network(f"10.0.0.0/{prefix}")
+    every = [str(address) for address in network if is_for_peers(address, network)]
+    taken = set(data.draw(st.lists(st.sampled_from(every), unique=True)))
+
+    found = lowest_address(network, taken)
+
+    free = [text for text in every if text not in taken]
+    assert (found[0] if found else None) == (free[0] if free else None)
+    assert len(every) == network.num_addresses - 3
