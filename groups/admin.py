@@ -10,13 +10,13 @@ from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from events.audit.links import member_keys
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from groups.references import Usage, usages_of
 from groups.rules import ResourceKey
 from groups.services import group_create, group_delete, group_update
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.core.orderedlinks import member_keys
 
 _PEER = GroupPeer._meta.get_field("peer")
 

@@ -11,18 +11,13 @@ class GroupsConfig(AppConfig):
     verbose_name = "Groups"
 
     def ready(self) -> None:
-        """Register audit specs, constraints and facts that lower rooms show."""
-        from groups import audit, gauges, membership, references, setup  # noqa: PLC0415
-        from groups.models import GroupPeer, GroupResource  # noqa: PLC0415
-        from meshmgmt.core import modelmodules  # noqa: PLC0415
+        """Connect to the rooms below."""
+        from groups import audit, contributions, gauges, ipv6, setup  # noqa: PLC0415
 
         audit.register_specs()
+        contributions.contribute()
         gauges.register()
-        membership.register()
-        references.register_members(GroupPeer)
-        references.register_members(GroupResource)
-        modelmodules.assign("groups", "groups")
-        setup.register_constraints()
+        ipv6.connect()
         post_migrate.connect(
             setup.make_all_group, sender=self, dispatch_uid="groups.make_all_group"
         )

@@ -26,13 +26,13 @@ def register_specs() -> None:
             update_meta=_update_meta,
             members={
                 "peers": MemberRule(
-                    owner=Activity.GROUP_UPDATE,
+                    reordered=Activity.GROUP_ORDER_UPDATE,
                     added=Activity.PEER_GROUP_ADD,
                     removed=Activity.PEER_GROUP_DELETE,
                     describe=_describe_peers,
                 ),
                 "resources": MemberRule(
-                    owner=Activity.GROUP_UPDATE,
+                    reordered=Activity.GROUP_ORDER_UPDATE,
                     added=Activity.RESOURCE_GROUP_ADD,
                     removed=Activity.RESOURCE_GROUP_DELETE,
                     describe=_describe_resources,
@@ -48,6 +48,8 @@ def _meta(group: Group) -> Meta:
 
 def _update_meta(change: Change, activity: Activity) -> Meta:
     name = getattr(change.instance, "name", "")
+    if activity is Activity.GROUP_ORDER_UPDATE:
+        return {"name": name}
     return {"old_name": change.before.get("name", name), "new_name": name}
 
 

@@ -5,18 +5,16 @@ Deleting a group and the usage endpoint read nothing else, so a reference that i
 registered is a defect; a test walks all relations to `Group` to find one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from django.db import models
 
-from events.audit.links import OrderedLink, remove_from_lists, set_members
-from events.audit.models import AuditedModel
+from events.audit.audited import AuditedModel
 from meshmgmt.core import context
-
-if TYPE_CHECKING:
-    from groups.models import Group
+from meshmgmt.core.orderedlinks import OrderedLink, remove_from_lists, set_members
+from meshmgmt.core.queries import batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,8 @@ class ListReference:
     """A list of groups kept as rows of an `OrderedLink`.
 
     `switch` names the owner's boolean that is turned off when the list becomes empty:
-    the list restricts, and an empty one must not mean more than before.
+    the list restricts, and an empty one must not mean more than before. `turned_off` is
+    called with the owners that were.
     """
 
     link: type[OrderedLink]
@@ -74,6 +73,7 @@ class ListReference:
     named: Callable[[Any], str] = _text
     related: tuple[str, ...] = ()
     column: str = "group"
+    turned_off: Callable[[Sequence[Any]], None] | None = None
 
     @property
     def model(self) -> type[models.Model]:
@@ -107,10 +107,14 @@ class ListReference:
         if not owners or not self.switch:
             return
         kept = self._not_emptied([owner.pk for owner in owners], group_id)
-        for owner in owners:
-            if owner.pk not in kept and self._turns_off(owner):
-                setattr(owner, self.switch, False)
-                owner.save(update_fields=[self.switch])
+        emptied = [
+            owner for owner in owners if owner.pk not in kept and self._turns_off(owner)
+        ]
+        for owner in emptied:
+            setattr(owner, self.switch, False)
+            owner.save(update_fields=[self.switch])
+        if emptied and self.turned_off:
+            self.turned_off(emptied)
 
     def _turns_off(self, owner: Any) -> bool:
         return bool(self.switch and getattr(owner, self.switch))
@@ -119,10 +123,10 @@ class ListReference:
         """Return the owners that list another group too."""
         name = f"{self.link.owner_field}_id"
         kept: set[Any] = set()
-        for start in range(0, len(owner_ids), 500):
-            rows = self.link._default_manager.filter(
-                **{f"{name}__in": owner_ids[start : start + 500]}
-            ).exclude(**{self.column: group_id})
+        for part in batches(owner_ids):
+            rows = self.link._default_manager.filter(**{f"{name}__in": part}).exclude(
+                **{self.column: group_id}
+            )
             kept.update(rows.order_by().values_list(name, flat=True))
         return kept
 
@@ -226,9 +230,9 @@ def deletion_reason(name: str) -> str:
     return f"group {name!r} was deleted"
 
 
-def unlink_group(group: "Group") -> None:
+def unlink_group(group: models.Model, *, name: str) -> None:
     """Empty a group that is about to be deleted and take it out of everything."""
-    with context.scope(reason=deletion_reason(group.name)):
+    with context.scope(reason=deletion_reason(name)):
         for reference in _registry.references:
             reference.unlink(group.pk)
         for link in _registry.owned:

@@ -1,11 +1,12 @@
 """Rules of groups: pure, in order; facts of the database come in as arguments."""
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
+from meshmgmt.core import textrules
 from meshmgmt.core.fielderrors import FieldError
 
-MAX_NAME: Final = 255
 MAX_RESOURCE_ID: Final = 255
 RESOURCE_TYPES: Final = ("peer", "host", "subnet", "domain")
 
@@ -15,26 +16,20 @@ ResourceKey = tuple[str, str]
 
 def name_errors(name: str, *, taken: bool) -> list[FieldError]:
     """Return what is wrong with a group's name; a name in use is a conflict."""
-    if not name.strip():
-        return [FieldError("name", "name must not be empty or blank")]
-    if len(name) > MAX_NAME:
-        return [FieldError("name", f"name must have at most {MAX_NAME} characters")]
-    if taken:
+    errors = [*textrules.name_errors("name", name)]
+    if taken and not errors:
         return [
             FieldError(
                 "name", f"group with name {name!r} already exists", conflict=True
             )
         ]
-    return []
+    return errors
 
 
 def peer_errors(peer_ids: Sequence[str], *, known: Collection[str]) -> list[FieldError]:
     """Return the first peer that does not exist."""
-    for index, peer_id in enumerate(peer_ids):
-        if peer_id not in known:
-            message = f"peer {peer_id[:64]!r} does not exist"
-            return [FieldError(f"peers[{index}]", message)]
-    return []
+    errors = textrules.unknown_id_errors("peers", peer_ids, known, kind="peer")
+    return [*islice(errors, 1)]
 
 
 def resource_errors(

@@ -1,17 +1,18 @@
 """Reads of groups; the number of queries does not depend on the size of the data."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypedDict
+from typing import Final, NamedTuple, TypedDict
 
 from django.db.models import Count
 
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from groups.references import usages_of
-from groups.rules import ResourceKey
-from meshmgmt.core.errors import NotFound
 from meshmgmt.core.ids import is_id
+from meshmgmt.core.queries import batches, found, known_ids
 from meshmgmt.inventory.models import NetworkResource, Peer
 from meshmgmt.inventory.registries import ShortGroup
+
+KIND: Final = "group"
 
 
 class ShortPeer(TypedDict):
@@ -76,21 +77,45 @@ def all_group_id() -> str:
     return ids.first() or ""
 
 
-def group_names(group_ids: Iterable[str]) -> dict[str, str]:
-    """Return the names of the groups by id; unknown ids are missing."""
-    wanted = list(dict.fromkeys(group_ids))
-    names: dict[str, str] = {}
-    for start in range(0, len(wanted), 500):
-        part = wanted[start : start + 500]
-        names.update(Group.objects.filter(pk__in=part).values_list("pk", "name"))
-    return names
+def known_groups(ids: Iterable[str]) -> set[str]:
+    """Return those of the ids that name a group."""
+    return known_ids(Group, ids)
 
 
-def unknown_group_ids(group_ids: Iterable[str]) -> list[str]:
+def unknown_groups(ids: Sequence[str]) -> list[str]:
     """Return those of the ids that name no group, in their order."""
-    wanted = list(dict.fromkeys(group_ids))
-    known = group_names(wanted)
-    return [group_id for group_id in wanted if group_id not in known]
+    known = known_groups(ids)
+    return [group_id for group_id in dict.fromkeys(ids) if group_id not in known]
+
+
+def group_members(group_ids: Iterable[str]) -> dict[str, set[str]]:
+    """Return the ids of the peers in each of the groups; everybody is in `All`."""
+    members: dict[str, set[str]] = {group_id: set() for group_id in group_ids}
+    links = GroupPeer.objects.filter(group__in=list(members)).order_by()
+    for group_id, peer_id in links.values_list("group_id", "peer_id"):
+        members[group_id].add(peer_id)
+    if (everybody := all_group_id()) in members:
+        members[everybody] = set(Peer.objects.values_list("pk", flat=True))
+    return members
+
+
+def groups_of_peer(peer_id: str) -> list[str]:
+    """Return the ids of the groups that a peer is in, `All` among them."""
+    links = GroupPeer.objects.filter(peer=peer_id).order_by("group_id")
+    listed = list(links.values_list("group_id", flat=True))
+    everybody = all_group_id()
+    return [everybody, *listed] if everybody else listed
+
+
+def groups_of_resources(resource_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return the groups that each resource of a network is in, in creation order."""
+    found: dict[str, list[str]] = {}
+    for part in batches(resource_ids):
+        links = GroupResource.objects.filter(resource_id__in=part)
+        links = links.exclude(resource_type="peer").order_by("group_id", "id")
+        for resource_id, group_id in links.values_list("resource_id", "group_id"):
+            found.setdefault(resource_id, []).append(group_id)
+    return found
 
 
 def short_groups(group_ids: Sequence[str] | None = None) -> dict[str, ShortGroup]:
@@ -149,24 +174,13 @@ def _is_all(name: str, issued: str) -> bool:
     return name == ALL and issued == Issued.API
 
 
-def known_peer_ids(peer_ids: Sequence[str]) -> set[str]:
-    """Return those of the ids that name a peer."""
-    known: set[str] = set()
-    wanted = [peer_id for peer_id in peer_ids if is_id(peer_id)]
-    for start in range(0, len(wanted), 500):
-        part = wanted[start : start + 500]
-        known.update(Peer.objects.filter(pk__in=part).values_list("pk", flat=True))
-    return known
-
-
-def known_resource_types(resources: Sequence[ResourceKey]) -> dict[str, str]:
-    """Return the real type of every id that names a peer or a network's resource."""
-    ids = [identifier for identifier, _ in resources if is_id(identifier)]
-    types = dict.fromkeys(known_peer_ids(ids), "peer")
-    for start in range(0, len(ids), 500):
-        part = ids[start : start + 500]
-        rows = NetworkResource.objects.filter(pk__in=part).values_list("pk", "type")
-        types.update(rows)
+def resource_types(ids: Iterable[str]) -> dict[str, str]:
+    """Return the type of each id that names a peer or a resource of a network."""
+    wanted = [identifier for identifier in dict.fromkeys(ids) if is_id(identifier)]
+    types = dict.fromkeys(known_ids(Peer, wanted), "peer")
+    for part in batches(wanted):
+        rows = NetworkResource.objects.filter(pk__in=part)
+        types.update(rows.values_list("pk", "type"))
     return types
 
 
@@ -184,9 +198,9 @@ def group_rows(
         return []
     if name:
         groups = groups.filter(name=name)
-    found = list(groups.values_list("pk", "name", "issued"))
-    chosen = None if group_ids is None and not name else [row[0] for row in found]
-    wants_all = chosen is None or any(_is_all(row[1], row[2]) for row in found)
+    heads = list(groups.values_list("pk", "name", "issued"))
+    chosen = None if group_ids is None and not name else [row[0] for row in heads]
+    wants_all = chosen is None or any(_is_all(row[1], row[2]) for row in heads)
     everybody = _every_peer() if wants_all else []
     peers = _listed_peers(everybody) if chosen is None else _peers_of(chosen)
     resources = _resources_by_group(chosen)
@@ -196,7 +210,7 @@ def group_rows(
             everybody if _is_all(group_name, issued) else peers.get(pk, []),
             resources.get(pk, []),
         )
-        for pk, group_name, issued in found
+        for pk, group_name, issued in heads
     ]
 
 
@@ -261,12 +275,9 @@ def _every_peer() -> list[ShortPeer]:
 
 def group_usage(group_id: str) -> UsageRow:
     """Return what refers to a group and what its deletion would do. Raises NotFound."""
-    group = Group.objects.filter(pk=group_id).first()
-    if group is None:
-        raise NotFound.of("group", group_id)
+    group = found(Group, group_id, kind=KIND)
     row = group_rows([group_id])[0]
-    keys = [(entry["id"], entry["type"]) for entry in row["resources"]]
-    known = known_resource_types(keys)
+    known = resource_types(entry["id"] for entry in row["resources"])
     return {
         "id": group.pk,
         "name": group.name,

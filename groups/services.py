@@ -1,18 +1,22 @@
 """Writes of groups: the API, the admin site and commands all come through here."""
 
 from collections.abc import Sequence
-from typing import Final
 
-from events.audit.links import set_members
 from groups import rules
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from groups.rules import ResourceKey
-from groups.selectors import known_peer_ids, known_resource_types
-from meshmgmt.core.errors import InvalidArgument, NotFound, raise_field_errors
+from groups.selectors import KIND, resource_types
+from meshmgmt.core.errors import InvalidArgument, raise_field_errors
 from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.orderedlinks import (
+    append_members,
+    member_keys,
+    remove_from_lists,
+    set_members,
+)
+from meshmgmt.core.queries import batches, found, known_ids
 from meshmgmt.core.transactions import account_write
-
-KIND: Final = "group"
+from meshmgmt.inventory.models import Peer
 
 
 def group_create(
@@ -47,7 +51,7 @@ def group_update(
     Raises NotFound, InvalidArgument (also for the group `All`), Conflict.
     """
     with account_write():
-        group = _group(group_id)
+        group = found(Group, group_id, kind=KIND)
         _refuse_all(group, "the group All cannot be changed")
         wanted = Group(pk=group.pk, name=name, issued=group.issued)
         _check(wanted, peers, resources)
@@ -62,16 +66,72 @@ def group_update(
 def group_delete(*, group_id: str) -> None:
     """Delete a group and every reference to it. Raises NotFound, InvalidArgument."""
     with account_write():
-        group = _group(group_id)
+        group = found(Group, group_id, kind=KIND)
         _refuse_all(group, "the group All cannot be deleted")
         group.delete()
 
 
-def _group(group_id: str) -> Group:
-    group = Group.objects.filter(pk=group_id).first()
-    if group is None:
-        raise NotFound.of(KIND, group_id)
-    return group
+def change_groups_of_peers(
+    peer_ids: Sequence[str], *, join: Sequence[str] = (), leave: Sequence[str] = ()
+) -> None:
+    """Add peers to groups and take them out of others; `All` stays as it is."""
+    with account_write():
+        joining, leaving = set(join), set(leave)
+        groups = Group.objects.filter(pk__in=joining | leaving).order_by("pk")
+        for group in groups:
+            if group.is_all:
+                continue
+            after = member_keys(GroupPeer, group)
+            if group.pk in joining:
+                after = [*after, *peer_ids]  # repeats are folded
+            else:
+                gone = set(peer_ids)
+                after = [pk for pk in after if pk not in gone]
+            set_members(GroupPeer, group, after)
+
+
+def add_peer_to_groups(peer_id: str, group_ids: Sequence[str]) -> None:
+    """Add one peer to groups, of which `All` needs no adding."""
+    with account_write():
+        for group in Group.objects.filter(pk__in=group_ids).order_by("pk"):
+            if not group.is_all:
+                append_members(GroupPeer, group, [peer_id])
+
+
+def set_groups_of_resource(
+    resource_id: str, kind: str, group_ids: Sequence[str], *, kind_before: str = ""
+) -> None:
+    """Put a resource of a network into exactly these groups, under its type.
+
+    `kind_before` is the type it is listed under now, when that has changed.
+    """
+    with account_write():
+        old = (resource_id, kind_before or kind)
+        new = (resource_id, kind)
+        wanted = set(group_ids)
+        links = GroupResource.objects.filter(resource_id=old[0], resource_type=old[1])
+        touched = wanted | set(links.values_list("group_id", flat=True))
+        for group in Group.objects.filter(pk__in=touched).order_by("pk"):
+            before = member_keys(GroupResource, group)
+            after = [new if key == old else key for key in before]
+            if group.pk not in wanted:
+                after = [key for key in after if key != new]
+            elif new not in after:
+                after.append(new)
+            set_members(GroupResource, group, after)
+
+
+def take_peers_out(peer_ids: Sequence[str]) -> None:
+    """Remove peers from every group that lists them as peer or as resource."""
+    for part in batches(peer_ids):
+        remove_from_lists(GroupPeer, peer_id__in=part)
+        remove_from_lists(GroupResource, resource_id__in=part, resource_type="peer")
+
+
+def take_resources_out(resource_ids: Sequence[str]) -> None:
+    """Remove resources of networks from every group that lists them."""
+    for part in batches(resource_ids):
+        remove_from_lists(GroupResource, resource_id__in=part)
 
 
 def _refuse_all(group: Group, message: str) -> None:
@@ -85,8 +145,10 @@ def _check(
     raise_field_errors(
         [
             *rules.name_errors(group.name, taken=_name_is_taken(group)),
-            *rules.peer_errors(peers, known=known_peer_ids(peers)),
-            *rules.resource_errors(resources, known=known_resource_types(resources)),
+            *rules.peer_errors(peers, known=known_ids(Peer, peers)),
+            *rules.resource_errors(
+                resources, known=resource_types(key[0] for key in resources)
+            ),
         ]
     )
 

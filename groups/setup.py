@@ -1,19 +1,10 @@
-"""What a database needs before it can be used: the group `All`; names of constraints."""
+"""What a database needs before it can be used: the group `All`."""
 
 from typing import Any
 
 from events.models import AuditEvent
 from groups.models import ALL, Group, Issued
-from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core.tables import tables_exist
-
-NAME_TAKEN = "a group with this name exists already"
-
-
-def register_constraints() -> None:
-    """Give the constraints of groups their sentences."""
-    register_constraint("group_name_unique", NAME_TAKEN)
-    register_constraint("groups_group.name", NAME_TAKEN)  # as SQLite names it
 
 
 def make_all_group(**kwargs: Any) -> None:

@@ -12,8 +12,8 @@ from groups.api.serializers import (
     GroupSerializer,
     UsageSerializer,
 )
-from groups.selectors import group_rows, group_usage
-from groups.services import KIND, group_create, group_delete, group_update
+from groups.selectors import KIND, group_rows, group_usage
+from groups.services import group_create, group_delete, group_update
 from meshmgmt.api.views import ApiView, ResourceViewSet, Row, path_id
 from meshmgmt.core.transactions import read_snapshot
 
@@ -32,7 +32,7 @@ class GroupViewSet(ResourceViewSet):
 
     module = "groups"
     kind = KIND
-    url_kwarg = "groupId"
+    lookup_url_kwarg = "groupId"
     serializer_class = GroupSerializer
     request_serializer_class = GroupRequestSerializer
 
@@ -42,11 +42,9 @@ class GroupViewSet(ResourceViewSet):
         return [dict(row) for row in group_rows(ids, name=name)]
 
     def create_object(self, data: dict[str, Any]) -> str:
-        """Create a group."""
         return str(group_create(**_arguments(data)).pk)
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        """Replace a group."""
         return str(group_update(group_id=identifier, **_arguments(data)).pk)
 
     def delete_object(self, identifier: str) -> None:

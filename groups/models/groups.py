@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from django.db import models
 
-from events.audit.models import AuditedModel, AuditedQuerySet
+from events.audit.audited import AuditedModel, AuditedQuerySet
 from groups.references import unlink_group
 from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH, new_id
@@ -82,5 +82,5 @@ class Group(AuditedModel):
         All of it is one write; each touched object gets its own event with the reason.
         """
         with account_write():
-            unlink_group(self)
+            unlink_group(self, name=self.name)
             return super().delete(*args, **kwargs)

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.db import models
 
-from events.audit.links import OrderedLink
+from meshmgmt.core.orderedlinks import OrderedLink
 
 
 class GroupLink(OrderedLink):

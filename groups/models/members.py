@@ -2,9 +2,9 @@
 
 from django.db import models
 
-from events.audit.links import OrderedLink
 from groups.models.groups import Group
 from meshmgmt.core.ids import ID_LENGTH
+from meshmgmt.core.orderedlinks import OrderedLink
 
 
 class GroupPeer(OrderedLink):

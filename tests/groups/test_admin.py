@@ -8,10 +8,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from events.audit.links import member_keys
 from groups.models import ALL, Group, GroupPeer, GroupResource
 from groups.selectors import all_group_id
 from meshmgmt.accounts.models import User
+from meshmgmt.core.orderedlinks import member_keys
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
 from tests.mesh import Trail, group, peer, peers, rule
 from tests.people import person
@@ -95,10 +95,10 @@ def test_members_are_shown_in_the_order_of_the_list(client: Client) -> None:
 @pytest.mark.parametrize(
     ("changes", "field", "message"),
     [
-        ({"name": ""}, "name", "name must not be empty or blank"),
-        ({"name": "x" * 256}, "name", "name must have at most 255 characters"),
+        ({"name": ""}, "name", "the name must not be empty or blank"),
+        ({"name": "x" * 256}, "name", "the name has more than 255 characters"),
         ({"name": "taken"}, "name", "group with name 'taken' already exists"),
-        ({"peers": ["nope"]}, "peers", "peer 'nope' does not exist"),
+        ({"peers": ["nope"]}, "peers", "peer 'nope' was not found"),
         (
             {"resources": "r cow"},
             "resources",
@@ -143,7 +143,12 @@ def test_deletion_shows_and_then_does_what_the_api_does(client: Client) -> None:
     assert response.status_code == 302
     restricted.refresh_from_db()
     assert not restricted.enabled
-    assert trail.codes == ["rule.update", "peer.group.delete", "group.delete"]
+    assert trail.codes == [
+        "rule.update",
+        "policy.update",
+        "peer.group.delete",
+        "group.delete",
+    ]
 
 
 def delete_selected(client: Client, *keys: str) -> Any:

@@ -4,7 +4,6 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from events.audit.links import member_keys, set_members
 from groups.models import Group, GroupLink
 from groups.references import deletion_reason
 from groups.services import group_delete
@@ -12,6 +11,7 @@ from meshmgmt.access import models as access
 from meshmgmt.accounts.models import Account
 from meshmgmt.core import clock
 from meshmgmt.core.ids import new_id
+from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Network, Peer
 from tests.api_client import Api
@@ -102,11 +102,13 @@ def test_deletion_acts_on_everything_with_one_event_each(api: Api) -> None:
     assert (answer.status, answer.json) == (200, {})
     assert trail.targets == [
         ("rule.update", restricted.pk),
+        ("policy.update", relaxed.policy_id),
         ("rule.update", relaxed.pk),
+        ("policy.update", restricted.policy_id),
         ("route.update", way.pk),
         ("network.router.update", gate.pk),
         ("user.group.delete", user.pk),
-        ("user.invite.link.regenerate", guest.pk),
+        ("user.invite.link.update", guest.pk),
         ("setupkey.group.delete", key.pk),
         ("account.setting.update", account.pk),
         ("account.setting.peer.expose.disable", account.pk),
@@ -159,6 +161,26 @@ def test_deletion_acts_on_everything_with_one_event_each(api: Api) -> None:
     assert not Group.objects.filter(pk=gone.pk).exists()
 
 
+def test_policy_left_without_an_enabled_rule_is_disabled_too() -> None:
+    gone, kept = group("gone"), group("kept")
+    alone, first = rule([gone], [kept]), rule([gone], [kept])
+    second = rule([kept], [kept])
+    with account_write():
+        second.policy = first.policy
+        second.save()
+    trail = Trail()
+
+    gone.delete()
+
+    changed = [e for e in trail.events if e.activity_code == "policy.update"]
+    assert {event.target_id for event in changed} == {alone.policy_id, first.policy_id}
+    assert {event.meta["reason"] for event in changed} == {deletion_reason("gone")}
+    enabled = dict(access.Policy.objects.values_list("pk", "enabled"))
+    assert (enabled[alone.policy_id], enabled[first.policy_id]) == (False, True)
+    [off] = [event for event in changed if event.target_id == alone.policy_id]
+    assert off.changes["enabled"] == {"before": True, "after": False}
+
+
 @pytest.mark.parametrize("name", ["groups", "peer_groups", "access_control_groups"])
 def test_route_is_disabled_when_any_of_its_lists_becomes_empty(name: str) -> None:
     gone, kept = group(), group()
@@ -196,7 +218,7 @@ def test_object_that_is_off_already_stays_so_without_an_event_about_it() -> None
 
     gone.delete()
 
-    assert trail.events[0].changes == {
+    assert trail.events[1].changes == {
         "sources": {"added": [], "removed": [gone_id(trail)]}
     }
 
@@ -275,7 +297,12 @@ def test_deleting_through_the_model_or_a_queryset_does_the_same() -> None:
     Group.objects.filter(pk=third.pk).delete()
 
     assert by_service == by_model == trail.codes
-    assert by_service == ["rule.update", "peer.group.delete", "group.delete"]
+    assert by_service == [
+        "rule.update",
+        "policy.update",
+        "peer.group.delete",
+        "group.delete",
+    ]
     for entry in rules:
         entry.refresh_from_db()
         assert not entry.enabled

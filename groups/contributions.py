@@ -1,0 +1,48 @@
+"""What the other rooms learn from groups."""
+
+from collections.abc import Collection
+from typing import Final
+
+from events.directory import directory
+from groups.models import GroupPeer, GroupResource
+from groups.references import register_members
+from groups.selectors import group_members, short_groups_by_peer, unknown_groups
+from groups.services import take_peers_out, take_resources_out
+from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts.models import Account
+from meshmgmt.api.exceptions import register_constraint
+from meshmgmt.core import modelmodules
+from meshmgmt.inventory import registries
+
+NAME_TAKEN: Final = "a group with this name exists already"
+
+
+def contribute() -> None:
+    """Hand over what lower rooms ask about groups."""
+    contributions.unknown_groups = unknown_groups
+    directory.unlogged = unlogged_reporters
+    registries.register_peer_groups(short_groups_by_peer)
+    registries.register_peer_unlinker(take_peers_out)
+    registries.register_resource_unlinker(take_resources_out)
+    register_members(GroupPeer)
+    register_members(GroupResource)
+    modelmodules.assign("groups", "groups")
+    register_constraint("group_name_unique", NAME_TAKEN)
+    register_constraint("groups_group.name", NAME_TAKEN)  # as SQLite names it
+
+
+def unlogged_reporters(reporters: Collection[str]) -> Collection[str]:
+    """Return the reporting peers whose traffic is not kept.
+
+    All of them when the account keeps none; with groups named, those in no such group.
+    """
+    settings = Account.objects.values_list(
+        "network_traffic_logs_enabled", "network_traffic_logs_groups"
+    ).first()
+    enabled, groups = settings or (True, [])
+    if not enabled:
+        return set(reporters)
+    if not groups:
+        return set()
+    members = group_members(groups)
+    return set(reporters).difference(*members.values())

@@ -1,0 +1,76 @@
+"""Who is in a group that has IPv6 has an address of it, nobody else.
+
+Followed on every write of such a group's members, and of the account's settings. Without a
+range for IPv6 the peers keep what they have.
+"""
+
+import ipaddress
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from django.db.models.signals import post_save
+
+from groups.models import Group, GroupPeer
+from groups.selectors import group_members
+from meshmgmt.accounts.models import Account
+from meshmgmt.core import context
+from meshmgmt.core.orderedlinks import members_changed
+from meshmgmt.core.queries import batches
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.models.peers import PeerQuerySet
+from meshmgmt.inventory.services import free_ipv6
+
+
+def connect() -> None:
+    """Follow memberships and settings."""
+    members_changed.connect(
+        _members_changed, sender=GroupPeer, dispatch_uid="groups.ipv6.members"
+    )
+    post_save.connect(_saved, sender=Account, dispatch_uid="groups.ipv6.settings")
+
+
+def _members_changed(
+    owner: Group, added: Sequence[str], removed: Sequence[str], **kwargs: Any
+) -> None:
+    account = Account.objects.first()
+    if account is not None and owner.pk in account.ipv6_enabled_groups:
+        changed = [*added, *removed]
+        for part in batches(changed):
+            _follow(account, Peer.objects.filter(pk__in=part))
+
+
+def _saved(instance: Account, raw: bool, **kwargs: Any) -> None:
+    if not raw and instance.network_range_v6:
+        _follow(instance, Peer.objects.all())
+
+
+def _follow(account: Account, peers: PeerQuerySet) -> None:
+    """Give addresses to those of the peers that shall have one, and take them away."""
+    if not account.network_range_v6:
+        return
+    network = ipaddress.IPv6Network(account.network_range_v6)
+    known = dict(peers.order_by("pk").values_list("pk", "ipv6"))
+    entitled = _entitled(account.ipv6_enabled_groups, known)
+    wrong = [
+        pk
+        for pk, address in known.items()
+        if (not _is_in(network, address) if pk in entitled else address is not None)
+    ]
+    if not wrong:
+        return
+    with account_write(), context.scope(reason="the groups that have IPv6 changed"):
+        for part in batches(wrong):
+            for peer in Peer.objects.filter(pk__in=part):
+                has = peer.pk in entitled
+                peer.ipv6 = free_ipv6(account.network_range_v6) if has else None
+                peer.save(update_fields=["ipv6"])
+
+
+def _entitled(groups: Iterable[str], peers: Collection[str]) -> set[str]:
+    members = group_members(groups)
+    return set(peers).intersection(set().union(*members.values()))
+
+
+def _is_in(network: ipaddress.IPv6Network, address: str | None) -> bool:
+    return address is not None and ipaddress.IPv6Address(address) in network

@@ -1,0 +1,109 @@
+"""IPv6 addresses follow the groups that have IPv6."""
+
+import ipaddress
+from typing import Any
+
+import pytest
+
+from groups.models import Group
+from groups.selectors import all_group_id
+from groups.services import change_groups_of_peers, group_delete
+from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.services.account import account_update
+from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.services import peer_delete
+from tests.mesh import Trail, group, peer
+
+pytestmark = pytest.mark.django_db
+RANGE = "fd00:1::/64"
+
+
+def ipv6(one: Peer) -> str | None:
+    one.refresh_from_db()
+    return one.ipv6
+
+
+def has_ipv6(one: Peer, network: str = RANGE) -> bool:
+    address = ipv6(one)
+    return address is not None and ipaddress.ip_address(
+        address
+    ) in ipaddress.ip_network(network)
+
+
+def settings(**changes: Any) -> Account:
+    return account_update(settings=changes)
+
+
+@pytest.fixture
+def six() -> Group:
+    made = group("six")
+    settings(network_range_v6=RANGE, ipv6_enabled_groups=[made.pk])
+    return made
+
+
+def test_member_gets_an_address_and_loses_it_on_leaving(six: Group) -> None:
+    one = peer()
+    trail = Trail()
+    change_groups_of_peers([one.pk], join=[six.pk])
+    assert has_ipv6(one)
+    assert "peer.ip.update" in trail.codes
+    change_groups_of_peers([one.pk], leave=[six.pk])
+    assert ipv6(one) is None
+
+
+def test_member_of_two_such_groups_keeps_the_address(six: Group) -> None:
+    one = peer()
+    other = group("other", one)
+    change_groups_of_peers([one.pk], join=[six.pk])
+    settings(ipv6_enabled_groups=[six.pk, other.pk])
+    before = ipv6(one)
+    change_groups_of_peers([one.pk], leave=[six.pk])
+    assert ipv6(one) == before
+
+
+def test_settings_give_and_take_addresses() -> None:
+    one, two = peer(), peer()
+    settings(network_range_v6=RANGE)
+    assert ipv6(one) is None
+    settings(ipv6_enabled_groups=[all_group_id()])
+    assert has_ipv6(one)
+    assert has_ipv6(two)
+    assert ipv6(one) != ipv6(two)
+    settings(ipv6_enabled_groups=[])
+    assert ipv6(one) is None
+
+
+def test_new_range_gives_new_addresses(six: Group) -> None:
+    one = peer()
+    change_groups_of_peers([one.pk], join=[six.pk])
+    settings(network_range_v6="fd00:2::/64")
+    assert has_ipv6(one, "fd00:2::/64")
+
+
+def test_deleting_the_group_takes_the_addresses(six: Group) -> None:
+    one = peer()
+    change_groups_of_peers([one.pk], join=[six.pk])
+    group_delete(group_id=six.pk)
+    assert ipv6(one) is None
+
+
+def test_deleted_peer_leaves_one_event_of_its_own(six: Group) -> None:
+    one = peer()
+    change_groups_of_peers([one.pk], join=[six.pk])
+    trail = Trail()
+    peer_delete(peer_id=one.pk)
+    assert "peer.ip.update" not in trail.codes
+
+
+def test_addresses_stay_where_the_account_has_no_range() -> None:
+    one = peer(ipv6="fd00::7")
+    settings(peer_approval_enabled=True)
+    assert ipv6(one) == "fd00::7"
+
+
+def test_settings_that_change_nothing_about_ipv6_change_no_address(six: Group) -> None:
+    one = peer()
+    change_groups_of_peers([one.pk], join=[six.pk])
+    before = ipv6(one)
+    settings(peer_approval_enabled=True)
+    assert ipv6(one) == before
