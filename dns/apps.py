@@ -11,14 +11,21 @@ class DnsConfig(AppConfig):
     verbose_name = "DNS"
 
     def ready(self) -> None:
-        """Register with the rooms below."""
-        from dns import audit, bundles, gauges, references, setup  # noqa: PLC0415
+        """Connect to the rooms below."""
+        from dns import (  # noqa: PLC0415
+            audit,
+            bundles,
+            contributions,
+            gauges,
+            references,
+            setup,
+        )
 
         audit.register_specs()
         bundles.register()
+        contributions.contribute()
         gauges.register()
         references.register_references()
-        setup.register()
         post_migrate.connect(
             setup.make_settings, sender=self, dispatch_uid="dns.make_settings"
         )

@@ -5,7 +5,7 @@ from typing import Final
 from django.db.models import Count, Q
 
 from dns.models import NameserverGroup, Record, Zone
-from observability.counting import by_state
+from observability.metrics.counting import by_state
 from observability.registries import InventoryRows, register_inventory
 
 TYPES = ("A", "AAAA", "CNAME")

@@ -9,18 +9,18 @@ from django.conf import settings
 
 from dns.effective import PeerDns
 from dns.effective.result import NETWORK_MAP_GUIDANCE
-from observability import metrics
+from observability.metrics import instruments
 
 REPEAT_SECONDS: Final = 3600
 
 _LOG: Final = logging.getLogger(__name__)
-_DURATION: Final = metrics.histogram(
+_DURATION: Final = instruments.histogram(
     "management.account.get.peer.network.map.duration.ms"
 )
-_ALL_DURATION: Final = metrics.histogram(
+_ALL_DURATION: Final = instruments.histogram(
     "management.account.update.account.peers.duration.ms"
 )
-_OBJECTS: Final = metrics.histogram("management.account.network.map.object.count")
+_OBJECTS: Final = instruments.histogram("management.account.network.map.object.count")
 
 
 def observe_map(config: PeerDns, *, seconds: float) -> None:
@@ -28,15 +28,24 @@ def observe_map(config: PeerDns, *, seconds: float) -> None:
 
     The warning comes once per peer and hour, whichever worker computes it.
     """
-    count = config.object_count
+    observe_duration(seconds=seconds)
+    observe_objects(config.peer_id, config.object_count)
+
+
+def observe_duration(*, seconds: float) -> None:
+    """Measure a map that took `seconds`."""
     _DURATION.observe(seconds * 1000)
+
+
+def observe_objects(peer_id: str, count: int) -> None:
+    """Measure a map of `count` objects, and warn likewise."""
     _OBJECTS.observe(count)
-    if count > NETWORK_MAP_GUIDANCE and _not_warned_lately(config.peer_id):
+    if count > NETWORK_MAP_GUIDANCE and _not_warned_lately(peer_id):
         _LOG.warning(
             "the network map of a peer holds more than %d objects, which may slow it"
             " down",
             NETWORK_MAP_GUIDANCE,
-            extra={"peer_id": config.peer_id, "objects": count},
+            extra={"peer_id": peer_id, "objects": count},
         )
 
 

@@ -8,16 +8,17 @@ digest is enough to tell it from others.
 from hashlib import sha256
 
 MAX_STORED = 1000
-_DIGEST_MARK = "#"
+DIGEST_MARK = "#"
+"""Begins a digest, and no name."""
 
 
 def stored_form(canonical: str) -> str:
     """The canonical form, or the digest of one that is too long to be indexed."""
     if len(canonical) <= MAX_STORED:
         return canonical
-    return _DIGEST_MARK + sha256(canonical.encode()).hexdigest()
+    return DIGEST_MARK + sha256(canonical.encode()).hexdigest()
 
 
 def is_digest(stored: str) -> bool:
     """Whether `stored` stands for a name that was too long."""
-    return stored.startswith(_DIGEST_MARK)
+    return stored.startswith(DIGEST_MARK)

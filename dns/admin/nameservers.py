@@ -14,9 +14,9 @@ from dns.services.nameservers import (
     nameserver_group_delete,
     nameserver_group_update,
 )
-from events.audit.links import member_keys
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import LinesField, OrderedListField
+from meshmgmt.core.orderedlinks import member_keys
 
 DNS_PORT: Final = 53
 
@@ -132,5 +132,4 @@ class NameserverGroupAdmin(ServiceAdmin):
         return ", ".join(_server_text(server) for server in group.nameservers)
 
     def delete_object(self, instance: NameserverGroup) -> None:
-        """Delete a nameserver group."""
         nameserver_group_delete(group_id=instance.pk)

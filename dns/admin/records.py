@@ -100,5 +100,4 @@ class RecordAdmin(ServiceAdmin):
         )
 
     def delete_object(self, instance: Record) -> None:
-        """Delete a record."""
         record_delete(zone_id=instance.zone_id, record_id=instance.pk)

@@ -7,9 +7,9 @@ from django.http import HttpRequest
 
 from dns.models import DisabledManagementGroup, DnsSettings
 from dns.services.settings import dns_settings_update
-from events.audit.links import member_keys
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.core.orderedlinks import member_keys
 
 
 class DnsSettingsForm(ServiceForm):

@@ -14,9 +14,9 @@ from dns.admin.records import WIDE, RecordAdmin, RecordInline
 from dns.models import Zone, ZoneGroup
 from dns.rules import ZoneDraft
 from dns.services.zones import zone_create, zone_delete, zone_update
-from events.audit.links import member_keys
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.core.orderedlinks import member_keys
 
 __all__ = ["RecordAdmin", "ZoneAdmin"]
 
@@ -121,5 +121,4 @@ class ZoneAdmin(ServiceAdmin):
         )
 
     def delete_object(self, instance: Zone) -> None:
-        """Delete a zone with its records."""
         zone_delete(zone_id=instance.pk)

@@ -7,15 +7,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from dns.api import report_schema
-from dns.api.parameters import required_text
 from dns.effective import to_json as config_json
 from dns.lint import to_json as finding_json
 from dns.resolution import RECORD_TYPES
 from dns.resolution import to_json as explanation_json
 from dns.selectors.effective import account_findings, name_explanation, peer_dns
+from meshmgmt.api.querystring import required_text
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core.transactions import read_snapshot
-from observability import capture
+from observability.debug import capture
 
 _EXPLAIN_PARAMETERS = [
     OpenApiParameter("peer", str, required=True, description="Id of the peer"),

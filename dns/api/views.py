@@ -1,7 +1,7 @@
 """Endpoints of nameserver groups, DNS settings, zones and records."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,22 +22,22 @@ from dns.services.settings import dns_settings_update
 from dns.services.zones import zone_create, zone_delete, zone_update
 from meshmgmt.api.views import ApiViewSet, ResourceViewSet, Row, path_id
 
+ZONE_BODY_BYTES: Final = 16 * 1024 * 1024
+
 
 class NameserverGroupViewSet(ResourceViewSet):
     """Nameserver groups: which DNS servers peers use."""
 
     module = "nameservers"
     kind = NAMESERVER_GROUP_KIND
-    url_kwarg = "nsgroupId"
+    lookup_url_kwarg = "nsgroupId"
     serializer_class = serializers.NameserverGroupSerializer
     request_serializer_class = serializers.NameserverGroupRequestSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
-        """Return nameserver groups."""
         return nameserver_group_rows(ids)
 
     def create_object(self, data: dict[str, Any]) -> str:
-        """Create a nameserver group."""
         return nameserver_group_create(
             draft=serializers.nameserver_group_draft(data),
             description=data["description"],
@@ -45,7 +45,6 @@ class NameserverGroupViewSet(ResourceViewSet):
         ).pk
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        """Replace a nameserver group."""
         return nameserver_group_update(
             group_id=identifier,
             draft=serializers.nameserver_group_draft(data),
@@ -54,7 +53,6 @@ class NameserverGroupViewSet(ResourceViewSet):
         ).pk
 
     def delete_object(self, identifier: str) -> None:
-        """Delete a nameserver group."""
         nameserver_group_delete(group_id=identifier)
 
 
@@ -81,17 +79,21 @@ class ZoneViewSet(ResourceViewSet):
 
     module = "dns"
     kind = ZONE_KIND
-    url_kwarg = "zoneId"
+    lookup_url_kwarg = "zoneId"
     serializer_class = serializers.ZoneSerializer
     request_serializer_class = serializers.ZoneRequestSerializer
     update_serializer_class = serializers.ZoneUpdateSerializer
 
+    detail: bool
+
+    def body_limit(self) -> int:
+        """Let clients send zones back as they got them, with all their records."""
+        return ZONE_BODY_BYTES if self.detail else super().body_limit()
+
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
-        """Return zones."""
         return zone_rows(ids)
 
     def create_object(self, data: dict[str, Any]) -> str:
-        """Create a zone."""
         draft = ZoneDraft(
             name=data["name"],
             domain=data["domain"],
@@ -104,11 +106,9 @@ class ZoneViewSet(ResourceViewSet):
         ).pk
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        """Change a zone."""
         return zone_update(zone_id=identifier, **data).pk
 
     def delete_object(self, identifier: str) -> None:
-        """Delete a zone with its records."""
         zone_delete(zone_id=identifier)
 
 
@@ -117,7 +117,7 @@ class RecordViewSet(ResourceViewSet):
 
     module = "dns"
     kind = RECORD_KIND
-    url_kwarg = "recordId"
+    lookup_url_kwarg = "recordId"
     serializer_class = serializers.RecordSerializer
     request_serializer_class = serializers.RecordRequestSerializer
     update_serializer_class = serializers.RecordUpdateSerializer
@@ -132,13 +132,10 @@ class RecordViewSet(ResourceViewSet):
         return record_rows(self.zone_id, ids)
 
     def create_object(self, data: dict[str, Any]) -> str:
-        """Add a record to the zone."""
         return record_create(zone_id=self.zone_id, draft=RecordDraft(**data)).pk
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        """Change a record."""
         return record_update(zone_id=self.zone_id, record_id=identifier, **data).pk
 
     def delete_object(self, identifier: str) -> None:
-        """Delete a record."""
         record_delete(zone_id=self.zone_id, record_id=identifier)

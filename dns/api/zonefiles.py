@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from dns.api import report_schema
-from dns.api.parameters import choice, truth
 from dns.effective import Record
 from dns.selectors.zones import ZONE_KIND
 from dns.services.zonefiles import (
@@ -20,6 +19,7 @@ from dns.services.zonefiles import (
 )
 from dns.zonefile import Authority
 from meshmgmt.api.bodies import read_body
+from meshmgmt.api.querystring import choice, truth
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core.errors import BadRequest
 
@@ -55,7 +55,9 @@ class ZoneFileView(ApiView):
         """Return the zone file, equal bytes for equal records."""
         export = zone_export(
             zone_id=path_id(ZONE_KIND, kwargs["zoneId"]),
-            authority=Authority() if truth(request, "authority") else None,
+            authority=Authority()
+            if truth(request, "authority", default=False)
+            else None,
         )
         return HttpResponse(
             export.text,
@@ -71,9 +73,9 @@ class ZoneFileView(ApiView):
     )
     def put(self, request: Request, **kwargs: Any) -> Response:
         """Make the records of the zone those of the file; return what changed."""
-        preview = truth(request, "preview")
+        preview = truth(request, "preview", default=False)
         merge = choice(request, "mode", MODES) == "merge"
-        strict = truth(request, "strict")
+        strict = truth(request, "strict", default=False)
         perform = zone_import_preview if preview else zone_import
         done = perform(
             zone_id=path_id(ZONE_KIND, kwargs["zoneId"]),

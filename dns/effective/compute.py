@@ -6,9 +6,8 @@ of each peer, the choice of zones and groups for each set of group ids.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
-from typing import NamedTuple
 
+from dns.effective.peerszone import PeersZone
 from dns.effective.result import (
     EffectiveGroup,
     EffectiveZone,
@@ -16,26 +15,12 @@ from dns.effective.result import (
     PeerDns,
     Reason,
     SearchDomain,
-    VisiblePeer,
 )
 from dns.effective.selection import Selection, effective_group, effective_zone
-from dns.effective.snapshot import NameserverGroup, Peer, Record, Snapshot, Zone
-from meshmgmt.access.reach import Cause, ReachGraph, Visibility
-
-PEER_RECORD_TTL = 300
-_PEERS_ZONE_NAME = "Peers"
-_PEERS_ZONE_REASON = Reason("peers_zone")
-
+from dns.effective.snapshot import NameserverGroup, Peer, Snapshot, Zone
+from meshmgmt.access.reach import ReachGraph
 
 _Key = tuple[str, frozenset[str]]
-
-
-class _Seen(NamedTuple):
-    """A peer as others see it: itself, its IPv4 records, all its records."""
-
-    peer: VisiblePeer
-    ipv4_records: tuple[Record, ...]
-    records: tuple[Record, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +48,7 @@ class Configurator:
 
     def __init__(self, snapshot: Snapshot, *, graph: ReachGraph | None = None) -> None:
         self._snapshot = snapshot
-        self._visibility = Visibility(
-            graph or ReachGraph(snapshot.reach), snapshot.members, self._seen
-        )
+        self._peers_zone = PeersZone(snapshot, graph or ReachGraph(snapshot.reach))
         self._zones = Selection(snapshot.zones)
         self._groups = Selection(snapshot.nameserver_groups)
         self._choices: dict[frozenset[str], _Choice] = {}
@@ -88,7 +71,7 @@ class Configurator:
             reason = Reason("management_disabled", choice.disabled_by)
             return _unmanaged(peer, reason, choice.excluded)
         groups, excluded = self._without_own_servers(peer, choice)
-        own, visible = self._own_zone(peer)
+        own, visible = self._peers_zone.of(peer)
         zones = (own, *choice.zones) if own.records else choice.zones
         return PeerDns(
             peer_id=peer.id,
@@ -109,7 +92,7 @@ class Configurator:
         groups, _ = self._without_own_servers(peer, choice)
         if choice.disabled_by or not peer.approved:
             return ()
-        own = (self._peers_zone(()),) if self._snapshot.dns_domain else ()
+        own = (self._peers_zone.holding(()),) if self._snapshot.dns_domain else ()
         return _search_domains((*own, *choice.zones), groups)
 
     def _all_excluded(self, peer: Peer, reason: Reason) -> tuple[Excluded, ...]:
@@ -154,49 +137,6 @@ class Configurator:
             reason = Reason("group", _group_names(self._snapshot, shared))
             self._effective_groups[key] = effective_group(group, reason)
         return self._effective_groups[key]
-
-    def _own_zone(self, peer: Peer) -> tuple[EffectiveZone, tuple[VisiblePeer, ...]]:
-        seen = self._visibility.visible_from(peer.id, peer.groups)
-        itself = _Seen(VisiblePeer(peer.id, peer.name, None), *self._records_of(peer))
-        ordered = [itself, *map(seen.__getitem__, sorted(seen))]
-        # IPv6 addresses are of use only to a peer that has one itself.
-        records = (
-            [entry.records for entry in ordered]
-            if peer.ipv6 is not None
-            else [entry.ipv4_records for entry in ordered]
-        )
-        zone = self._peers_zone(tuple(chain.from_iterable(records)))
-        return zone, tuple([entry.peer for entry in ordered])
-
-    def _peers_zone(self, records: tuple[Record, ...]) -> EffectiveZone:
-        return EffectiveZone(
-            kind="peers",
-            id="",
-            name=_PEERS_ZONE_NAME,
-            domain=self._snapshot.dns_domain,
-            search=True,
-            records=records,
-            reason=_PEERS_ZONE_REASON,
-        )
-
-    def _seen(self, peer_id: str, cause: Cause) -> _Seen | None:
-        peer = self._snapshot.peers.get(peer_id)
-        # A rule may still name a peer that was deleted.
-        if peer is None or not peer.approved:
-            return None
-        return _Seen(VisiblePeer(peer.id, peer.name, cause), *self._records_of(peer))
-
-    def _records_of(self, peer: Peer) -> tuple[tuple[Record, ...], tuple[Record, ...]]:
-        """Records of a peer: those of IPv4, and all."""
-        domain = self._snapshot.dns_domain
-        if not domain:
-            return (), ()
-        names = [f"{label}.{domain}" for label in (peer.label, *peer.extra_labels)]
-        ipv4 = tuple([Record(name, "A", peer.ip, PEER_RECORD_TTL) for name in names])
-        if peer.ipv6 is None:
-            return ipv4, ipv4
-        ipv6 = [Record(name, "AAAA", peer.ipv6, PEER_RECORD_TTL) for name in names]
-        return ipv4, (*ipv4, *ipv6)
 
     @staticmethod
     def _without_own_servers(

@@ -1,5 +1,6 @@
 """The configuration of one peer and its JSON form."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -52,7 +53,7 @@ class EffectiveZone:
     name: str
     domain: str
     search: bool
-    records: tuple[Record, ...]
+    records: Sequence[Record]
     reason: Reason
 
     @property
@@ -122,7 +123,7 @@ class PeerDns:
     zones: tuple[EffectiveZone, ...] = ()
     nameserver_groups: tuple[EffectiveGroup, ...] = ()
     search_domains: tuple[SearchDomain, ...] = ()
-    visible_peers: tuple[VisiblePeer, ...] = ()
+    visible_peers: Sequence[VisiblePeer] = ()
     excluded: tuple[Excluded, ...] = ()
 
     @property
@@ -154,7 +155,7 @@ def to_json(config: PeerDns) -> dict[str, object]:
     }
 
 
-def _visible(peers: tuple[VisiblePeer, ...]) -> list[dict[str, object]]:
+def _visible(peers: Sequence[VisiblePeer]) -> list[dict[str, object]]:
     # Hundreds of peers share a few causes.
     by_cause = {peer.cause: peer for peer in peers}
     reasons = {cause: _reason(peer.reason) for cause, peer in by_cause.items()}

@@ -5,7 +5,7 @@ once, and its `Excluded` is one object that all configurations share.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -39,14 +39,10 @@ class Selection(Generic[Item]):
 
         A `general` reason keeps everything out and stands first.
         """
-        shared: set[int] = set()
-        for group in groups:
-            if group in self._by_group:
-                shared.update(self._by_group[group])
-        out = [
-            self._inside[number] if number in shared else excluded
-            for number, excluded in enumerate(self._outside)
-        ]
+        shared = self._shared(groups)
+        out: list[Excluded | None] = [*self._outside]
+        for number in shared:
+            out[number] = self._inside[number]
         if general is not None:
             return [], [
                 _excluded(item, (general,))
@@ -54,8 +50,22 @@ class Selection(Generic[Item]):
                 else replace(excluded, reasons=(general, *excluded.reasons))
                 for item, excluded in zip(self._items, out, strict=True)
             ]
-        chosen = [self._items[n] for n in sorted(shared) if self._inside[n] is None]
-        return chosen, [excluded for excluded in out if excluded is not None]
+        return self._given(shared), [*filter(None, out)]
+
+    def chosen(self, groups: Iterable[str]) -> list[Item]:
+        """What peers in `groups` get, in creation order."""
+        return self._given(self._shared(groups))
+
+    def _shared(self, groups: Iterable[str]) -> set[int]:
+        """Numbers of the items for one of the groups."""
+        shared: set[int] = set()
+        for group in groups:
+            if group in self._by_group:
+                shared.update(self._by_group[group])
+        return shared
+
+    def _given(self, shared: set[int]) -> list[Item]:
+        return [self._items[n] for n in sorted(shared) if self._inside[n] is None]
 
 
 def effective_zone(zone: Zone, reason: Reason) -> EffectiveZone:

@@ -71,11 +71,11 @@ class NameserverGroup:
     search: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(NamedTuple):
     """A peer; `label` and `extra_labels` are relative to the peers' domain.
 
-    One that is not `approved` gets nothing and is seen by nobody.
+    One that is not `approved` gets nothing and is seen by nobody. A tuple, because
+    accounts have thousands of them.
     """
 
     id: str

@@ -112,6 +112,11 @@ CATALOGUE: dict[str, Rule] = {
         "more search domains than a resolv.conf holds (6, or 256 characters)",
         "Turn search domains off that are not needed.",
     ),
+    "policy_one_sided": Rule(
+        Severity.INFO,
+        "a rule whose sources or destinations are empty, which lets nobody through",
+        "Name groups on both sides, or remove the rule.",
+    ),
     "network_map_large": Rule(
         Severity.WARNING,
         "peers whose network map has more than 5000 objects",

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from dns.effective.result import NETWORK_MAP_GUIDANCE
-from dns.lint.facts import Facts
+from dns.lint.facts import Facts, counted
 from dns.lint.finding import Finding
 
 MAX_SEARCH_DOMAINS = 6
@@ -99,6 +99,23 @@ def search_domains(facts: Facts) -> Iterator[Finding]:
             )
 
 
+def one_sided_policies(facts: Facts) -> Iterator[Finding]:
+    """Enabled policies with a rule that names nobody on one side."""
+    for policy in facts.snapshot.reach.policies:
+        rules = [rule for rule in policy.rules if rule.enabled and policy.enabled]
+        for side in ("sources", "destinations"):
+            idle = sum(not getattr(rule, side) for rule in rules)
+            if idle:
+                yield Finding(
+                    "policy_one_sided",
+                    "policy",
+                    policy.id,
+                    policy.name,
+                    f"{counted(idle, 'rule')} of policy {policy.name} without {side}, "
+                    "which let nobody through",
+                )
+
+
 def large_maps(facts: Facts) -> Iterator[Finding]:
     """Peers that get more objects than is good for them."""
     snapshot = facts.snapshot
@@ -128,5 +145,6 @@ RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     primaries,
     unmanaged_with_zones,
     search_domains,
+    one_sided_policies,
     large_maps,
 )

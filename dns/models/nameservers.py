@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from events.audit.models import AuditedModel
+from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH, new_id

@@ -4,7 +4,7 @@ from typing import Final
 
 from django.db import models
 
-from events.audit.models import AuditedModel
+from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 
 SINGLE_ROW: Final = 1

@@ -10,7 +10,7 @@ from django.db.models import Q
 from dns.content import RECORD_TYPES
 from dns.rules.records import MAX_TTL
 from dns.storedform import MAX_STORED
-from events.audit.models import AuditedModel
+from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH, new_id

@@ -4,9 +4,9 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from dns.content import InvalidContentError, parse_nameserver_ip
-from dns.rules.groupids import group_id_errors
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, parse_match_domain, quoted
+from meshmgmt.core.textrules import unknown_id_errors
 
 MAX_NAME = 40
 MAX_NAMESERVERS = 3
@@ -48,7 +48,7 @@ def nameserver_group_errors(
         *_domain_errors(draft.domains),
         *_count_errors(draft.nameservers),
         *_name_errors(draft.name, taken=name_taken),
-        *group_id_errors("groups", draft.groups, known_groups),
+        *unknown_id_errors("groups", draft.groups, known_groups, kind="group"),
     ]
 
 

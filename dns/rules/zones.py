@@ -3,9 +3,9 @@
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
-from dns.rules.groupids import group_id_errors
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical, parse_zone_domain, quoted
+from meshmgmt.core.textrules import unknown_id_errors
 
 MAX_NAME = 255
 
@@ -36,8 +36,11 @@ def zone_errors(
     return [
         *_name_errors(draft.name),
         *_domain_errors(draft.domain, peer_domain, used_domains, stored_domain),
-        *group_id_errors(
-            "distribution_groups", draft.distribution_groups, known_groups
+        *unknown_id_errors(
+            "distribution_groups",
+            draft.distribution_groups,
+            known_groups,
+            kind="group",
         ),
     ]
 
@@ -47,8 +50,11 @@ def dns_settings_errors(
 ) -> list[FieldError]:
     """Broken rules of the DNS settings."""
     return list(
-        group_id_errors(
-            "disabled_management_groups", disabled_management_groups, known_groups
+        unknown_id_errors(
+            "disabled_management_groups",
+            disabled_management_groups,
+            known_groups,
+            kind="group",
         )
     )
 

@@ -8,17 +8,17 @@ from django.db.models.functions import Cast
 
 from dns.effective import Configurator, PeerDns
 from dns.lint import Finding, lint
-from dns.loading import account_snapshot, peer_snapshot
 from dns.mapsize import observe_all_maps, observe_map
 from dns.resolution import Explanation, QueryError, Subject, explain
 from dns.resolution.explain import HiddenPeer
+from dns.selectors.snapshot import account_snapshot, peer_snapshot
 from meshmgmt.core import context
 from meshmgmt.core.errors import BadRequest
 from meshmgmt.inventory.models import Peer
 
 
 def peer_dns(peer_id: str) -> PeerDns:
-    """Return the configuration of one peer, in at most six queries. Raises NotFound."""
+    """Return the configuration of one peer. Raises NotFound."""
     context.update(peer_id=peer_id)
     started = time.perf_counter()
     snapshot, graph = peer_snapshot(peer_id)
@@ -28,7 +28,7 @@ def peer_dns(peer_id: str) -> PeerDns:
 
 
 def all_peer_dns() -> Iterator[PeerDns]:
-    """Yield the configuration of every peer, in order of creation; six queries.
+    """Yield the configuration of every peer, in order of creation.
 
     What the caller does between two of them counts in no measurement, nor does a run
     that the caller gives up before its last peer.
@@ -56,7 +56,7 @@ def name_explanation(peer_id: str, name: str, record_type: str = "A") -> Explana
 
 
 def account_findings() -> list[Finding]:
-    """Return the findings about the whole account; six queries."""
+    """Return the findings about the whole account."""
     return lint(account_snapshot())
 
 

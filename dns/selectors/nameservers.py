@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dns.models import NameserverGroup, NameserverGroupGroup
-from dns.selectors.groupids import group_ids_by_owner
+from meshmgmt.core.orderedlinks import ids_by_owner
 
 Row = dict[str, Any]
 
@@ -26,7 +26,7 @@ def nameserver_group_rows(ids: Sequence[str] | None = None) -> list[Row]:
     if ids is not None:
         found = found.filter(pk__in=ids)
     rows: list[Row] = [dict(row) for row in found.values(*_COLUMNS)]
-    groups = group_ids_by_owner(NameserverGroupGroup, ids)
+    groups = ids_by_owner(NameserverGroupGroup, ids)
     for row in rows:
         row["groups"] = groups.get(row["id"], [])
     return rows

@@ -6,9 +6,10 @@ from typing import Any
 from dns.content import parse_nameserver_ip
 from dns.models import NameserverGroup, NameserverGroupGroup
 from dns.rules import NameserverDraft, NameserverGroupDraft, nameserver_group_errors
-from dns.selectors.groupids import known_group_ids
-from events.audit.links import member_keys, set_members
-from meshmgmt.core.errors import NotFound, raise_field_errors
+from groups.selectors import known_groups
+from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.orderedlinks import member_keys, set_members
+from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
 
 NAMESERVER_GROUP_KIND = "nameserver group"
@@ -35,7 +36,7 @@ def nameserver_group_update(
 ) -> NameserverGroup:
     """Replace a nameserver group. Raises NotFound, InvalidArgument or Conflict."""
     with account_write():
-        group = _get(group_id)
+        group = found(NameserverGroup, group_id, kind=NAMESERVER_GROUP_KIND)
         members = member_keys(NameserverGroupGroup, group)
         check_nameserver_group(draft=draft, group=group, members=members)
         for name, value in _values(draft, description, enabled).items():
@@ -48,7 +49,7 @@ def nameserver_group_update(
 def nameserver_group_delete(*, group_id: str) -> None:
     """Delete a nameserver group. Raises NotFound."""
     with account_write():
-        group = _get(group_id)
+        group = found(NameserverGroup, group_id, kind=NAMESERVER_GROUP_KIND)
         set_members(NameserverGroupGroup, group, [])
         group.delete()
 
@@ -68,18 +69,11 @@ def check_nameserver_group(
     raise_field_errors(
         nameserver_group_errors(
             draft,
-            known_groups={*members, *known_group_ids(added)},
+            known_groups={*members, *known_groups(added)},
             name_taken=(group is None or group.name != draft.name)
             and NameserverGroup.objects.filter(name=draft.name).exists(),
         )
     )
-
-
-def _get(group_id: str) -> NameserverGroup:
-    group = NameserverGroup.objects.filter(pk=group_id).first()
-    if group is None:
-        raise NotFound.of(NAMESERVER_GROUP_KIND, group_id)
-    return group
 
 
 def _values(

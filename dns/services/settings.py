@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dns.models import DisabledManagementGroup, DnsSettings
 from dns.models.settings import SINGLE_ROW
 from dns.rules import dns_settings_errors
-from dns.selectors.groupids import known_group_ids
-from events.audit.links import set_members
+from groups.selectors import known_groups
 from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
 
 
@@ -17,7 +17,7 @@ def dns_settings_update(*, disabled_management_groups: Sequence[str]) -> DnsSett
         raise_field_errors(
             dns_settings_errors(
                 disabled_management_groups,
-                known_groups=known_group_ids(disabled_management_groups),
+                known_groups=known_groups(disabled_management_groups),
             )
         )
         settings, _ = DnsSettings.objects.get_or_create(pk=SINGLE_ROW)

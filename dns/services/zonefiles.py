@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dns.effective import Record as PlainRecord
-from dns.loading.snapshot import plain_record
 from dns.models import Record, Zone
 from dns.rules import RecordDraft
+from dns.selectors.snapshot import plain_record
 from dns.services.records import fill_record
 from dns.services.zones import zone_get
 from dns.zonefile import (
@@ -20,7 +20,7 @@ from dns.zonefile import (
     unwritable,
     write_zone,
 )
-from events.audit.models import audited_bulk_create, audited_bulk_delete
+from events.audit.audited import audited_bulk_create, audited_bulk_delete
 from meshmgmt.core.errors import Conflict, InvalidArgument
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import canonical, quoted

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 
 from dns.models import Zone, ZoneGroup
 from dns.rules import ZoneDraft, zone_errors
-from dns.selectors.groupids import known_group_ids
 from dns.selectors.zones import ZONE_KIND
 from dns.services.peerdomain import peer_domain
 from dns.storedform import stored_form
-from events.audit.links import member_keys, set_members
-from events.audit.models import audited_bulk_delete
-from meshmgmt.core.errors import NotFound, raise_field_errors
+from events.audit.audited import audited_bulk_delete
+from groups.selectors import known_groups
+from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.names import InvalidNameError, canonical
+from meshmgmt.core.orderedlinks import member_keys, set_members
+from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
 
 
@@ -83,7 +84,7 @@ def check_zone(*, draft: ZoneDraft, zone: Zone | None = None) -> None:
     raise_field_errors(
         zone_errors(
             draft,
-            known_groups=known_group_ids(draft.distribution_groups),
+            known_groups=known_groups(draft.distribution_groups),
             peer_domain=peer_domain(),
             used_domains=_namesakes(draft.domain),
             stored_domain=None if zone is None else zone.domain,
@@ -93,10 +94,7 @@ def check_zone(*, draft: ZoneDraft, zone: Zone | None = None) -> None:
 
 def zone_get(zone_id: str) -> Zone:
     """Return a zone. Raises NotFound."""
-    zone = Zone.objects.filter(pk=zone_id).first()
-    if zone is None:
-        raise NotFound.of(ZONE_KIND, zone_id)
-    return zone
+    return found(Zone, zone_id, kind=ZONE_KIND)
 
 
 def _namesakes(domain: str) -> set[str]:

@@ -13,7 +13,6 @@ from dns.models import (
     ZoneGroup,
 )
 from dns.models.settings import SINGLE_ROW
-from events.audit.links import set_members
 from groups.models import Group, GroupPeer, GroupResource
 from meshmgmt.access.models import (
     Policy,
@@ -28,13 +27,14 @@ from meshmgmt.access.models import (
 )
 from meshmgmt.access.reach import RuleSide
 from meshmgmt.accounts.models import Account
+from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 
 
 def storable(snapshot: Snapshot) -> Snapshot:
     """Return the snapshot with what the database wants to be unique made so."""
     peers = {
-        id_: replace(peer, label=f"{peer.label}{number}")
+        id_: peer._replace(label=f"{peer.label}{number}")
         for number, (id_, peer) in enumerate(snapshot.peers.items())
     }
     policies = tuple(

@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 
 from dns.models import DnsSettings, NameserverGroup, Record, Zone
-from events.audit.links import set_members
 from events.models import AuditEvent
 from groups.models import Group, GroupPeer
 from meshmgmt.accounts.models import User
+from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
 from tests.dns.bodies import created, nameserver_group, new_group, record, zone

@@ -122,7 +122,7 @@ def servers(**changes: Any) -> dict[str, Any]:
         ({"nameservers": [SERVER] * 4}, "nameservers", "1 to 3"),
         ({"name": ""}, "name", "1 to 40"),
         ({"name": "é" * 41}, "name", "1 to 40"),
-        ({"groups": [""]}, "groups[0]", "not be empty"),
+        ({"groups": [""]}, "groups[0]", "not found"),
         ({"groups": ["0" * 20]}, "groups[0]", "not found"),
         ({"groups": ["\u00e9'"]}, "groups[0]", "not found"),
         ({"description": "a\u0000b"}, "description", ""),

@@ -74,7 +74,7 @@ def test_wrong_json_type_is_400(
         ({"domain": "*.svc.test"}, "domain", "wildcards"),
         ({"domain": "a..b"}, "domain", "label is empty"),
         ({"domain": f"{'a' * 64}.test"}, "domain", "63"),
-        ({"distribution_groups": [""]}, "distribution_groups[0]", "not be empty"),
+        ({"distribution_groups": [""]}, "distribution_groups[0]", "not found"),
         ({"distribution_groups": ["v" * 20]}, "distribution_groups[0]", "not found"),
     ],
 )

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from events.audit.links import member_keys, set_members
 from groups.models import Group, GroupPeer
+from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
 from tests.dns.bodies import created, nameserver_group, new_group, record, trail, zone

@@ -143,7 +143,7 @@ def test_what_is_out_says_every_reason() -> None:
 
 
 def test_one_disabled_group_makes_a_peer_unmanaged() -> None:
-    both = replace(ANN, groups=DEV | OPS)
+    both = ANN._replace(groups=DEV | OPS)
     base = account()
     snapshot = replace(base, disabled_groups=OPS, peers={**base.peers, "p1": both})
     config = peer_config(snapshot, "p1")
@@ -202,7 +202,7 @@ def test_json_form_is_plain_data() -> None:
 
 
 def test_peer_that_waits_for_approval_gets_nothing_and_is_unseen() -> None:
-    waiting = replace(BOB, approved=False)
+    waiting = BOB._replace(approved=False)
     snapshot = replace(account(), peers={"p1": ANN, "p2": waiting, "p3": CY})
     mine = peer_config(snapshot, "p2")
     assert (mine.managed, mine.reason.code) == (False, "approval_pending")

@@ -71,6 +71,12 @@ def many_records(number: int) -> Zone:
     return replace(ZONE, records=tuple(a(f"h{i}.corp.lan") for i in range(number)))
 
 
+def allowing(sources: RuleSide, destinations: RuleSide) -> ReachFacts:
+    rule = Rule(sources, destinations)
+    return ReachFacts(policies=(Policy("w", "Work", (rule,)),))
+
+
+LAB_SIDE = RuleSide(groups=LAB)
 LONGER = Zone("z2", "Sub", "sub.corp.lan", STAFF, (a("a.sub.corp.lan"),))
 SHADOWED = replace(ZONE, records=(a("a.sub.corp.lan"), a("b.sub.corp.lan")))
 
@@ -204,6 +210,10 @@ FIRING: dict[str, list[tuple[Snapshot, str, str]]] = {
         (account(search_zones(6)), "ann", "7 search domains"),
         (account(search_zones(5, length=50)), "ann", "of 288 characters"),
     ],
+    "policy_one_sided": [
+        (account(reach=allowing(RuleSide(), LAB_SIDE)), "Work", "without sources"),
+        (account(reach=allowing(LAB_SIDE, RuleSide())), "Work", "without destinations"),
+    ],
     "network_map_large": [
         (account([many_records(5001)]), "ann", "2 peers (ann, bob)"),
     ],
@@ -288,6 +298,10 @@ SILENT: dict[str, list[Snapshot]] = {
     "too_many_search_domains": [
         account(search_zones(5)),
         account(search_zones(6), disabled_groups=STAFF),
+    ],
+    "policy_one_sided": [
+        account(reach=allowing(LAB_SIDE, RuleSide(peer="p1"))),
+        account(reach=allowing(RuleSide(resource="r1"), LAB_SIDE)),
     ],
     "network_map_large": [
         account([many_records(4996)]),

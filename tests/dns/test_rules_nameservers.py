@@ -100,8 +100,8 @@ def test_good_groups_pass(draft: NameserverGroupDraft) -> None:
         ),
         (replace(GOOD, name=""), "name", "1 to 40"),
         (replace(GOOD, name="x" * 41), "name", "1 to 40"),
-        (replace(GOOD, groups=["g1", ""]), "groups[1]", "must not be empty"),
-        (replace(GOOD, groups=["g1", "nope"]), "groups[1]", "'nope' not found"),
+        (replace(GOOD, groups=["g1", ""]), "groups[1]", "'' was not found"),
+        (replace(GOOD, groups=["g1", "nope"]), "groups[1]", "'nope' was not found"),
     ],
 )
 def test_each_broken_rule_is_one_error_with_its_field(
@@ -146,4 +146,4 @@ def test_dns_settings_name_the_unknown_group() -> None:
     assert dns_settings_errors([], known_groups=set()) == []
     [error] = dns_settings_errors(["g1", "g9"], known_groups={"g1"})
     assert error.field == "disabled_management_groups[1]"
-    assert "'g9' not found" in error.message
+    assert "'g9' was not found" in error.message

@@ -61,7 +61,7 @@ def test_good_zones_pass(draft: ZoneDraft) -> None:
         (
             replace(ZONE, distribution_groups=["g1", "g2"]),
             "distribution_groups[1]",
-            "'g2' not found",
+            "group 'g2' was not found",
             False,
         ),
     ],
