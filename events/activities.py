@@ -1,8 +1,9 @@
 """The activities of the audit trail: machine-readable code and our text for people.
 
 The codes are those of the seed (section Events) and of the reference API; clients match on
-them, so they never change. `user.update`, `peer.update`, `account.setting.update` and
-`dns.setting.update` are ours: they name changes for which the reference has no code.
+them, so they never change. `user.update`, `peer.update`, `account.setting.update`,
+`dns.setting.update`, `group.order.update`, `user.invite.link.update` and
+`user.password.fail` are ours: they name what the reference has no code for.
 """
 
 from django.db import models
@@ -199,7 +200,8 @@ class Activity(models.TextChoices):
     DOMAIN_VALIDATE = "domain.validate", "A proxy domain was validated"
     GROUP_ADD = "group.add", "A group was created"
     GROUP_DELETE = "group.delete", "A group was deleted"
-    GROUP_UPDATE = "group.update", "A group was changed"
+    GROUP_ORDER_UPDATE = "group.order.update", "A group's members were reordered"
+    GROUP_UPDATE = "group.update", "A group was renamed"
     IDENTITYPROVIDER_CREATE = (
         "identityprovider.create",
         "An identity provider was created",
@@ -341,8 +343,10 @@ class Activity(models.TextChoices):
         "user.invite.link.regenerate",
         "An invite link was renewed",
     )
+    USER_INVITE_LINK_UPDATE = "user.invite.link.update", "An invite was changed"
     USER_JOIN = "user.join", "A user joined the account"
     USER_PASSWORD_CHANGE = "user.password.change", "A user's password was changed"
+    USER_PASSWORD_FAIL = "user.password.fail", "A wrong password was given for a user"
     USER_PEER_DELETE = "user.peer.delete", "A peer was deleted"
     USER_PEER_LOGIN = "user.peer.login", "A user signed in on a peer"
     USER_PEER_SESSION_EXTEND = (

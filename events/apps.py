@@ -1,6 +1,10 @@
 """Django application of the event streams."""
 
+from typing import Final
+
 from django.apps import AppConfig
+
+HOUR: Final = 3600.0
 
 
 class EventsConfig(AppConfig):
@@ -10,13 +14,11 @@ class EventsConfig(AppConfig):
     verbose_name = "Events"
 
     def ready(self) -> None:
-        """Connect the audit trail to the models' signals, the streams to their jobs."""
-        from events.audit import checks, emission, receivers  # noqa: PLC0415
-        from events.streams import housekeeping, lookups  # noqa: F401, PLC0415
+        from events.audit import checks, signals  # noqa: F401, PLC0415
+        from events.streams import partitions, retention  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
+        from meshmgmt.core.jobs import register_job  # noqa: PLC0415
 
-        receivers.connect()
-        emission.connect()
-        checks.register()
-        housekeeping.register()
+        register_job("events.partitions", HOUR, partitions.make_ahead)
+        register_job("events.retention", HOUR, retention.prune)
         modelmodules.assign("events", "events")

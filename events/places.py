@@ -1,4 +1,4 @@
-"""Country and city of public addresses, from a local MaxMind database file if given.
+"""Places of public addresses, from a local MaxMind database file if given.
 
 `meshmgmt.env` checks the file at the start. Whatever is wrong with it later, events come
 in: they have no place then, and the log says so once.
@@ -6,12 +6,15 @@ in: they have no place then, and the log says so once.
 
 import ipaddress
 import logging
+import threading
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import geoip2.database
 import geoip2.errors
+import maxminddb
 from django.conf import settings
 
 log = logging.getLogger(__name__)
@@ -23,6 +26,51 @@ class Place(NamedTuple):
     country_code: str
     city_name: str
     subdivision_code: str
+
+
+class City(NamedTuple):
+    """A city as the database knows it; the id is one of geonames.org."""
+
+    geoname_id: int
+    city_name: str
+
+
+def cities(country_code: str) -> Sequence[City]:
+    """Return the cities of a country, by name; none without a database of cities.
+
+    The first question reads the whole file: some seconds for one of the usual size.
+    """
+    path: Path | None = settings.SVC.geoip_database
+    if path is None:
+        return ()
+    with _reading_cities:
+        return _cities(path).get(country_code, ())
+
+
+_reading_cities: Final = threading.Lock()
+
+
+@lru_cache(1)
+def _cities(path: Path) -> dict[str, tuple[City, ...]]:
+    found: dict[str, set[City]] = {}
+    try:
+        with maxminddb.open_database(path) as database:
+            for _, record in database:
+                _note_city(record, found)
+    # A damaged file fails in any way.
+    except Exception as error:
+        _warn(path, type(error).__name__)
+    return {
+        code: tuple(sorted(known, key=lambda city: city.city_name))
+        for code, known in found.items()
+    }
+
+
+def _note_city(record: Any, found: dict[str, set[City]]) -> None:
+    city, country = record.get("city", {}), record.get("country", {})
+    name = city.get("names", {}).get("en")
+    if name and "geoname_id" in city and "iso_code" in country:
+        found.setdefault(country["iso_code"], set()).add(City(city["geoname_id"], name))
 
 
 def look_up(address: str) -> Place | None:

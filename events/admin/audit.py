@@ -43,12 +43,10 @@ class FamilyFilter(admin.SimpleListFilter):
     parameter_name = "family"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the families of codes."""
         families = {code.partition(".")[0] for code in Activity.values}
         return [(family, f"{family}.*") for family in sorted(families)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Keep what belongs to the family."""
         if not self.value():
             return queryset
         codes = [c for c in Activity.values if c.startswith(f"{self.value()}.")]
@@ -99,7 +97,6 @@ class AuditEventAdmin(ChartedAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave the searchable text out."""
         return super().get_queryset(request).defer("search")
 
     def get_object(
@@ -113,32 +110,26 @@ class AuditEventAdmin(ChartedAdmin):
 
     @admin.display(description="Time (UTC)", ordering="timestamp")
     def second(self, event: AuditEvent) -> str:
-        """Show when, for lists."""
         return shown_second(event.timestamp)
 
     @admin.display(description="Time")
     def instant(self, event: AuditEvent) -> str:
-        """Show when, as exactly as it is known."""
         return shown_instant(event.timestamp)
 
     @admin.display(description="Activity", ordering="activity_code")
     def what(self, event: AuditEvent) -> SafeString | str:
-        """Show what was done, and its code."""
         return with_detail(event.activity, event.activity_code)
 
     @admin.display(ordering="initiator_name")
     def initiator(self, event: AuditEvent) -> str:
-        """Show who did it."""
         return event.initiator_name or event.initiator_email or event.initiator_id
 
     @admin.display(ordering="target_id")
     def target(self, event: AuditEvent) -> SafeString | str:
-        """Name the object as it was called then, and its kind."""
         return with_detail(_name(event), kind_of(event.target_type))
 
     @admin.display(description="Object")
     def target_link(self, event: AuditEvent) -> SafeString:
-        """Link to the object, and to everything that happened to it."""
         page = _pages(event).of_event(event)
         shown: str = f"{kind_of(event.target_type)} {_name(event)}".strip()
         if page is not None:
@@ -152,7 +143,6 @@ class AuditEventAdmin(ChartedAdmin):
 
     @admin.display(description="Changes")
     def changes_table(self, event: AuditEvent) -> SafeString | str:
-        """Show the fields before and after, lists by what came and went."""
         if not event.changes:
             return "none"
         pages = _pages(event).of_ids(mentioned_ids(event.changes))
@@ -160,7 +150,6 @@ class AuditEventAdmin(ChartedAdmin):
 
     @admin.display(description="Details")
     def meta_block(self, event: AuditEvent) -> SafeString:
-        """Show the metadata."""
         return json_block(event.meta)
 
 

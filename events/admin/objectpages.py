@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from events.audit.specs import all_specs
-from events.enrichment import directory
+from events.directory import directory
 from events.models import AuditEvent
 from meshmgmt.core.account import account_id
 
@@ -28,7 +28,6 @@ class ObjectPage:
 
     @property
     def link(self) -> SafeString:
-        """The name as a link."""
         return format_html('<a href="{}">{}</a>', self.url, self.name)
 
 
@@ -94,7 +93,6 @@ class ObjectPages:
 
 
 def kind_of(target_type: str) -> str:
-    """Return what people call a kind of object."""
     model = _models().get(target_type)
     return target_type if model is None else str(model._meta.verbose_name)
 

@@ -10,10 +10,10 @@ from django.utils.text import Truncator
 
 from events.admin.chartfilters import SEARCH, same
 from events.admin.readonly import StreamAdmin, shown_second, with_detail
-from events.enrichment import directory
+from events.directory import directory
 from events.models import ProxyEntry
-from events.streams.proxy import METHODS
 from events.streams.subjects import PROXY_SUBJECT
+from events.vocabulary import METHODS
 
 _PATH_SHOWN: Final = 60
 
@@ -25,11 +25,9 @@ class OutcomeFilter(admin.SimpleListFilter):
     parameter_name = "outcome"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the outcomes."""
         return [("success", "success (200 to 399)"), ("failed", "failed")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Keep what has the chosen outcome."""
         well = Q(status_code__gte=200, status_code__lt=400)
         if self.value() is None:
             return queryset
@@ -43,11 +41,9 @@ class MethodFilter(admin.SimpleListFilter):
     parameter_name = "with_method"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the methods."""
         return [(method, method) for method in sorted(METHODS) if method]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Keep what has the chosen method."""
         return queryset.filter(method=self.value()) if self.value() else queryset
 
 
@@ -78,7 +74,6 @@ class ProxyEntryAdmin(StreamAdmin):
     list_filter = (OutcomeFilter, MethodFilter)
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Return the page of the list, its users looked up at once."""
         listed = super().get_changelist_instance(request)
         rows = list(listed.result_list)
         users = directory.users({row.user_id for row in rows} - {""})
@@ -90,26 +85,21 @@ class ProxyEntryAdmin(StreamAdmin):
 
     @admin.display(description="Time (UTC)", ordering="timestamp")
     def second(self, row: ProxyEntry) -> str:
-        """Show when."""
         return shown_second(row.timestamp)
 
     @admin.display(description="Path", ordering="path")
     def short_path(self, row: ProxyEntry) -> str:
-        """Show the path, the end of a long one left out."""
         return Truncator(row.path).chars(_PATH_SHOWN)
 
     @admin.display(description="ms", ordering="duration_ms")
     def took(self, row: ProxyEntry) -> int:
-        """Show how many milliseconds it took."""
         return row.duration_ms
 
     @admin.display(ordering="source_ip")
     def source(self, row: ProxyEntry) -> SafeString | str:
-        """Show where the request came from, a peer by its name."""
         metadata = row.content.get("metadata") or {}
         return with_detail(metadata.get("peer_name", ""), row.source_ip)
 
     @admin.display(ordering="user_id")
     def user(self, row: ProxyEntry) -> str:
-        """Show who it was, one that is gone by the id."""
         return vars(row).get("user_name") or row.user_id or "-"

@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from events.admin.chartfilters import SEARCH, ChartFilters, summary_filters
-from events.streams.search import SHORT_SEARCH_ROWS, SHORTEST_INDEXED, fold
+from events.search import SHORT_SEARCH_ROWS, SHORTEST_INDEXED, fold
 from events.streams.subjects import Subject
 
 REACHABLE_ROWS: Final = 100_000
@@ -29,14 +29,11 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # not at run time
 
     @cached_property
     def count(self) -> int:
-        """The number of rows that can be reached."""
         rows: Any = self.object_list
         return int(rows.order_by().values("pk")[:REACHABLE_ROWS].count())
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
-    """Lists and pages without any way to write."""
-
     actions = None
     list_per_page = 100
     show_full_result_count = False
@@ -45,17 +42,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run t
     time_field: ClassVar[str]
     search_fields = ("search",)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse."""
+    def _no(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse."""
-        return False
+    has_add_permission = has_change_permission = has_delete_permission = _no
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -87,7 +77,6 @@ class ChartedAdmin(ReadOnlyAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Show the list below its charts."""
         return super().changelist_view(
             request,
             {
@@ -103,23 +92,18 @@ class ChartedAdmin(ReadOnlyAdmin):
 
 
 class StreamAdmin(ChartedAdmin):
-    """Explorer of a big stream."""
-
     fields = ("instant", "event")
     readonly_fields = ("instant", "event")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Leave the searchable text out."""
         return super().get_queryset(request).defer("search")
 
     @admin.display(description="Time")
     def instant(self, row: Any) -> str:
-        """Show when, as exactly as it is known."""
         return shown_instant(getattr(row, self.time_field))
 
     @admin.display(description="Event as clients get it")
     def event(self, row: Any) -> SafeString:
-        """Show the whole event."""
         return json_block(row.content)
 
 
@@ -151,6 +135,5 @@ def with_detail(name: str, detail: str) -> SafeString | str:
 
 
 def json_block(value: Any) -> SafeString:
-    """Return indented JSON text as HTML."""
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     return format_html('<div class="event-json">{}</div>', text)

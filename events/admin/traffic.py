@@ -16,7 +16,7 @@ from events.admin.readonly import (
 )
 from events.models import TrafficEvent
 from events.streams.subjects import TRAFFIC_SUBJECT
-from events.streams.traffic import CONNECTIONS, DIRECTIONS, KIND_BITS
+from events.vocabulary import CONNECTIONS, DIRECTIONS, KIND_BITS
 
 
 class TypeFilter(admin.SimpleListFilter):
@@ -26,11 +26,9 @@ class TypeFilter(admin.SimpleListFilter):
     parameter_name = "type"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the types."""
         return [(kind, kind) for kind in KIND_BITS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Keep what has the chosen type."""
         bit = KIND_BITS.get(self.value() or "")
         if bit is None:
             return queryset
@@ -67,41 +65,33 @@ class TrafficEventAdmin(StreamAdmin):
 
     @admin.display(description="Time (UTC)", ordering="time")
     def second(self, row: TrafficEvent) -> str:
-        """Show when."""
         return shown_second(row.time)
 
     @admin.display(ordering="source_address")
     def source(self, row: TrafficEvent) -> SafeString | str:
-        """Show where it came from."""
         return _shown_end(row.content["source"])
 
     @admin.display(ordering="destination_address")
     def destination(self, row: TrafficEvent) -> SafeString | str:
-        """Show where it went."""
         return _shown_end(row.content["destination"])
 
     @admin.display(description="Protocol", ordering="protocol")
     def protocol_name(self, row: TrafficEvent) -> str:
-        """Show the protocol, one without a usual name by its number."""
         return row.get_protocol_display() or str(row.protocol)
 
     @admin.display(description="Direction", ordering="direction")
     def way(self, row: TrafficEvent) -> SafeString | str:
-        """Show the direction, and how the two ends are connected."""
         direction = DIRECTIONS[row.direction].removeprefix("DIRECTION_").lower()
         return with_detail(direction, CONNECTIONS[row.connection_type])
 
     @admin.display(description="Received", ordering="rx_bytes")
     def received(self, row: TrafficEvent) -> str:
-        """Show received bytes."""
         return shown_size(row.rx_bytes)
 
     @admin.display(description="Sent", ordering="tx_bytes")
     def sent(self, row: TrafficEvent) -> str:
-        """Show sent bytes."""
         return shown_size(row.tx_bytes)
 
 
 def _shown_end(end: dict[str, Any]) -> SafeString | str:
-    """Return the name of an end, else its id, and its address."""
     return with_detail(end["name"] or end["id"], end["address"])

@@ -20,26 +20,25 @@ from rest_framework.response import Response
 
 from events.activities import Activity
 from events.api.filters import StreamFilterSet
+from events.api.pagination import PRECISION_HEADER, SCOPE_HEADER, PageForm
 from events.api.queries import (
     InstantFilter,
-    PageForm,
     TextFilter,
     parameters_of,
     require_valid,
 )
-from events.api.streams import PRECISION_HEADER, SCOPE_HEADER
-from events.models import AuditEvent
-from events.streams.search import SHORT_SEARCH_ROWS
-from events.trail.cursors import Cursor, parse_cursor
-from events.trail.exports import csv_lines, ndjson_lines
-from events.trail.reading import NEWEST, Trail, TrailPage, every_row, read_page
-from events.trail.rows import (
+from events.audit.cursors import Cursor, parse_cursor
+from events.audit.exports import csv_lines, ndjson_lines
+from events.audit.reading import NEWEST, Trail, TrailPage, every_row, read_page
+from events.audit.rows import (
     DETAIL_COLUMNS,
     LIST_COLUMNS,
     detail_row,
     detail_rows,
     list_rows,
 )
+from events.models import AuditEvent
+from events.search import SHORT_SEARCH_ROWS
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import NotFound
@@ -98,7 +97,6 @@ class CodesField(forms.Field):
     widget = forms.SelectMultiple
 
     def to_python(self, value: Any) -> list[str] | None:
-        """Return the codes, None when empty."""
         patterns = [text.strip().lower() for text in value or [] if text.strip()]
         if not patterns:
             return None
@@ -109,14 +107,10 @@ class CodesField(forms.Field):
 
 
 class CodesFilter(django_filters.Filter):
-    """One of the given activity codes."""
-
     field_class = CodesField
 
 
 class AuditFilterSet(StreamFilterSet):
-    """Parameters of `GET /api/events/audit` (decisions: Events)."""
-
     time_field = "timestamp"
 
     activity_code = CodesFilter(
@@ -157,7 +151,6 @@ class AuditPageForm(PageForm):
         )
 
     def clean_cursor(self) -> Cursor | None:
-        """Return the cursor, None when there is none."""
         text = self.cleaned_data["cursor"]
         if not text:
             return None
@@ -177,8 +170,6 @@ class NdjsonRenderer(BaseRenderer):
 
 
 class CsvRenderer(BaseRenderer):
-    """Chosen by `Accept: text/csv`."""
-
     media_type = "text/csv"
     format = "csv"
 

@@ -5,19 +5,21 @@ from typing import Any, ClassVar
 import django_filters
 from django import forms
 from django.db.models import Q, QuerySet
+from django_filters.rest_framework import DjangoFilterBackend
+from rest_framework.request import Request
 
+from events.addresses import canonical_address
 from events.api.queries import (
     EnumFilter,
     InstantFilter,
     TextFilter,
     WholeNumberFilter,
+    require_valid,
 )
-from events.enrichment import directory
+from events.directory import directory
 from events.models import ProxyEntry, TrafficEvent
-from events.streams.checks import canonical_address
-from events.streams.proxy import METHODS
-from events.streams.search import SHORT_SEARCH_ROWS, SHORTEST_INDEXED, fold
-from events.streams.traffic import CONNECTIONS, DIRECTIONS, KIND_BITS
+from events.search import SHORT_SEARCH_ROWS, SHORTEST_INDEXED, fold
+from events.vocabulary import CONNECTIONS, DIRECTIONS, KIND_BITS, METHODS
 
 Rows = QuerySet[Any]
 
@@ -35,7 +37,6 @@ class StreamFilterSet(django_filters.FilterSet):
 
     @property
     def active(self) -> frozenset[str]:
-        """Names of the parameters with a value."""
         values = self.form.cleaned_data.items()
         return frozenset(name for name, value in values if value not in (None, "", []))
 
@@ -75,9 +76,20 @@ class StreamFilterSet(django_filters.FilterSet):
         return Q(search__holds=text)
 
 
-class TrafficFilterSet(StreamFilterSet):
-    """Parameters of `GET /api/events/network-traffic`."""
+class StreamFilterBackend(DjangoFilterBackend):
+    """Applies a view's filter set, whose parameters and those of the page are right."""
 
+    def filter_queryset(self, request: Request, queryset: Rows, view: Any) -> Rows:
+        """Return what matches. Raises BadRequest naming every wrong parameter."""
+        filterset: StreamFilterSet = self.get_filterset(request, queryset, view)
+        view.filterset = filterset
+        view.paginator.form = view.paginator.form_class(request.query_params)
+        require_valid(view.paginator.form, filterset.form)
+        matching: Rows = filterset.qs
+        return matching
+
+
+class TrafficFilterSet(StreamFilterSet):
     tally_filters = frozenset({"protocol", "type", "connection_type", "direction"})
     time_field = "time"
 
@@ -128,7 +140,6 @@ class AddressField(forms.CharField):
     """An IP address in any of its spellings."""
 
     def to_python(self, value: Any) -> str:
-        """Return the usual spelling."""
         text = super().to_python(value) or ""
         if not text:
             return ""
@@ -139,14 +150,10 @@ class AddressField(forms.CharField):
 
 
 class AddressFilter(django_filters.CharFilter):
-    """Equals an IP address."""
-
     field_class = AddressField
 
 
 class ProxyFilterSet(StreamFilterSet):
-    """Parameters of `GET /api/events/proxy`."""
-
     tally_filters = frozenset({"method", "status", "status_code"})
     text_filters = frozenset({"search", "path"})
     time_field = "timestamp"
@@ -200,7 +207,6 @@ class ProxyFilterSet(StreamFilterSet):
         return queryset.filter(method__in={method, method.upper()})
 
     def of_status(self, queryset: Rows, name: str, success: bool) -> Rows:
-        """Keep what went well, or what did not."""
         well = Q(status_code__gte=200, status_code__lt=400)
         return queryset.filter(well if success else ~well)
 
@@ -211,11 +217,9 @@ class ProxyFilterSet(StreamFilterSet):
         return queryset.filter(path__holds=part)
 
     def of_email(self, queryset: Rows, name: str, part: str) -> Rows:
-        """Keep entries of all users whose e-mail contains `part`."""
         return queryset.filter(user_id__in=directory.find_users(fold(part), ""))
 
     def of_name(self, queryset: Rows, name: str, part: str) -> Rows:
-        """Keep entries of all users whose name contains `part`."""
         return queryset.filter(user_id__in=directory.find_users("", fold(part)))
 
     def search_condition(self, text: str) -> Q:

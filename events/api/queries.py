@@ -42,7 +42,6 @@ class WholeNumberField(forms.Field):
         self.low, self.high, self.top = low, high, top
 
     def to_python(self, value: Any) -> int | None:
-        """Return the number, None when empty."""
         if value in self.empty_values:
             return None
         if not _DIGITS.fullmatch(value):
@@ -66,7 +65,6 @@ class EnumField(forms.Field):
         self.names = list(words)
 
     def to_python(self, value: Any) -> Any:
-        """Return the meaning of the word, None when empty."""
         if value in self.empty_values:
             return None
         if value.lower() not in self.words:
@@ -82,7 +80,6 @@ class InstantField(forms.Field):
         self.end = end
 
     def to_python(self, value: Any) -> datetime | None:
-        """Return the instant in UTC, None when empty."""
         if value in self.empty_values:
             return None
         try:
@@ -108,20 +105,14 @@ def parse_query_instant(text: str, *, end: bool = False) -> datetime:
 
 
 class WholeNumberFilter(django_filters.Filter):
-    """Equals a whole number."""
-
     field_class = WholeNumberField
 
 
 class EnumFilter(django_filters.Filter):
-    """Equals the value a word stands for."""
-
     field_class = EnumField
 
 
 class InstantFilter(django_filters.Filter):
-    """Compares with a point in time."""
-
     field_class = InstantField
 
 
@@ -129,7 +120,6 @@ class TextField(forms.CharField):
     """A text; PostgreSQL's hold no NUL."""
 
     def to_python(self, value: Any) -> str:
-        """Return the text, "" when empty."""
         text: str = super().to_python(value) or ""
         if "\0" in text:
             raise forms.ValidationError("must not hold a NUL character")
@@ -143,35 +133,6 @@ class TextFilter(django_filters.CharFilter):
 
     def __init__(self, *args: Any, **extra: Any) -> None:
         super().__init__(*args, strip=False, **extra)
-
-
-class PageForm(forms.Form):
-    """`page` and `page_size`; a size above the maximum is clamped."""
-
-    default_size = 0
-    max_size = 0
-
-    def __init__(self, *args: Any, **extra: Any) -> None:
-        super().__init__(*args, **extra)
-        self.fields["page"] = WholeNumberField(low=1, required=False)
-        self.fields["page_size"] = WholeNumberField(
-            low=1, top=self.max_size, required=False
-        )
-
-    @property
-    def newest_first(self) -> bool:
-        """Whether the page is one of the stream's own order."""
-        return True
-
-    @property
-    def page(self) -> int:
-        """The page, from 1."""
-        return int(self.cleaned_data["page"] or 1)
-
-    @property
-    def page_size(self) -> int:
-        """Events per page."""
-        return int(self.cleaned_data["page_size"] or self.default_size)
 
 
 def require_valid(*forms_: forms.BaseForm) -> None:

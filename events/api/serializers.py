@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from rest_framework import serializers
 
-from events.streams.traffic import CONNECTIONS, DIRECTIONS, ENDPOINT_TYPES, TYPES
+from events.vocabulary import CONNECTIONS, DIRECTIONS, ENDPOINT_TYPES, TYPES
 
 Data = dict[str, Any]
 
@@ -117,7 +117,6 @@ class _Sent(serializers.Serializer[Data]):
     needed: ClassVar[frozenset[str]] = frozenset()
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """Return the fields, most of them optional."""
         fields = super().get_fields()
         for name, field in fields.items():
             field.required = name in self.needed

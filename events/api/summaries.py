@@ -50,7 +50,6 @@ class BucketField(forms.Field):
     """A width such as `5m`; returns seconds."""
 
     def to_python(self, value: Any) -> int | None:
-        """Return the seconds, None when empty."""
         if value in self.empty_values:
             return None
         match = _BUCKET.fullmatch(value.lower())
@@ -69,7 +68,6 @@ class GroupField(forms.Field):
         self.names = names
 
     def to_python(self, value: Any) -> tuple[str, ...]:
-        """Return the names, in order, without repeats."""
         if value in self.empty_values:
             return (self.names[0],)
         given = [word.strip().lower() for text in value for word in text.split(",")]
@@ -126,7 +124,6 @@ class SummaryForm(forms.Form):
 
 
 def _nice_width(span: float) -> int:
-    """Return a width that gives about sixty buckets."""
     for seconds in _NICE:
         if span / seconds <= WISHED_BUCKETS:
             return seconds
@@ -134,20 +131,14 @@ def _nice_width(span: float) -> int:
 
 
 class TrafficSummaryForm(SummaryForm):
-    """Parameters of the traffic summary."""
-
     subject = TRAFFIC_SUBJECT
 
 
 class ProxySummaryForm(SummaryForm):
-    """Parameters of the proxy summary."""
-
     subject = PROXY_SUBJECT
 
 
 class AuditSummaryForm(SummaryForm):
-    """Parameters of the audit summary."""
-
     subject = AUDIT_SUBJECT
 
 

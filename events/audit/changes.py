@@ -76,10 +76,10 @@ class Change:
     after: Values = field(default_factory=dict)
     meta_at_deletion: dict[str, str] = field(default_factory=dict)
     members: dict[str, Members] = field(default_factory=dict)
+    parts: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     reason: str = ""
 
     def changed(self, name: str) -> bool:
-        """Tell whether the field `name` has another value than before."""
         return name in self.after and self.before.get(name) != self.after[name]
 
     @property
@@ -87,8 +87,20 @@ class Change:
         """Names of the fields whose value differs, in the model's order."""
         return [name for name in self.after if self.changed(name)]
 
+    @property
+    def happened(self) -> bool:
+        """Whether anything is another than before."""
+        if self.created or self.deleted:
+            return self.created != self.deleted
+        return bool(self.changed_fields or any(self.members.values()))
+
+    def note_part(self, relation: str, part: "Change") -> None:
+        """Note that a part of the object came, went or changed."""
+        deed = "added" if part.created else "removed" if part.deleted else "changed"
+        empty: dict[str, list[Any]] = {"added": [], "removed": [], "changed": []}
+        self.parts.setdefault(relation, empty)[deed].append(part.pk)
+
     def fold(self, step: Step) -> None:
-        """Take in one more step on the same object."""
         self.reason = self.reason or step.reason
         if step.kind == "members":
             self.members.setdefault(step.relation, Members()).fold(step)

@@ -7,18 +7,13 @@ from django.apps import AppConfig, apps
 from django.core import checks
 from django.db import models
 
-from events.audit.models import AuditedModel
+from events.audit.audited import AuditedModel
 from events.audit.specs import spec_of
 
 _SILENT = (models.SET_NULL, models.SET_DEFAULT, models.DO_NOTHING)
 
 
-def register() -> None:
-    """Register the checks with Django."""
-    checks.register(no_silent_changes, checks.Tags.models)
-    checks.register(every_audited_model_has_a_spec, checks.Tags.models)
-
-
+@checks.register(checks.Tags.models)
 def no_silent_changes(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[checks.CheckMessage]:
@@ -38,6 +33,7 @@ def no_silent_changes(
     ]
 
 
+@checks.register(checks.Tags.models)
 def every_audited_model_has_a_spec(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[checks.CheckMessage]:

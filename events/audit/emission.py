@@ -2,32 +2,33 @@
 
 import datetime as dt
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
+
+from django.dispatch import Signal
 
 from events.activities import Activity
 from events.audit import lookup
 from events.audit.changes import Change, Members, take_pending
 from events.audit.insertion import insert_events
+from events.audit.parts import with_owners
 from events.audit.specs import ActivityOf, AuditSpec, MemberRule, Meta, spec_of
 from events.models.audit import AuditEvent
 from meshmgmt.core import clock, context
-from meshmgmt.core.transactions import account_write, write_ending
+from meshmgmt.core.transactions import account_write
+
+changes_written: Final = Signal()
+"""Sent with `changes` in the transaction of every write, after its events."""
 
 SECRET = "changed"  # noqa: S105 - stands where a secret would
 
 
-def connect() -> None:
-    """Write the events of a change at the end of its transaction."""
-    write_ending.connect(write_pending, dispatch_uid="audit.write_pending")
-
-
-def write_pending(**kwargs: Any) -> None:
-    """Insert the events of every change noted since the write began."""
+def write_pending() -> None:
     changes = take_pending()
     with lookup.emission(changes):
-        rows = [event for change in changes for event in events_of(change)]
+        rows = [event for change in with_owners(changes) for event in events_of(change)]
     if rows:
         insert_events(rows)
+    changes_written.send(sender=None, changes=changes)
 
 
 def audit_record(
@@ -75,7 +76,7 @@ def _deleted(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
 
 
 def _updated(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
-    """One event per distinct code among the changed fields and lists."""
+    """One event per distinct code among the changed fields, lists and parts."""
     by_activity: dict[Activity, list[str]] = {}
     for name in change.changed_fields:
         activity = _resolve(spec.activity_for(name), change)
@@ -88,6 +89,9 @@ def _updated(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
             code = rule.reordered
         if members and code is not None:
             by_activity.setdefault(code, []).append(relation)
+    activity = _resolve(spec.updated, change) if change.parts else None
+    if activity is not None:
+        by_activity.setdefault(activity, []).extend(change.parts)
     for activity, names in by_activity.items():
         values = {
             name: (change.before.get(name), change.after[name])
@@ -151,7 +155,10 @@ def _shown(
     change: Change,
     only: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Return `{field: {"before", "after"}}` and `{list: {"added", "removed"}}`."""
+    """Return `{field: {"before", "after"}}` and `{list: {"added", "removed"}}`.
+
+    Parts have a third list, of those that `changed`.
+    """
     shown: dict[str, Any] = {}
     for name, (before, after) in values.items():
         show = _masked if name in spec.secret else _plain
@@ -159,6 +166,7 @@ def _shown(
     for relation, members in change.members.items():
         if members and (only is None or relation in only):
             shown[relation] = _shown_members(members)
+    shown |= {name: change.parts[name] for name in change.parts if name in (only or ())}
     return shown
 
 

@@ -48,10 +48,13 @@ class AuditSpec:
     """How changes of one model are reported.
 
     `updated` is the code of every field not named in `fields`. Fields in `unaudited`
-    emit nothing (connection state and the like), those in `secret` are kept as
-    `"changed"`. `meta` describes the object, `update_meta` replaces it for updates,
-    `target` gives the target id per activity (default: the object's id); an object that
-    is made or deleted under another target is named as `id` among the changes.
+    emit nothing (connection state and the like), nor do those in `reported` when the
+    object itself reports them; those in `secret` are kept as `"changed"`. `meta`
+    describes the object, `update_meta` replaces it for updates, `part_of` names the
+    foreign key to the object that this one is a part of, and what the parts are called
+    there: their changes are updates of that object, too. `target` gives the target id
+    per activity (default: the object's id); an object that is made or deleted under
+    another target is named as `id` among the changes.
     """
 
     model: type[models.Model]
@@ -61,7 +64,9 @@ class AuditSpec:
     fields: Mapping[str, ActivityOf] = field(default_factory=dict)
     members: Mapping[str, MemberRule] = field(default_factory=dict)
     unaudited: frozenset[str] = frozenset()
+    reported: frozenset[str] = frozenset()
     secret: frozenset[str] = frozenset()
+    part_of: tuple[str, str] | None = None
     meta: Callable[[Any], Meta] = lambda instance: {}
     update_meta: Callable[[Change, Activity], Meta] | None = None
     target: Callable[[Change, Activity], str] = lambda change, activity: str(change.pk)
@@ -76,7 +81,6 @@ class AuditSpec:
         ]
 
     def activity_for(self, name: str) -> ActivityOf | None:
-        """Return the code for a change of the column `name`."""
         return self.fields.get(name, self.updated)
 
     def activities(self) -> Iterable[Activity]:
@@ -123,7 +127,6 @@ def spec_of(model: type[models.Model]) -> AuditSpec | None:
 
 
 def all_specs() -> list[AuditSpec]:
-    """Return every registered spec."""
     return list(_specs.values())
 
 

@@ -5,7 +5,7 @@ SQLite: a later migration that rebuilds the table must make the triggers anew.
 
 import importlib
 
-import events.models.trailtext
+import events.models.audit
 from django.db import migrations
 
 streams = importlib.import_module("events.migrations.0002_streams")
@@ -57,7 +57,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='auditevent',
             name='search',
-            field=events.models.trailtext.TrailTextField(default='', editable=False),
+            field=events.models.audit.TrailTextField(default='', editable=False),
         ),
         migrations.RunPython(fill, migrations.RunPython.noop),
         migrations.RunPython(index, unindex),

@@ -1,23 +1,50 @@
 """The audit trail."""
 
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from django.db import models
 
 from events.activities import Activity
-from events.models.trailtext import TrailTextField
+from events.search import search_text
 from meshmgmt.core import clock
+
+# Enumerations answer `values` and `choices` by going through all members.
+_LABELS: Final = {activity.value: str(activity.label) for activity in Activity}
+
+
+def trail_text(event: Any) -> str:
+    code = str(event.activity_code)
+    return search_text(
+        (
+            code,
+            _LABELS.get(code, ""),
+            event.initiator_id,
+            event.initiator_name,
+            event.initiator_email,
+            event.target_id,
+            *(str(value) for value in event.meta.values()),
+            event.source_address,
+            event.request_id,
+        )
+    )
+
+
+class TrailTextField(models.TextField):  # type: ignore[type-arg]  # not at run time
+    """Fills itself on every way of writing, bulk inserts included."""
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> str:
+        text = trail_text(model_instance)
+        setattr(model_instance, self.attname, text)
+        return text
 
 
 class AppendOnlyQuerySet(models.QuerySet["AuditEvent"]):
     """Rows of the trail are written once; only retention removes them."""
 
     def update(self, **kwargs: Any) -> NoReturn:
-        """Refuse: the trail does not change."""
         raise TypeError("audit events are never changed")
 
     def delete(self) -> NoReturn:
-        """Refuse: only `prune` removes audit events."""
         raise TypeError("audit events are removed by retention alone")
 
     def prune(self) -> int:
@@ -63,9 +90,7 @@ class AuditEvent(models.Model):
 
     @property
     def activity(self) -> str:
-        """The text for people that belongs to the code."""
         return str(Activity(self.activity_code).label)
 
     def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: only retention removes audit events."""
         raise TypeError("audit events are removed by retention alone")

@@ -44,7 +44,6 @@ class ProxyEntry(ReadOnlyModel):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The entry as clients get it."""
         content: dict[str, Any] = orjson.loads(self.body)
         return content
 

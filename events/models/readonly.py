@@ -4,27 +4,13 @@ from typing import Any, NoReturn
 
 from django.db import models
 
-_REFUSAL = "events are written by ingest and removed by retention alone"
+
+def _refuse(*args: Any, **kwargs: Any) -> NoReturn:
+    raise TypeError("events are written by ingest and removed by retention alone")
 
 
 class ReadOnlyQuerySet(models.QuerySet[Any]):
-    """A queryset that reads."""
-
-    def create(self, **kwargs: Any) -> NoReturn:
-        """Refuse."""
-        raise TypeError(_REFUSAL)
-
-    def bulk_create(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse."""
-        raise TypeError(_REFUSAL)
-
-    def update(self, **kwargs: Any) -> NoReturn:
-        """Refuse."""
-        raise TypeError(_REFUSAL)
-
-    def delete(self) -> NoReturn:
-        """Refuse."""
-        raise TypeError(_REFUSAL)
+    create = bulk_create = update = delete = _refuse
 
 
 class ReadOnlyModel(models.Model):
@@ -37,10 +23,4 @@ class ReadOnlyModel(models.Model):
         managed = True
         default_permissions = ("view",)
 
-    def save(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse."""
-        raise TypeError(_REFUSAL)
-
-    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse."""
-        raise TypeError(_REFUSAL)
+    save = delete = _refuse

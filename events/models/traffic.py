@@ -6,7 +6,7 @@ import orjson
 from django.db import models
 
 from events.models.readonly import ReadOnlyModel
-from events.streams.traffic import CONNECTIONS, DIRECTIONS
+from events.vocabulary import CONNECTIONS, DIRECTIONS
 
 
 class TrafficEvent(ReadOnlyModel):
@@ -48,7 +48,6 @@ class TrafficEvent(ReadOnlyModel):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The event as clients get it."""
         content: dict[str, Any] = orjson.loads(self.body)
         return content
 

@@ -1,18 +1,20 @@
 """Takes batches of events in: reads, checks, completes, renders and stores them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
 import orjson
 
 from events.streams.catalogue import Stream
-from events.streams.checks import FUTURE, LONGEST_PAST
 from events.streams.collector import collector_held
+from events.streams.decoding import good_events, one_event
 from events.streams.faults import BAD_TYPE, BROKEN_RULE, BatchRefused, EventFault
 from events.streams.identity import DerivedIds
 from events.streams.store import Stored, store
+from events.vocabulary import FUTURE, LONGEST_PAST
 from meshmgmt.api.parsers import MAX_DEPTH, deeper_than
 from meshmgmt.core import clock
 from meshmgmt.core.errors import BadRequest, PayloadTooLarge
@@ -31,14 +33,24 @@ def ingest(stream: Stream, body: bytes) -> Stored:
 
     Raises BadRequest, PayloadTooLarge, or BatchRefused naming index and field.
     """
+    text = body.strip()
     with collector_held():
-        return ingest_events(stream, decode(body))
+        received = clock.now()
+        events = (
+            good_events(stream.kind, text) if text and _surely_shallow(text) else None
+        )
+        if events is None:
+            return ingest_events(stream, decode(text))
+        if len(events) > MAX_EVENTS:
+            raise _too_many()
+        sent = cache(lambda: decode(text))
+        checked = _checked(stream, events, lambda event: event, sent, received)
+        return store_checked(stream, checked)
 
 
 def ingest_events(stream: Stream, events: Sequence[Any]) -> Stored:
-    """Store events as reporters send them; all of them or none."""
-    received = clock.now()
-    return store_checked(stream, check_batch(stream, events, received))
+    """Store events of parsed JSON; all of them or none."""
+    return store_checked(stream, check_batch(stream, events, clock.now()))
 
 
 def decode(body: bytes) -> list[Any]:
@@ -99,54 +111,73 @@ def _too_many() -> PayloadTooLarge:
 
 
 def check_batch(stream: Stream, events: Sequence[Any], received: datetime) -> list[Any]:
-    """Return the checked events, all with ids.
+    """Return the checked events, all with ids. Raises BatchRefused for the first fault."""
+    return _checked(
+        stream,
+        events,
+        lambda event: one_event(stream.kind, event),
+        lambda: events,
+        received,
+    )
 
-    An event that brings no id gets one from its content, so that a batch sent again is
-    recognised. Raises BatchRefused for the first fault.
+
+def _checked(
+    stream: Stream,
+    events: Sequence[Any],
+    read: Callable[[Any], Any],
+    sent: Callable[[], Sequence[Any]],
+    received: datetime,
+) -> list[Any]:
+    """Return the checked events.
+
+    One that brings no id gets it from its content as it was `sent`, so that a batch sent
+    again is recognised.
     """
-    earliest, latest = time_range(stream, received)
     checked = []
     seen: set[str] = set()
     derived = DerivedIds()
+    kept = time_range(stream, received)
     for index, event in enumerate(events):
         try:
-            good = stream.check(event, received)
-            check_time(good.time, earliest, latest, stream.time_field)
+            good = check_event(stream, read(event), received, kept)
         except EventFault as fault:
             raise BatchRefused.at(index, fault) from fault
-        if not good.content["id"]:
+        content = good.content
+        if not content.id:
             if not good.timed:
                 raise BatchRefused(index, "id", _UNRECOGNISABLE, BROKEN_RULE)
-            text = orjson.dumps(event, option=orjson.OPT_SORT_KEYS)
-            good.content["id"] = derived.id_of(text)
-        identifier = good.content["id"]
-        if identifier in seen:
+            text = orjson.dumps(sent()[index], option=orjson.OPT_SORT_KEYS)
+            content.id = derived.id_of(text)
+        if content.id in seen:
             raise BatchRefused(index, "id", "stands twice in this batch", BROKEN_RULE)
-        seen.add(identifier)
+        seen.add(content.id)
         checked.append(good)
     return checked
 
 
 def time_range(stream: Stream, now: datetime) -> tuple[datetime, datetime]:
-    """Return the earliest and latest time an event may have."""
     return now - (stream.retention or LONGEST_PAST), now + FUTURE
 
 
-def check_time(
-    time: datetime, earliest: datetime, latest: datetime, field: str
-) -> None:
-    """Raise EventFault for a time that is not kept (decisions: Events, Retention)."""
-    name = "window_end" if field == "time" else field
-    if time > latest:
-        raise EventFault(name, "is too far in the future")
-    if time < earliest:
-        raise EventFault(name, "is too far in the past: it would not be kept")
+def check_event(
+    stream: Stream, content: Any, received: datetime, kept: tuple[datetime, datetime]
+) -> Any:
+    """Return the checked event. Raises EventFault, for a time that is not kept too."""
+    good = stream.check(content, received)
+    earliest, latest = kept
+    if good.time > latest:
+        raise EventFault(stream.sent_time, "is too far in the future")
+    if good.time < earliest:
+        raise EventFault(
+            stream.sent_time, "is too far in the past: it would not be kept"
+        )
+    return good
 
 
 def store_checked(stream: Stream, checked: list[Any]) -> Stored:
     """Complete, render and store checked events. Raises BatchRefused."""
     wanted = stream.wanted(checked)
-    untimed = frozenset(event.content["id"] for event in wanted if not event.timed)
+    untimed = frozenset(event.content.id for event in wanted if not event.timed)
     rows = [stream.row(event) for event in stream.enrich(wanted)]
     stored = store(stream, rows, untimed=untimed)
     return replace(stored, ignored=len(checked) - len(wanted))

@@ -6,12 +6,12 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final
 
+import msgspec
 from django.conf import settings
 from django.db import models
 
-from events import enrichment
 from events.models import ProxyEntry, ProxyTally, TrafficEvent, TrafficTally
-from events.streams import proxy, traffic
+from events.streams import enrichment, proxy, traffic
 
 _PG_TYPES: Final = {
     "TextField": "text",
@@ -26,7 +26,8 @@ _PG_TYPES: Final = {
 class Stream:
     """One stream of events.
 
-    `check` turns what was sent into a checked event (a tuple with `time` and `content`),
+    `kind` is an event as it is sent, `sent_time` its field that tells the time. `check`
+    turns it into a checked event (a tuple with `time` and `content`),
     `wanted` leaves out what the account does not keep, `enrich` completes a batch, `row`
     renders one for storage, and `tally` gives the key under which a stored row is counted.
     """
@@ -37,6 +38,8 @@ class Stream:
     time_field: str
     retention_setting: str
     row_class: Any
+    kind: type[msgspec.Struct]
+    sent_time: str
     check: Callable[..., Any]
     enrich: Callable[[list[Any]], list[Any]]
     row: Callable[[Any], Any]
@@ -46,7 +49,6 @@ class Stream:
 
     @property
     def table(self) -> str:
-        """Name of the table."""
         return self.model._meta.db_table
 
     @property
@@ -75,6 +77,8 @@ TRAFFIC: Final = Stream(
     time_field="time",
     retention_setting="traffic_retention_days",
     row_class=traffic.TrafficRow,
+    kind=traffic.Traffic,
+    sent_time="window_end",
     check=traffic.check,
     enrich=enrichment.enrich_traffic,
     wanted=enrichment.wanted_traffic,
@@ -90,6 +94,8 @@ PROXY: Final = Stream(
     time_field="timestamp",
     retention_setting="proxy_retention_days",
     row_class=proxy.ProxyRow,
+    kind=proxy.Entry,
+    sent_time="timestamp",
     check=proxy.check,
     enrich=enrichment.enrich_proxy,
     row=proxy.row,

@@ -34,5 +34,4 @@ class BatchRefused(ServiceError):
 
     @classmethod
     def at(cls, index: int, fault: EventFault) -> "BatchRefused":
-        """Return the refusal for `fault` in the event at `index`."""
         return cls(index, fault.field, fault.message, fault.status)

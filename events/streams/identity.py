@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Final
 
 WINDOW: Final = 10_000
 """How many distinct events back an equal one is counted as a repetition.
@@ -14,18 +14,13 @@ Equal events carry equal times, so they stand near each other.
 class DerivedIds:
     """Hashes of events, as lines or as JSON, with their ordinal among equal ones."""
 
-    def __init__(self, seen: dict[str, int] | None = None) -> None:
-        self._seen: OrderedDict[str, int] = OrderedDict(seen or {})
+    def __init__(self) -> None:
+        self._seen: OrderedDict[str, int] = OrderedDict()
 
     def id_of(self, text: bytes) -> str:
-        """Return the id of the next event."""
         digest = blake2b(text, digest_size=12).hexdigest()
         ordinal = self._seen.pop(digest, 0) + 1
         self._seen[digest] = ordinal
         if len(self._seen) > WINDOW:
             self._seen.popitem(last=False)
         return f"{digest}-{ordinal}"
-
-    def state(self) -> dict[str, Any]:
-        """Return what a later run needs to go on."""
-        return dict(self._seen)

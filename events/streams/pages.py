@@ -68,12 +68,10 @@ def newest(stream: Stream, matching: QuerySet[Any]) -> Newest:
 
 
 def everything(stream: Stream) -> int:
-    """Return how many events the stream holds."""
     return tallied(stream.tally_model._default_manager.all())
 
 
 def tallied(tallies: QuerySet[Any]) -> int:
-    """Return how many events the given tallies stand for."""
     total: int | None = tallies.aggregate(total=Sum("rows"))["total"]
     return total or 0
 
@@ -162,7 +160,6 @@ def _opposite(column: str) -> str:
 
 
 def _pieces(bodies: QuerySet[Any]) -> list[bytes]:
-    """Return the texts of a queryset of bodies, joined in pieces of many rows."""
     pieces: list[bytes] = []
     piece: list[bytes] = []
     for row in _texts(bodies):
@@ -176,7 +173,6 @@ def _pieces(bodies: QuerySet[Any]) -> list[bytes]:
 
 
 def _texts(bodies: QuerySet[Any]) -> Iterator[bytes]:
-    """Yield the texts of a queryset of bodies."""
     try:
         sql, params = bodies.query.sql_with_params()
     except EmptyResultSet:  # a filter that nothing can match

@@ -20,7 +20,8 @@ from typing import Final
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 
-from events.streams.catalogue import Stream
+from events.streams.catalogue import STREAMS, Stream
+from meshmgmt.core import clock
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,6 @@ def supported() -> bool:
 
 
 def partition_name(stream: Stream, day: date) -> str:
-    """Return the name of the table that holds `day`."""
     return f"{stream.table}_p{day:%Y%m%d}"
 
 
@@ -105,9 +105,11 @@ def ensure(stream: Stream, days: Iterable[date]) -> None:
                 _make(stream, day)
 
 
-def ensure_ahead(stream: Stream, today: date) -> None:
-    """Make today's partition and the next days', before any event needs them."""
-    ensure(stream, [today + timedelta(days=n) for n in range(DAYS_AHEAD + 1)])
+def make_ahead() -> None:
+    """Make today's partitions and the next days', before any event needs them."""
+    today = clock.now().date()
+    for stream in STREAMS.values():
+        ensure(stream, [today + timedelta(days=n) for n in range(DAYS_AHEAD + 1)])
 
 
 def _make(stream: Stream, day: date) -> None:
@@ -185,11 +187,14 @@ def _execute(statement: str) -> None:
 @contextmanager
 def _lock_timeout() -> Iterator[None]:
     """Give up waiting for a lock early: whoever waits makes others wait behind it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW lock_timeout")
+        usual = cursor.fetchone()[0]
     _execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
     try:
         yield
     finally:
-        _execute("RESET lock_timeout")
+        _execute(f"SET lock_timeout = '{usual}'")
 
 
 def _retry(step: Callable[[], None]) -> None:

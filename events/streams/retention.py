@@ -62,7 +62,6 @@ def _prune_stream(stream: Stream, before: date, *, dry_run: bool) -> Pruned:
 
 
 def drop_days(stream: Stream, before: date) -> None:
-    """Remove every event of the days before `before`."""
     if not partitions.supported():
         _delete_rows(stream, before)
         return

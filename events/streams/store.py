@@ -144,7 +144,6 @@ def _insert_many(stream: Stream, rows: Sequence[Any]) -> None:
 
 
 def _sqlite_time(moment: datetime) -> str:
-    """Return the text Django stores for a point in time on SQLite."""
     return str(moment.replace(tzinfo=None))
 
 

@@ -8,10 +8,10 @@ from django.db.models import Case, Count, F, Model, Q, TextField, Value, When
 from django.db.models.functions import Coalesce, NullIf
 
 from events.activities import Activity
-from events.enrichment import directory
+from events.directory import directory
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
 from events.streams.totals import Total
-from events.streams.traffic import CONNECTIONS, DIRECTIONS
+from events.vocabulary import CONNECTIONS, DIRECTIONS
 
 Newest = Callable[[], Any]
 """Returns the newest event of a group, None when it is gone."""
@@ -33,7 +33,6 @@ class Subject:
     words: Mapping[str, tuple[str, ...]]
 
     def shown(self, group: str, key: Any) -> str:
-        """Return a key as clients see it."""
         return self.words[group][key] if group in self.words else str(key)
 
     def name_of(self, group: str, key: Any, newest: Newest) -> str:

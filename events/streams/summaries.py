@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.db.models import BigIntegerField, Count, F, Func, Max, Min, Q, QuerySet
 
-from events.streams.instants import render_instant
+from events.instants import render_instant
 from events.streams.subjects import Subject
 
 MAX_BUCKETS: Final = 2000
@@ -27,7 +27,6 @@ class Bucket(Func):
         self.seconds = seconds
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        """Return the SQL for PostgreSQL."""
         whole = f"(floor(extract(epoch from %(expressions)s) / {self.seconds})"
         return super().as_sql(
             compiler, connection, template=f"{whole} * {self.seconds})::bigint"
@@ -56,7 +55,6 @@ class Question:
 
 
 def summarise(subject: Subject, matching: Rows, question: Question) -> dict[str, Any]:
-    """Return the biggest groups among `matching`, with their time series."""
     time = subject.time_field
     keys = {f"by_{name}": subject.groups[name] for name in question.group_by}
     rows = matching.filter(

@@ -34,7 +34,6 @@ class Total(Aggregate):
         return f"COALESCE({bounded}, 0)", [*params * 5]
 
     def _columns(self, compiler: Any) -> tuple[list[str], list[Any]]:
-        """Return the SQL of each column, and the parameters of all of them."""
         columns, params = [], []
         for expression in self.source_expressions:
             column, own = compiler.compile(expression)

@@ -18,8 +18,8 @@ from events.api.audit import (
     AuditEventSerializer,
     expand_codes,
 )
+from events.audit import reading
 from events.models import AuditEvent
-from events.trail import reading
 from tests.api_client import Answer, Api
 from tests.people import api_as
 

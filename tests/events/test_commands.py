@@ -10,8 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from events.activities import Activity
+from events.audit import reading
 from events.models import AuditEvent
-from events.trail import reading
 from meshmgmt.core import clock
 from tests.events.commands import run
 

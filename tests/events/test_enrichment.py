@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from events import enrichment, places
-from events.enrichment import PeerFacts, ResourceFacts, UserFacts
+from events import places
+from events.directory import PeerFacts, ResourceFacts, UserFacts, directory
 from events.models import ProxyEntry, TrafficEvent
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
@@ -42,7 +42,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
         "overlay": lambda: [ipaddress.ip_network("100.64.0.0/10")],
     }
     for name, lookup in facts.items():
-        monkeypatch.setattr(enrichment.directory, name, lookup)
+        monkeypatch.setattr(directory, name, lookup)
 
 
 def arrived(**facts: Any) -> dict[str, Any]:

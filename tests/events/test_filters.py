@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from events import enrichment
 from events.api import filters
+from events.directory import directory
 from events.streams import batches, pages
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
-from events.streams.traffic import CONNECTIONS, DIRECTIONS, TYPES
+from events.vocabulary import CONNECTIONS, DIRECTIONS, TYPES
 from meshmgmt.core import clock
 from tests.api_client import Api
 from tests.events.samples import moment, proxy, traffic
@@ -267,7 +267,7 @@ def known_users(monkeypatch: pytest.MonkeyPatch) -> None:
             if email in fold(facts[0]) and name in fold(facts[1])
         }
 
-    monkeypatch.setattr(enrichment.directory, "find_users", find_users)
+    monkeypatch.setattr(directory, "find_users", find_users)
 
 
 def stored(stream: Stream, events: list[Event]) -> list[Event]:

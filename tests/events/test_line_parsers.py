@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events.lines import PARSERS
-from events.lines.ndjson import LineFault
+from events.logfiles import PARSERS
+from events.logfiles.ndjson import LineFault
 from events.streams import proxy
+from events.streams.decoding import one_event
+from events.vocabulary import PATH_LIMIT
 from meshmgmt.core import clock
 from tests.events.samples import moment
 
@@ -24,6 +26,11 @@ def parsed(form: str, line: str | bytes | dict[str, Any]) -> dict[str, Any]:
     if isinstance(line, dict):
         line = orjson.dumps(line)
     return PARSERS[form](line.encode() if isinstance(line, str) else line)
+
+
+def checked(entry: dict[str, Any]) -> proxy.Entry:
+    """Return the entry as ingest takes it."""
+    return proxy.check(one_event(proxy.Entry, entry), clock.now()).content
 
 
 def test_nginx_combined() -> None:
@@ -281,9 +288,9 @@ def test_what_is_too_long_is_cut_and_said_so() -> None:
         },
     )
     assert entry["metadata"] == {"truncated": "method,host,path,user_id"}
-    content = proxy.check(entry, clock.now()).content
-    assert len(content["path"]) == 8192
-    assert (content["status_code"], content["duration_ms"]) == (0, 2**31 - 1)
+    content = checked(entry)
+    assert len(content.path) == 8192
+    assert (content.status_code, content.duration_ms) == (0, 2**31 - 1)
 
 
 def test_an_id_that_is_too_long_is_left_to_the_line() -> None:
@@ -362,8 +369,8 @@ def check_any_line(form: str, line: bytes) -> None:
     if form == "ndjson" or not any(entry.get(name) for name in proxy.TELLING):
         assert isinstance(entry, dict)
         return
-    content = proxy.check(entry, clock.now()).content
-    assert len(content["path"]) <= proxy.PATH_LIMIT
+    content = checked(entry)
+    assert len(content.path) <= PATH_LIMIT
 
 
 @given(st.sampled_from(sorted(PARSERS)), raw_lines)
@@ -394,9 +401,9 @@ def test_whatever_bytes_a_client_sends_its_request_is_told(
     name = b"request_uri" if place == "path" else b"remote_user"
     json = b'{"msec":"1795215723.250","host":"h","%s":"/%s"}' % (name, inside)
     for line in (combined.encode(), json):
-        proxy.check(parsed("nginx", line), clock.now())
+        checked(parsed("nginx", line))
 
 
 def test_entries_pass_the_checks_of_ingest() -> None:
     entry = parsed("nginx", COMBINED)
-    assert proxy.check(entry, clock.now()).content["path"] == "/wiki/Start"
+    assert checked(entry).path == "/wiki/Start"

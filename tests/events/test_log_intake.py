@@ -4,23 +4,20 @@ import gzip
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+import zstandard
 from django.core.management import CommandError
 from django.db import OperationalError, connection
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from events.lines.ndjson import parse_ndjson
+from events.logfiles import reading
 from events.models import ProxyEntry, TrafficEvent
-from events.streams.catalogue import PROXY
-from events.streams.identity import DerivedIds
-from events.tailing import following, storage
-from events.tailing.intake import Intake
-from events.tailing.lines import Line
-from events.tailing.storage import Storage, StorageFault
 from tests.events.commands import combined, run, write
 from tests.events.samples import moment, proxy, traffic
 
@@ -78,7 +75,7 @@ def test_an_id_that_clashes_spoils_only_its_line(tmp_path: Path) -> None:
 def test_what_becomes_of_a_repeated_id_does_not_depend_on_batches(
     tmp_path: Path, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("events.tailing.intake.BATCH", batch)
+    monkeypatch.setattr("events.logfiles.intake.BATCH", batch)
     same = proxy(id="x", timestamp=moment(9))
     other = proxy(id="x", timestamp=moment(8))
     untimed = proxy(id="x")
@@ -151,86 +148,58 @@ class TestPipe:
         with pytest.raises(CommandError, match="standard input is closed"):
             run("ingest", "proxy", "-")
 
-    def test_a_checkpoint_of_a_pipe_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(CommandError, match="--checkpoint needs"):
-            run("ingest", "proxy", "-", checkpoint=tmp_path / "mark")
 
-
-def test_a_checkpoint_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    log, options = tmp_path / "log", nginx(tmp_path)
-    write(log, combined(1), combined(1))
-    assert told(str(log), **options) == (2, 2, 0, 0)
-    with log.open("ab") as file:
-        file.write(combined(1) + b"\n" + combined(2) + b"\n")
-    assert told(str(log), **options) == (2, 2, 0, 0)
-    assert told(str(log), format="nginx") == (4, 0, 4, 0)
-
-
-def nginx(folder: Path) -> dict[str, Any]:
-    """Return the options of a run with a checkpoint."""
-    return {"format": "nginx", "checkpoint": folder / "mark"}
-
-
-def test_equal_lines_of_a_rotated_and_a_new_log_are_different_events(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_compressed_logs_are_read_with_all_their_parts(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
 ) -> None:
-    monkeypatch.setattr(following, "GRACE_SECONDS", 0)
-    log, options = tmp_path / "log", nginx(tmp_path)
-    write(log, combined(1), combined(2), combined(2))
-    assert told(str(log), **options) == (3, 3, 0, 0)
-    log.rename(tmp_path / "log.1")
-    write(log, combined(2), combined(3))
-    assert told(str(log), **options) == (2, 2, 0, 0)
-    # Each file alone is known.
-    assert told(str(log), format="nginx") == (2, 0, 2, 0)
-    assert told(str(tmp_path / "log.1"), format="nginx") == (3, 0, 3, 0)
-
-
-def test_a_copy_in_place_of_the_log_is_not_stored_again(tmp_path: Path) -> None:
-    log, options = tmp_path / "log", nginx(tmp_path)
-    write(log, *[combined(second) for second in range(30)])
-    assert told(str(log), **options) == (30, 30, 0, 0)
-    (tmp_path / "copy").write_bytes(log.read_bytes())
-    (tmp_path / "copy").rename(log)
-    assert told(str(log), **options) == (0, 0, 0, 0)
-    # Cut in the middle, it is read again, and its lines are known.
-    os.truncate(log, len(combined(1) + b"\n") * 20)
-    assert told(str(log), **options) == (20, 0, 20, 0)
-
-
-def test_a_half_written_line_waits_for_the_next_run(tmp_path: Path) -> None:
-    log, options = tmp_path / "log", nginx(tmp_path)
-    log.write_bytes(combined(1) + b"\n" + combined(2)[:30])
-    assert told(str(log), **options) == (1, 1, 0, 0)
-    with log.open("ab") as file:
-        file.write(combined(2)[30:] + b"\n")
-    assert told(str(log), **options) == (1, 1, 0, 0)
-    log.write_bytes(combined(3))
-    assert told(str(log), format="nginx") == (1, 1, 0, 0)
-
-
-def test_compressed_logs_and_byte_order_marks_are_read(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    log.write_bytes(gzip.compress(b"\xef\xbb\xbf" + orjson.dumps(proxy()) + b"\n"))
+    one, two = (orjson.dumps(proxy(path=f"/{n}")) + b"\n" for n in (1, 2))
+    log.write_bytes(pack(one + two[:9]) + pack(two[9:]))
+    assert told(str(log)) == (2, 2, 0, 0)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("damage", [b"", b"\0" * 9])
+def test_what_could_be_read_of_a_damaged_log_is_stored(
+    tmp_path: Path, pack: Callable[[bytes], bytes], damage: bytes
+) -> None:
+    log = tmp_path / "log"
+    whole = orjson.dumps(proxy()) + b"\n"
+    log.write_bytes(pack(whole) + pack(whole * 500)[:-9] + damage)
+    with pytest.raises(CommandError, match="the log is damaged"):
+        run("ingest", "proxy", str(log))
+    assert ProxyEntry.objects.count() >= 1
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    log = write(tmp_path / "log", b"\xef\xbb\xbf" + orjson.dumps(proxy()) + b"\r")
     assert told(str(log)) == (1, 1, 0, 0)
 
 
-def test_what_could_be_read_of_a_damaged_log_is_stored(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_of_an_endless_line_only_the_beginning_is_kept(tmp_path: Path) -> None:
+    log = write(tmp_path / "log", b"a" * 3 * reading.MAX_LINE, proxy())
+    aside = tmp_path / "aside"
+    assert told(str(log), bad_lines=aside) == (2, 1, 0, 1)
+    assert aside.stat().st_size < 2 * reading.MAX_LINE
+
+
+@given(st.binary(), st.sampled_from([gzip.compress, zstandard.compress, bytes]))
+def test_lines_are_those_of_the_text(
+    text: bytes, pack: Callable[[bytes], bytes]
 ) -> None:
-    log = tmp_path / "log"
-    lines = b"".join(orjson.dumps(proxy(path=f"/{n}")) + b"\n" for n in range(9))
-    log.write_bytes(gzip.compress(lines)[:-9] + b"\0")
-    with pytest.raises(CommandError, match="damaged"):
-        run("ingest", "proxy", str(log))
+    assume(not text.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf")))
+    reading_end, writing_end = os.pipe()
+    with os.fdopen(writing_end, "wb") as file:
+        file.write(pack(text))
+    with os.fdopen(reading_end, "rb") as file:
+        found = [line for line in reading.lines(file) if line is not None]
+    assert b"\n".join(found) == text.removesuffix(b"\n")
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"checkpoint": "absent/mark"}, "--checkpoint: .* No such file"),
-        ({"checkpoint": "."}, "--checkpoint: .* cannot be used"),
-        ({"checkpoint": "log"}, "--checkpoint: .*not a checkpoint"),
         ({"bad_lines": "absent/aside"}, "--bad-lines: .* cannot be written"),
         ({"bad_lines": "."}, "--bad-lines: .* cannot be written"),
         ({"bad_lines": "log"}, "--bad-lines: .* is the log that is read"),
@@ -250,9 +219,9 @@ def test_wrong_arguments_are_refused_each_with_its_reason(tmp_path: Path) -> Non
     log = write(tmp_path / "log", proxy())
     with pytest.raises(CommandError, match="ndjson"):
         run("ingest", "traffic", str(log), format="nginx")
-    with pytest.raises(CommandError, match=r"there is no file .*absent"):
+    with pytest.raises(CommandError, match=r"absent cannot be read: No such"):
         run("ingest", "traffic", str(tmp_path / "absent"))
-    with pytest.raises(CommandError, match="is a folder"):
+    with pytest.raises(CommandError, match="cannot be read: Is a directory"):
         run("ingest", "traffic", str(tmp_path))
     with pytest.raises(CommandError, match="cannot be read: Not a directory"):
         run("ingest", "traffic", str(log / "below"))
@@ -267,47 +236,20 @@ def test_a_database_without_tables_is_refused(
         run("ingest", "proxy", str(log))
 
 
-class Outage:
-    """A database that refuses a number of writes."""
+def test_a_database_that_fails_is_said_with_the_lines_that_are_missing(
+    tmp_path: Path,
+) -> None:
+    log = write(tmp_path / "log", proxy(), proxy(path="/2"))
 
-    def __init__(self, refusals: int) -> None:
-        self.refusals = refusals
-
-    def __call__(self, execute: Any, sql: str, *rest: Any) -> Any:
-        """Refuse an insertion, or let it through."""
-        if sql.startswith("INSERT INTO events_proxy") and self.refusals:
-            self.refusals -= 1
+    def fail(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith("INSERT INTO events_proxytally"):
             raise OperationalError("database is locked")
         return execute(sql, *rest)
 
-
-def stored_in_spite_of(refusals: int, *, patient: bool) -> tuple[Intake, list[str]]:
-    """Store one entry while the database refuses writes; return what was said."""
-    intake = Intake(PROXY, parse_ndjson, lambda *line: None, DerivedIds())
-    intake.add(Line(1, orjson.dumps(proxy()), 99))
-    said: list[str] = []
-    keeper = Storage(
-        intake, None, mark=None, patient=patient, stopped=lambda: False, say=said.append
-    )
-    with connection.execute_wrapper(Outage(refusals)):
-        keeper.store()
-    return intake, said
-
-
-@pytest.mark.sqlite
-def test_a_busy_database_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "RETRY_SECONDS", 0)
-    monkeypatch.setattr(connection, "close", lambda: None)  # the test's transaction
-    intake, said = stored_in_spite_of(3, patient=True)
-    assert (intake.counts.accepted, intake.waiting) == (1, 0)
-    assert "database is locked" in said[0]
-    assert len(said) == 2
-
-
-@pytest.mark.sqlite
-def test_a_single_run_does_not_wait_for_a_busy_database() -> None:
-    with pytest.raises(StorageFault, match="last 1 lines are not stored: database is"):
-        stored_in_spite_of(1, patient=False)
+    words = "last 2 lines are not stored: database is locked"
+    with connection.execute_wrapper(fail), pytest.raises(CommandError, match=words):
+        run("ingest", "proxy", str(log))
+    assert ProxyEntry.objects.count() == 0
 
 
 def test_help_says_what_every_argument_is() -> None:

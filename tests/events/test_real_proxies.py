@@ -1,14 +1,5 @@
 """Requests made to a real nginx and a real Caddy come out of their logs as made."""
 
-import base64
-import http.client
-import os
-import shutil
-import socket
-import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Final
@@ -18,57 +9,17 @@ from django.core.management import call_command
 from django.db import connection
 
 from events.models import ProxyEntry
-from tests.servers import POLL_SECONDS, START_SECONDS, free_port
+from tests.events.proxies import (
+    REQUESTS,
+    answer,
+    make_odd_requests,
+    make_requests,
+    running_nginx,
+)
+from tests.programs import program, running
+from tests.servers import free_port
 
 pytestmark = pytest.mark.django_db
-
-# Method, target, body, status, length of the answer.
-REQUESTS: Final = [
-    ("GET", "/", "", 200, 5),
-    ("GET", "/missing", "", 404, 2),
-    ("POST", "/", "some body", 200, 5),
-    ("GET", "/secret?token=abc", "", 401, 6),
-    ("HEAD", "/", "", 200, 0),
-    ("GET", "/caf%C3%A9/%22x%22", "", 404, 2),
-    ("DELETE", "/gone", "", 404, 2),
-]
-
-# What clients send that an entry cannot hold as it is, each answered as served:
-# the bytes of a request line, more header lines, and method, host and path of its entry.
-ODD_REQUESTS: Final[list[tuple[bytes, bytes, str, str, str]]] = [
-    (b"GET /bad\xff\xfe", b"", "GET", "a.test", "/bad\ufffd\ufffd"),
-    (b"GET /" + b"p" * 9000, b"", "GET", "a.test", "/" + "p" * 8191),
-    (b"GET http://Abs.test/p?token=1", b"", "GET", "abs.test", "/p"),
-    (b"GET /host", b"B.Test:80", "GET", "b.test", "/host"),
-    (b"GET /six", b"[::1]:80", "GET", "::1", "/six"),
-    (b"GET /long", b"h" * 300, "GET", "h" * 255, "/long"),
-]
-USERS: Final = [b"j\xf6rg", b"a\0b", b"u" * 200, b'jo e [x] "q"']
-
-NGINX: Final = """
-daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; worker_processes 1;
-events {{ worker_connections 64; }}
-http {{
-  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi; default_type text/plain;
-  log_format mesh escape=json '{{"msec":"$msec","request_id":"$request_id",'
-    '"request_method":"$request_method","host":"$host","request_uri":"$request_uri",'
-    '"request":"$request","status":"$status","request_time":"$request_time",'
-    '"body_bytes_sent":"$body_bytes_sent","request_length":"$request_length",'
-    '"remote_addr":"$remote_addr","remote_user":"$remote_user"}}';
-  access_log {folder}/json.log mesh;
-  access_log {folder}/combined.log combined;
-  large_client_header_buffers 4 32k;
-  server {{
-    listen 127.0.0.1:{port};
-    listen unix:{folder}/socket;
-    location = / {{ return 200 "hello"; }}
-    location = /secret {{ return 401 "denied"; }}
-    location / {{ return 404 "no"; }}
-  }}
-}}
-"""
 
 CADDY: Final = """
 {{
@@ -85,80 +36,6 @@ http://:{port} {{
   respond "no" 404
 }}
 """
-
-
-def program(name: str) -> str:
-    """Return the path of a proxy; it may be absent outside of the CI alone."""
-    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if found is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"{name} is not installed")
-        pytest.skip(f"{name} is not installed")
-    return found
-
-
-@contextmanager
-def running(command: list[str], port: int, folder: Path) -> Iterator[None]:
-    """Run a proxy until the block ends, then let it finish its log."""
-    with (folder / "output").open("wb") as output:
-        environment = {**os.environ, "HOME": str(folder), "XDG_DATA_HOME": str(folder)}
-        process = subprocess.Popen(
-            command, stdout=output, stderr=output, env=environment
-        )
-    deadline = time.monotonic() + START_SECONDS
-    try:
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), 5).close()
-                break
-            except OSError:
-                log = (folder / "output").read_text()
-                assert process.poll() is None, log
-                assert time.monotonic() < deadline, log
-                time.sleep(POLL_SECONDS)
-        yield
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-def make_requests(port: int) -> None:
-    """Make the requests and check what came back."""
-    for method, target, body, status, length in REQUESTS:
-        client = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-        client.request(method, target, body or None)
-        answer = client.getresponse()
-        assert (answer.status, len(answer.read())) == (status, length)
-        client.close()
-
-
-def answer(request: bytes, port: int, path: Path | None = None) -> int:
-    """Send the bytes of a request; return the status of the answer."""
-    target = str(path) if path else ("127.0.0.1", port)
-    with socket.socket(socket.AF_UNIX if path else socket.AF_INET) as client:
-        client.settimeout(10)
-        client.connect(target)
-        client.sendall(request)
-        return int(client.makefile("rb").readline().split()[1])
-
-
-def make_odd_requests(port: int) -> list[tuple[str, str, str]]:
-    """Make the odd requests; return method, host and path of their entries."""
-    for line, host, *_ in ODD_REQUESTS:
-        head = line + b" HTTP/1.1\r\nConnection: close\r\nHost: "
-        assert answer(head + (host or b"a.test") + b"\r\n\r\n", port) == 404
-    for user in USERS:
-        login = base64.b64encode(user + b":secret")
-        assert (
-            answer(
-                b"GET /user HTTP/1.0\r\nHost: a.test\r\nAuthorization: Basic %s\r\n\r\n"
-                % login,
-                port,
-            )
-            == 404
-        )
-    told = [(method, host, path) for _, _, method, host, path in ODD_REQUESTS]
-    return sorted(told + [("GET", "a.test", "/user")] * len(USERS))
 
 
 def odd_entries(log: Path, form: str, count: int) -> list[ProxyEntry]:
@@ -201,11 +78,8 @@ def expected(*, of_head: int = 0) -> list[tuple[str, str, int, int]]:
 @pytest.fixture
 def nginx_logs(tmp_path: Path) -> Path:
     """Return the folder with the logs of an nginx that served the requests."""
-    nginx = program("nginx")
     port = free_port()
-    config = tmp_path / "nginx.conf"
-    config.write_text(NGINX.format(folder=tmp_path, port=port))
-    with running([nginx, "-p", str(tmp_path), "-c", str(config)], port, tmp_path):
+    with running_nginx(tmp_path, port):
         make_requests(port)
     return tmp_path
 
@@ -235,13 +109,10 @@ def test_caddy_log(tmp_path: Path) -> None:
 
 
 def test_nginx_stores_whatever_clients_send(tmp_path: Path) -> None:
-    nginx = program("nginx")
     port = free_port()
-    config = tmp_path / "nginx.conf"
-    config.write_text(NGINX.format(folder=tmp_path, port=port))
     malformed = b"GET /a\0b HTTP/1.1\r\nHost: a.test\r\n\r\n"
     local = b"GET /local HTTP/1.0\r\nHost: a.test\r\n\r\n"
-    with running([nginx, "-p", str(tmp_path), "-c", str(config)], port, tmp_path):
+    with running_nginx(tmp_path, port):
         told = make_odd_requests(port)
         assert answer(malformed, port) == 400
         assert answer(local, port, tmp_path / "socket") == 404

@@ -13,7 +13,7 @@ from django.db import DatabaseError, OperationalError, connection
 
 from events.activities import Activity
 from events.models import AuditEvent, ProxyEntry, TrafficEvent, TrafficTally
-from events.streams import batches, housekeeping, pages, partitions, retention
+from events.streams import batches, pages, partitions, retention
 from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.core import clock
 from tests.events.backends import second_session
@@ -86,7 +86,7 @@ postgresql = pytest.mark.skipif(
 @postgresql
 @pytest.mark.django_db(transaction=True)
 def test_housekeeping_makes_the_coming_days() -> None:
-    housekeeping.make_partitions()
+    partitions.make_ahead()
     for stream in (TRAFFIC, PROXY):
         assert {day(0), day(-1), day(-2)} <= partitions.attached(stream).keys()
 

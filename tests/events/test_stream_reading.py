@@ -13,8 +13,8 @@ from events.api.serializers import ProxyEntrySerializer, TrafficEventSerializer
 from events.models import ProxyEntry, TrafficEvent, TrafficTally
 from events.streams import batches, pages
 from events.streams import proxy as proxy_rows
-from events.streams import traffic as traffic_rows
 from events.streams.catalogue import PROXY, TRAFFIC
+from events.vocabulary import DIRECTIONS, ENDPOINT_TYPES
 from meshmgmt.core import clock
 from tests.api_client import Api
 from tests.events.samples import moment, proxy, traffic
@@ -247,7 +247,7 @@ texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 ends = st.fixed_dictionaries(
     {"id": texts, "address": texts.map(lambda text: text or "10.0.0.1")},
     optional={
-        "type": st.sampled_from(traffic_rows.ENDPOINT_TYPES),
+        "type": st.sampled_from(ENDPOINT_TYPES),
         "name": texts,
         "os": st.none() | texts,
         "dns_label": texts,
@@ -266,7 +266,7 @@ flows = st.fixed_dictionaries(
         "policy": st.none() | st.fixed_dictionaries({"name": texts}),
         "icmp": st.fixed_dictionaries({"type": st.integers(0, 255)}),
         "protocol": st.integers(0, 255),
-        "direction": st.sampled_from(traffic_rows.DIRECTIONS),
+        "direction": st.sampled_from(DIRECTIONS),
         "rx_bytes": st.integers(0, 2**63 - 1),
         "num_of_drops": st.integers(0, 3),
     },

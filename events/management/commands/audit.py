@@ -13,10 +13,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from events.api.audit import expand_codes
 from events.api.queries import parse_query_instant
+from events.audit.reading import Trail, every_row, last_id
+from events.audit.rows import DETAIL_COLUMNS, LABELS, Row, detail_rows
 from events.models import AuditEvent
-from events.streams.search import fold
-from events.trail.reading import Trail, every_row, last_id
-from events.trail.rows import DETAIL_COLUMNS, LABELS, Row, detail_rows
+from events.search import fold
 from meshmgmt.core import clock
 from meshmgmt.core.printable import printable
 from meshmgmt.core.tables import tables_exist
@@ -35,12 +35,9 @@ def parse_since(text: str) -> datetime:
 
 
 class Command(BaseCommand):
-    """Print audit events, one per line."""
-
     help = __doc__ or ""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument(
             "--since",
             default="24h",
@@ -64,7 +61,6 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one object per line")
 
     def handle(self, **options: Any) -> None:
-        """Print what matches, then what comes."""
         if not tables_exist(AuditEvent):
             raise CommandError(
                 "the database has no audit trail yet: run manage.py migrate"

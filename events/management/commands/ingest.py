@@ -1,40 +1,32 @@
 """Take traffic events or access logs in from a file or a pipe."""
 
+import os
 import signal
+import stat
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
+from tqdm import tqdm
 
-from events.lines import PARSERS
+from events.logfiles import PARSERS
+from events.logfiles.intake import Intake
+from events.logfiles.reading import LogFault, lines, open_log
 from events.streams.catalogue import STREAMS, Stream
-from events.streams.identity import DerivedIds
-from events.tailing.checkpoint import Checkpoint
-from events.tailing.following import Reading
-from events.tailing.inputs import is_pipe, open_pipe
-from events.tailing.intake import Counts, Intake
-from events.tailing.lines import Line, Pause
-from events.tailing.pipes import read_pipe
-from events.tailing.progress import Progress
-from events.tailing.sources import SourceFault
-from events.tailing.storage import Storage, StorageFault
 from meshmgmt.core.tables import tables_exist
 
 STATUS_BAD_LINES: Final = 1
 
 
 class Command(BaseCommand):
-    """Store the events of a log; lines that are wrong are counted and kept aside."""
-
     help = __doc__ or ""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument(
             "stream",
             choices=sorted(STREAMS),
@@ -43,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "file",
             metavar="FILE|-",
-            help="a log, which may be compressed by gzip or zstd, or a pipe;"
+            help="a log or a pipe, which may be compressed by gzip or zstd;"
             " - reads standard input",
         )
         parser.add_argument(
@@ -52,17 +44,6 @@ class Command(BaseCommand):
             default="ndjson",
             help="what the lines are: ndjson (default), events as the API takes them;"
             " or the access log of nginx (JSON or combined), Caddy or Traefik (JSON)",
-        )
-        parser.add_argument(
-            "--follow",
-            action="store_true",
-            help="wait for more lines, also in the log that follows after rotation",
-        )
-        parser.add_argument(
-            "--checkpoint",
-            type=Path,
-            metavar="FILE",
-            help="go on where the run before stopped, and note here where this one does",
         )
         parser.add_argument(
             "--bad-lines",
@@ -82,99 +63,68 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        """Read, store, and say what became of the lines."""
         stream = STREAMS[options["stream"]]
         if stream.name == "traffic" and options["format"] != "ndjson":
             raise CommandError("traffic events come as ndjson only")
         _require_table(stream)
         with ExitStack() as stack:
             try:
-                counts = self._ingest(stream, options, stack)
-            except (SourceFault, StorageFault) as fault:
+                log = stack.enter_context(open_log(options["file"]))
+            except LogFault as fault:
                 raise CommandError(str(fault)) from fault
-        if counts.bad:
+            bad = _bad_lines(options["bad_lines"], options["file"], stack)
+            intake = Intake(
+                stream,
+                PARSERS[options["format"]],
+                lambda number, fault, text: _write_bad(bad, number, fault, text),
+                options["host"].lower(),
+            )
+            stack.enter_context(_ended_by_sigterm())
+            bar = stack.enter_context(_progress(log, hidden=options["no_progress"]))
+            self._take_in(log, intake, bar)
+        if intake.counts.bad:
             sys.exit(STATUS_BAD_LINES)
 
-    def _ingest(
-        self, stream: Stream, options: dict[str, Any], stack: ExitStack
-    ) -> Counts:
-        """Take the lines in; returns what became of them."""
-        pipe = is_pipe(options["file"])
-        if pipe and options["checkpoint"]:
+    def _take_in(self, log: Any, intake: Intake, bar: Any) -> None:
+        """Store the lines; those before a fault of the log or a signal too."""
+        damage = None
+        try:
+            try:
+                _read(log, intake, bar)
+            except LogFault as fault:
+                damage = fault
+            except KeyboardInterrupt:
+                pass
+            intake.store()
+        except DatabaseError as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
             raise CommandError(
-                "--checkpoint needs the name of a log file:"
-                " nobody can go back to a place in a pipe"
-            )
-        checkpoint = _checkpoint(options["checkpoint"])
-        bad = _bad_lines(options["bad_lines"], options["file"], stack)
-        intake = Intake(
-            stream=stream,
-            parse=PARSERS[options["format"]],
-            complain=lambda number, fault, text: _write_bad(bad, number, fault, text),
-            ids=DerivedIds(checkpoint.seen if checkpoint else None),
-            host=options["host"].lower(),
-        )
-        stop = stack.enter_context(_stop_on_signals())
-        progress = stack.enter_context(
-            Progress(shown=sys.stderr.isatty() and not options["no_progress"])
-        )
-        reading: Reading | None = None
-        if pipe:
-            descriptor = stack.enter_context(open_pipe(options["file"]))
-            lines = read_pipe(descriptor, stop)
-        else:
-            reading = Reading(
-                Path(options["file"]),
-                checkpoint.mark if checkpoint else None,
-                follow=options["follow"],
-                hold=checkpoint is not None,
-                stopped=stop,
-                say=progress.say,
-                again=intake.forget,
-            )
-            stack.callback(reading.close)
-            reading.open()
-            lines = iter(reading)
-            if not options["follow"]:
-                progress.measure(lambda: reading.progress)
-        storage = Storage(
-            intake,
-            checkpoint,
-            mark=(lambda: reading.mark) if reading else None,
-            patient=pipe or options["follow"],
-            stopped=stop,
-            say=progress.say,
-        )
-        fault = _take_in(lines, intake, storage, progress, stop)
-        progress.close()
+                f"the last {intake.waiting} lines are not stored: {reason}"
+            ) from error
+        bar.close()
         self.stdout.write(str(intake.counts))
-        if fault:
-            raise fault
-        return intake.counts
+        if damage:
+            raise CommandError(str(damage)) from damage
 
 
-def _take_in(
-    lines: Iterator[Line | Pause],
-    intake: Intake,
-    storage: Storage,
-    progress: Progress,
-    stopped: Callable[[], bool],
-) -> SourceFault | None:
-    """Store lines as they come; returns the fault that ended the reading, if any."""
-    fault = None
-    try:
-        for item in lines:
-            if isinstance(item, Line):
-                intake.add(item)
-                progress.count()
-            if isinstance(item, Pause) or intake.due:
-                storage.store()
-            if stopped():
-                break
-    except SourceFault as error:
-        fault = error
-    storage.store(last=True)
-    return fault
+def _read(log: Any, intake: Intake, bar: Any) -> None:
+    for line in lines(log):
+        if line is not None:
+            intake.add(line)
+        if line is None or intake.due:
+            intake.store()
+            done = log.raw.tell() if bar.total else intake.counts.lines
+            bar.update(done - bar.n)
+
+
+def _progress(log: Any, *, hidden: bool) -> Any:
+    """Return a bar of bytes with percent, or of lines where the end is not known."""
+    shown = sys.stderr.isatty() and not hidden
+    status = os.fstat(log.fileno())
+    if stat.S_ISREG(status.st_mode) and status.st_size:
+        size = status.st_size
+        return tqdm(total=size, unit="B", unit_scale=True, disable=not shown)
+    return tqdm(unit=" lines", disable=not shown)
 
 
 def _require_table(stream: Stream) -> None:
@@ -186,19 +136,6 @@ def _require_table(stream: Stream) -> None:
         raise CommandError(f"the database cannot be reached: {reason}") from error
     if not there:
         raise CommandError("the database is not set up yet: run manage.py migrate")
-
-
-def _checkpoint(path: Path | None) -> Checkpoint | None:
-    if path is None:
-        return None
-    try:
-        return Checkpoint.load(path)
-    except ValueError as error:
-        raise CommandError(f"--checkpoint: {error}") from error
-    except OSError as error:
-        raise CommandError(
-            f"--checkpoint: {path} cannot be used: {error.strerror}"
-        ) from error
 
 
 def _bad_lines(path: Path | None, log: str, stack: ExitStack) -> IO[bytes]:
@@ -220,34 +157,16 @@ def _write_bad(target: IO[bytes], number: int, fault: str, text: bytes) -> None:
         target.write(b"%d\t%s\t%s\n" % (number, fault.encode(), text))
         target.flush()
     except OSError as error:
-        raise StorageFault(
+        raise CommandError(
             f"--bad-lines: a line cannot be written: {error.strerror}"
         ) from error
 
 
-class _Stop:
-    """Set by SIGINT and SIGTERM: what is read gets stored, then the command ends."""
-
-    asked = False
-
-    def __call__(self) -> bool:
-        return self.asked
-
-
 @contextmanager
-def _stop_on_signals() -> Iterator[_Stop]:
-    stop = _Stop()
-
-    def ask(number: int, frame: Any) -> None:
-        if stop.asked:
-            raise KeyboardInterrupt
-        stop.asked = True
-
-    earlier = {
-        number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)
-    }
+def _ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the reading as Ctrl-C does."""
+    earlier = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        yield stop
+        yield
     finally:
-        for number, handler in earlier.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGTERM, earlier)

@@ -9,16 +9,12 @@ from events.streams import retention
 
 
 class Command(BaseCommand):
-    """Apply the retention now, or say what it would drop."""
-
     help = __doc__ or ""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("--dry-run", action="store_true", help="only count")
 
     def handle(self, **options: Any) -> None:
-        """Print one line per stream that has a retention."""
         verb = "would drop" if options["dry_run"] else "dropped"
         found = retention.prune(dry_run=options["dry_run"])
         for pruned in found:

@@ -1,0 +1,30 @@
+"""IP addresses as reporters write them."""
+
+import ipaddress
+from functools import lru_cache
+
+
+@lru_cache(8192)
+def canonical_address(value: str) -> str:
+    """Return an IP address in its usual form, IPv4-mapped ones as IPv4.
+
+    Raises ValueError when it is none.
+    """
+    address = ipaddress.ip_address(value)
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(address)
+
+
+@lru_cache(8192)
+def host_of(address: str) -> str:
+    """Return the IP address of `1.2.3.4`, `1.2.3.4:80`, `[::1]:80`; "" if none."""
+    bare = address
+    if bare.startswith("["):
+        bare = bare[1:].partition("]")[0]
+    elif bare.count(":") == 1:
+        bare = bare.partition(":")[0]
+    try:
+        return canonical_address(bare)
+    except ValueError:
+        return ""

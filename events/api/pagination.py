@@ -1,0 +1,201 @@
+"""Pages of the two big streams: their parameters, how they are read, their envelope."""
+
+from collections.abc import Iterator
+from math import ceil
+from typing import Any, ClassVar, Final
+
+from django import forms
+from django.db.models import QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+
+from events.api.filters import StreamFilterSet
+from events.api.queries import EnumField, WholeNumberField
+from events.search import SHORT_SEARCH_ROWS
+from events.streams import pages
+from events.streams.catalogue import Stream
+from events.streams.pages import Page
+from meshmgmt.api.renderers import CONTENT_TYPE
+
+PRECISION_HEADER: Final = "X-Total-Count-Precision"
+SCOPE_HEADER: Final = "X-Search-Scope"
+STREAMED_BYTES: Final = 8 * 2**20
+"""Bodies from this size on are sent piece by piece instead of joined in memory."""
+
+
+class PageForm(forms.Form):
+    """`page` and `page_size`; a size above the maximum is clamped."""
+
+    default_size = 0
+    max_size = 0
+
+    def __init__(self, *args: Any, **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        self.fields["page"] = WholeNumberField(low=1, required=False)
+        self.fields["page_size"] = WholeNumberField(
+            low=1, top=self.max_size, required=False
+        )
+
+    @property
+    def newest_first(self) -> bool:
+        """Whether the page is one of the stream's own order."""
+        return True
+
+    @property
+    def page(self) -> int:
+        return int(self.cleaned_data["page"] or 1)
+
+    @property
+    def page_size(self) -> int:
+        return int(self.cleaned_data["page_size"] or self.default_size)
+
+    @property
+    def offset(self) -> int:
+        return (self.page - 1) * self.page_size
+
+
+class TrafficPageForm(PageForm):
+    """Page parameters of the traffic stream (seed, Limits)."""
+
+    default_size = 1000
+    max_size = 50_000
+
+
+class ProxyPageForm(PageForm):
+    """Page and sort parameters of the proxy stream (seed, Limits)."""
+
+    default_size = 50
+    max_size = 100
+
+    SORTS: ClassVar[dict[str, tuple[str, ...]]] = {
+        "timestamp": ("timestamp",),
+        "url": ("host", "path"),
+        "host": ("host",),
+        "path": ("path",),
+        "method": ("method",),
+        "status_code": ("status_code",),
+        "duration": ("duration_ms",),
+        "source_ip": ("source_ip",),
+        "user_id": ("user_id",),
+        "auth_method": ("auth_method_used",),
+        "reason": ("reason",),
+    }
+
+    def __init__(self, *args: Any, **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        self.fields["sort_by"] = EnumField(words=self.SORTS, required=False)
+        self.fields["sort_order"] = EnumField(
+            words={"asc": "", "desc": "-"}, required=False
+        )
+
+    @property
+    def newest_first(self) -> bool:
+        return self.order == ["-timestamp", "-id"]
+
+    @property
+    def order(self) -> list[str]:
+        """The columns to sort by, the id last so that every order is complete."""
+        columns = self.cleaned_data["sort_by"] or self.SORTS["timestamp"]
+        sign = self.cleaned_data["sort_order"]
+        sign = "-" if sign is None else sign
+        return [f"{sign}{column}" for column in (*columns, "id")]
+
+
+class StreamPagination(BasePagination):
+    """Pages joined from stored texts, in the envelope of the contract.
+
+    The view gives the `stream`, and its filter backend the `filterset`.
+    """
+
+    form_class: ClassVar[type[PageForm]]
+    form: PageForm
+    stream: Stream
+    filterset: StreamFilterSet
+
+    def paginate_queryset(  # type: ignore[override]  # a page is more than rows
+        self, queryset: QuerySet[Any], request: Request, view: Any = None
+    ) -> Page:
+        """Return the page; inside one snapshot, so that total and rows agree."""
+        self.stream, self.filterset = view.stream, view.filterset
+        form = self.form
+        found = None
+        if (
+            self.filterset.searches
+            and form.newest_first
+            and form.offset + form.page_size <= pages.FEW
+        ):
+            found = pages.newest(self.stream, queryset)
+            if found.whole:
+                pieces = found.pieces(form.offset, form.page_size)
+                return Page(pieces, len(found.texts), exact=True)
+        total, exact = self._total()
+        if exact and form.offset >= total:
+            return Page([], total, exact)
+        if found is not None:
+            return Page(found.pieces(form.offset, form.page_size), total, exact)
+        return Page(self._pieces(queryset, total if exact else None), total, exact)
+
+    def _total(self) -> tuple[int, bool]:
+        if not self.filterset.on_tallies:
+            return pages.bounded_count(self.stream, self.filterset.qs)
+        tallies = self.stream.tally_model._default_manager.all()
+        count = pages.tallied(self.filterset.filter_queryset(tallies))
+        return min(count, pages.EXACT_TOTAL), count <= pages.EXACT_TOTAL
+
+    def _pieces(self, matching: QuerySet[Any], total: int | None) -> list[bytes]:
+        form = self.form
+        return pages.newest_first(
+            self.stream, matching, form.offset, form.page_size, total=total
+        )
+
+    def get_paginated_response(  # type: ignore[override]  # rendered already
+        self, data: Page
+    ) -> HttpResponseBase:
+        """Return the envelope around the pieces, without joining big ones in memory."""
+        tail = b'],"page":%d,"page_size":%d,"total_records":%d,"total_pages":%d}\n' % (
+            self.form.page,
+            self.form.page_size,
+            data.total,
+            ceil(data.total / self.form.page_size),
+        )
+        parts = list(_with_commas(data.pieces, tail))
+        length = sum(map(len, parts))
+        response: HttpResponseBase
+        if length < STREAMED_BYTES:
+            response = HttpResponse(b"".join(parts), content_type=CONTENT_TYPE)
+        else:
+            response = StreamingHttpResponse(parts, content_type=CONTENT_TYPE)
+            response["Content-Length"] = str(length)
+        if not data.exact:
+            response[PRECISION_HEADER] = "at-least"
+        if self.filterset.short_search:
+            response[SCOPE_HEADER] = f"newest-{SHORT_SEARCH_ROWS}"
+        return response
+
+
+class TrafficPagination(StreamPagination):
+    form_class = TrafficPageForm
+
+
+class ProxyPagination(StreamPagination):
+    form_class = ProxyPageForm
+    form: ProxyPageForm
+
+    def _pieces(self, matching: QuerySet[Any], total: int | None) -> list[bytes]:
+        form = self.form
+        if form.newest_first:
+            return super()._pieces(matching, total)
+        return pages.sorted_by(
+            matching, form.order, form.offset, form.page_size, total=total
+        )
+
+
+def _with_commas(pieces: list[bytes], tail: bytes) -> Iterator[bytes]:
+    yield b'{"data":['
+    for number, piece in enumerate(pieces):
+        if number:
+            yield b","
+        yield piece
+    yield tail

@@ -1,0 +1,117 @@
+"""Pages of the audit trail."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import Max, QuerySet
+
+from events.audit.cursors import After, Before, Cursor, Newer
+from events.models import AuditEvent
+
+NEWEST: Final = 10_000
+EXACT_TOTAL: Final = 1_000_000
+_CHUNK: Final = 2000
+
+Trail = QuerySet[AuditEvent, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TrailPage:
+    """Tuples of the wanted columns, newest first, and the ways on from here.
+
+    `older` and `newer` are None where nothing more lies that way; `since` gives what is
+    committed from now on.
+    """
+
+    found: list[tuple[Any, ...]]
+    total: int
+    exact: bool
+    older: Before | None
+    newer: Newer | None
+    since: After
+
+
+def newest_first(events: Trail) -> Trail:
+    return events.order_by("-timestamp", "-id")
+
+
+def oldest_first(events: Trail) -> Trail:
+    return events.order_by("timestamp", "id")
+
+
+def read_page(
+    matching: Trail,
+    columns: tuple[str, ...],
+    *,
+    cursor: Cursor | None,
+    offset: int,
+    size: int,
+) -> TrailPage:
+    """Return one page of `matching`; to be called inside one snapshot.
+
+    `columns` begin with id and timestamp.
+    """
+    wanted = matching if cursor is None else matching.filter(cursor.condition)
+    match cursor:
+        case After():
+            ordered = wanted.order_by("id")
+        case Newer():
+            ordered = oldest_first(wanted)
+        case _:
+            ordered = newest_first(wanted)
+    found = list(ordered.values_list(*columns)[offset : offset + size + 1])
+    more = len(found) > size
+    found = found[:size]
+    since = _since(cursor, found, size)
+    if isinstance(cursor, After | Newer):
+        found.sort(key=lambda row: row[1::-1], reverse=True)
+    counted = matching.order_by().values("id")[: EXACT_TOTAL + 1].count()
+    older = more if not isinstance(cursor, Newer) else bool(found)
+    newer = more if isinstance(cursor, Newer) else bool(found) and cursor is not None
+    if isinstance(cursor, After):
+        older = newer = False  # it follows commits, not times
+    return TrailPage(
+        found=found,
+        total=min(counted, EXACT_TOTAL),
+        exact=counted <= EXACT_TOTAL,
+        older=Before(found[-1][1], found[-1][0]) if older else None,
+        newer=Newer(found[0][1], found[0][0]) if newer else None,
+        since=since,
+    )
+
+
+def _since(cursor: Cursor | None, found: list[tuple[Any, ...]], size: int) -> After:
+    """Return the cursor that gives what is not read yet, or will be committed."""
+    if isinstance(cursor, After) and len(found) == size:
+        return After(max(row[0] for row in found))
+    newest = last_id()
+    if isinstance(cursor, After):
+        return After(max(newest, cursor.id))
+    return After(newest)
+
+
+def last_id() -> int:
+    """Return the id of the event committed last, 0 when there is none."""
+    return AuditEvent.objects.aggregate(last=Max("id"))["last"] or 0
+
+
+def every_row(
+    matching: Trail,
+    columns: tuple[str, ...],
+    *,
+    last: int | None = None,
+    oldest: bool = False,
+) -> Iterator[tuple[Any, ...]]:
+    """Yield all matching events in queries of bounded size: newest first, or `oldest`.
+
+    Events with an id above `last` (default: what is committed meanwhile) are left out.
+    """
+    known = matching.filter(id__lte=last_id() if last is None else last)
+    ordered, beyond = (oldest_first, Newer) if oldest else (newest_first, Before)
+    rows = ordered(known).values_list(*columns)
+    chunk = list(rows[:_CHUNK])
+    while chunk:
+        yield from chunk
+        position = beyond(chunk[-1][1], chunk[-1][0])
+        chunk = list(rows.filter(position.condition)[:_CHUNK])

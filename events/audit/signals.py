@@ -1,0 +1,173 @@
+"""Signal receivers that note every change of an audited model, and report at the end."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import models
+from django.db.models.signals import post_delete, post_save, pre_delete, pre_save
+from django.dispatch import receiver
+
+from events.audit.audited import AuditedModel, copied, rows_created
+from events.audit.changes import Step, Values, record
+from events.audit.emission import write_pending
+from events.audit.specs import AuditSpec, spec_of
+from meshmgmt.core.orderedlinks import OrderedLink, members_changed
+from meshmgmt.core.transactions import write_ending, write_number
+
+
+@receiver(write_ending, dispatch_uid="audit.before_commit")
+def before_commit(sender: object, **kwargs: Any) -> None:
+    write_pending()
+
+
+def current_values(spec: AuditSpec, instance: models.Model) -> Values:
+    """Return the audited columns of `instance` as the database would hold them."""
+    fields = {column.attname: column for column in spec.model._meta.concrete_fields}
+    return copied(
+        {name: fields[name].to_python(getattr(instance, name)) for name in spec.columns}
+    )
+
+
+@receiver(pre_save, dispatch_uid="audit.before_save")
+def before_save(
+    sender: type[models.Model], instance: models.Model, raw: bool, **kwargs: Any
+) -> None:
+    """Make sure that the values before the save are known."""
+    spec = spec_of(sender)
+    if spec is None or raw or not isinstance(instance, AuditedModel):
+        return
+    number, loaded = instance._audit_loaded
+    if instance._state.adding:
+        instance._audit_loaded = (write_number(), {})
+    elif number != write_number() or not loaded.keys() >= set(spec.columns):
+        stored = sender._base_manager.filter(pk=instance.pk).values(*spec.columns)
+        instance._audit_loaded = (write_number(), dict(stored.first() or {}))
+
+
+@receiver(post_save, dispatch_uid="audit.after_save")
+def after_save(
+    sender: type[models.Model],
+    instance: models.Model,
+    created: bool,
+    raw: bool,
+    update_fields: frozenset[str] | None,
+    **kwargs: Any,
+) -> None:
+    """Note a creation, or the fields whose value is another now."""
+    spec = spec_of(sender)
+    if spec is None or raw or not isinstance(instance, AuditedModel):
+        return
+    if created:
+        _note_created(instance)
+        return
+    before = instance._audit_loaded[1]
+    after = current_values(spec, instance)
+    if update_fields is not None:
+        written = {
+            column.attname
+            for column in sender._meta.concrete_fields
+            if column.name in update_fields or column.attname in update_fields
+        }
+        after = {name: after[name] for name in after if name in written}
+    changed = {name for name in after if before.get(name) != after[name]}
+    if changed:
+        record(
+            Step(
+                "updated",
+                instance,
+                instance.pk,
+                before={name: before.get(name) for name in after if name in changed},
+                after={name: after[name] for name in after if name in changed},
+            )
+        )
+    instance._audit_loaded = (write_number(), {**before, **copied(after)})
+
+
+@receiver(rows_created, dispatch_uid="audit.after_bulk_create")
+def after_bulk_create(
+    sender: object, instances: Sequence[AuditedModel], **kwargs: Any
+) -> None:
+    for instance in instances:
+        _note_created(instance)
+
+
+def _note_created(instance: AuditedModel) -> None:
+    spec = spec_of(type(instance))
+    if spec is None:
+        return
+    values = current_values(spec, instance)
+    record(Step("created", instance, instance.pk, after=values))
+    instance._audit_loaded = (write_number(), copied(values))
+
+
+@receiver(pre_delete, dispatch_uid="audit.before_delete")
+def before_delete(
+    sender: type[models.Model], instance: models.Model, **kwargs: Any
+) -> None:
+    """Note a deletion while relations of the object can still be described."""
+    spec = spec_of(sender)
+    if spec is None:
+        return
+    held = _under_the_lock(instance)
+    if held is None:
+        return  # somebody else deleted it
+    record(
+        Step(
+            "deleted",
+            held,
+            instance.pk,
+            before=current_values(spec, held),
+            meta=spec.meta(held),
+        )
+    )
+
+
+def _under_the_lock(instance: models.Model) -> models.Model | None:
+    """Return the object as the running write finds it; None when its row is gone."""
+    if isinstance(instance, AuditedModel) and (
+        instance._audit_loaded[0] != write_number()
+    ):
+        return type(instance)._base_manager.filter(pk=instance.pk).first()
+    return instance
+
+
+@receiver(post_delete, dispatch_uid="audit.after_delete")
+def after_delete(
+    sender: type[models.Model], instance: models.Model, **kwargs: Any
+) -> None:
+    """Note that a membership row went, by whatever way."""
+    if isinstance(instance, OrderedLink):
+        after_members_change(
+            sender,
+            link=type(instance),
+            owner=getattr(instance, instance.owner_field),
+            added=[],
+            removed=[instance.member_key],
+            order=None,
+        )
+
+
+@receiver(members_changed, dispatch_uid="audit.after_members_change")
+def after_members_change(
+    sender: object,
+    *,
+    link: type[OrderedLink],
+    owner: models.Model,
+    added: Sequence[Any],
+    removed: Sequence[Any],
+    order: list[Any] | None,
+    **kwargs: Any,
+) -> None:
+    if spec_of(type(owner)) is None:
+        return
+    record(
+        Step(
+            "members",
+            owner,
+            owner.pk,
+            relation=link.relation,
+            added=list(added),
+            removed=list(removed),
+            order=order,
+        )
+    )

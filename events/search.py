@@ -1,0 +1,94 @@
+"""The text that free-text search looks into, and the lookup that finds parts of it.
+
+Answers are equal on every database and locale.
+Letter case is removed here and never by the database: SQLite folds ASCII only, and what
+PostgreSQL folds depends on its locale.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, Final
+
+from django.db import connection
+from django.db.models import AutoField, Lookup, TextField
+
+SEPARATOR: Final = "\x1f"
+"""Stands between the searched fields, so that no match runs over two of them."""
+
+_LIKE_SPECIAL: Final = str.maketrans({"\\": r"\\", "%": r"\%", "_": r"\_"})
+
+SHORTEST_INDEXED: Final = 3
+"""Trigram indexes cannot serve shorter search texts (in folded characters)."""
+
+SHORT_SEARCH_ROWS: Final = 100_000
+"""How many of the newest rows a shorter search looks into."""
+
+
+def fold(text: str) -> str:
+    """Return `text` as it is compared in searches: without letter case.
+
+    Every character is folded by itself, so that a part of a text, folded, is a part of
+    the folded text.
+    """
+    folded = text.lower() if text.isascii() else text.casefold()
+    return folded.replace(SEPARATOR, " ")
+
+
+def search_text(fields: Iterable[str]) -> str:
+    """Return the searchable text of the given field values; empty ones are left out."""
+    return SEPARATOR.join([fold(field) for field in fields if field])
+
+
+@cache
+def has_full_text(database: str, table: str) -> bool:
+    """Tell whether `table` has a trigram index on the SQLite `database`.
+
+    It is missing where the SQLite library had no FTS5 trigrams when the table was made.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = %s",
+            [f"{table}_fts"],
+        )
+        return cursor.fetchone() is not None
+
+
+@TextField.register_lookup
+class Holds(Lookup):
+    """`search__holds=text`: the column contains the text, taken literally.
+
+    The caller folds both sides; nothing here depends on locale or letter case.
+    """
+
+    lookup_name = "holds"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        """PostgreSQL: LIKE, which the trigram index serves."""
+        lhs, params = self.process_lhs(compiler, connection)
+        pattern = str(self.rhs).translate(_LIKE_SPECIAL)
+        return f"{lhs} LIKE %s", (*params, f"%{pattern}%")
+
+    def as_sqlite(
+        self, compiler: Any, connection: Any, **context: Any
+    ) -> tuple[str, tuple[Any, ...]]:
+        """SQLite: the FTS5 table when it can serve the text, else a scan."""
+        lhs, params = self.process_lhs(compiler, connection)
+        text = str(self.rhs)
+        column: Any = self.lhs
+        table = column.target.model._meta.db_table
+        if (
+            column.target.name == "search"
+            and len(text) >= SHORTEST_INDEXED
+            and has_full_text(str(connection.settings_dict["NAME"]), table)
+        ):
+            phrase = '"' + text.replace('"', '""') + '"'
+            found = f'SELECT rowid FROM "{table}_fts" WHERE "{table}_fts" MATCH %s'  # noqa: S608 - names from the model
+            return f'"{column.alias}"."{_row_key(column)}" IN ({found})', (phrase,)
+        return f"instr({lhs}, %s) > 0", (*params, text)
+
+
+def _row_key(column: Any) -> str:
+    """Return the integer key the full-text table refers to (migrations 0002, 0003)."""
+    key = column.target.model._meta.pk
+    return str(key.column) if isinstance(key, AutoField) else "n"

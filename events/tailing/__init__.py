@@ -1,1 +1,0 @@
-"""Taking log files in: lines, positions, faults."""

@@ -1,1 +1,0 @@
-"""Reading the audit trail: rows, pages, cursors and exports."""
