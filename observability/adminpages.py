@@ -11,8 +11,9 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from meshmgmt.core.roles import Operation, allowed
-from observability import history, status
-from observability.history import Point
+from observability.health import status
+from observability.metrics import history
+from observability.metrics.history import Point
 
 WIDTH: Final = 300
 HEIGHT: Final = 60
@@ -42,7 +43,6 @@ _FIGURES: Final = (
 
 
 def metrics_page(request: HttpRequest) -> TemplateResponse:
-    """Show the figures; for roles that may read events."""
     role = getattr(request.user, "role", "")
     if not allowed(role, "events", Operation.READ):
         raise PermissionDenied

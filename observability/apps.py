@@ -11,6 +11,6 @@ class ObservabilityConfig(AppConfig):
 
     def ready(self) -> None:
         """Measure the account write lock."""
-        from observability import storemetrics  # noqa: PLC0415
+        from observability.metrics import store  # noqa: PLC0415
 
-        storemetrics.connect()
+        store.connect()

@@ -2,12 +2,14 @@
 
 from typing import Final
 
-from observability import metrics
+from observability.metrics import instruments
 
-_AUTHENTICATE: Final = metrics.counter("management.idp.authenticate.request.counter")
-_BY_EMAIL: Final = metrics.counter("management.idp.get.user.by.email.counter")
-_ERRORS: Final = metrics.counter("management.idp.request.error.counter")
-_STATUS: Final = metrics.counter("management.idp.request.status.error.counter")
+_AUTHENTICATE: Final = instruments.counter(
+    "management.idp.authenticate.request.counter"
+)
+_BY_EMAIL: Final = instruments.counter("management.idp.get.user.by.email.counter")
+_ERRORS: Final = instruments.counter("management.idp.request.error.counter")
+_STATUS: Final = instruments.counter("management.idp.request.status.error.counter")
 
 
 def authenticate_requested() -> None:

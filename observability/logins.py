@@ -3,14 +3,14 @@
 import logging
 from typing import Final
 
-from observability import metrics
+from observability.metrics import instruments
 
 HIGH_LATENCY_SECONDS: Final = 7.0
 _LOG: Final = logging.getLogger(__name__)
-_REQUESTS: Final = metrics.counter("management.grpc.login.request.counter")
-_BLOCKED: Final = metrics.counter("management.grpc.login.request.blocked.counter")
-_DURATION: Final = metrics.histogram("management.grpc.login.request.duration.ms")
-_HIGH: Final = metrics.counter("management.grpc.login.request.high.latency.counter")
+_REQUESTS: Final = instruments.counter("management.grpc.login.request.counter")
+_BLOCKED: Final = instruments.counter("management.grpc.login.request.blocked.counter")
+_DURATION: Final = instruments.histogram("management.grpc.login.request.duration.ms")
+_HIGH: Final = instruments.counter("management.grpc.login.request.high.latency.counter")
 
 
 def observe_login(*, peer_id: str, seconds: float, succeeded: bool = True) -> None:

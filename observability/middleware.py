@@ -17,20 +17,20 @@ from django_prometheus.middleware import (
     PrometheusBeforeMiddleware,
 )
 
-from observability import metrics
-from observability.endpoints import endpoint_of, method_of
-from observability.levels import TRACE
-from observability.loglevels import LEVELS
-from observability.sqltrace import trace_sql
+from observability.logs.levels import TRACE
+from observability.logs.loglevels import LEVELS
+from observability.logs.sqltrace import trace_sql
+from observability.metrics import instruments
+from observability.metrics.endpoints import endpoint_of, method_of
 
 HTTP_LOG: Final = logging.getLogger("http")
 SQL_LOG: Final = logging.getLogger("sql")
 
-_REQUESTS: Final = metrics.counter("management.http.request.counter")
-_REQUESTS_TOTAL: Final = metrics.counter("management.http.request.counter.total")
-_RESPONSES: Final = metrics.counter("management.http.response.counter")
-_CODES: Final = metrics.counter("management.http.response.code.total")
-_DURATION: Final = metrics.histogram("management.http.request.duration.ms")
+_REQUESTS: Final = instruments.counter("management.http.request.counter")
+_REQUESTS_TOTAL: Final = instruments.counter("management.http.request.counter.total")
+_RESPONSES: Final = instruments.counter("management.http.response.counter")
+_CODES: Final = instruments.counter("management.http.response.code.total")
+_DURATION: Final = instruments.histogram("management.http.request.duration.ms")
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 

@@ -1,6 +1,6 @@
 """What upper rooms contribute: gauges, bundle sections, status facts, readiness checks.
 
-Rooms above may not be imported here; they register in `AppConfig.ready()`.
+Rooms above may not be imported here; they register in `AppConfig.ready()`, each name once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,27 +30,11 @@ class BundleSection:
     at_start: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StatusFact:
-    """A line of `manage.py status`; `read` returns something JSON can hold."""
-
-    name: str
-    read: Callable[[], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ReadinessCheck:
-    """A reason not to be ready: `check` returns a sentence, or "" when all is well."""
-
-    name: str
-    check: Callable[[], str]
-
-
-_inventory: Final[dict[str, Inventory]] = {}
-_sections: Final[dict[str, BundleSection]] = {}
-_facts: Final[dict[str, StatusFact]] = {}
-_checks: Final[dict[str, ReadinessCheck]] = {}
-_host_names: Final[dict[str, Callable[[], Iterable[str]]]] = {}
+INVENTORY: Final[dict[str, Inventory]] = {}
+BUNDLE_SECTIONS: Final[dict[str, BundleSection]] = {}
+STATUS_FACTS: Final[dict[str, Callable[[], Any]]] = {}
+READINESS_CHECKS: Final[dict[str, Callable[[], str]]] = {}
+_HOST_NAMES: Final[dict[str, Callable[[], Iterable[str]]]] = {}
 
 
 def _add(registry: dict[str, Any], name: str, entry: object) -> None:
@@ -66,7 +50,7 @@ def register_inventory(
     callable: Callable[[], InventoryRows],  # noqa: A002
 ) -> None:
     """Register a gauge; `name` as exposed, such as `mesh_peers`."""
-    _add(_inventory, name, Inventory(name, help, tuple(labels), callable))
+    _add(INVENTORY, name, Inventory(name, help, tuple(labels), callable))
 
 
 def register_bundle_section(
@@ -76,44 +60,24 @@ def register_bundle_section(
     at_start: bool = False,
 ) -> None:
     """Register a text file of the debug bundle."""
-    _add(_sections, filename, BundleSection(filename, callable, at_start))
+    _add(BUNDLE_SECTIONS, filename, BundleSection(filename, callable, at_start))
 
 
 def register_status_fact(name: str, callable: Callable[[], Any]) -> None:  # noqa: A002
-    """Register a fact of `manage.py status --detail`."""
-    _add(_facts, name, StatusFact(name, callable))
+    """Register a fact of `manage.py status --detail`: something JSON can hold."""
+    _add(STATUS_FACTS, name, callable)
 
 
 def register_readiness_check(name: str, callable: Callable[[], str]) -> None:  # noqa: A002
-    """Register a check of `/readyz`; it must answer within a second."""
-    _add(_checks, name, ReadinessCheck(name, callable))
-
-
-def inventory() -> tuple[Inventory, ...]:
-    """Return the registered gauges."""
-    return tuple(_inventory.values())
-
-
-def bundle_sections() -> tuple[BundleSection, ...]:
-    """Return the registered bundle files."""
-    return tuple(_sections.values())
-
-
-def status_facts() -> tuple[StatusFact, ...]:
-    """Return the registered status facts."""
-    return tuple(_facts.values())
-
-
-def readiness_checks() -> tuple[ReadinessCheck, ...]:
-    """Return the registered readiness checks."""
-    return tuple(_checks.values())
+    """Register a check of `/readyz`: a sentence, or "" when all is well, in a second."""
+    _add(READINESS_CHECKS, name, callable)
 
 
 def register_host_names(source: str, read: Callable[[], Iterable[str]]) -> None:
     """Register names that tell what a network's hosts are; anonymised output hides them."""
-    _add(_host_names, source, read)
+    _add(_HOST_NAMES, source, read)
 
 
 def host_names() -> set[str]:
     """Return all of them. Raises DatabaseError when they cannot be read."""
-    return {name for read in _host_names.values() for name in read()}
+    return {name for read in _HOST_NAMES.values() for name in read()}

@@ -14,9 +14,10 @@ from meshmgmt.api.permissions import ModulePermission
 from meshmgmt.api.renderers import CONTENT_TYPE, to_json
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import ServiceError
-from observability import exposition, readiness
-from observability.relay import relay_health
-from observability.scrape import Scraper
+from observability.health import readiness
+from observability.health.relay import relay_health
+from observability.metrics import exposition
+from observability.metrics.scrape import Scraper
 
 _FORWARDED: Final = (
     "X-Forwarded-For",
@@ -73,8 +74,6 @@ class MetricsView(View):
 
 
 class HealthView(View):
-    """Health of the relay."""
-
     http_method_names = _METHODS
 
     def get(self, request: HttpRequest) -> HttpResponse:

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from django_prometheus import db as django_prometheus_db
 
-from observability import metrics
+from observability.metrics import instruments
 
-_TRANSACTIONS: Final = metrics.histogram("management.store.transaction.duration.ms")
-_SAVES: Final = metrics.histogram("management.store.persistence.duration.micro")
+_TRANSACTIONS: Final = instruments.histogram("management.store.transaction.duration.ms")
+_SAVES: Final = instruments.histogram("management.store.persistence.duration.micro")
 _SAVING: Final = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE ", "TRUNCA"})
 _WORD: Final = 6
 

@@ -2,13 +2,14 @@
 
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -17,7 +18,7 @@ from typing import Any, Final, TypeVar
 from meshmgmt.env import BASE_DIR
 from tests.runfolder import clean_environ, copy_migrated_database
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 T = TypeVar("T")
 
 
@@ -102,6 +103,7 @@ class Server:
             "SVC_DATA_DIR": str(folder),
             "SVC_BIND": f"127.0.0.1:{self.port}",
             "SVC_METRICS_PORT": str(self.metrics_port),
+            "SVC_GRPC_BIND": "off",
             "SVC_DRAIN_SECONDS": "0",
             "SVC_WORKERS": "1",
             **environ,
@@ -216,25 +218,33 @@ class Server:
             self.process.kill()
             self.process.wait(PATIENCE)
 
-    def kill(self) -> set[int]:
-        """Kill the master; return the processes that it leaves behind."""
+    def kill(self) -> None:
+        """Kill all processes, as systemd and an end of the machine do."""
         assert self.process is not None
-        orphans = children(self.process.pid)
-        self.process.kill()
+        family = {self.process.pid, *descendants(self.process.pid)}
+        for pid in family:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self.process.wait()
-        return orphans
+        until(lambda: all(map(ended, family)), "the end of all processes")
 
     def __enter__(self) -> "Server":
         return self.start()
 
     def __exit__(self, *_: object) -> None:
-        self.stop(signal.SIGQUIT)
+        self.stop()
 
 
 def children(pid: int) -> set[int]:
     """Return the processes that a process started."""
     tasks = Path(f"/proc/{pid}/task").glob("*/children")
     return {int(word) for task in tasks for word in _proc(task).split()}
+
+
+def descendants(pid: int) -> set[int]:
+    """Return the processes that a process started, and those that they did."""
+    direct = children(pid)
+    return direct.union(*map(descendants, direct))
 
 
 def ended(pid: int) -> bool:

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from observability import adminpages, history
-from observability.exposition import Family, Sample
+from observability import adminpages
+from observability.metrics import history
+from observability.metrics.exposition import Family, Sample
 from tests.observability.servers import Server, until
 from tests.people import person
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from observability.anonymise import Anonymiser
+from observability.debug.anonymise import Anonymiser
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Bundles and timed debug runs of a real server."""
 
 import base64
+import fcntl
 import json
 import re
 import signal
@@ -13,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from meshmgmt.env import BASE_DIR
-from observability import loglevels
-from tests.observability.servers import Server, until
+from observability.debug import debugrun
+from observability.logs import loglevels
+from tests.observability.servers import PATIENCE, Server, until
 
 pytestmark = pytest.mark.sqlite
 
@@ -122,10 +124,6 @@ def test_a_timed_run_keeps_answers_and_restores_the_level(
         stderr=subprocess.PIPE,
         text=True,
     )
-    until(lambda: "trace" in level(server), "level trace")
-    other = server.manage("debug", "for", "1s", check=False)
-    assert other.returncode == 1
-    assert "another debug run is on" in other.stderr
     asked = 0
 
     def ask() -> bool:
@@ -135,8 +133,8 @@ def test_a_timed_run_keeps_answers_and_restores_the_level(
             server.records(level="trace")
         )
 
-    until(ask, "an answer served at level trace", 3)
-    out, err = run.communicate(timeout=30)
+    until(ask, "an answer served at level trace")
+    out, err = run.communicate(timeout=PATIENCE)
     assert run.returncode == 0, err
     assert level(server) == "info (configured)\n"
     files = read(out.splitlines()[-1])
@@ -146,6 +144,16 @@ def test_a_timed_run_keeps_answers_and_restores_the_level(
     assert {(row["kind"], row["key"]) for row in served} == {("effective-dns", peer)}
     assert files["start/effective-dns.ndjson"] == files["end/effective-dns.ndjson"]
     assert not (server.runtime_dir / "served.ndjson").exists()
+
+
+def test_a_second_run_is_refused(busy: tuple[Server, str]) -> None:
+    server, _ = busy
+    with (server.runtime_dir / debugrun.LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        other = server.manage("debug", "for", "1s", check=False)
+    assert other.returncode == 1
+    assert "another debug run is on" in other.stderr
+    assert level(server) == "info (configured)\n"
 
 
 def _listen_to_interrupts() -> None:
@@ -169,7 +177,7 @@ def test_an_interrupted_run_restores_the_level_and_leaves_no_bundle(
     )
     until(lambda: "trace" in level(server), "level trace")
     run.send_signal(number)
-    out, err = run.communicate(timeout=20)
+    out, err = run.communicate(timeout=PATIENCE)
     assert list(tmp_path.iterdir()) == []
     assert out == ""
     [rule] = loglevels.read(server.runtime_dir).rules or [None]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from observability import redaction
+from observability.logs import redaction
 
 SECRET = "hunter2hunter2"
 TOKEN = "mpt_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"

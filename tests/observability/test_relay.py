@@ -11,9 +11,9 @@ import pytest
 import trustme
 from websockets.utils import accept_key
 
-from observability import relay as relay_module
-from observability.relay import Probe, RelayHealth, check, probe, relay_health
-from observability.serving import runtime
+from meshmgmt.core import runtime
+from observability.health import relay as relay_module
+from observability.health.relay import Probe, RelayHealth, check, probe, relay_health
 from tests.observability.listeners import (
     Relay,
     answering,

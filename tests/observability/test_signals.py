@@ -12,14 +12,15 @@ from groups.models import Group
 from groups.services import group_create
 from meshmgmt.core.transactions import account_write
 from meshmgmt.env import BASE_DIR
-from observability import idp, logins, metrics
-from observability.catalogue import CATALOGUE
+from observability import idp, logins
+from observability.metrics import instruments
+from observability.metrics.catalogue import CATALOGUE
 from tests.people import api_as
 
-TRANSACTIONS = metrics.histogram("management.store.transaction.duration.ms")
-SAVES = metrics.histogram("management.store.persistence.duration.micro")
-WAIT = metrics.histogram("management.store.global.lock.acquisition.duration.micro")
-HELD = metrics.histogram("management.store.global.lock.acquisition.duration.ms")
+TRANSACTIONS = instruments.histogram("management.store.transaction.duration.ms")
+SAVES = instruments.histogram("management.store.persistence.duration.micro")
+WAIT = instruments.histogram("management.store.global.lock.acquisition.duration.micro")
+HELD = instruments.histogram("management.store.global.lock.acquisition.duration.ms")
 
 
 def count(histogram: Histogram) -> float:
@@ -90,9 +91,9 @@ def test_reading_saves_nothing_and_failures_are_counted() -> None:
 def test_a_login_above_seven_seconds_is_warned_about_and_counted(
     seconds: float, slow: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    high = metrics.counter("management.grpc.login.request.high.latency.counter")
-    asked = metrics.counter("management.grpc.login.request.counter")
-    duration = metrics.histogram("management.grpc.login.request.duration.ms")
+    high = instruments.counter("management.grpc.login.request.high.latency.counter")
+    asked = instruments.counter("management.grpc.login.request.counter")
+    duration = instruments.histogram("management.grpc.login.request.duration.ms")
     before = value(high), value(asked), count(duration)
     with caplog.at_level(logging.WARNING):
         logins.observe_login(peer_id="p1", seconds=seconds)
@@ -115,7 +116,7 @@ def test_sign_in_figures_count_one_each() -> None:
         (idp.request_failed, "request.error.counter"),
         (idp.request_refused, "request.status.error.counter"),
     ):
-        counter = metrics.counter(f"management.idp.{name}")
+        counter = instruments.counter(f"management.idp.{name}")
         before = value(counter)
         function()
         assert value(counter) == before + 1
@@ -124,7 +125,7 @@ def test_sign_in_figures_count_one_each() -> None:
 @pytest.mark.django_db
 def test_invented_verbs_and_paths_make_no_series_of_their_own() -> None:
     api = api_as("owner")
-    requests = metrics.counter("management.http.request.counter")
+    requests = instruments.counter("management.http.request.counter")
 
     def series() -> set[str]:
         [family] = requests.collect()

@@ -1,29 +1,40 @@
 """PostgreSQL as Django and django-prometheus have it, with the store's figures."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.db.backends.postgresql.base import DatabaseWrapper as DjangoWrapper
 from django_prometheus.db.backends.postgresql import base
 
 from observability.database.timing import Timed, measuring
 
+KEEPALIVE: Final = {
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+"""Seconds, and milliseconds: a host that vanished is noticed within a minute."""
+
+SESSION: Final = (
+    "SET jit = off;"
+    "SET lock_timeout = '20s';"  # as long as a writer waits on SQLite
+    "SET idle_in_transaction_session_timeout = '60s'"
+)
+
 
 class DatabaseWrapper(Timed, base.DatabaseWrapper):  # type: ignore[misc]
-    """Measures transactions and statements."""
-
     def get_connection_params(self) -> dict[str, Any]:
         """Return psycopg's parameters, with a cursor class that measures."""
         # Past django-prometheus, whose cursor class would measure once more.
         params = DjangoWrapper.get_connection_params(self)
         made = measuring(params["cursor_factory"], self.alias, self.vendor)
-        return {**params, "cursor_factory": made}
+        return {**params, **KEEPALIVE, "cursor_factory": made}
 
     def init_connection_state(self) -> None:
-        """Switch JIT off: compiling for each partition takes longer than it saves.
+        """Bound waiting, and switch JIT off: it takes longer per partition than it saves.
 
-        By a statement, as Django sets the time zone: PgBouncer refuses it as a start-up
-        option.
+        By a statement, as Django sets the time zone: PgBouncer refuses start-up options.
         """
         super().init_connection_state()
         with self.cursor() as cursor:
-            cursor.execute("SET jit = off")
+            cursor.execute(SESSION)

@@ -8,8 +8,6 @@ from observability.database.timing import Timed, measuring
 
 
 class DatabaseWrapper(Timed, base.DatabaseWrapper):  # type: ignore[misc]
-    """Measures transactions and statements."""
-
     def create_cursor(self, name: str | None = None) -> Any:
         """Return a cursor that measures."""
         del name

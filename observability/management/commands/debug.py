@@ -8,7 +8,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from observability import debugrun, durations, levelcontrol
+from observability import durations
+from observability.debug import debugrun
+from observability.logs import levelcontrol
 
 _INTERRUPTED = 130
 
@@ -20,7 +22,6 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the sub-commands."""
         commands = parser.add_subparsers(dest="what", required=True, metavar="COMMAND")
         timed = commands.add_parser("for", help="level trace for a time, then a bundle")
         timed.add_argument("time", metavar="DURATION", help="such as 30s or 5m")

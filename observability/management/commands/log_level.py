@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from observability import levelcontrol
+from observability.logs import levelcontrol
 
 
 class Command(BaseCommand):
@@ -16,7 +16,6 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the arguments."""
         levelcontrol.add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from observability import status
-from observability.anonymise import Anonymiser
+from observability.debug.anonymise import Anonymiser
+from observability.health import status
 
 
 class Command(BaseCommand):
@@ -18,7 +18,6 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
         parser.add_argument("--detail", action="store_true", help="processes and more")
         parser.add_argument("--json", action="store_true", help="one JSON document")
         parser.add_argument(

@@ -1,0 +1,1 @@
+"""Bundles and debug runs."""

@@ -1,0 +1,1 @@
+"""Probes, the relay, and the status of a server."""

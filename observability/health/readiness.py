@@ -1,0 +1,112 @@
+"""Is this server fit to take requests? Real checks, each with a sentence."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection
+
+from meshmgmt.core import runtime
+from observability import schema
+from observability.registries import READINESS_CHECKS
+
+STALE_SECONDS: Final = 15.0
+MINIMUM_FREE: Final = 16 * 2**20
+_PROBE_BYTES: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check's result; `problem` is empty when all is well.
+
+    What is not `required` is shown and does not make the server unready.
+    """
+
+    name: str
+    problem: str
+    required: bool = True
+
+
+def findings() -> list[Finding]:
+    found = [Finding("draining", _draining()), *_database()]
+    config = settings.SVC
+    for name, directory in (
+        ("disk", config.data_dir),
+        ("runtime directory", config.runtime_dir),
+    ):
+        found.append(Finding(name, disk_problem(directory)))
+    found += [Finding(name, _safely(check)) for name, check in READINESS_CHECKS.items()]
+    found.append(Finding("housekeeping", housekeeping_problem(), required=False))
+    return found
+
+
+def is_ready(found: list[Finding]) -> bool:
+    return not any(finding.problem and finding.required for finding in found)
+
+
+def _draining() -> str:
+    draining = runtime.is_draining(settings.SVC.runtime_dir)
+    return "the server is shutting down" if draining else ""
+
+
+def _database() -> list[Finding]:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+            cursor.fetchone()
+    except (DatabaseError, InterfaceError) as error:
+        connection.close()
+        return [Finding("database", f"the database does not answer: {_first(error)}")]
+    return [Finding("database", ""), Finding("migrations", _safely(_migrations))]
+
+
+def _migrations() -> str:
+    missing = schema.unapplied()
+    if not missing:
+        return ""
+    return f"{len(missing)} migrations are missing, first {missing[0]}: run migrate"
+
+
+def _safely(check: Callable[[], str]) -> str:
+    try:
+        return check()
+    except (DatabaseError, InterfaceError) as error:
+        return f"could not be checked: {_first(error)}"
+
+
+def _first(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def disk_problem(directory: Path) -> str:
+    """Return why files cannot be written to `directory`, "" when they can."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(bytes(_PROBE_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        free = shutil.disk_usage(directory).free
+    except OSError as error:
+        return f"{directory} cannot be written: {error.strerror}"
+    if free < MINIMUM_FREE:
+        return f"{directory} has only {free // 2**20} MiB free"
+    return ""
+
+
+def housekeeping_problem() -> str:
+    """Return what is wrong with the housekeeping process, "" when it works."""
+    beat = runtime.read_json(settings.SVC.runtime_dir / runtime.HOUSEKEEPING)
+    if beat is None:
+        return "no housekeeping process runs: start `manage.py housekeeping`"
+    age = time.time() - float(beat["time"])
+    if age > STALE_SECONDS:
+        return f"the housekeeping process gave no sign for {age:.0f} seconds"
+    failed = beat["failed_jobs"]
+    return f"failed jobs: {failed}" if failed else ""

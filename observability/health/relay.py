@@ -1,0 +1,165 @@
+"""Health of the relay: a real handshake with each of its listeners (seed, GET /health).
+
+The result is used for 3 seconds by all processes of the host, and only one of them
+checks at a time: the others wait for its result.
+"""
+
+import fcntl
+import logging
+import os
+import ssl
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from websockets.exceptions import WebSocketException
+
+from meshmgmt.core import runtime
+from observability.health.handshake import shake_hands
+from observability.metrics import instruments
+
+_LOG: Final = logging.getLogger(__name__)
+CACHE_SECONDS: Final = 3.0
+PROBE_SECONDS: Final = 4.0
+PATH: Final = "/relay"
+FILE: Final = "relay-health.json"
+_PROBES: Final = instruments.counter("mesh.relay.probes.total")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What one listener answered; `certificate_valid` is None without TLS."""
+
+    name: str
+    url: str
+    answers: bool
+    certificate_valid: bool | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RelayHealth:
+    """The health of the relay at `checked`, in seconds since the epoch."""
+
+    checked: float
+    probes: tuple[Probe, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether there are listeners and all of them answer."""
+        return bool(self.probes) and all(probe.answers for probe in self.probes)
+
+    def body(self) -> dict[str, Any]:
+        """Return the seed's relay health object."""
+        tls = [p for p in self.probes if p.certificate_valid is not None]
+        moment = datetime.fromtimestamp(self.checked, UTC)
+        return {
+            "status": "healthy" if self.healthy else "unhealthy",
+            "timestamp": moment.isoformat().replace("+00:00", "Z"),
+            "listeners": (
+                list(dict.fromkeys(p.name for p in self.probes)) if self.healthy else []
+            ),
+            "certificate_valid": bool(tls) and all(p.certificate_valid for p in tls),
+        }
+
+
+def relay_health(listeners: Sequence[str], runtime_dir: Path) -> RelayHealth:
+    """Return the relay's health, at most 3 seconds old."""
+    found = _cached(listeners, runtime_dir)
+    if found is not None:
+        return found
+    try:
+        runtime_dir.mkdir(parents=True, exist_ok=True)
+        lock = os.open(runtime_dir / f"{FILE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        _LOG.warning("relay health cannot be shared between processes: %s", error)
+        return check(listeners)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = _cached(listeners, runtime_dir)
+        return found or _check_and_keep(listeners, runtime_dir)
+    finally:
+        os.close(lock)
+
+
+def _check_and_keep(listeners: Sequence[str], runtime_dir: Path) -> RelayHealth:
+    health = check(listeners)
+    document = {
+        "listeners": list(listeners),
+        "checked": health.checked,
+        "probes": [asdict(probe) for probe in health.probes],
+    }
+    try:
+        runtime.write_json(runtime_dir / FILE, document)
+    except OSError as error:
+        _LOG.warning("relay health cannot be shared between processes: %s", error)
+    return health
+
+
+def _cached(listeners: Sequence[str], runtime_dir: Path) -> RelayHealth | None:
+    document = runtime.read_json(runtime_dir / FILE)
+    if document is None or document["listeners"] != list(listeners):
+        return None
+    # A time to come means that the clock was set back: check again.
+    if not 0 <= time.time() - document["checked"] <= CACHE_SECONDS:
+        return None
+    probes = tuple(Probe(**probe) for probe in document["probes"])
+    return RelayHealth(document["checked"], probes)
+
+
+def check(listeners: Sequence[str]) -> RelayHealth:
+    """Check all listeners side by side, now."""
+    if not listeners:
+        return RelayHealth(time.time(), ())
+    with ThreadPoolExecutor(len(listeners), thread_name_prefix="relay") as pool:
+        probes = tuple(pool.map(probe, listeners))
+    for result in probes:
+        outcome = "ok" if result.answers else "failed"
+        _PROBES.labels(result.name, outcome).inc()
+        if result.problem:
+            facts = {"listener": result.url, "problem": result.problem}
+            _LOG.warning("relay listener check failed", extra=facts)
+    return RelayHealth(time.time(), probes)
+
+
+def probe(url: str) -> Probe:
+    """Check one listener with a WebSocket handshake.
+
+    A listener whose certificate does not verify is tried once more without looking at
+    it: whether it answers and whether its certificate is good are two questions.
+    """
+    name = urlsplit(url).scheme
+    if name == "ws":
+        problem = _handshake(url, None)
+        return Probe(name, url, not problem, None, problem)
+    try:
+        problem = _handshake(url, ssl.create_default_context())
+    except ssl.SSLCertVerificationError as error:
+        unverified = ssl.create_default_context()
+        unverified.check_hostname = False
+        unverified.verify_mode = ssl.CERT_NONE
+        answer = _handshake(url, unverified)
+        reason = f"certificate: {error.verify_message}"
+        problem = f"{reason}; {answer}" if answer else reason
+        return Probe(name, url, not answer, certificate_valid=False, problem=problem)
+    return Probe(name, url, not problem, not problem, problem)
+
+
+def _handshake(url: str, context: ssl.SSLContext | None) -> str:
+    """Return why the handshake failed, "" when it succeeded.
+
+    Raises ssl.SSLCertVerificationError when the certificate is the reason.
+    """
+    target = url if urlsplit(url).path.strip("/") else url.rstrip("/") + PATH
+    try:
+        shake_hands(target, context, PROBE_SECONDS)
+    except ssl.SSLCertVerificationError:
+        raise
+    except (OSError, WebSocketException, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+    return ""

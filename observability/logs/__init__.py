@@ -1,0 +1,1 @@
+"""Records: levels that change at run time, formats, outputs, secrets hidden."""

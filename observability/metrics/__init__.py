@@ -1,0 +1,1 @@
+"""Figures: instruments, the files of many processes, scrapes."""

@@ -1,1 +1,0 @@
-"""What runs around Django: gunicorn, housekeeping, the metrics listener."""

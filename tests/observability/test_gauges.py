@@ -1,0 +1,113 @@
+"""Gauges of the inventory: right numbers, few series, and silence without a database."""
+
+import datetime as dt
+
+import pytest
+from django.db import DatabaseError
+
+from meshmgmt.core import clock
+from observability import registries
+from observability.metrics import gauges
+from tests.people import api_as, api_of, person, token_of
+
+pytestmark = pytest.mark.django_db
+
+
+def counts() -> dict[str, dict[tuple[str, ...], float]]:
+    """Return name -> label values -> number."""
+    return {
+        family.name: {
+            tuple(value for _, value in sample.labels): sample.value
+            for sample in family.samples
+        }
+        for family in gauges.measure()
+    }
+
+
+def test_all_migrations_are_applied_here() -> None:
+    found = counts()
+    assert found["mesh_inventory_up"] == {(): 1}
+    assert found["django_migrations_unapplied_total"] == {("default",): 0}
+
+
+def test_groups_zones_and_records_are_counted() -> None:
+    before = counts()
+    api = api_as("owner")
+    api.post("/api/groups", {"name": "one"})
+    zone = api.post(
+        "/api/dns/zones",
+        {
+            "name": "z",
+            "domain": "corp.internal",
+            "enable_search_domain": False,
+            "distribution_groups": [],
+        },
+    ).json
+    record = {"name": "a.corp.internal", "type": "A", "content": "10.0.0.1", "ttl": 1}
+    assert api.post(f"/api/dns/zones/{zone['id']}/records", record).status == 200
+    after = counts()
+    assert after["mesh_groups"]["api",] == before["mesh_groups"]["api",] + 1
+    assert after["mesh_groups"]["jwt",] == 0
+    assert after["mesh_dns_zones"] == {("enabled",): 1, ("disabled",): 0}
+    assert after["mesh_dns_records"] == {("A",): 1, ("AAAA",): 0, ("CNAME",): 0}
+    assert set(after["mesh_peers"]) == {
+        ("approval_required",),
+        ("login_expired",),
+        ("connected",),
+        ("disconnected",),
+    }
+
+
+def test_tokens_about_to_expire_are_counted_apart() -> None:
+    user = person("owner")
+    token_of(user, days=3)
+    token_of(user, days=30)
+    with clock.set_to(clock.now() - dt.timedelta(days=9)):
+        token_of(user, days=1)
+    assert counts()["mesh_tokens"] == {
+        ("valid",): 1,
+        ("expiring",): 1,
+        ("expired",): 1,
+    }
+
+
+def test_the_number_of_series_does_not_follow_the_number_of_objects() -> None:
+    def series() -> int:
+        return sum(len(values) for values in counts().values())
+
+    before = series()
+    api = api_of(person("owner"))
+    for number in range(20):
+        api.post("/api/groups", {"name": f"group {number}"})
+        person("auditor")
+    assert series() == before
+
+
+def test_without_the_database_no_number_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def away() -> registries.InventoryRows:
+        raise DatabaseError("the connection is closed")
+
+    entry = registries.Inventory("mesh_broken", "x", (), away)
+    monkeypatch.setitem(registries.INVENTORY, "mesh_broken", entry)
+    up, migrations = gauges.measure()
+    assert up == gauges._up(0)
+    assert migrations.name == "django_migrations_unapplied_total"
+
+
+def test_a_mistake_in_one_gauge_does_not_end_the_scrape(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken() -> registries.InventoryRows:
+        raise ZeroDivisionError
+
+    entry = registries.Inventory("mesh_broken", "x", (), broken)
+    monkeypatch.setitem(registries.INVENTORY, "mesh_broken", entry)
+    assert gauges.measure()[0].samples[0].value == 0
+    assert "inventory gauges are missing" in caplog.text
+
+
+def test_names_are_registered_once() -> None:
+    with pytest.raises(ValueError, match="mesh_peers is registered already"):
+        registries.register_inventory("mesh_peers", "x", (), dict)

@@ -1,0 +1,190 @@
+"""Outputs: shared files, rotation, a full disk, syslog."""
+
+import json
+import logging
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from meshmgmt.core import context
+from observability.logs import outputs
+from observability.logs.background import Background
+from observability.logs.formats import JsonFormatter
+from observability.metrics import instruments
+
+WRITER = """
+import logging, sys
+from pathlib import Path
+from observability.logs.outputs import SharedFile
+handler = SharedFile(Path(sys.argv[1]), limit=20_000, keep=200)
+handler.look_every = 0
+log = logging.getLogger("w"); log.addHandler(handler); log.setLevel("INFO")
+for n in range(int(sys.argv[3])):
+    log.info("%s-%04d %s", sys.argv[2], n, "x" * 100)
+"""
+
+
+def record(message: str) -> logging.LogRecord:
+    return logging.LogRecord("test", logging.INFO, "f", 1, message, (), None)
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Iterator[outputs.SharedFile]:
+    handler = outputs.SharedFile(tmp_path / "logs" / "app.log", limit=1000, keep=2)
+    handler.setFormatter(JsonFormatter())
+    handler.look_every = 0
+    yield handler
+    handler.close()
+
+
+def test_several_processes_lose_no_line_while_rotating(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(path), name, "500"])
+        for name in ("a", "b", "c")
+    ]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    lines = [
+        line
+        for file in tmp_path.glob("app.log*")
+        for line in file.read_text().splitlines()
+    ]
+    assert all(re.fullmatch(r"[abc]-\d{4} x{100}", line) for line in lines)
+    assert len({line.split()[0] for line in lines}) == len(lines) == 1500
+    # Two others may have looked at the size just before the last line fitted.
+    sizes = [file.stat().st_size for file in tmp_path.glob("app.log*")]
+    assert max(sizes) <= 20_000 + 2 * 110
+    assert len(list(tmp_path.glob("app.log.*"))) > 3
+
+
+def test_only_so_many_rotated_files_are_kept(output: outputs.SharedFile) -> None:
+    for _ in range(100):
+        output.emit(record("x" * 200))
+    names = sorted(file.name for file in output.path.parent.iterdir())
+    assert names == ["app.log", "app.log.1", "app.log.2"]
+
+
+def test_external_rotation_is_followed(output: outputs.SharedFile) -> None:
+    output.emit(record("before"))
+    moved = output.path.rename(output.path.with_name("moved"))
+    output.emit(record("after"))
+    assert "before" in moved.read_text()
+    assert "after" in output.path.read_text()
+    output.path.unlink()
+    output.emit(record("again"))
+    assert "again" in output.path.read_text()
+
+
+def test_a_full_disk_is_counted_and_said_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lost = instruments.counter("mesh.log.write.errors.total")
+    before = lost._value.get()
+    handler = outputs.SharedFile(Path("/dev/full"), limit=1000)
+    try:
+        for _ in range(3):
+            handler.emit(record("x"))
+    finally:
+        handler.close()
+    assert lost._value.get() == before + 3
+    assert capsys.readouterr().err.count("No space left on device") == 1
+
+
+@pytest.mark.parametrize("target", ["/proc/nowhere/app.log", "/dev"])
+def test_an_unusable_path_is_refused_by_name(target: str) -> None:
+    with pytest.raises(outputs.OutputError, match=re.escape(repr(target))) as caught:
+        outputs.open_output(target, syslog_address="/dev/log")
+    assert "console, stdout, syslog" in str(caught.value)
+
+
+def test_console_and_service_are_standard_error() -> None:
+    for target in ("console", "service"):
+        handler = outputs.open_output(target, syslog_address="")
+        assert isinstance(handler, logging.StreamHandler)
+        assert handler.stream is sys.stderr
+
+
+def test_syslog_gets_each_record_with_its_severity(tmp_path: Path) -> None:
+    address = str(tmp_path / "log")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(address)
+        receiver.settimeout(5)
+        handler = outputs.open_output("syslog", syslog_address=address)
+        handler.setFormatter(JsonFormatter())
+        received = []
+        for level in (5, logging.INFO, logging.ERROR, 60):
+            made = logging.getLogger("t").makeRecord("t", level, "f", 1, "m", (), None)
+            handler.emit(made)
+            received.append(receiver.recv(65536).decode())
+        handler.close()
+    # <facility daemon (3) * 8 + severity>
+    assert [line.split(">")[0] for line in received] == ["<31", "<30", "<27", "<25"]
+    head, _, body = received[1].partition("meshmgmt: ")
+    assert head == "<30>"
+    assert json.loads(body)["msg"] == "m"
+
+
+def test_syslog_over_udp(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        receiver.settimeout(5)
+        port = receiver.getsockname()[1]
+        handler = outputs.open_output("syslog", syslog_address=f"127.0.0.1:{port}")
+        handler.emit(record("over udp"))
+        assert receiver.recv(65536).endswith(b"over udp")
+        handler.close()
+
+
+def test_a_missing_syslog_daemon_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(outputs.OutputError, match="no syslog daemon at"):
+        outputs.open_output("syslog", syslog_address=str(tmp_path / "absent"))
+
+
+def test_log_files_are_not_readable_by_everybody(
+    output: outputs.SharedFile,
+) -> None:
+    assert os.stat(output.path).st_mode & 0o007 == 0  # noqa: PTH116 - the mode is the point
+
+
+def test_closing_twice_closes_nobody_elses_file(output: outputs.SharedFile) -> None:
+    number = output._descriptor
+    output.close()
+    with open(os.devnull) as other:  # noqa: PTH123 - takes the lowest free number
+        assert other.fileno() == number
+        output.close()
+        assert os.fstat(number)
+        output.emit(record("written all the same"))
+    assert "written all the same" in output.path.read_text()
+
+
+def test_a_writing_thread_keeps_order_and_writes_warnings_at_once(
+    output: outputs.SharedFile,
+) -> None:
+    output.limit = 10**9
+    background = Background([output])
+    for number in range(500):
+        background.handle(record(f"line {number}"))
+    urgent = record("urgent")
+    urgent.levelno = logging.WARNING
+    background.handle(urgent)
+    found = [json.loads(line)["msg"] for line in output.path.read_text().splitlines()]
+    assert found == [*(f"line {number}" for number in range(500)), "urgent"]
+    background.handle(record("the last words"))
+    background.close()
+    assert "the last words" in output.path.read_text()
+
+
+def test_a_record_carries_the_request_it_was_made_in(
+    output: outputs.SharedFile,
+) -> None:
+    background = Background([output])
+    with context.scope(request_id="r1"):
+        background.handle(record("inside"))
+    background.close()
+    assert json.loads(output.path.read_text())["request_id"] == "r1"
