@@ -9,13 +9,20 @@ import ipaddress
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
 PREFIX: Final = "SVC_"
 BASE_DIR: Final = Path(__file__).resolve().parent.parent
-SECRETS: Final = ("DATABASE_URL", "SECRET_KEY", "OIDC_CLIENT_SECRET")
+SECRETS: Final = (
+    "DATABASE_URL",
+    "SECRET_KEY",
+    "OIDC_CLIENT_SECRET",
+    "TURN_SECRET",
+    "RELAY_SECRET",
+)
+GRPC_PORT: Final = 33073
 LEVEL_NAMES: Final = ("trace", "debug", "info", "warn", "error", "fatal", "panic")
 MAX_PORT: Final = 65535
 OTEL_PACKAGES: Final = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
@@ -30,50 +37,6 @@ class ConfigError(Exception):
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(self.problems))
-
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """Everything the environment decides. Durations are seconds unless named."""
-
-    data_dir: Path
-    runtime_dir: Path
-    database_url: str
-    secret_key: str
-    bind: str
-    workers: int
-    threads: int
-    allowed_hosts: tuple[str, ...]
-    trusted_proxies: tuple[Network, ...]
-    csrf_trusted_origins: tuple[str, ...]
-    cors_allowed_origins: tuple[str, ...]
-    max_body_bytes: int
-    stall_seconds: float
-    omitted_fields: str
-    api_docs: str
-    dns_domain: str
-    metrics_port: int | None
-    metrics_port_explicit: bool
-    metrics_host: str | None
-    metrics_dialect: str
-    log_level: str
-    log_files: tuple[str, ...]
-    log_format: str
-    access_log: str
-    syslog_address: str
-    anonymize: bool
-    relay_listeners: tuple[str, ...]
-    otel_endpoint: str
-    drain_seconds: float
-    audit_retention_days: int | None
-    traffic_retention_days: int | None
-    proxy_retention_days: int | None
-    geoip_database: Path | None
-    oidc_issuer: str
-    oidc_client_id: str
-    oidc_client_secret: str
-    oidc_audience: str
-    oidc_role_claim: str
 
 
 def _one_of(*allowed: str) -> Callable[[str], str]:
@@ -122,6 +85,72 @@ def parse_bind(text: str) -> str:
     return text
 
 
+def _email(text: str) -> str:
+    if text and not re.fullmatch(r"[^@\s]+@[^@\s]+", text):
+        raise ValueError(f"{text!r} is not an e-mail address")
+    return text
+
+
+def _grpc_bind(text: str) -> str:
+    """Return `HOST:PORT`, or "" for `off`."""
+    if text.strip().lower() == "off":
+        return ""
+    host, _, port = text.rpartition(":")
+    if not host or host == "unix" or not _is_port(port):
+        raise ValueError(f"{text!r} is not HOST:PORT, or off")
+    return text
+
+
+def _beside(bind: str) -> str:
+    """Return where the peers' port is by default: beside the API."""
+    host = "127.0.0.1" if bind.startswith("unix:") else bind.rpartition(":")[0]
+    return f"{host}:{GRPC_PORT}"
+
+
+def _file(text: str) -> Path:
+    try:
+        Path(text).open("rb").close()
+    except OSError as error:
+        raise ValueError(f"cannot read {text!r}: {error.strerror}") from error
+    return Path(text)
+
+
+def _peer_url(text: str) -> str:
+    """Return `http(s)://HOST[:PORT]`, without the slash that people end it with."""
+    url = text.rstrip("/")
+    if not _is_address(url, "https?") or url.count("/") != 2:  # noqa: PLR2004 - `//`
+        raise ValueError(f"{text!r} is not http(s)://HOST[:PORT]")
+    return url
+
+
+def _helpers(pattern: str, form: str) -> Callable[[str], tuple[str, ...]]:
+    """Read addresses of servers that help peers; agents refuse any other form."""
+
+    def parse(text: str) -> tuple[str, ...]:
+        words = _words(text)
+        for word in words:
+            match = re.fullmatch(pattern, word)
+            if match is None or not _is_port(match["port"]):
+                raise ValueError(f"{word!r} is not {form}")
+        return words
+
+    return parse
+
+
+_HOST: Final = r"(?:[^\s/@?#:\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\w+)"
+_stuns: Final = _helpers(rf"stun:{_HOST}", "stun:HOST:PORT")
+_turns: Final = _helpers(
+    rf"turn:{_HOST}(?:\?transport=udp)?", "turn:HOST:PORT[?transport=udp]"
+)
+_relays: Final = _helpers(rf"rels?://{_HOST}", "rel(s)://HOST:PORT")
+
+
+def _interval(text: str) -> int | None:
+    if text.strip().lower() == "off":
+        return None
+    return _whole(1, 3600)(text)
+
+
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
@@ -154,13 +183,6 @@ def _seconds(text: str) -> float:
         value = -1.0
     if not 0 <= value <= 3600:  # noqa: PLR2004 - an hour, in seconds
         raise ValueError(f"{text!r} is not a number of seconds from 0 to 3600")
-    return value
-
-
-def _stall(text: str) -> float:
-    value = _seconds(text)
-    if value == 0:
-        raise ValueError(f"{text!r} is not a number of seconds above 0, up to 3600")
     return value
 
 
@@ -253,17 +275,95 @@ def _read_secret_files(environ: Mapping[str, str]) -> tuple[dict[str, str], list
     return values, problems
 
 
+def _setting(parse: Callable[[str], Any], default: Any, *, name: str = "") -> Any:
+    """Declare a field; a callable `default` gets the values of the fields before it."""
+    return field(metadata={"parse": parse, "default": default, "name": name})
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything the environment decides. Durations are seconds unless named.
+
+    A field is read from the variable of its name in capitals after `SVC_`.
+    """
+
+    data_dir: Path = _setting(Path, BASE_DIR / "var")
+    runtime_dir: Path = _setting(Path, lambda given: given["data_dir"] / "run")
+    database_url: str = _setting(str, "")
+    secret_key: str = _setting(str, "")
+    bind: str = _setting(parse_bind, "127.0.0.1:8000")
+    workers: int = _setting(_whole(1, 512), 2)
+    threads: int = _setting(_whole(1, 512), 8)
+    allowed_hosts: tuple[str, ...] = _setting(_words, ())
+    trusted_proxies: tuple[Network, ...] = _setting(_networks, ())
+    csrf_trusted_origins: tuple[str, ...] = _setting(_words, ())
+    cors_allowed_origins: tuple[str, ...] = _setting(_words, ())
+    max_body_bytes: int = _setting(_whole(1024, 2**31), 2**20)
+    omitted_fields: str = _setting(_one_of("refuse", "empty"), "refuse")
+    default_policy: str = _setting(_one_of("none", "all"), "none")
+    api_docs: str = _setting(_one_of("public", "token", "off"), "public")
+    dns_domain: str = _setting(str, "mesh.internal")
+    metrics_port: int | None = _setting(parse_port, 9090)
+    metrics_port_explicit: bool = _setting(
+        lambda text: True, False, name="METRICS_PORT"
+    )
+    metrics_host: str | None = _setting(str, None)
+    metrics_dialect: str = _setting(_one_of("seed", "otel"), "seed")
+    log_level: str = _setting(parse_level, "info")
+    log_files: tuple[str, ...] = _setting(_outputs, ("console",), name="LOG_FILE")
+    log_format: str = _setting(_one_of("json", "text"), "json")
+    access_log: str = _setting(_one_of("all", "errors"), "all")
+    syslog_address: str = _setting(str, "/dev/log")
+    anonymize: bool = _setting(_truth, False)
+    relay_listeners: tuple[str, ...] = _setting(_listeners, ())
+    otel_endpoint: str = _setting(_collector, "")
+    drain_seconds: float = _setting(_seconds, 5.0)
+    audit_retention_days: int | None = _setting(_days, None)
+    traffic_retention_days: int | None = _setting(_days, 30)
+    proxy_retention_days: int | None = _setting(_days, 7)
+    geoip_database: Path | None = _setting(_places, None)
+    oidc_issuer: str = _setting(str, "")
+    oidc_client_id: str = _setting(str, "")
+    oidc_client_secret: str = _setting(str, "")
+    oidc_audience: tuple[str, ...] = _setting(_words, ())
+    oidc_owner: str = _setting(_email, "")
+    oidc_role_claim: str = _setting(str, "")
+    grpc_bind: str = _setting(_grpc_bind, lambda given: _beside(given["bind"]))
+    grpc_certificate: Path | None = _setting(_file, None)
+    grpc_key: Path | None = _setting(_file, None)
+    peer_url: str = _setting(_peer_url, "")
+    stun_urls: tuple[str, ...] = _setting(_stuns, ())
+    turn_urls: tuple[str, ...] = _setting(_turns, ())
+    turn_secret: str = _setting(str, "")
+    relay_urls: tuple[str, ...] = _setting(_relays, ())
+    relay_secret: str = _setting(str, "")
+    flow_interval: int | None = _setting(_interval, None)
+
+
+def _name(one: "Field[Any]") -> str:
+    return one.metadata["name"] or one.name.upper()
+
+
+VARIABLES: Final = frozenset(f"{PREFIX}{_name(one)}" for one in fields(Config))
+"""Every variable that is read."""
+
+_NEEDS: Final = (
+    ("GRPC_CERTIFICATE", "GRPC_KEY"),
+    ("GRPC_KEY", "GRPC_CERTIFICATE"),
+    ("TURN_URLS", "TURN_SECRET"),
+    ("RELAY_URLS", "RELAY_SECRET"),
+)
+
+
 class _Reader:
     """Reads one variable after the other and keeps every fault."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = {k: v for k, v in values.items() if k.startswith(PREFIX)}
-        self.known: set[str] = set()
         self.problems: list[str] = []
 
     def get(self, name: str, parse: Callable[[str], Any], default: Any) -> Any:
         """Return the parsed value of `SVC_<name>`, or `default` when unset."""
-        self.known.add(f"{PREFIX}{name}")
         raw = self.values.get(f"{PREFIX}{name}")
         if raw is None:
             return default
@@ -273,11 +373,20 @@ class _Reader:
             self.problems.append(f"{PREFIX}{name}: {error}")
             return default
 
+    def halves(self) -> list[str]:
+        """Return a sentence for each setting that needs another one, which is unset."""
+        return [
+            f"{PREFIX}{name} needs {PREFIX}{other}"
+            for name, other in _NEEDS
+            if self.values.get(f"{PREFIX}{name}")
+            and not self.values.get(f"{PREFIX}{other}")
+        ]
+
     def unknown(self) -> list[str]:
         """Return a sentence for each variable that no setting reads."""
         return [
             f"{name} is not a setting of this service"
-            for name in sorted(set(self.values) - self.known)
+            for name in sorted(set(self.values) - VARIABLES)
         ]
 
 
@@ -285,49 +394,12 @@ def load(environ: Mapping[str, str] = os.environ) -> Config:
     """Return the configuration. Raises ConfigError naming every fault."""
     values, problems = _read_secret_files(environ)
     read = _Reader(values)
-    data_dir = read.get("DATA_DIR", Path, BASE_DIR / "var")
-    port = read.get("METRICS_PORT", parse_port, 9090)
-    config = Config(
-        data_dir=data_dir,
-        runtime_dir=read.get("RUNTIME_DIR", Path, data_dir / "run"),
-        database_url=read.get("DATABASE_URL", str, ""),
-        secret_key=read.get("SECRET_KEY", str, ""),
-        bind=read.get("BIND", parse_bind, "127.0.0.1:8000"),
-        workers=read.get("WORKERS", _whole(1, 512), 2),
-        threads=read.get("THREADS", _whole(1, 512), 8),
-        allowed_hosts=read.get("ALLOWED_HOSTS", _words, ()),
-        trusted_proxies=read.get("TRUSTED_PROXIES", _networks, ()),
-        csrf_trusted_origins=read.get("CSRF_TRUSTED_ORIGINS", _words, ()),
-        cors_allowed_origins=read.get("CORS_ALLOWED_ORIGINS", _words, ()),
-        max_body_bytes=read.get("MAX_BODY_BYTES", _whole(1024, 2**31), 2**20),
-        stall_seconds=read.get("STALL_SECONDS", _stall, 20.0),
-        omitted_fields=read.get("OMITTED_FIELDS", _one_of("refuse", "empty"), "refuse"),
-        api_docs=read.get("API_DOCS", _one_of("public", "token", "off"), "public"),
-        dns_domain=read.get("DNS_DOMAIN", str, "mesh.internal"),
-        metrics_port=port,
-        metrics_port_explicit=f"{PREFIX}METRICS_PORT" in read.values,
-        metrics_host=read.get("METRICS_HOST", str, None),
-        metrics_dialect=read.get("METRICS_DIALECT", _one_of("seed", "otel"), "seed"),
-        log_level=read.get("LOG_LEVEL", parse_level, "info"),
-        log_files=read.get("LOG_FILE", _outputs, ("console",)),
-        log_format=read.get("LOG_FORMAT", _one_of("json", "text"), "json"),
-        access_log=read.get("ACCESS_LOG", _one_of("all", "errors"), "all"),
-        syslog_address=read.get("SYSLOG_ADDRESS", str, "/dev/log"),
-        anonymize=read.get("ANONYMIZE", _truth, False),
-        relay_listeners=read.get("RELAY_LISTENERS", _listeners, ()),
-        otel_endpoint=read.get("OTEL_ENDPOINT", _collector, ""),
-        drain_seconds=read.get("DRAIN_SECONDS", _seconds, 5.0),
-        audit_retention_days=read.get("AUDIT_RETENTION_DAYS", _days, None),
-        traffic_retention_days=read.get("TRAFFIC_RETENTION_DAYS", _days, 30),
-        proxy_retention_days=read.get("PROXY_RETENTION_DAYS", _days, 7),
-        geoip_database=read.get("GEOIP_DATABASE", _places, None),
-        oidc_issuer=read.get("OIDC_ISSUER", str, ""),
-        oidc_client_id=read.get("OIDC_CLIENT_ID", str, ""),
-        oidc_client_secret=read.get("OIDC_CLIENT_SECRET", str, ""),
-        oidc_audience=read.get("OIDC_AUDIENCE", str, ""),
-        oidc_role_claim=read.get("OIDC_ROLE_CLAIM", str, ""),
-    )
-    problems += read.problems + read.unknown()
+    given: dict[str, Any] = {}
+    for one in fields(Config):
+        default = one.metadata["default"]
+        value = default(given) if callable(default) else default
+        given[one.name] = read.get(_name(one), one.metadata["parse"], value)
+    problems += read.problems + read.unknown() + read.halves()
     if problems:
         raise ConfigError(problems)
-    return config
+    return Config(**given)

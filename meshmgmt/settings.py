@@ -1,8 +1,10 @@
 """Django settings; everything an operator may change comes from `meshmgmt.env`."""
 
 import contextlib
+import os
 import secrets
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import dj_database_url
@@ -15,6 +17,17 @@ try:
     SVC = env.load()
 except env.ConfigError as error:
     raise ImproperlyConfigured(str(error)) from error
+
+
+# Whatever this service writes is for its own user alone.
+os.umask(0o077)
+
+
+def _keep_private(folder: Path, *names: str) -> None:
+    """Close a folder of ours, and files in it, that were made under another umask."""
+    for path, mode in [(folder, 0o700), *((folder / name, 0o600) for name in names)]:
+        if path.exists() and path.stat().st_uid == os.geteuid():
+            path.chmod(mode)
 
 
 def _secret_key() -> str:
@@ -34,10 +47,13 @@ def _secret_key() -> str:
     return path.read_text(encoding="utf-8")
 
 
+DATABASE_FILE = "db.sqlite3"
+
+
 def _database() -> dict[str, Any]:
     if not SVC.database_url:
         SVC.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return _sqlite({"NAME": str(SVC.data_dir / "db.sqlite3")})
+        return _sqlite({"NAME": str(SVC.data_dir / DATABASE_FILE)})
     try:
         parsed: dict[str, Any] = dict(dj_database_url.parse(SVC.database_url))
     except (ValueError, KeyError) as error:
@@ -71,6 +87,11 @@ def _sqlite(parsed: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+_keep_private(
+    SVC.data_dir,
+    "secret_key",
+    *(f"{DATABASE_FILE}{end}" for end in ("", "-wal", "-shm", "-journal", "-turn")),
+)
 SECRET_KEY = _secret_key()
 DEBUG = False
 ALLOWED_HOSTS = ["*"]  # meshmgmt.api.middleware checks hosts and answers in JSON
@@ -89,13 +110,16 @@ INSTALLED_APPS = [
     "meshmgmt.core",
     "meshmgmt.api",
     "observability",
+    "meshmgmt.serving",
     "events",
     "meshmgmt.accounts",
     "meshmgmt.inventory",
     "groups",
     "meshmgmt.access",
     "dns",
+    "meshmgmt.control",
     "meshmgmt.demo",
+    "meshmgmt.transfer",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -154,10 +178,14 @@ CACHES = {
     "default": {"BACKEND": "django_prometheus.cache.backends.locmem.LocMemCache"},
 }
 
-LOGGING_CONFIG = "observability.logs.configure_django"
+LOGGING_CONFIG = "observability.logs.handlers.configure_django"
 LOGGING = {"version": 1}  # what is configured comes from SVC; empty would skip the call
 
 AUTHENTICATION_BACKENDS = ["meshmgmt.accounts.backends.RoleBackend"]
+PASSWORD_HASHERS = [
+    f"django.contrib.auth.hashers.{name}PasswordHasher"
+    for name in ("Scrypt", "PBKDF2")  # the first for new ones
+]
 AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",

@@ -4,6 +4,8 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from meshmgmt.accounts.signinpage import sign_in
+
 admin.site.site_header = "Mesh management"
 admin.site.site_title = "Mesh management"
 admin.site.index_title = "Overview"
@@ -12,6 +14,7 @@ admin.site.site_url = "/api/docs"
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index"), name="front"),
     path("", include("observability.urls")),
+    path("admin/login/", sign_in),
     path("admin/", admin.site.urls),
     path("", include("meshmgmt.api.urls")),
     # Before the users: invites live under their path.

@@ -1,8 +1,15 @@
 """WSGI entry point: `gunicorn meshmgmt.wsgi:application`."""
 
+import gc
 import os
 
 from django.core.wsgi import get_wsgi_application
+from django.urls import get_resolver
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "meshmgmt.settings")
 application = get_wsgi_application()
+
+# Views are loaded now, not by the first request. What is loaded stays: the collector, which
+# would go through it again and again while a large answer is made, leaves it alone.
+_ = get_resolver().url_patterns
+gc.freeze()

@@ -2,20 +2,17 @@
 
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import IO, Any, Final
 
 import zstandard
 from django.http import HttpRequest
 from gunicorn.http.errors import ParseException
 
-from meshmgmt.core.errors import (
-    BadRequest,
-    PayloadTooLarge,
-    RequestTimeout,
-    UnsupportedMedia,
-)
+from meshmgmt.core.errors import BadRequest, PayloadTooLarge, UnsupportedMedia
 
 _CHUNK: Final = 1 << 16
+_DISCARDED: Final = 1 << 26
 _ZSTD_STEP: Final = 512
 _GZIP_STEP: Final = 4096
 
@@ -25,8 +22,7 @@ def read_body(request: HttpRequest, limit: int) -> bytes:
 
     `limit` counts bytes before and after decompression. Raises PayloadTooLarge beyond
     it, UnsupportedMedia for an unknown Content-Encoding, BadRequest for a broken one or
-    a body that ends before its announced length, RequestTimeout when the server gave up
-    waiting for it.
+    a body that ends before its announced length.
     """
     encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in {"identity", "", "gzip", "x-gzip", "zstd"}:
@@ -62,6 +58,20 @@ def _source(request: HttpRequest) -> IO[bytes]:
     return request  # type: ignore[return-value]  # HttpRequest has a file's read()
 
 
+def discard_rest(request: HttpRequest) -> None:
+    """Read what nobody read of a body.
+
+    gunicorn resets a connection with much unread on it, and a proxy that is still
+    sending makes 502 of that. What is announced as endless is left to gunicorn.
+    """
+    announced = request.META.get("CONTENT_LENGTH") or "0"
+    left = _DISCARDED if announced.isdecimal() and int(announced) <= _DISCARDED else 0
+    source = _source(request)
+    with suppress(OSError, ParseException):
+        while left > 0 and (chunk := source.read(_CHUNK)):
+            left -= len(chunk)
+
+
 def _raw_chunks(request: HttpRequest) -> Iterator[bytes]:
     announced = request.META.get("CONTENT_LENGTH") or ""
     missing = int(announced) if announced.isdecimal() else 0
@@ -71,18 +81,11 @@ def _raw_chunks(request: HttpRequest) -> Iterator[bytes]:
             missing -= len(chunk)
             yield chunk
     except OSError as error:
-        raise _unreadable(error, announced) from error
+        raise BadRequest(_ended_early(announced)) from error
     except ParseException as error:
         raise BadRequest("the body ended early, or its chunks are broken") from error
     if missing > 0:  # not every server notices
         raise BadRequest(_ended_early(announced))
-
-
-def _unreadable(error: OSError, announced: str) -> RequestTimeout | BadRequest:
-    """Return what to say about a body that could not be read; Django wraps errors."""
-    if isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError):
-        return RequestTimeout("the body did not come in time")
-    return BadRequest(_ended_early(announced))
 
 
 def _ended_early(announced: str) -> str:

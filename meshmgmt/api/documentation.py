@@ -3,10 +3,12 @@
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpResponseBase
+from django.http import HttpResponseBase, JsonResponse
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from meshmgmt.api.negotiation import Negotiation
 from meshmgmt.api.permissions import ModulePermission
@@ -25,10 +27,27 @@ class DocsPermission(BasePermission):
         return True
 
 
-class SchemaView(SpectacularAPIView):
-    """OpenAPI 3.1 document of this service, as YAML or (`?format=json`) JSON."""
+class DocumentationView(APIView):
+    """Looks at credentials only where the documentation asks for them.
+
+    The page's template reads `request.user`, which must not fail for a bad token that
+    nobody asked for.
+    """
 
     permission_classes = [DocsPermission]
+
+    def get_authenticators(self) -> list[BaseAuthentication]:
+        """Return none for a documentation that is public."""
+        return super().get_authenticators() if settings.SVC.api_docs == "token" else []
+
+    def options(self, request: Request, *args: Any, **kwargs: Any) -> JsonResponse:  # type: ignore[override]
+        """Answer with the methods of this path."""
+        methods = self.allowed_methods
+        return JsonResponse({"methods": methods}, headers={"Allow": ", ".join(methods)})
+
+
+class SchemaView(DocumentationView, SpectacularAPIView):
+    """OpenAPI 3.1 document of this service, as YAML or (`?format=json`) JSON."""
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
         """Return JSON when the query or the header ask for it, else YAML."""
@@ -41,10 +60,9 @@ class SchemaView(SpectacularAPIView):
         )
 
 
-class DocsView(SpectacularSwaggerView):
+class DocsView(DocumentationView, SpectacularSwaggerView):
     """A page to read and try the API; all its files are served locally."""
 
-    permission_classes = [DocsPermission]
     content_negotiation_class = Negotiation
     url_name = "schema"
 

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
-from meshmgmt.api.fields import TYPE_CODE
+from meshmgmt.api.fields import REQUIRED, TYPE_CODE
 from meshmgmt.api.renderers import CONTENT_TYPE, to_json
 from meshmgmt.core.errors import ServiceError, TooManyRequests
 from meshmgmt.core.fielderrors import FieldError
@@ -70,6 +70,9 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
     return response
 
 
+OMITTED: Final = (
+    " (SVC_OMITTED_FIELDS=empty on the server reads omitted fields as empty)"
+)
 INTERNAL: Final = "an internal error occurred; it was logged with this request's id"
 
 _PLAIN: Final[tuple[tuple[tuple[type[Exception], ...], int, str], ...]] = (
@@ -104,7 +107,9 @@ def _validation(exc: drf.ValidationError) -> tuple[int, str, tuple[FieldError, .
     errors = tuple(
         FieldError(path, f"{path}: {text}" if path else text) for path, text, _ in found
     )
-    return (400 if wrong_type else 422), errors[0].message, errors
+    omitted = any(text == REQUIRED for _, text, _ in found)
+    hint = OMITTED if omitted and not wrong_type else ""
+    return (400 if wrong_type else 422), errors[0].message + hint, errors
 
 
 def _flatten(detail: Any, path: str) -> Iterator[tuple[str, str, str]]:

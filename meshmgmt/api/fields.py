@@ -13,6 +13,7 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 
 TYPE_CODE: Final = "type"
+REQUIRED: Final = "this field is required"
 INT64: Final = 2**63
 
 
@@ -24,10 +25,7 @@ class StrictMixin(serializers.Field[Any, Any, Any, Any]):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.error_messages["required"] = (
-            "this field is required (or set SVC_OMITTED_FIELDS=empty on the server"
-            " to read omitted fields as empty)"
-        )
+        self.error_messages["required"] = REQUIRED
         self.error_messages[TYPE_CODE] = f"must be a JSON {self.json_type}"
 
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
@@ -137,6 +135,16 @@ class MapField(StrictMixin, serializers.DictField):
         return checked
 
 
+class OptionalArrayField(ArrayField):
+    """A JSON array that may be missing; `null` is missing, `[]` is not."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, **kwargs)
+
+    def _null_is_zero(self) -> bool:
+        return False
+
+
 def texts(**kwargs: Any) -> ArrayField:
     """Return a field for an array of strings."""
     return ArrayField(child=TextField(), **kwargs)
@@ -178,15 +186,26 @@ def references(**kwargs: Any) -> ArrayField:
     return ArrayField(child=ReferenceField(), **kwargs)
 
 
+def optional_references(**kwargs: Any) -> ArrayField:
+    """Return a field for ids that tells a missing array from an empty one."""
+    return OptionalArrayField(child=ReferenceField(), **kwargs)
+
+
 class AbsentKept(serializers.Serializer[Any]):
-    """Makes every field optional: what a PUT leaves out keeps its value."""
+    """Makes every field optional: what a PUT leaves out keeps its value.
+
+    But an `enabled` that is off by default is off for clients that leave out what is
+    false: otherwise they could not switch anything off.
+    """
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """Return the fields, none of them required or with a default."""
         fields = super().get_fields()
+        omits_false = settings.SVC.omitted_fields == "empty"
         for name, field in fields.items():
             field.required = False
-            field.default = empty
+            if not (omits_false and name == "enabled" and field.default is False):
+                field.default = empty
             fields[name] = field
         return fields
 
@@ -196,7 +215,7 @@ class ObjectSerializer(serializers.Serializer[Any]):
 
     default_error_messages = {
         "invalid": "must be a JSON object",
-        "required": "this field is required",  # no empty object to read it as
+        "required": "this object is required",  # there is no empty one to read it as
     }
 
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:

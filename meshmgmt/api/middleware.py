@@ -9,6 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port, validate_host
 
+from meshmgmt.api.bodies import discard_rest
 from meshmgmt.api.exceptions import error_response
 from meshmgmt.core import context
 from meshmgmt.core.account import account_id
@@ -19,19 +20,26 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 
 MAX_PATH: Final = 4096
 MAX_QUERY: Final = 8192
-REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{8,64}")
+REQUEST_ID: Final = re.compile(r"(?!mp[ti]_|eyJ)[A-Za-z0-9._-]{8,64}")
+"""What counts as an id of the client's: no token, which logs and events would show."""
+
+SLASHES: Final = re.compile(r"/{2,}")
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
 
 
 def source_address(request: HttpRequest) -> str:
     """Return the client's address; forwarded ones count from trusted proxies alone."""
     address = str(request.META.get("REMOTE_ADDR", ""))
-    hops = request.headers.get("X-Forwarded-For", "").split(",")
-    for hop in reversed([hop.strip() for hop in hops if hop.strip()]):
+    return forwarded_address(address, request.headers.get("X-Forwarded-For", ""))[:64]
+
+
+def forwarded_address(address: str, forwarded: str) -> str:
+    """Return who is behind the trusted proxies that `address` and `forwarded` name."""
+    for hop in reversed([hop.strip() for hop in forwarded.split(",") if hop.strip()]):
         if not is_trusted_proxy(address):
             break
         address = hop
-    return address[:64]
+    return address
 
 
 def is_trusted_proxy(address: str) -> bool:
@@ -67,6 +75,7 @@ class RequestContextMiddleware:
         )
         with context.scope(facts):
             response = self.get_response(request)
+        discard_rest(request)
         response["X-Request-Id"] = request_id
         if not response.streaming and not response.has_header("Content-Length"):
             response["Content-Length"] = str(len(response.content))
@@ -74,7 +83,7 @@ class RequestContextMiddleware:
 
 
 class TransportMiddleware:
-    """Host, length and trailing slash; JSON errors before any view is found."""
+    """Host, length and slashes; JSON errors before any view is found."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -90,9 +99,11 @@ class TransportMiddleware:
             return error_response("the Content-Length header is not a number", 400)
         if (refused := _refused_host(request)) is not None:
             return error_response(refused, 400)
-        path = request.path_info
+        request.path = SLASHES.sub("/", request.path)
+        path = SLASHES.sub("/", request.path_info)
         if path.startswith("/api/") and path.endswith("/") and len(path) > len("/api/"):
-            request.path_info = path[:-1]
+            path = path[:-1]
+        request.path_info = path
         return self.get_response(request)
 
 

@@ -1,13 +1,24 @@
-"""The query string as it came, before Django reads it leniently."""
+"""Query parameters; bad values are answered 400."""
 
+from collections.abc import Sequence
+from typing import Final, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from django.http import HttpRequest
+from rest_framework.request import Request
 
 from meshmgmt.core.errors import BadRequest
 from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.names import quoted
 
-_LONGEST_NAME = 64
+Absent = TypeVar("Absent")
+
+_LONGEST_NAME: Final = 64
+# What the reference API reads as a boolean in a query (Go's strconv.ParseBool).
+_TRUTHS: Final = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
 
 
 def require_utf8(request: HttpRequest) -> None:
@@ -36,3 +47,29 @@ def _is_utf8(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def required_text(request: Request, name: str) -> str:
+    """Return a parameter that must be given. Raises BadRequest naming it."""
+    text = request.query_params.get(name, "")
+    if not text:
+        raise BadRequest(f"the query parameter {name} is required")
+    return text
+
+
+def truth(request: Request, name: str, default: Absent) -> bool | Absent:
+    """Return a boolean parameter, `default` when absent. Raises BadRequest."""
+    text = request.query_params.get(name, "")
+    if not text:
+        return default
+    if text not in _TRUTHS:
+        raise BadRequest(f"{name}: {quoted(text)} is neither true nor false")
+    return _TRUTHS[text]
+
+
+def choice(request: Request, name: str, choices: Sequence[str]) -> str:
+    """Return one of `choices`, the first when absent. Raises BadRequest."""
+    text = request.query_params.get(name, "") or choices[0]
+    if text.lower() not in choices:
+        raise BadRequest(f"{name}: {quoted(text)} is none of {', '.join(choices)}")
+    return text.lower()

@@ -14,7 +14,6 @@ _ERRORS: Final = {
     "401": "No valid credentials",
     "403": "The permission is missing",
     "404": "No such object",
-    "408": "The body did not come in time",
     "409": "Clashes with an existing object",
     "412": "The state of the object forbids the operation",
     "413": "The body is too large",
@@ -100,7 +99,7 @@ class ApiSchema(AutoSchema):
 
 _ALWAYS: Final = ("400", "401", "403", "404", "414", "500", "503")
 _WRITING: Final = ("409", "412", "422")
-_WITH_BODY: Final = ("408", "413", "415", "429")
+_WITH_BODY: Final = ("413", "415", "429")
 
 
 def _possible(method: str, *, public: bool) -> tuple[str, ...]:

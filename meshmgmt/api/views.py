@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.routers import SimpleRouter
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
@@ -55,8 +56,12 @@ class ApiView(APIView):
             negotiator=self.get_content_negotiator(),
             parser_context=self.get_parser_context(request),
         )
-        wrapped.body_limit = self.max_body_bytes or settings.SVC.max_body_bytes
+        wrapped.body_limit = self.body_limit()
         return wrapped
+
+    def body_limit(self) -> int:
+        """Return how many bytes a body may have."""
+        return self.max_body_bytes or settings.SVC.max_body_bytes
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check permission, then what holds for every query."""
@@ -82,7 +87,12 @@ class ApiView(APIView):
 
     def _is_public(self) -> bool:
         request = getattr(self, "request", None)
-        return request is not None and request.method in self.public_methods
+        if request is None:
+            return False
+        if request.method == "OPTIONS":
+            return bool(self.public_methods)
+        method = "GET" if request.method == "HEAD" else request.method
+        return method in self.public_methods
 
     def validated(self, serializer_class: type[serializers.BaseSerializer[Any]]) -> Any:
         """Return the checked body. Raises ValidationError (400 or 422)."""
@@ -100,7 +110,7 @@ class ApiViewSet(ViewSetMixin, ApiView):
 class ResourceViewSet(ApiViewSet):
     """List, read, create, replace and delete objects of one kind.
 
-    A subclass gives `kind` (for messages), `url_kwarg` (the id in the path), the two
+    A subclass gives `kind` (for messages), `lookup_url_kwarg` (the id in the path), the two
     serializers, and four functions: `rows(ids=None)` returns the answer's dicts in list
     order, `create_object(data)` and `update_object(id, data)` return an id,
     `delete_object(id)` returns nothing. What a write answers is read back by `rows`, so it
@@ -108,7 +118,7 @@ class ResourceViewSet(ApiViewSet):
     """
 
     kind: ClassVar[str]
-    url_kwarg: ClassVar[str]
+    lookup_url_kwarg: ClassVar[str]
     serializer_class: ClassVar[type[serializers.BaseSerializer[Any]]]
     request_serializer_class: ClassVar[type[serializers.BaseSerializer[Any]]]
     update_serializer_class: ClassVar[type[serializers.BaseSerializer[Any]] | None] = (
@@ -134,7 +144,7 @@ class ResourceViewSet(ApiViewSet):
     @property
     def identifier(self) -> str:
         """The id in the path. Raises NotFound when it cannot be one."""
-        return path_id(self.kind, self.kwargs[self.url_kwarg])
+        return path_id(self.kind, self.kwargs[self.lookup_url_kwarg])
 
     def row(self, identifier: str) -> Row:
         """Return one object as the API shows it. Raises NotFound."""
@@ -170,6 +180,13 @@ class ResourceViewSet(ApiViewSet):
         """Delete an object."""
         self.delete_object(self.identifier)
         return Response({})
+
+
+class ResourceRouter(SimpleRouter):
+    """Routes of resources: paths without a slash at their end, ids of any form."""
+
+    def __init__(self) -> None:
+        super().__init__(trailing_slash=False, use_regex_path=False)
 
 
 COLLECTION: dict[str, Any] = {"get": "list", "post": "create"}

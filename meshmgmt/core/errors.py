@@ -45,12 +45,6 @@ class NotFound(ServiceError):
         return cls(f"{kind} {identifier[:64]!r} was not found")
 
 
-class RequestTimeout(ServiceError):
-    """The body did not come in time."""
-
-    status = 408
-
-
 class Conflict(ServiceError):
     """The write clashes with what exists already."""
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from meshmgmt.control.server.netbirdconfig import peer_url
 from meshmgmt.env import Config
 
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104
@@ -16,6 +17,8 @@ class Addresses:
     documentation: str
     admin: str
     metrics: str
+    peers: str
+    """Empty when peers are not served."""
 
 
 def addresses(config: Config) -> Addresses:
@@ -26,7 +29,11 @@ def addresses(config: Config) -> Addresses:
         host = config.metrics_host or _host(config.bind)
         metrics = f"http://{_reachable(host)}:{config.metrics_port}/metrics"
     return Addresses(
-        f"{base}/api", f"{base}/api/docs", f"{base}/admin/", metrics=metrics
+        f"{base}/api",
+        f"{base}/api/docs",
+        f"{base}/admin/",
+        metrics=metrics,
+        peers=peer_url(config) if config.grpc_bind else "",
     )
 
 

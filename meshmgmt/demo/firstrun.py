@@ -1,7 +1,7 @@
-"""What somebody needs who starts the service for the first time: a login and a token.
+"""What somebody needs who starts the service for the first time.
 
-Both are kept in the data folder, readable by its owner alone, and stay the same from run
-to run for as long as they are good.
+A login and a token for people, a setup key for machines: kept in the data folder,
+readable by its owner alone, and the same from run to run for as long as they are good.
 """
 
 import datetime as dt
@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from meshmgmt.access.models import SetupKey
+from meshmgmt.access.rules.setupkeys import VALID, SetupKeyDraft, state_of
+from meshmgmt.access.services.setupkeys import setup_key_create, setup_key_hash
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import token_create
@@ -31,12 +34,13 @@ PASSWORD_BYTES: Final = 18
 
 @dataclass(frozen=True, slots=True)
 class FirstRun:
-    """The login of the admin site and a token; `password_file` is None when unknown."""
+    """Login of the admin site, token, setup key; `password_file` None when unknown."""
 
     email: str
     password_file: Path | None
     token: str
     token_file: Path
+    setup_key: str
 
 
 def prepare(folder: Path, dns_domain: str) -> FirstRun:
@@ -56,7 +60,31 @@ def prepare(folder: Path, dns_domain: str) -> FirstRun:
             )
             token = made.plain
             _keep(token_file, token)
-    return FirstRun(owner.email, password_file, token, token_file)
+        setup_key = _setup_key(folder / "setup_key")
+    return FirstRun(owner.email, password_file, token, token_file, setup_key)
+
+
+def _setup_key(path: Path) -> str:
+    """Return a key that any number of machines may enrol with."""
+    kept = _kept(path)
+    known = SetupKey.objects.filter(key_hash=setup_key_hash(kept)).first()
+    if known is not None and _state_tomorrow(known) == VALID:
+        return kept
+    seconds = int(dt.timedelta(days=TOKEN_DAYS).total_seconds())
+    draft = SetupKeyDraft(name=TOKEN_NAME, type="reusable", expires_in=seconds)
+    made = setup_key_create(draft=draft).plain
+    _keep(path, made)
+    return made
+
+
+def _state_tomorrow(key: SetupKey) -> str:
+    return state_of(
+        expires_at=key.expires_at,
+        revoked=key.revoked,
+        used_times=key.used_times,
+        usage_limit=key.usage_limit,
+        now=clock.now() + SHORTEST_LIFE,
+    )
 
 
 def _owner(dns_domain: str) -> User:

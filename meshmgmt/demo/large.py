@@ -20,12 +20,12 @@ from dns.services.nameservers import nameserver_group_create
 from dns.services.records import fill_record
 from dns.services.settings import dns_settings_update
 from dns.storedform import stored_form
-from events.audit.links import set_members
-from events.audit.models import audited_bulk_create
+from events.audit.audited import audited_bulk_create
 from groups.models import ALL, Group, GroupPeer
 from meshmgmt.access.models import Route, RouteGroup, SetupKey, SetupKeyAutoGroup
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
+from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.demo.permits import policy_create
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
@@ -45,7 +45,6 @@ DIMENSIONS: Final = (
     "tier",
 )
 ZONES: Final = 200
-RECORDS_PER_ZONE: Final = 100
 PEOPLE: Final = 300
 NETWORKS: Final = 20
 FIRST_ADDRESS: Final = ipaddress.IPv4Address("100.96.0.10")

@@ -4,15 +4,17 @@ import base64
 import datetime as dt
 from functools import partial
 
-from events.audit.links import set_members
 from groups.models import GroupPeer
 from groups.services import group_create
 from meshmgmt.access.models import SetupKey, UserAutoGroup
+from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.accounts.services.users import service_user_create, user_create
+from meshmgmt.accounts.signin import record_sign_in
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import Actor
+from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.demo import company
 from meshmgmt.demo.company import DOMAIN, OFFICES, Machine
@@ -36,12 +38,23 @@ def plan_users(story: Story) -> None:
         story.plan(0, 8 * 60, "mara", partial(_robot, story, key, name, role))
     rule = partial(account_update, settings={"peer_login_expiration": LOGIN_SECONDS})
     story.plan(0, 8 * 60 + 2, "mara", rule)
+    for number, (key, _, _) in enumerate(company.PEOPLE):
+        for day in (1 + number % 3, 4 + number % 3):
+            sign_in = partial(_sign_in, story, key)
+            story.plan(day, story.some_minute(), key, sign_in)
 
 
 def _user(story: Story, key: str, name: str, role: str) -> None:
     first, _, last = name.partition(" ")
     plain = f"{first}.{last}".lower().translate(str.maketrans("áêöäéí", "aeoaei"))
     story.users[key] = user_create(email=f"{plain}@{DOMAIN}", name=name, role=role)
+
+
+def _sign_in(story: Story, key: str) -> None:
+    with account_write():
+        user = User.objects.get(pk=story.users[key].pk)
+        User.objects.filter(pk=user.pk).unaudited_update(last_login=clock.now())
+        record_sign_in(user)
 
 
 def _robot(story: Story, key: str, name: str, role: str) -> None:
@@ -110,7 +123,6 @@ def _enrol(story: Story, machine: Machine, number: int, key: SetupKey | None) ->
         serial_number=f"{company.MARK}{chance.randrange(10**8):08d}",
         ssh_enabled=key is not None and number % 2 == 0,
         login_expiration_enabled=key is None,
-        connected=number % 5 != 0,
         last_seen=story.now - dt.timedelta(minutes=chance.randrange(600)),
         last_login=clock.now(),
         connection_ip=f"198.51.100.{chance.randrange(1, 255)}",

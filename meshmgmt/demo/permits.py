@@ -4,7 +4,6 @@ import datetime as dt
 import hashlib
 from functools import partial
 
-from events.audit.links import set_members
 from groups.models import GroupResource
 from meshmgmt.access.models import (
     Policy,
@@ -21,6 +20,7 @@ from meshmgmt.access.models import (
     SetupKeyAutoGroup,
 )
 from meshmgmt.core import clock
+from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.demo import rights
 from meshmgmt.demo.rights import KeyRow, NetworkRow, PolicyRow, RouteRow

@@ -10,6 +10,7 @@ from django.db import models, transaction
 from dns.models import DisabledManagementGroup, NameserverGroup, Record, Zone
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
+from meshmgmt.access.defaultpolicy import default_policies
 from meshmgmt.access.models import Invite, Policy, PostureCheck, Route, Router, SetupKey
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
@@ -53,11 +54,14 @@ def counts() -> Counts:
 
 
 def other_data() -> Counts:
-    """Return the counts of what is there beside users, the account and `All`."""
+    """Return the counts of what is there beside what every new account has.
+
+    That is users, the account, `All`, and the policy of `SVC_DEFAULT_POLICY`.
+    """
+    found = counts()
+    found["policies"] -= default_policies().count()
     return {
-        kind: count
-        for kind, count in counts().items()
-        if count and kind not in _NO_DATA
+        kind: count for kind, count in found.items() if count and kind not in _NO_DATA
     }
 
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
-from meshmgmt.access.models import Policy
 from meshmgmt.core import clock
 from meshmgmt.demo.company import DOMAIN
-from meshmgmt.inventory.models import NetworkResource, Peer
+from meshmgmt.demo.permitted import Permits, address_of
+from meshmgmt.inventory.models import Peer
 
 DAYS: Final = 6.5  # within the shortest retention, and the week that the history covers
 FLOWS: Final = 1600
@@ -22,12 +22,10 @@ REFUSED: Final = 24
 """Attempts of one machine to reach a database that no policy gives it, within hours."""
 
 SERVICES: Final = ("wiki", "git", "tickets", "grafana", "registry")
-PORTS: Final = (22, 53, 443, 443, 443, 5432)
 GUESSER: Final = "203.0.113.66"
 REFUSED_SOURCE: Final = "rui-simulator"
 DATABASE: Final = "db-01"
 DATABASE_PORT: Final = 5432
-SHARE_ROUTED: Final = 0.25
 SHARE_DROPPED: Final = 0.04
 
 
@@ -47,31 +45,24 @@ def _moment(chance: random.Random, now: dt.datetime) -> dt.datetime:
 
 
 def _flows(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]]:
-    peers = list(Peer.objects.order_by("id"))
-    laptops = [peer for peer in peers if peer.user_id] or peers
-    resources = list(NetworkResource.objects.order_by("id"))
-    policies = list(Policy.objects.order_by("id").values_list("pk", flat=True))
+    """Traffic goes where policies allow it; what they do not is dropped."""
+    permits = Permits()
     for number in range(FLOWS):
-        source = chance.choice(laptops)
+        refused = permits.refused(chance) if chance.random() < SHARE_DROPPED else None
+        dropped = refused is not None
+        talk = refused or permits.conversation(chance)
         end = _moment(chance, now)
         start = end - dt.timedelta(seconds=chance.randrange(1, 600))
-        dropped = chance.random() < SHARE_DROPPED
-        port = chance.choice(PORTS)
-        if resources and chance.random() < SHARE_ROUTED:
-            resource = chance.choice(resources)
-            destination = {"id": resource.pk, "address": resource.address}
-        else:
-            peer = chance.choice(peers)
-            destination = {"id": peer.pk, "address": f"{peer.ip}:{port}"}
+        address = address_of(talk.target, chance)
         yield {
             "id": f"demo-flow-{number:05d}",
             "flow_id": f"{chance.getrandbits(64):016x}",
-            "reporter_id": source.pk,
-            "source": {"id": source.pk},
-            "destination": destination,
-            "policy": {"id": chance.choice(policies)} if policies else None,
-            "protocol": 17 if port == 53 else 6,  # noqa: PLR2004 - DNS over UDP
-            "direction": chance.choice(("INGRESS", "EGRESS")),
+            "reporter_id": talk.source.pk,
+            "source": {"id": talk.source.pk},
+            "destination": {"id": talk.target.pk, "address": f"{address}:{talk.port}"},
+            "policy": {"id": talk.policy_id} if talk.policy_id else None,
+            "protocol": 17 if talk.port == 53 else 6,  # noqa: PLR2004 - DNS over UDP
+            "direction": "EGRESS",
             "rx_bytes": 0 if dropped else int(chance.lognormvariate(10, 2)),
             "rx_packets": 0 if dropped else chance.randrange(1, 400),
             "tx_bytes": 60 if dropped else int(chance.lognormvariate(9, 2)),

@@ -7,13 +7,13 @@ from dns.rules import RecordDraft, ZoneDraft
 from dns.services.nameservers import nameserver_group_update
 from dns.services.records import record_create, record_delete, record_update
 from dns.services.zones import zone_create, zone_delete, zone_update
-from events.audit.links import member_keys
 from groups.models import GroupPeer
 from groups.services import group_create, group_delete, group_update
 from meshmgmt.access.models import Policy
 from meshmgmt.access.rules.invites import InviteDraft
 from meshmgmt.access.services.invites import invite_create
 from meshmgmt.accounts.services.users import user_set_blocked, user_set_role
+from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.transactions import account_write
 from meshmgmt.demo import company
 from meshmgmt.demo.company import DOMAIN
@@ -25,7 +25,6 @@ from meshmgmt.inventory.services import peer_delete, peer_update
 
 FIRST = 2
 NETWORK_ADMINS = ("ines", "olof")
-ADMINS = ("tomas", "yuki")
 
 
 def plan_week(story: Story) -> None:

@@ -11,7 +11,7 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshmgmt.api.bodies import read_body
+from meshmgmt.api.bodies import discard_rest, read_body
 from meshmgmt.core.errors import BadRequest, PayloadTooLarge, UnsupportedMedia
 
 LIMIT = 100_000
@@ -133,3 +133,18 @@ def test_garbage_instead_of_compressed_data_is_refused(encoding: str):
 def test_unknown_encoding_is_refused_by_name():
     with pytest.raises(UnsupportedMedia, match="'br'"):
         read_body(request(zlib.compress(b"x"), "br"), LIMIT)
+
+
+def test_what_nobody_read_of_a_body_is_discarded():
+    sized = request(b"x" * 300_000)
+    sized.environ["wsgi.input"] = io.BytesIO(b"x" * 300_000)
+    for made in (WSGIRequest(sized.environ), chunked(b"x" * 300_000)):
+        discard_rest(made)
+        assert made.environ["wsgi.input"].read(1) == b""
+
+
+def test_an_endless_body_is_not_waited_for():
+    made = request(b"x")
+    made.environ["CONTENT_LENGTH"] = made.META["CONTENT_LENGTH"] = str(10**12)
+    discard_rest(made)
+    assert made.environ["wsgi.input"].read(1) == b"x"

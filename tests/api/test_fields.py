@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rest_framework.exceptions import ValidationError
 
-from meshmgmt.api.exceptions import describe
+from meshmgmt.api.exceptions import describe, error_body
 from meshmgmt.api.fields import (
     ArrayField,
     ObjectSerializer,
@@ -112,10 +112,26 @@ def test_omitted_fields_are_empty_when_the_server_is_told_so(settings):
     assert body == {"name": "", "enabled": False, "ttl": 0, "ids": [], "servers": []}
 
 
-def test_the_message_for_omitted_fields_names_the_setting():
+def test_the_answer_about_omitted_fields_names_the_setting_once():
     with pytest.raises(ValidationError) as caught:
-        Outer(data={}).is_valid(raise_exception=True)
-    assert "SVC_OMITTED_FIELDS=empty" in describe(caught.value)[1]
+        Outer(data={"enabled": True}).is_valid(raise_exception=True)
+    status, message, errors = describe(caught.value)
+    body = str(error_body(message, status, errors))
+    assert status == 422
+    assert len(errors) == 4
+    assert message.endswith(
+        "(SVC_OMITTED_FIELDS=empty on the server reads omitted fields as empty)"
+    )
+    assert body.count("SVC_OMITTED_FIELDS") == 1
+
+
+def test_answer_about_a_missing_object_does_not_name_the_setting():
+    class Holder(ObjectSerializer):
+        inner = Inner()
+
+    with pytest.raises(ValidationError) as caught:
+        Holder(data={}).is_valid(raise_exception=True)
+    assert describe(caught.value)[1] == "inner: this object is required"
 
 
 def test_nul_in_a_text_is_refused_with_its_field():

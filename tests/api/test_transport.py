@@ -6,9 +6,11 @@ import pytest
 from django.db import OperationalError
 
 from events.api import audit
+from events.models import AuditEvent
 from meshmgmt.core.ids import is_id
 from tests.api_client import Answer, Api
-from tests.people import api_as, person, token_of
+from tests.logscan import LogScan
+from tests.people import api_as, api_of, person, token_of
 
 pytestmark = pytest.mark.django_db
 
@@ -50,8 +52,14 @@ def test_answers_announce_their_length(owner: Api):
         assert int(answer.headers["Content-Length"]) == len(answer.body)
 
 
-def test_two_trailing_slashes_are_another_path(owner: Api):
-    assert_error(owner.get(PATH + "//"), 404, "not found")
+@pytest.mark.parametrize("path", [f"/{PATH}", PATH.replace("/", "//"), f"{PATH}//"])
+def test_repeated_slashes_count_as_one(owner: Api, path: str):
+    # The test client takes what follows leading slashes for a host.
+    headers = {"Authorization": f"Token {owner.token}"}
+    answer = owner.client.get("/", PATH_INFO=path, headers=headers)
+    assert answer.status_code == 200
+    assert answer.content == owner.get(PATH).body
+    assert owner.client.get("/", PATH_INFO=path).status_code == 401
 
 
 def test_wrong_method_is_405_and_lists_the_right_ones(owner: Api):
@@ -101,6 +109,24 @@ def test_request_id_of_a_trusted_proxy_is_taken_over(owner: Api, settings):
     settings.SVC = replace(settings.SVC, trusted_proxies=_networks(networks))
     answer = owner.get(PATH, **{"X-Request-Id": "proxy-chosen-id"})
     assert answer.headers["X-Request-Id"] == "proxy-chosen-id"
+
+
+@pytest.mark.parametrize("networks", [(), ("127.0.0.0/8",)])
+@pytest.mark.parametrize("secret", ["", "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.c2ln"])
+def test_token_sent_as_request_id_is_neither_logged_nor_kept(
+    settings, log_scan: LogScan, secret: str, networks: tuple[str, ...]
+):
+    settings.SVC = replace(settings.SVC, trusted_proxies=_networks(networks))
+    user = person("owner")
+    secret = secret or token_of(user)
+    api, seen = api_of(user), log_scan.records
+    answer = api.post("/api/groups", {"name": "team"}, **{"X-Request-Id": secret})
+    assert answer.status == 200
+    assert answer.headers["X-Request-Id"] != secret
+    assert AuditEvent.objects.filter(request_id=answer.headers["X-Request-Id"]).exists()
+    assert not AuditEvent.objects.filter(request_id=secret).exists()
+    assert log_scan.records > seen
+    assert not [line for line in log_scan.lines if secret in line]
 
 
 def _networks(texts: tuple[str, ...]):
@@ -211,6 +237,22 @@ def test_schema_and_docs_need_no_token_by_default():
     assert page.headers["Content-Type"].startswith("text/html")
     assert b"http://" not in page.body
     assert b"https://" not in page.body
+
+
+@pytest.mark.parametrize("path", ["/api/docs", "/api/schema"])
+def test_public_documentation_does_not_mind_a_bad_token(path):
+    assert Api("nonsense").get(path).status == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+@pytest.mark.parametrize("path", ["/api/docs", "/api/schema", "/api/instance"])
+def test_reading_methods_of_public_paths_need_no_token(path, method):
+    assert Api().call(method, path).status == 200
+
+
+def test_options_of_a_path_that_takes_public_writes_alone_need_no_token():
+    assert Api().call("OPTIONS", "/api/setup").status == 200
+    assert Api().call("OPTIONS", "/api/groups").status == 401
 
 
 def test_docs_can_ask_for_a_token_or_be_off(settings):

@@ -94,9 +94,7 @@ def documented() -> set[str]:
 
 
 def test_the_configuration_table_lists_exactly_the_settings():
-    source = Path(env.__file__).read_text(encoding="utf-8")
-    read = {f"SVC_{name}" for name in re.findall(r'read\.get\("([A-Z_]+)"', source)}
-    assert documented() == read
+    assert documented() == env.VARIABLES
 
 
 @pytest.mark.parametrize(
@@ -164,3 +162,60 @@ def test_a_database_of_places_is_checked_with_the_other_settings(tmp_path: Path)
     write_database(path, {})
     assert env.load({"SVC_GEOIP_DATABASE": str(path)}).geoip_database == path
     assert env.load({"SVC_GEOIP_DATABASE": ""}).geoip_database is None
+
+
+@pytest.mark.parametrize(
+    ("bind", "peers"),
+    [
+        ("127.0.0.1:8000", "127.0.0.1:33073"),
+        ("[::]:80", "[::]:33073"),
+        ("unix:/run/mesh.sock", "127.0.0.1:33073"),
+    ],
+)
+def test_peers_connect_beside_the_api_by_default(bind: str, peers: str):
+    assert env.load({"SVC_BIND": bind}).grpc_bind == peers
+
+
+def test_the_port_of_the_peers_can_be_switched_off():
+    assert env.load({"SVC_GRPC_BIND": "off"}).grpc_bind == ""
+
+
+def test_the_slash_at_the_end_of_the_peers_address_is_dropped():
+    assert (
+        env.load({"SVC_PEER_URL": "https://mesh.test/"}).peer_url == "https://mesh.test"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("GRPC_BIND", "33073"),
+        ("GRPC_BIND", "unix:/run/peers.sock"),
+        ("GRPC_CERTIFICATE", "/nowhere/cert.pem"),
+        ("PEER_URL", "mesh.test:443"),
+        ("PEER_URL", "https://mesh.test/peers"),
+        ("STUN_URLS", "mesh.test:3478"),
+        ("STUN_URLS", "stun:mesh.test"),
+        ("TURN_URLS", "turn:mesh.test:3478?transport=tcp"),
+        ("RELAY_URLS", "https://mesh.test:443"),
+        ("FLOW_INTERVAL", "0"),
+        ("FLOW_INTERVAL", "2.5"),
+    ],
+)
+def test_what_agents_would_refuse_is_refused_at_the_start(name: str, value: str):
+    with pytest.raises(env.ConfigError, match=f"SVC_{name}: "):
+        env.load({f"SVC_{name}": value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "other"),
+    [
+        ("GRPC_KEY", __file__, "GRPC_CERTIFICATE"),
+        ("GRPC_CERTIFICATE", __file__, "GRPC_KEY"),
+        ("TURN_URLS", "turn:mesh.test:3478", "TURN_SECRET"),
+        ("RELAY_URLS", "rels://mesh.test:443", "RELAY_SECRET"),
+    ],
+)
+def test_half_a_setting_is_refused(name: str, value: str, other: str):
+    with pytest.raises(env.ConfigError, match=f"SVC_{name} needs SVC_{other}"):
+        env.load({f"SVC_{name}": value})

@@ -7,15 +7,15 @@ from typing import Any, Final
 from dns.models import DnsSettings
 from events.activities import Activity
 from events.audit.emission import _masked, _plain
-from events.audit.links import OrderedLink, all_links
-from events.audit.receivers import current_values
+from events.audit.signals import current_values
 from events.audit.specs import AuditSpec, all_specs
 from events.models import AuditEvent
+from meshmgmt.core.orderedlinks import OrderedLink, all_links
 
 Key = tuple[str, str]
 """Name of the model and id of the object."""
 
-# Lists that have only events per member: code, model, list, comes or goes.
+# Lists of groups that have only events per member: code, model, list, comes or goes.
 MEMBER_EVENTS: Final[Mapping[str, tuple[str, str, bool]]] = {
     Activity.USER_GROUP_ADD: ("user", "auto_groups", True),
     Activity.USER_GROUP_DELETE: ("user", "auto_groups", False),
@@ -31,6 +31,15 @@ MEMBER_EVENTS: Final[Mapping[str, tuple[str, str, bool]]] = {
         "disabled_management_groups",
         False,
     ),
+}
+
+
+# Members of groups: code, list, comes or goes.
+MEMBERS_OF_GROUPS: Final[Mapping[str, tuple[str, bool]]] = {
+    Activity.PEER_GROUP_ADD: ("peers", True),
+    Activity.PEER_GROUP_DELETE: ("peers", False),
+    Activity.RESOURCE_GROUP_ADD: ("resources", True),
+    Activity.RESOURCE_GROUP_DELETE: ("resources", False),
 }
 
 
@@ -73,6 +82,8 @@ def replayed() -> State:
     for event in AuditEvent.objects.order_by("id"):
         if event.activity_code in MEMBER_EVENTS:
             _apply_member(state, event)
+        elif event.activity_code in MEMBERS_OF_GROUPS:
+            _apply_group_member(state, event)
         elif event.target_type in specs and event.changes:
             _apply(state, event, specs[event.target_type])
     return state
@@ -83,6 +94,19 @@ def _apply_member(state: State, event: AuditEvent) -> None:
     key = _of_settings((model, event.target_id))
     group = [event.meta["group_id"]]
     state.change_members(key, relation, group if comes else [], [] if comes else group)
+
+
+def _apply_group_member(state: State, event: AuditEvent) -> None:
+    relation, comes = MEMBERS_OF_GROUPS[event.activity_code]
+    meta = event.meta
+    group_id = meta["group_id"] if relation == "peers" else meta["id"]
+    member: Any = event.target_id
+    if relation == "resources":
+        member = [meta["resource_id"], meta["resource_type"]]
+    key = ("group", group_id)
+    if key in state.values:  # members of a group made by this write are in group.add
+        came, gone = ([member], []) if comes else ([], [member])
+        state.change_members(key, relation, came, gone)
 
 
 def _of_settings(key: Key) -> Key:
@@ -104,8 +128,8 @@ def _apply(state: State, event: AuditEvent, spec: AuditSpec) -> None:
         assert known.get(name) == value["before"] or value["before"] == "changed"
         known[name] = value["after"]
     for relation, change in event.changes.items():
-        if relation in spec.columns or relation == "id":
-            continue
+        if relation in spec.columns or relation in {"id", "rules"}:
+            continue  # rules of a policy have events of their own
         state.change_members(key, relation, change["added"], change["removed"])
         if "order" in change:
             state.set_order(key, relation, change["order"])

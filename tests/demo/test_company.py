@@ -1,6 +1,7 @@
 """The demo company that `manage.py seed` makes, and its history."""
 
 import datetime as dt
+import ipaddress
 import itertools
 import re
 from collections.abc import Iterator
@@ -22,9 +23,10 @@ from meshmgmt.access.models import Policy, Route, SetupKey
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
 from meshmgmt.demo import company, streams
+from meshmgmt.demo.permitted import Permits
 from meshmgmt.demo.seeding import counts
-from meshmgmt.inventory.expiry import expire_logins
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
+from meshmgmt.inventory.services.expiry import expire_logins
 from tests import people
 from tests.demo import replay
 from tests.demo.test_seed import seed
@@ -140,12 +142,35 @@ def test_every_event_leads_to_its_object_while_it_exists(rf: RequestFactory) -> 
     assert leading > 100
 
 
+def test_flows_go_where_policies_allow_and_never_to_the_source_itself() -> None:
+    permits = Permits()
+    flows = people.api_as("auditor").get("/api/events/network-traffic?page_size=50000")
+    assert len(flows.json["data"]) == streams.FLOWS + streams.REFUSED
+    for flow in flows.json["data"]:
+        source, target = flow["source"]["id"], flow["destination"]["id"]
+        address, colon, port = flow["destination"]["address"].rpartition(":")
+        assert source != target
+        assert colon
+        ipaddress.ip_address(address)
+        dropped = flow["events"][0]["type"] == "TYPE_DROP"
+        assert permits.allows(source, target, int(port)) is not dropped
+        assert bool(flow["policy"]["id"]) is not dropped
+
+
+def test_people_have_signed_in_lately() -> None:
+    rows = people.api_as("auditor").get("/api/users?service_user=false").json
+    company_rows = [row for row in rows if row["email"].endswith(company.DOMAIN)]
+    assert len(company_rows) == len(company.PEOPLE)
+    begin = clock.now() - dt.timedelta(days=8)
+    for row in company_rows:
+        assert dt.datetime.fromisoformat(row["last_login"]) > begin
+
+
 def test_the_streams_hold_the_companys_traffic_and_a_guesser() -> None:
     api = people.api_as("auditor")
     page = api.get("/api/events/network-traffic?page_size=1").json
     assert page["total_records"] == streams.FLOWS + streams.REFUSED
     assert page["data"][0]["source"]["dns_label"]
-    assert page["data"][0]["user"]["email"]
     query = "group_by=source_ip,host&status=failed&metric=failures"
     top = api.get(f"/api/events/proxy/summary?{query}").json["groups"][0]
     assert top["key"] == {

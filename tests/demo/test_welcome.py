@@ -11,6 +11,8 @@ from django.contrib.auth import authenticate
 from django.core.management import CommandError, call_command
 
 from events.models import AuditEvent
+from meshmgmt.access.models import SetupKey
+from meshmgmt.access.services.setupkeys import setup_key_hash, setup_key_update
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.services.tokens import token_delete
@@ -210,3 +212,31 @@ def test_a_secret_file_never_holds_half_a_secret(
     assert (folder / "token").read_text() == "the old one"
     assert [path.name for path in folder.iterdir()] == ["token"]
     assert not AccessToken.objects.exists()
+
+
+def test_machines_are_told_where_and_with_which_key_they_enrol(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = welcome(capsys)
+    key = secret(folder / "setup_key")
+    assert f"Peers          http://127.0.0.1:33073  setup key {key}" in printed
+    stored = SetupKey.objects.get(key_hash=setup_key_hash(key))
+    assert stored.type == "reusable"
+
+
+def test_a_revoked_setup_key_is_replaced(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    welcome(capsys)
+    before = secret(folder / "setup_key")
+    stored = SetupKey.objects.get(key_hash=setup_key_hash(before))
+    setup_key_update(key_id=stored.pk, changes={"revoked": True})
+    assert welcome(capsys).count(before) == 0
+    assert secret(folder / "setup_key") != before
+
+
+def test_no_key_is_shown_where_no_peer_can_connect(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SVC_GRPC_BIND", "off")
+    assert "setup key" not in welcome(capsys)

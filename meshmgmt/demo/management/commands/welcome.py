@@ -10,16 +10,16 @@ from meshmgmt import env
 from meshmgmt.accounts.models import Account
 from meshmgmt.demo.addresses import addresses
 from meshmgmt.demo.firstrun import FirstRun, prepare
-from observability.serving.flags import add_flags, environ_of
+from meshmgmt.serving.flags import add_flags, environ_of
 
 
 class Command(BaseCommand):
-    """Prints addresses, the admin login and a token; makes login and token at first."""
+    """Prints addresses, admin login, token and setup key; makes what is missing."""
 
     help = (
-        "Print the addresses, the admin login and a token. Login and token are made on"
-        " the first run and kept in the data folder. Takes the flags of the server that"
-        " is about to start."
+        "Print the addresses, the admin login, a token and a setup key. The last three"
+        " are made on the first run and kept in the data folder. Takes the flags of the"
+        " server that is about to start."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         add_flags(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make sure that there is a login and a token, and print everything.
+        """Make sure that login, token and setup key exist, and print everything.
 
         Raises CommandError (status 2) for unusable values.
         """
@@ -42,6 +42,11 @@ class Command(BaseCommand):
             ("Admin login", _login(first)),
             ("Token", first.token),
             ("", f"(also in {first.token_file})"),
+            *(
+                [("Peers", f"{at.peers}  setup key {first.setup_key}")]
+                if at.peers
+                else []
+            ),
         )
         for name, value in lines:
             self.stdout.write(f"{name:14} {value}".rstrip())

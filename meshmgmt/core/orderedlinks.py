@@ -1,0 +1,265 @@
+"""Ordered membership: the rows between an owner and the things it lists.
+
+A list that a client sends is kept in its order. There is one function that writes it, and
+it reports what came and went through the `members_changed` signal.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, ClassVar, Final, NoReturn, TypeVar
+
+from django.db import models
+from django.dispatch import Signal
+
+from meshmgmt.core.queries import BATCH, batches
+from meshmgmt.core.transactions import account_write
+
+members_changed: Final = Signal()
+"""Sent with `link`, `owner`, `added`, `removed`, `order` in the write's transaction."""
+
+LinkT = TypeVar("LinkT", bound="OrderedLink")
+_links: list[type["OrderedLink"]] = []
+
+
+class LinkQuerySet(models.QuerySet[LinkT]):
+    """Refuses the operations that would change membership unseen."""
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(f"{self.model.__name__} is written by set_members() alone")
+
+    update = bulk_create = bulk_update = _refuse
+
+
+class OrderedLink(models.Model):
+    """One entry of an ordered list of members.
+
+    A subclass names its parts: `owner_field` (a foreign key), `member_fields` (columns
+    that identify the member; one column gives plain keys, several give tuples) and
+    `relation` (the list's name in the API and in the audit trail).
+    """
+
+    owner_field: ClassVar[str]
+    member_fields: ClassVar[tuple[str, ...]]
+    relation: ClassVar[str]
+
+    id = models.BigAutoField(primary_key=True)
+    position = models.PositiveIntegerField(default=0)
+
+    objects = LinkQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+        ordering = ["position", "id"]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "relation" in cls.__dict__:
+            _links.append(cls)
+
+    def __str__(self) -> str:
+        return f"{self.relation} of {getattr(self, self.owner_field + '_id')}"
+
+    @property
+    def member_key(self) -> Hashable:
+        """The identity of the member within the list."""
+        return _key(getattr(self, name) for name in self.member_fields)
+
+
+def all_links() -> list[type[OrderedLink]]:
+    """Return every kind of ordered membership."""
+    return list(_links)
+
+
+def _key(parts: Iterable[Any]) -> Hashable:
+    values = tuple(parts)
+    return values[0] if len(values) == 1 else values
+
+
+def member_keys(link: type[OrderedLink], owner: models.Model) -> list[Any]:
+    """Return the members of `owner` in order: keys, or tuples for several columns."""
+    rows = link._default_manager.filter(**{link.owner_field: owner})
+    return [
+        _key(row)
+        for row in rows.order_by("position", "id").values_list(*link.member_fields)
+    ]
+
+
+def ids_by_owner(
+    link: type[OrderedLink], owner_ids: Sequence[str] | None = None
+) -> dict[str, list[str]]:
+    """Return the listed ids of each owner, in the order sent; None: of all owners."""
+    found: dict[str, list[str]] = {}
+    for owner_id, identifier in link_rows(link, owner_ids, link.member_fields[0]):
+        found.setdefault(owner_id, []).append(identifier)
+    return found
+
+
+def link_rows(
+    link: type[OrderedLink], owner_ids: Sequence[str] | None, *columns: str
+) -> Any:
+    """Return `(owner id, *columns)` of the entries of lists, each list in its order."""
+    rows = link._default_manager.order_by("position", "id")
+    if owner_ids is not None:
+        rows = rows.filter(**{f"{link.owner_field}__in": owner_ids})
+    return rows.values_list(f"{link.owner_field}_id", *columns)
+
+
+def set_members(
+    link: type[OrderedLink],
+    owner: models.Model,
+    members: Sequence[Any],
+    *,
+    new: bool = False,
+    before: Sequence[Any] | None = None,
+) -> None:
+    """Make `members` (keys, repeats folded) the whole ordered list of `owner`.
+
+    Rows that stay are kept unless their order changes. `new` says that the owner was
+    just created, `before` is the list as the caller read it in this very write; both
+    save the reading. Writes nothing when nothing changes.
+    """
+    with account_write(savepoint=False):
+        if before is None:
+            before = [] if new else member_keys(link, owner)
+        after = list(dict.fromkeys(members))
+        if list(before) == after:
+            return
+        known, wanted = set(before), set(after)
+        removed = [key for key in before if key not in wanted]
+        added = [key for key in after if key not in known]
+        kept_in_order = [key for key in before if key in wanted] == [
+            key for key in after if key in known
+        ]
+        if kept_in_order and after[len(after) - len(added) :] == added:
+            _remove_and_append(link, owner, removed, added)
+        else:
+            _write_anew(link, owner, after)
+        members_changed.send(
+            sender=link,
+            link=link,
+            owner=owner,
+            added=added,
+            removed=removed,
+            order=None if kept_in_order else after,
+        )
+
+
+def append_members(
+    link: type[OrderedLink], owner: models.Model, keys: Sequence[str]
+) -> None:
+    """Put members (of one column) at the end of a list, those it does not have yet.
+
+    The list is not read, so the work does not grow with it.
+    """
+    with account_write(savepoint=False):
+        rows = link._default_manager.filter(**{link.owner_field: owner})
+        column = link.member_fields[0]
+        there = set(
+            rows.filter(**{f"{column}__in": keys}).values_list(column, flat=True)
+        )
+        added = [key for key in dict.fromkeys(keys) if key not in there]
+        if not added:
+            return
+        # Entries are written in the order of their positions.
+        last = rows.order_by("-id").values_list("position", flat=True).first()
+        _insert(link, owner, added, 0 if last is None else last + 1)
+        members_changed.send(
+            sender=link, link=link, owner=owner, added=added, removed=[], order=None
+        )
+
+
+def remove_from_lists(
+    link: type[OrderedLink], *related: str, **member: Any
+) -> list[models.Model]:
+    """Take a member out of every list of one kind; return the lists' owners.
+
+    `member` filters on the member's columns (`group_id=...`, `peer_id__in=...`);
+    `related` names relations to load with the owners. The number of queries does not
+    depend on the number of lists; the remaining entries keep their order.
+    """
+    with account_write():
+        rows = list(
+            link._default_manager.filter(**member)
+            .select_related(
+                link.owner_field, *(f"{link.owner_field}__{name}" for name in related)
+            )
+            .order_by("id")
+        )
+        if not rows:
+            return []
+        owners: dict[Any, models.Model] = {}
+        gone: dict[Any, list[Any]] = {}
+        for row in rows:
+            owner = getattr(row, link.owner_field)
+            owners.setdefault(owner.pk, owner)
+            gone.setdefault(owner.pk, []).append(row.member_key)
+        chosen = link._default_manager.filter(**member).order_by()
+        chosen._raw_delete(chosen.db)
+        for pk, owner in owners.items():
+            members_changed.send(
+                sender=link,
+                link=link,
+                owner=owner,
+                added=[],
+                removed=gone[pk],
+                order=None,
+            )
+        return list(owners.values())
+
+
+def _remove_and_append(
+    link: type[OrderedLink], owner: models.Model, removed: list[Any], added: list[Any]
+) -> None:
+    rows = link._default_manager.filter(**{link.owner_field: owner})
+    _delete(rows, link, removed)
+    if added:
+        _insert(link, owner, added, _next_position(rows))
+
+
+def _write_anew(
+    link: type[OrderedLink], owner: models.Model, members: list[Any]
+) -> None:
+    rows = link._default_manager.filter(**{link.owner_field: owner})
+    rows.order_by()._raw_delete(rows.db)
+    _insert(link, owner, members, 0)
+
+
+def _next_position(rows: models.QuerySet[Any]) -> int:
+    last = rows.aggregate(last=models.Max("position"))["last"]
+    return 0 if last is None else last + 1
+
+
+def _delete(
+    rows: models.QuerySet[Any], link: type[OrderedLink], keys: list[Any]
+) -> None:
+    for part in batches(keys):
+        if len(link.member_fields) == 1:
+            chosen = rows.filter(**{f"{link.member_fields[0]}__in": part})
+        else:
+            chosen = rows.filter(
+                models.Q(
+                    *(
+                        models.Q(**dict(zip(link.member_fields, key, strict=True)))
+                        for key in part
+                    ),
+                    _connector=models.Q.OR,
+                )
+            )
+        chosen.order_by()._raw_delete(rows.db)
+
+
+def _insert(
+    link: type[OrderedLink], owner: models.Model, keys: list[Any], start: int
+) -> None:
+    objects = [
+        link(
+            **{link.owner_field: owner, "position": position},
+            **dict(zip(link.member_fields, _parts(link, key), strict=True)),
+        )
+        for position, key in enumerate(keys, start)
+    ]
+    rows: models.QuerySet[Any] = models.QuerySet(link)
+    rows.bulk_create(objects, batch_size=BATCH)
+
+
+def _parts(link: type[OrderedLink], key: Any) -> tuple[Any, ...]:
+    return (key,) if len(link.member_fields) == 1 else key

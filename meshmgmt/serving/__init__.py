@@ -1,0 +1,1 @@
+"""What runs around Django: gunicorn, housekeeping, the metrics listener."""

@@ -1,0 +1,43 @@
+"""`manage.py serve`: all processes of the service; flags win over `SVC_*`."""
+
+import sys
+from argparse import ArgumentParser
+from typing import Any, Final
+
+from django.core.management.base import BaseCommand, CommandError
+
+from meshmgmt import env
+from meshmgmt.serving import children
+from meshmgmt.serving.flags import add_flags, environ_of
+from observability.logs import handlers
+
+_MANAGE: Final = [sys.executable, str(env.BASE_DIR / "manage.py")]
+_GUNICORN: Final = [sys.executable, "-m", "gunicorn", "-c"]
+PROCESSES: Final = (
+    [*_GUNICORN, str(env.BASE_DIR / "gunicorn.conf.py")],
+    [*_MANAGE, "housekeeping"],
+)
+"""The commands; a unit of `deploy/systemd` runs each of them in production."""
+PEERS: Final = [*_MANAGE, "serve_peers"]
+"""One more, unless `SVC_GRPC_BIND` is off."""
+
+
+class Command(BaseCommand):
+    """Starts the processes and starts them again when they end."""
+
+    help = "Serve the API, the admin site and the metrics."
+    requires_system_checks: list[str] = []  # the workers check
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_flags(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run until told to stop. Raises CommandError (status 2) for unusable values."""
+        environ = environ_of(options)
+        config = env.load(environ)
+        try:
+            handlers.configure(config)
+        except handlers.OutputError as error:
+            raise CommandError(str(error), returncode=2) from error
+        peers = [PEERS] if config.grpc_bind else []
+        sys.exit(children.run([*PROCESSES, *peers], environ))

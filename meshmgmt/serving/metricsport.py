@@ -1,0 +1,108 @@
+"""The metrics port: `/metrics` in a plain HTTP server of its own (decisions 7)."""
+
+import logging
+import socket
+import socketserver
+import sys
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from typing import Any, Final
+
+from meshmgmt.env import Config
+from observability.metrics.exposition import CONTENT_TYPE
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class PortTaken(Exception):
+    """The port that was asked for cannot be had."""
+
+
+def address(config: Config) -> tuple[str, int] | None:
+    """Return host and port of the metrics port, None when it is off."""
+    if config.metrics_port is None:
+        return None
+    host = config.metrics_host or config.bind.rpartition(":")[0]
+    if config.bind.startswith("unix:") and not config.metrics_host:
+        host = "127.0.0.1"
+    return host.strip("[]"), config.metrics_port
+
+
+def serve(config: Config, scrape: Callable[[], bytes]) -> str:
+    """Answer from a thread; return HOST:PORT, "" without a port.
+
+    The default port may be taken, with a warning. Raises PortTaken for one that was
+    asked for.
+    """
+    at = address(config)
+    if at is None:
+        return ""
+    try:
+        server = _Server(at, scrape)
+    except OSError as error:
+        sentence = (
+            f"metrics port {at[1]} on {at[0]} cannot be used ({error.strerror}): choose "
+            "1 to 65535, or off, with --metrics-port or SVC_METRICS_PORT"
+        )
+        if config.metrics_port_explicit:
+            raise PortTaken(sentence) from error
+        _LOG.warning("%s; metrics stay on the API port", sentence)
+        return ""
+    threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+    return f"{at[0]}:{at[1]}"
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, at: tuple[str, int], scrape: Callable[[], bytes]) -> None:
+        self.address_family = socket.AF_INET6 if ":" in at[0] else socket.AF_INET
+        self.scrape = scrape
+        super().__init__(at, _Handler)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Log what is no fault of a client that went away."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            _LOG.exception("the metrics port failed")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers `/metrics`, and plain 404 for anything else."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = 10  # seconds: a client that sends nothing must not keep a thread
+    server: _Server
+
+    def do_GET(self) -> None:
+        if self.path.partition("?")[0] != "/metrics":
+            self._send(HTTPStatus.NOT_FOUND, b"not found\n", "text/plain")
+            return
+        try:
+            body = self.server.scrape()
+        except Exception:
+            _LOG.exception("a scrape failed")
+            text = b"the metrics could not be collected; see the log\n"
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, text, "text/plain")
+            return
+        self._send(HTTPStatus.OK, body, CONTENT_TYPE)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def _send(self, status: HTTPStatus, body: bytes, content_type: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def version_string(self) -> str:
+        """Name no software."""
+        return "metrics"
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Scrapes are not logged."""

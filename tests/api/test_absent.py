@@ -1,0 +1,118 @@
+"""Lists that web interfaces ask for, of parts that this service does not have."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from events import places
+from meshmgmt.core.ids import new_id
+from tests.api_client import Api
+from tests.events.mmdb import write_database
+from tests.mesh import peer
+from tests.people import api_as
+from tests.resource_contract import ok
+
+pytestmark = pytest.mark.django_db
+
+EMPTY = (
+    "/api/reverse-proxies/services",
+    "/api/reverse-proxies/clusters",
+    "/api/reverse-proxies/domains",
+    "/api/integrations/event-streaming",
+    "/api/identity-providers",
+)
+
+
+@pytest.fixture
+def api() -> Api:
+    return api_as("owner")
+
+
+@pytest.mark.parametrize("path", EMPTY)
+def test_list_on_an_ordinary_page_is_empty_and_writes_find_nothing(
+    api: Api, path: str
+) -> None:
+    assert ok(api.get(path)) == []
+    for answer in (
+        api.post(path, {"name": "x"}),
+        api.get(f"{path}/x"),
+        api.put(f"{path}/x", {"name": "x"}),
+        api.delete(f"{path}/x"),
+    ):
+        assert answer.status == 404
+        assert "not found" in answer.json["message"]
+    assert Api().get(path).status == 401
+    assert api_as("user").get(path).status == 403
+
+
+def test_peer_has_no_jobs(api: Api) -> None:
+    jobs = f"/api/peers/{peer().pk}/jobs"
+    assert ok(api.get(jobs)) == []
+    assert api.post(jobs, {}).status == 404
+    assert api.get(f"{jobs}/x").status == 404
+    assert api.get(f"/api/peers/{new_id()}/jobs").status == 404
+
+
+def test_configured_issuer_is_the_identity_provider(api: Api, settings: Any) -> None:
+    settings.SVC = dataclasses.replace(
+        settings.SVC, oidc_issuer="https://idp.test/realm", oidc_client_id="mesh"
+    )
+    [shown] = ok(api.get("/api/identity-providers"))
+    assert shown == {
+        "id": shown["id"],
+        "type": "oidc",
+        "name": "idp.test",
+        "issuer": "https://idp.test/realm",
+        "client_id": "mesh",
+    }
+    one = f"/api/identity-providers/{shown['id']}"
+    assert ok(api.get(one)) == shown
+    for answer in (
+        api.put(one, shown),
+        api.delete(one),
+        api.get("/api/identity-providers/x"),
+    ):
+        assert answer.status == 404
+
+
+def city(geoname_id: int, name: str, country: str) -> dict[str, Any]:
+    return {
+        "country": {"iso_code": country},
+        "city": {"geoname_id": geoname_id, "names": {"en": name}},
+    }
+
+
+def test_cities_of_a_country_come_from_the_configured_file(
+    api: Api, settings: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "places.mmdb"
+    write_database(
+        path,
+        {
+            "1.1.0.0/16": city(2950159, "Berlin", "DE"),
+            "1.2.0.0/16": city(2761369, "Vienna", "AT"),
+            "1.3.0.0/16": city(2925533, "Aachen", "DE"),
+            "1.4.0.0/16": city(2950159, "Berlin", "DE"),
+            "1.5.0.0/16": {"country": {"iso_code": "DE"}},
+        },
+    )
+    settings.SVC = dataclasses.replace(settings.SVC, geoip_database=path)
+    assert ok(api.get("/api/locations/countries/de/cities")) == [
+        {"geoname_id": 2925533, "city_name": "Aachen"},
+        {"geoname_id": 2950159, "city_name": "Berlin"},
+    ]
+    assert ok(api.get("/api/locations/countries/FR/cities")) == []
+
+
+def test_no_cities_are_known_without_a_file(api: Api, tmp_path: Path) -> None:
+    assert ok(api.get("/api/locations/countries/DE/cities")) == []
+    assert api.get("/api/locations/countries/XX/cities").status == 404
+
+
+def test_damaged_file_knows_no_cities(settings: Any, tmp_path: Path) -> None:
+    path = tmp_path / "damaged.mmdb"
+    path.write_bytes(b"no database")
+    settings.SVC = dataclasses.replace(settings.SVC, geoip_database=path)
+    assert places.cities("DE") == ()

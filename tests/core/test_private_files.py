@@ -1,0 +1,47 @@
+"""What the service keeps on disk is readable for its own user alone."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BASE = Path(__file__).resolve().parents[2]
+
+
+def manage(data: Path, *arguments: str) -> None:
+    environment = {
+        **{k: v for k, v in os.environ.items() if not k.startswith("SVC_")},
+        "SVC_DATA_DIR": str(data),
+    }
+    subprocess.run(
+        [
+            "sh",
+            "-c",
+            f'umask 0022; exec "{sys.executable}" manage.py "$@"',
+            "-",
+            *arguments,
+        ],
+        check=True,
+        cwd=BASE,
+        env=environment,
+        capture_output=True,
+    )
+
+
+def modes(folder: Path) -> dict[str, str]:
+    found = {folder, *folder.rglob("*")}
+    return {path.name: oct(path.stat().st_mode & 0o777) for path in found}
+
+
+@pytest.mark.slow
+def test_new_files_and_those_made_before_are_closed_to_others(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    manage(data, "migrate", "--verbosity", "0")
+    assert all(mode in {"0o700", "0o600"} for mode in modes(data).values()), modes(data)
+    for path in (data, data / "db.sqlite3", data / "secret_key"):
+        path.chmod(0o777)
+    manage(data, "check")
+    assert modes(data)["data"] == "0o700"
+    assert modes(data)["db.sqlite3"] == modes(data)["secret_key"] == "0o600"

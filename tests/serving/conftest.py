@@ -1,0 +1,5 @@
+"""Fixtures of this room."""
+
+from tests.observability.conftest import folder, server
+
+__all__ = ["folder", "server"]

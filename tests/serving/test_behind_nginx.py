@@ -1,0 +1,226 @@
+"""The shipped nginx in front: slow clients keep nobody waiting, refusals are read."""
+
+import getpass
+import json
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPResponse
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import trustme
+
+from meshmgmt.env import BASE_DIR
+from tests.observability.servers import PATIENCE, Server, free_port
+from tests.programs import program, running
+from tests.serving.big_answers import SIZE
+
+# The server has a database of its own: one run of the suite is enough.
+pytestmark = pytest.mark.sqlite
+
+HOST: Final = "mesh.company"
+IDLE: Final = 2000
+SLOW: Final = 50
+"""More than all workers have threads."""
+READERS: Final = 8
+
+MAIN: Final = """
+user {user}; daemon off; worker_processes 1;
+pid {folder}/nginx.pid; error_log {folder}/error.log;
+worker_rlimit_nofile 8192;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  include {folder}/meshmgmt.conf;
+}}
+"""
+
+
+class Proxied:
+    """The service behind nginx, spoken to over TLS."""
+
+    def __init__(self, port: int, trust: ssl.SSLContext, token: str) -> None:
+        self.port = port
+        self.trust = trust
+        self.token = token
+
+    def plain(self) -> socket.socket:
+        """Return a connection on which nothing was said, not even TLS."""
+        return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
+
+    def secure(self) -> ssl.SSLSocket:
+        """Return a connection after the handshake."""
+        return self.trust.wrap_socket(self.plain(), server_hostname=HOST)
+
+    def head(self, start: str, *lines: str) -> bytes:
+        """Return the head of a request with a token."""
+        known = (
+            f"{start} HTTP/1.1",
+            f"Host: {HOST}",
+            f"Authorization: Token {self.token}",
+        )
+        return "\r\n".join((*known, *lines, "", "")).encode()
+
+    def ask(self, data: bytes) -> tuple[int, Any]:
+        """Send the bytes of a request; return status and document of the answer."""
+        with self.secure() as connection:
+            connection.sendall(data)
+            answer = HTTPResponse(connection)
+            answer.begin()
+            return answer.status, json.loads(answer.read())
+
+    def assert_answers(self) -> None:
+        """Every thread of the service is free to answer."""
+        for _ in range(10):
+            status, groups = self.ask(self.head("GET /api/groups"))
+            assert status == 200
+            assert groups[0]["name"] == "All"
+        body = b'[{"id": "one", "host": "h"}]'
+        post = self.head("POST /api/events/proxy", f"Content-Length: {len(body)}")
+        assert self.ask(post + body)[0] == 200
+
+
+def configure(folder: Path, port: int, upstream: int) -> ssl.SSLContext:
+    """Write the shipped configuration for these ports; return who trusts it."""
+    authority = trustme.CA()
+    authority.issue_cert(HOST).private_key_and_cert_chain_pem.write_to_path(
+        str(folder / "pair.pem")
+    )
+    text = (BASE_DIR / "deploy" / "nginx" / "meshmgmt.conf").read_text()
+    for shipped, ours in {
+        "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
+        "127.0.0.1:8000": f"127.0.0.1:{upstream}",
+        "/etc/ssl/mesh.company.pem": f"{folder}/pair.pem",
+        "/etc/ssl/mesh.company.key": f"{folder}/pair.pem",
+    }.items():
+        assert shipped in text
+        text = text.replace(shipped, ours)
+    (folder / "meshmgmt.conf").write_text(text)
+    (folder / "nginx.conf").write_text(
+        MAIN.format(folder=folder, user=getpass.getuser())
+    )
+    trust = ssl.create_default_context()
+    authority.configure_trust(trust)
+    return trust
+
+
+@pytest.fixture(scope="module")
+def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
+    """Yield nginx before a server of two workers with two threads each."""
+    folder = tmp_path_factory.mktemp("nginx")
+    server = Server(
+        folder / "var",
+        DJANGO_SETTINGS_MODULE="tests.serving.big_answers",
+        SVC_WORKERS="2",
+        SVC_THREADS="2",
+        SVC_ALLOWED_HOSTS=f"{HOST},127.0.0.1",
+        SVC_TRUSTED_PROXIES="127.0.0.1",
+    )
+    words = ("create_token", "--user", "owner@mesh.company", "--role", "owner")
+    port = free_port()
+    trust = configure(folder, port, server.port)
+    command = [
+        program("nginx"),
+        "-c",
+        f"{folder}/nginx.conf",
+        "-e",
+        f"{folder}/error.log",
+    ]
+    with server, running(command, port, folder):
+        yield Proxied(port, trust, server.manage(*words).stdout.strip())
+
+
+@contextmanager
+def connections(
+    proxied: Proxied, count: int, sent: bytes = b""
+) -> Iterator[list[socket.socket]]:
+    """Yield connections that have sent something, or have not even begun with TLS."""
+    with ExitStack() as stack:
+        opened: list[socket.socket] = []
+        for _ in range(count):
+            made = proxied.secure() if sent else proxied.plain()
+            opened.append(stack.enter_context(made))
+            if sent:
+                made.sendall(sent)
+        yield opened
+
+
+def test_two_thousand_idle_connections_keep_nobody_waiting(proxied: Proxied) -> None:
+    with connections(proxied, IDLE):
+        proxied.assert_answers()
+
+
+def test_slow_heads_and_bodies_keep_nobody_waiting(proxied: Proxied) -> None:
+    half_head = proxied.head("GET /api/groups")[:-2]
+    half_body = proxied.head("POST /api/groups", "Content-Length: 100000") + b"{"
+    chunk = proxied.head("POST /api/groups", "Transfer-Encoding: chunked") + b"9\r\n{"
+    with (
+        connections(proxied, SLOW, half_head) as heads,
+        connections(proxied, SLOW, half_body),
+        connections(proxied, SLOW, chunk),
+    ):
+        proxied.assert_answers()
+        heads[0].sendall(b"\r\n")
+        assert heads[0].recv(12) == b"HTTP/1.1 200"
+
+
+def test_slow_readers_of_a_big_page_keep_nobody_waiting(proxied: Proxied) -> None:
+    with connections(proxied, READERS, proxied.head("GET /big")) as readers:
+        for reader in readers:
+            assert reader.recv(12) == b"HTTP/1.1 200"
+        proxied.assert_answers()
+        # And who reads gets all of it.
+        with proxied.secure() as reader:
+            reader.sendall(proxied.head("GET /big"))
+            answer = HTTPResponse(reader)
+            answer.begin()
+            assert len(answer.read()) == SIZE
+
+
+@pytest.mark.parametrize(
+    ("start", "token", "code"),
+    [
+        ("POST /api/groups", "", 413),
+        ("POST /api/groups", "x", 401),
+        ("POST /api/nothing", "", 404),
+    ],
+)
+@pytest.mark.parametrize("chunked", [False, True])
+def test_who_sends_too_much_reads_why_it_was_refused(
+    proxied: Proxied, start: str, token: str, code: int, chunked: bool
+) -> None:
+    size = 6 * 2**20
+    line = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {size}"
+    head = proxied.head(start, line).replace(b"mpt_", b"mpt_" + token.encode())
+    body = b"x" * size
+    if chunked:
+        body = b"%x\r\n%s\r\n0\r\n\r\n" % (size, body)
+    status, answer = proxied.ask(head + body)
+    assert (status, answer["code"]) == (code, code)
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"GARBAGE\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: evil\x00\r\n\r\n", 400),
+        (b"GET /%s HTTP/1.1\r\nHost: mesh.company\r\n\r\n" % (b"a" * 9000), 414),
+        (b"GET / HTTP/1.1\r\nHost: mesh.company\r\nX: %s\r\n\r\n" % (b"a" * 9000), 431),
+        (b"POST /api/x HTTP/1.1\r\nHost: x\r\nContent-Length: 40000000\r\n\r\n", 413),
+        (b"GET /metrics HTTP/1.1\r\nHost: mesh.company\r\n\r\n", 404),
+    ],
+)
+def test_what_nginx_refuses_has_the_form_of_the_api(
+    proxied: Proxied, data: bytes, code: int
+) -> None:
+    status, answer = proxied.ask(data)
+    assert (status, answer["code"]) == (code, code)
+    assert answer["message"]

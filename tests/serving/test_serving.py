@@ -1,0 +1,350 @@
+"""`manage.py serve` and bare gunicorn: start, workers, errors, stop."""
+
+import os
+import re
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from meshmgmt.core import runtime
+from meshmgmt.env import BASE_DIR
+from tests.observability.servers import (
+    HALF_BODY,
+    PATIENCE,
+    Server,
+    descendants,
+    ended,
+    free_port,
+    half_request,
+    request,
+    until,
+    value_of,
+)
+
+# The servers have databases of their own: one run of the suite is enough.
+pytestmark = pytest.mark.sqlite
+
+LIVEZ = 'management_http_request_counter{endpoint="/livez",method="GET"}'
+ANSWERED = 'management_http_response_counter{code="200",endpoint="/livez",method="GET"}'
+
+
+def many(server: Server, count: int) -> None:
+    """Send requests on connections of their own, eight at a time."""
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda _: server.get("/livez").status, range(count)))
+    assert set(replies) == {200}
+
+
+def test_a_thousand_requests_and_a_killed_worker_count_a_thousand(
+    folder: Path,
+) -> None:
+    with Server(folder, "--workers", "4") as server:
+        before = server.scrape()
+        many(server, 500)
+        [victim, *others] = server.workers()
+        os.kill(victim, signal.SIGKILL)
+        until(lambda: len(server.workers() - {victim}) == 4, "a new worker")
+        many(server, 500)
+        assert len(others) == 3
+        after = server.scrape()
+    for series in (LIVEZ, ANSWERED, "management_http_request_counter_total"):
+        assert value_of(after, series) - value_of(before, series) == 1000
+    assert value_of(after, "django_http_requests_before_middlewares_total") >= 1000
+
+
+def test_recycled_workers_lose_no_count_and_leave_no_files(folder: Path) -> None:
+    options = "--max-requests 20 --max-requests-jitter 0"
+    with Server(folder, SVC_WORKERS="2", GUNICORN_CMD_ARGS=options) as server:
+        before = server.value(LIVEZ)
+        first = server.workers()
+        for _ in range(4):
+            many(server, 25)
+            until(lambda: len(server.workers()) == 2, "both workers")
+        assert not first & server.workers()
+        assert server.value(LIVEZ) - before == 100
+        live = {*server.workers(), server.housekeeper()}
+        directory = server.runtime_dir / "metrics"
+
+        def folded() -> bool:
+            pids = {f.stem.rpartition("_")[2] for f in directory.glob("*.db")}
+            return pids - {"folded"} <= {str(pid) for pid in live}
+
+        until(folded, "the files of ended workers gone")
+        assert server.value(LIVEZ) - before >= 100
+
+
+def test_a_dead_housekeeping_process_is_replaced(folder: Path) -> None:
+    with Server(folder) as server:
+        first = server.housekeeper()
+        os.kill(first, signal.SIGKILL)
+        until(lambda: server.housekeeper() != first, "another housekeeping process")
+        assert until(lambda: _scrapes(server), "the metrics port")
+        assert server.get("/readyz").json["checks"]["housekeeping"] == "ok"
+
+
+def _scrapes(server: Server) -> bool:
+    try:
+        return "mesh_build_info" in server.scrape()
+    except OSError:
+        return False
+
+
+def test_a_killed_gunicorn_is_replaced_with_its_workers(folder: Path) -> None:
+    with Server(folder) as server, half_request(server.port, HALF_BODY):
+        first, workers = server.info()["pid"], server.workers()
+        os.kill(first, signal.SIGKILL)
+        until(lambda: all(map(ended, workers)), "the end of its workers")
+        until(lambda: _answers(server), "another gunicorn")
+        assert server.info()["pid"] != first
+        assert [r for r in server.records(level="error") if "gunicorn" in r["msg"]]
+
+
+def test_children_of_a_killed_serve_end_in_order(folder: Path) -> None:
+    server = Server(folder).start()
+    assert server.process is not None
+    family = descendants(server.process.pid)
+    assert len(family) == 3
+    server.stop(signal.SIGKILL)
+    until(lambda: all(map(ended, family)), "the end of its children")
+    assert server.records(msg="Shutting down: Master")
+    with server:
+        assert server.get("/readyz").status == 200
+
+
+def test_all_killed_at_once_leave_room_for_the_next_start(folder: Path) -> None:
+    with Server(folder) as server:
+        server.housekeeper()
+        with half_request(server.port, HALF_BODY):
+            server.kill()
+            assert runtime.running(server.runtime_dir) is None
+            server.start()
+        until(lambda: _scrapes(server), "the metrics port")
+        assert server.get("/readyz").status == 200
+
+
+def _answers(server: Server) -> bool:
+    try:
+        return server.get("/livez").status == 200
+    except OSError:
+        return False
+
+
+def unit_command(name: str) -> list[str]:
+    """Return what a unit of production runs, as words of this checkout."""
+    text = (BASE_DIR / "deploy" / "systemd" / f"meshmgmt-{name}.service").read_text()
+    [command] = re.findall(
+        r"^ExecStart=/opt/meshmgmt/\.venv/bin/(.*)$", text, re.MULTILINE
+    )
+    program, *words = command.split()
+    return [sys.executable, *([] if program == "python" else ["-m", program]), *words]
+
+
+def test_the_units_of_production_are_one_server(folder: Path) -> None:
+    web = Server(folder, SVC_WORKERS="2")
+    housekeeping = Server(folder)
+    housekeeping.environ = web.environ
+    web.start(*unit_command("web"))
+    try:
+        many(web, 20)
+        assert len(web.workers()) == 2
+        assert web.records(msg="HTTP response", path="/livez", status=200)
+        assert value_of(web.get("/metrics").text, LIVEZ) >= 20
+        ready = web.get("/readyz")
+        assert (ready.status, ready.json["checks"]["housekeeping"]) == (200, "failed")
+        housekeeping.launch(*unit_command("housekeeping"))
+        until(lambda: _scrapes(web), "the metrics port")
+        assert web.value(LIVEZ) >= 20
+        assert web.value("mesh_processes") == 4
+        until(
+            lambda: web.get("/readyz").json["checks"]["housekeeping"] == "ok", "ready"
+        )
+        assert housekeeping.stop() == 0
+    finally:
+        assert web.stop() == 0
+
+
+def test_runserver_has_metrics_and_logs_too(folder: Path) -> None:
+    server = Server(folder)
+    address = f"127.0.0.1:{server.port}"
+    server.start(sys.executable, "manage.py", "runserver", "--noreload", address)
+    try:
+        metrics = server.get("/metrics")
+        assert metrics.status == 200
+        assert value_of(metrics.text, LIVEZ) >= 1
+        assert value_of(metrics.text, "process_resident_memory_bytes") > 0
+        assert server.records(msg="HTTP response", path="/livez", status=200)
+        assert "runserver" not in server.manage("log_level", "debug").stderr
+    finally:
+        server.stop(signal.SIGTERM)
+
+
+@pytest.fixture
+def occupied() -> Iterator[int]:
+    """A port that somebody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        yield holder.getsockname()[1]
+
+
+def test_a_taken_metrics_port_that_was_asked_for_stops_the_start(
+    folder: Path, occupied: int
+) -> None:
+    server = Server(folder, "--metrics-port", str(occupied))
+    server.launch()
+    assert server.process is not None
+    assert server.process.wait(PATIENCE) == 2
+    line = f"metrics port {occupied} on 127.0.0.1 cannot be used"
+    assert line in server.printed()
+    assert "--metrics-port or SVC_METRICS_PORT" in server.printed()
+
+
+def test_a_taken_api_port_stops_the_start(folder: Path, occupied: int) -> None:
+    server = Server(folder, "--bind", f"127.0.0.1:{occupied}")
+    server.launch()
+    assert server.process is not None
+    assert server.process.wait(PATIENCE) == 1
+    assert f"Can't connect to ('127.0.0.1', {occupied})" in server.printed()
+
+
+def until_held(port: int) -> socket.socket | None:
+    """Listen on a port; None when another program keeps it, which is just as good.
+
+    Another run of this suite has it for a few seconds only, so that one is waited for.
+    """
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            return socket.create_server(("127.0.0.1", port))
+        except OSError:
+            time.sleep(0.1)
+    return None
+
+
+def test_the_default_metrics_port_may_be_taken(folder: Path) -> None:
+    server = Server(folder)
+    del server.environ["SVC_METRICS_PORT"]
+    holder = until_held(9090)
+    try:
+        server.start()
+        assert [r for r in server.records(level="warn") if "9090" in r["msg"]]
+        assert value_of(server.get("/metrics").text, LIVEZ) >= 1
+    finally:
+        server.stop(signal.SIGTERM)
+        if holder is not None:
+            holder.close()
+
+
+def test_metrics_can_be_switched_off_their_port(folder: Path) -> None:
+    with Server(folder, "--metrics-port", "off") as server:
+        assert value_of(server.get("/metrics").text, LIVEZ) >= 1
+        with pytest.raises(ConnectionRefusedError):
+            server.scrape()
+
+
+def test_a_second_server_in_the_same_runtime_directory_is_refused(
+    server: Server,
+) -> None:
+    other = Server(server.folder / "other", SVC_RUNTIME_DIR=str(server.runtime_dir))
+    other.launch()
+    assert other.process is not None
+    assert other.process.wait(PATIENCE) == 2
+    assert "SVC_RUNTIME_DIR" in other.printed()
+    assert server.get("/readyz").status == 200
+    assert server.value(LIVEZ) > 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--log-level", "loud"), "'loud' is not a log level: use trace, debug, info"),
+        (
+            ("--log-file", "/proc/nowhere/x.log"),
+            "'/proc/nowhere/x.log' is not writable",
+        ),
+        (("--workers", "none"), "'none' is not a whole number from 1 to 512"),
+        (("--metrics-port", "99999"), "'99999' is not a port: use 1 to 65535, or off"),
+        (("--bind", "nowhere"), "'nowhere' is not HOST:PORT or unix:PATH"),
+    ],
+)
+def test_an_unusable_flag_ends_the_start_with_one_sentence(
+    folder: Path, flags: tuple[str, ...], sentence: str
+) -> None:
+    server = Server(folder, *flags)
+    server.launch()
+    assert server.process is not None
+    assert server.process.wait(PATIENCE) == 2
+    [line] = server.printed().splitlines()
+    assert sentence in line
+
+
+def test_the_metrics_port_answers_metrics_alone(server: Server) -> None:
+    assert request(server.metrics_port, "/other").status == 404
+    assert request(server.metrics_port, "/metrics", "HEAD").body == b""
+    assert request(server.metrics_port, "/metrics?x=1").status == 200
+    assert request(server.metrics_port, "/metrics", "POST").status == 501
+    openmetrics = request(
+        server.metrics_port, "/metrics", Accept="application/openmetrics-text"
+    )
+    assert openmetrics.headers["content-type"].startswith("text/plain; version=0.0.4")
+
+
+def test_readiness_is_withdrawn_before_the_listeners_close(folder: Path) -> None:
+    with Server(folder, SVC_DRAIN_SECONDS="5") as server:
+        assert server.get("/readyz").status == 200
+        assert server.process is not None
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: server.get("/readyz").status == 503, "readiness withdrawn")
+        reply = server.get("/readyz")
+        assert reply.json["checks"]["draining"] == "failed"
+        assert server.get("/livez").status == 200
+        assert server.process.wait(PATIENCE) == 0
+        with pytest.raises(ConnectionRefusedError):
+            server.get("/livez")
+
+
+def test_a_second_term_ends_the_drain(folder: Path) -> None:
+    with Server(folder, SVC_DRAIN_SECONDS="60") as server:
+        assert server.process is not None
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: server.get("/readyz").status == 503, "readiness withdrawn")
+        assert server.stop(signal.SIGTERM) == 0
+
+
+def over_socket(path: Path, target: str) -> bytes:
+    """Return the head of an answer over a unix socket."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+        client.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        return client.recv(12)
+
+
+def test_a_unix_socket_can_be_bound(folder: Path) -> None:
+    path = folder / "api.sock"
+    server = Server(folder, "--bind", f"unix:{path}")
+    server.launch()
+    try:
+        until(path.exists, "the socket")
+        assert over_socket(path, "/livez").endswith(b"200")
+        # Nothing says where a caller over the socket comes from.
+        assert over_socket(path, "/metrics").endswith(b"404")
+        until(lambda: _scrapes(server), "the metrics port")
+        assert free_port() != server.metrics_port
+    finally:
+        server.stop(signal.SIGTERM)
+
+
+def test_a_taken_runtime_directory_names_the_process_that_runs(tmp_path: Path) -> None:
+    (tmp_path / runtime.INFO).write_text("{}")
+    (tmp_path / runtime.DRAINING).touch()
+    holder = runtime.claim(tmp_path)
+    with pytest.raises(runtime.Occupied, match=rf"\(process {os.getpid()}\) runs"):
+        runtime.claim(tmp_path)
+    assert runtime.running(tmp_path) is None  # what a dead one said is forgotten
+    assert not runtime.is_draining(tmp_path)
+    os.close(holder)
+    os.close(runtime.claim(tmp_path))
