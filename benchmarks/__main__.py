@@ -49,9 +49,8 @@ def main(arguments: list[str]) -> int:
 def _run(chosen: dict[str, str]) -> int:
     report = Report()
     with open_workspace() as workspace:
-        import django  # noqa: PLC0415 - settings read the workspace's environment
-
-        django.setup()
+        # Settings read the workspace's environment; everything is loaded as in the server.
+        importlib.import_module("meshmgmt.wsgi")
         print(f"database: {workspace.vendor}", flush=True)
         for name, purpose in chosen.items():
             print(f"{name}: {purpose}", flush=True)

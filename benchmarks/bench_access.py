@@ -11,22 +11,12 @@ from typing import Any, Final
 from django.db import connection
 
 from benchmarks import load
+from benchmarks.policies import fill_policies
 from benchmarks.report import Report, alternating_medians
 from benchmarks.workspace import Workspace
-from events.audit.links import set_members
-from events.audit.models import audited_bulk_create
-from groups.models import Group
-from meshmgmt.access.models import (
-    Policy,
-    PolicyRule,
-    RuleDestination,
-    RuleSource,
-)
-from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 
 LIMIT: Final = 3
-POLICIES: Final = 1000
 
 Rows = list[tuple[Any, ...]]
 NEVER: Final = "0001-01-01T00:00:00Z"
@@ -58,7 +48,7 @@ _PEER: Final = (
 def run(workspace: Workspace, report: Report) -> None:
     """Measure on the large profile, filled up to a thousand policies."""
     workspace.large_mesh()
-    _fill_policies()
+    fill_policies()
     _compare(workspace, report, "/api/peers", _peers_by_hand)
     _compare(workspace, report, "/api/policies", _policies_by_hand)
 
@@ -85,20 +75,6 @@ def _difference(answer: list[Any], expected: list[Any]) -> str:
         pair for pair in zip(answer, expected, strict=True) if pair[0] != pair[1]
     )
     return f"{pair[0]}\n{pair[1]}"
-
-
-def _fill_policies() -> None:
-    missing = POLICIES - Policy.objects.count()
-    groups = list(Group.objects.order_by("id").values_list("pk", flat=True))
-    with account_write():
-        policies = [Policy(name=f"filler {number}") for number in range(missing)]
-        audited_bulk_create(policies)
-        rules = [PolicyRule(policy=policy, name=policy.name) for policy in policies]
-        audited_bulk_create(rules)
-        for number, rule in enumerate(rules):
-            start = number % (len(groups) - 4)
-            set_members(RuleSource, rule, groups[start : start + 2], new=True)
-            set_members(RuleDestination, rule, groups[start + 2 : start + 4], new=True)
 
 
 def _short_groups() -> dict[str, dict[str, Any]]:

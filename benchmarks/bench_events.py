@@ -28,10 +28,10 @@ from benchmarks.load import Connection, request
 from benchmarks.report import Report, alternating_medians, median_seconds
 from benchmarks.workspace import Workspace
 from events.api.serializers import TrafficEventSerializer
+from events.audit.rows import LIST_COLUMNS
 from events.models import AuditEvent, TrafficEvent
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
-from events.trail.rows import LIST_COLUMNS
 
 Maker = Callable[..., Iterator[dict[str, Any]]]
 """Makes events: how many, up to which time, within how many days, from which number."""

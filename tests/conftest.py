@@ -34,7 +34,7 @@ def uses_the_database(item: pytest.Item) -> bool:
     return (
         item.get_closest_marker("django_db") is not None
         or item.get_closest_marker("postgresql") is not None
-        or bool(fixtures & {"db", "transactional_db", "live_server"})
+        or bool(fixtures & {"db", "transactional_db", "live_server", "deployment"})
         or "e2e" in item.path.parts
     )
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 from django.contrib.auth.base_user import AbstractBaseUser
 
-from observability.logformat import JsonFormatter
+from observability.logs.formats import JsonFormatter
 
 TOKEN: Final = re.compile(r"mp[ti]_[0-9A-Za-z]{20,}")
 # Shorter ones, and plain words, stand in lines for other reasons: paths, names.

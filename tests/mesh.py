@@ -3,8 +3,7 @@
 from itertools import count
 from typing import Any
 
-from events.audit.links import set_members
-from events.audit.models import audited_bulk_create
+from events.audit.audited import audited_bulk_create
 from events.models import AuditEvent
 from groups.models import Group
 from groups.services import group_create
@@ -14,6 +13,7 @@ from meshmgmt.access.models import (
     RuleDestination,
     RuleSource,
 )
+from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 

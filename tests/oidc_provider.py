@@ -20,6 +20,7 @@ PYTHON: Final = BASE_DIR / ".venv-oidc" / "bin" / "python"
 LAUNCHER: Final = BASE_DIR / "tests" / "oidc_launcher.py"
 CLIENT_ID: Final = "mesh"
 REDIRECT: Final = "http://testserver/oidc/callback"
+SCOPE: Final = "openid email profile"
 START_SECONDS: Final = 20.0
 
 
@@ -82,13 +83,23 @@ class RunningProvider:
         answer = self._call("POST", path, form)
         return answer.location
 
-    def id_token(self, subject: str, *, client_id: str = CLIENT_ID) -> str:
-        """Return an ID token of a user, got by the authorization code flow."""
+    def id_token(
+        self, subject: str, *, client_id: str = CLIENT_ID, scope: str = SCOPE
+    ) -> str:
+        """Return an ID token of a user, with the claims of the scope."""
+        return str(self._tokens(subject, client_id, scope)["id_token"])
+
+    def access_token(self, subject: str, *, scope: str = SCOPE) -> str:
+        """Return an access token of a user, good for userinfo within its scope."""
+        return str(self._tokens(subject, CLIENT_ID, scope)["access_token"])
+
+    def _tokens(self, subject: str, client_id: str, scope: str) -> dict[str, Any]:
+        """Return what the authorization code flow brings."""
         query = {
             "response_type": "code",
             "client_id": client_id,
             "redirect_uri": REDIRECT,
-            "scope": "openid email profile",
+            "scope": scope,
         }
         path = f"/oauth2/authorize?{urllib.parse.urlencode(query)}"
         target = urllib.parse.urlsplit(self.authorize(subject, path))
@@ -102,7 +113,8 @@ class RunningProvider:
         answer = self._call(
             "POST", "/oauth2/token", urllib.parse.urlencode(form).encode()
         )
-        return str(json.loads(answer.body)["id_token"])
+        tokens: dict[str, Any] = json.loads(answer.body)
+        return tokens
 
     def _call(
         self,

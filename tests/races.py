@@ -3,19 +3,18 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import TypeVar
 
 from django.db import connections
 
-from tests.api_client import Answer
-
-Call = Callable[[], Answer]
+T = TypeVar("T")
 
 
-def race(calls: Sequence[Call]) -> list[Answer]:
+def race(calls: Sequence[Callable[[], T]]) -> list[T]:
     """Start all calls at the same moment and return their answers."""
     barrier = Barrier(len(calls))
 
-    def run(call: Call) -> Answer:
+    def run(call: Callable[[], T]) -> T:
         try:
             barrier.wait(timeout=20)
             return call()

@@ -93,6 +93,7 @@ class Server:
             "SVC_DATA_DIR": str(self.folder),
             "SVC_BIND": f"127.0.0.1:{self.port}",
             "SVC_METRICS_PORT": str(self.metrics_port),
+            "SVC_GRPC_BIND": "off",
             "SVC_DRAIN_SECONDS": "0",
         }
         if self.database_url:

@@ -20,7 +20,9 @@ from meshmgmt.access.models import (
     SetupKey,
 )
 from meshmgmt.accounts.models import AccessToken, User
+from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.core.account import account_id
 from meshmgmt.demo.seeding import seed
 from meshmgmt.inventory.models import NetworkResource, Peer
 
@@ -62,6 +64,9 @@ def _ids(owner: User) -> dict[str, str]:
     router = Router.objects.all()[0]
     group = Group.objects.exclude(name=ALL)[0]
     return {
+        "accountId": account_id(),
+        "country": "DE",
+        "idpId": provider_id("https://idp.test"),
         "groupId": group.pk,
         "peerId": Peer.objects.all()[0].pk,
         "nsgroupId": NameserverGroup.objects.all()[0].pk,

@@ -138,6 +138,7 @@ def policies() -> None:
     )
     rule = PolicyRule(
         name="Allow SSH",
+        enabled=True,
         action="accept",
         protocol="tcp",
         ports=["22"],
@@ -148,6 +149,7 @@ def policies() -> None:
         **client.policies.create(
             PolicyCreate(
                 name="Development Access",
+                enabled=True,
                 description="Allow developers to access servers",
                 source_posture_checks=[check.id],
                 rules=[rule],
@@ -163,14 +165,15 @@ def policies() -> None:
     whole = client.policies.update(made.id, PolicyUpdate(**{**off, "enabled": True}))
     assert whole == {**off, "enabled": True}
     assert whole in client.policies.list()
-    refused(412, lambda: client.posture_checks.delete(check.id))
-    client.policies.delete(made.id)
-    gone(lambda: client.policies.get(made.id))
     renamed = client.posture_checks.update(check.id, PostureCheckUpdate(name="newer"))
     assert (renamed["name"], renamed["checks"]) == ("newer", check.checks)
     assert renamed in client.posture_checks.list()
     assert client.posture_checks.get(check.id) == renamed
     client.posture_checks.delete(check.id)
+    left = client.policies.get(made.id)
+    assert (left["enabled"], left["source_posture_checks"]) == (False, [])
+    client.policies.delete(made.id)
+    gone(lambda: client.policies.get(made.id))
     for group_id in (sources, destinations):
         client.groups.delete(group_id)
 
@@ -181,9 +184,16 @@ def peers() -> None:
     first, second = found[0], found[1]
     both = group("both", [first.id, second.id])
     rule = PolicyRule(
-        name="r", action="accept", protocol="all", sources=[both], destinations=[both]
+        name="r",
+        enabled=True,
+        action="accept",
+        protocol="all",
+        sources=[both],
+        destinations=[both],
     )
-    policy = client.policies.create(PolicyCreate(name="reach", rules=[rule]))
+    policy = client.policies.create(
+        PolicyCreate(name="reach", enabled=True, rules=[rule])
+    )
     [seen] = client.peers.get_accessible_peers(first.id)
     assert (seen["id"], seen["dns_label"]) == (second.id, second.dns_label)
     client.policies.delete(policy["id"])
@@ -210,6 +220,7 @@ def routes() -> None:
             RouteCreate(
                 description="Internal network route",
                 network_id="internal",
+                enabled=True,
                 network_type="ipv4",
                 network="192.168.1.0/24",
                 peer=peer,
@@ -256,7 +267,9 @@ def networks() -> None:
     assert (router["enabled"], router["metric"]) == (False, 5)
     assert client.networks.list_routers(made.id) == [router]
     assert router in client.networks.list_all_routers()
-    refused(412, lambda: client.peers.delete(peer))
+    client.peers.delete(peer)
+    left = client.networks.get_router(made.id, router["id"])
+    assert (left["peer"], left["enabled"]) == ("", False)
     shown = client.networks.update(made.id, NetworkUpdate(description="HQ"))
     assert (shown["name"], shown["description"]) == ("office", "HQ")
     assert shown["resources"] == [resource["id"]]
@@ -311,15 +324,16 @@ def instance() -> None:
 
 
 def not_served() -> None:
-    """What docs/compatibility.md says is not served answers 404 or 405."""
+    """What docs/compatibility.md says is not served: empty lists, writes 404 or 405."""
     peer = client.peers.list()[0]["id"]
     [stored] = client.accounts.list()
-    refused(404, lambda: client.peers.list_jobs(peer))
+    assert client.peers.list_jobs(peer) == []
     refused(404, lambda: client.peers.create_job(peer, {}))
     refused(404, lambda: client.peers.get_job(peer, "x"))
     refused(404, lambda: client.peers.create_temporary_access(peer, {}))
-    refused(404, client.identity_providers.list)
-    refused(404, lambda: client.geo_locations.list_cities("DE"))
+    assert client.identity_providers.list() == []
+    refused(404, lambda: client.identity_providers.get("x"))
+    assert client.geo_locations.list_cities("DE") == []
     refused(405, lambda: client.accounts.delete(stored["id"]))
 
 

@@ -1,0 +1,256 @@
+"""Logs that grow: through a pipe, and by the shipper configuration in `deploy/`."""
+
+import http.client
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+import pytest
+
+from meshmgmt.env import BASE_DIR
+from tests import runfolder
+from tests.events.commands import combined
+from tests.events.proxies import (
+    REQUESTS,
+    make_odd_requests,
+    make_requests,
+    running_nginx,
+)
+from tests.programs import program
+from tests.servers import (
+    POLL_SECONDS,
+    START_SECONDS,
+    Server,
+    free_port,
+    own_database,
+    running_server,
+)
+
+# Where the shipper cuts what the endpoint would refuse.
+CUT_HOST: Final = 240
+CUT_PATH: Final = 8180
+
+
+@dataclass
+class Installation:
+    """A folder with a database of its own, and commands that use it."""
+
+    folder: Path
+    environ: dict[str, str]
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return a command line."""
+        return [sys.executable, str(BASE_DIR / "manage.py"), *arguments]
+
+    def start(self, *arguments: str, **options: Any) -> "subprocess.Popen[bytes]":
+        """Start taking an nginx log in."""
+        return subprocess.Popen(
+            self.command("ingest", "proxy", *arguments, "--format", "nginx"),
+            env=self.environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            **options,
+        )
+
+    def rows(self) -> int:
+        """Return how many entries are stored."""
+        if url := self.environ.get("SVC_DATABASE_URL"):
+            with psycopg.connect(url) as database:
+                row = database.execute(_COUNT).fetchone()
+        else:
+            with closing(sqlite3.connect(self.folder / "db.sqlite3")) as file:
+                row = file.execute(_COUNT).fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+_COUNT: Final = "SELECT count(*) FROM events_proxyentry"
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Iterator[Installation]:
+    """Return an installation that is set up."""
+    with own_database() as url:
+        environ = {
+            **runfolder.clean_environ(),
+            "SVC_DATA_DIR": str(tmp_path),
+            "SVC_LOG_LEVEL": "error",
+        }
+        made = Installation(tmp_path, environ)
+        if url:
+            environ["SVC_DATABASE_URL"] = url
+            migrate = made.command("migrate", "--verbosity", "0")
+            subprocess.run(migrate, env=environ, check=True)
+        else:
+            runfolder.copy_migrated_database(tmp_path / "db.sqlite3")
+        yield made
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait until `condition` holds."""
+    deadline = time.monotonic() + START_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(POLL_SECONDS)
+
+
+def ended(process: "subprocess.Popen[bytes]", number: int) -> str:
+    """Stop a process by a signal; return what it said."""
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=START_SECONDS)
+    assert process.returncode == 0, out
+    return out.decode()
+
+
+@contextmanager
+def killed_after(process: "subprocess.Popen[bytes]") -> Iterator[None]:
+    """Leave no process behind when a test fails."""
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_open_pipe_is_stored_soon_and_a_signal_ends_with_the_counts(
+    installation: Installation, number: int
+) -> None:
+    process = installation.start("-", stdin=subprocess.PIPE)
+    with killed_after(process):
+        assert process.stdin is not None
+        for line in (combined(1), combined(1), combined(2)):
+            process.stdin.write(line + b"\n")
+        process.stdin.write(b"half a li")
+        process.stdin.flush()
+        until(lambda: installation.rows() == 3)
+        process.send_signal(number)
+        # The pipe is open still: its end is not what ends the command.
+        assert process.wait(START_SECONDS) == 0
+        assert process.stdout is not None
+        assert process.stdout.read() == (
+            b"3 lines: 3 stored, 0 known already, 0 wrong\n"
+        )
+
+
+def test_tail_follows_a_log_through_its_rotation(installation: Installation) -> None:
+    log = installation.folder / "access.log"
+    log.write_bytes((combined(1) + b"\n") * 3)
+    tail = subprocess.Popen(
+        ["tail", "-n", "+1", "-F", str(log)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with killed_after(tail):
+        process = installation.start("-", stdin=tail.stdout)
+        with killed_after(process):
+            until(lambda: installation.rows() == 3)
+            log.rename(f"{log}.1")
+            log.write_bytes((combined(1) + b"\n") * 2)
+            until(lambda: installation.rows() == 5)
+            tail.terminate()
+            out, _ = process.communicate(timeout=START_SECONDS)
+    assert out == b"5 lines: 5 stored, 0 known already, 0 wrong\n"
+
+
+class Shipper:
+    """A syslog-ng with the configuration we ship."""
+
+    def __init__(self, folder: Path, log: Path, server: Server) -> None:
+        self.folder = folder
+        self.persist = folder / "persist"
+        token = server.manage(
+            *("create_token", "--user", "shipper@mesh.test"),
+            *("--role", "admin", "--only", "ingest"),
+        )
+        self._environ = {
+            **os.environ,
+            "MESH_URL": f"{server.url}/api/events/proxy",
+            "MESH_TOKEN": token.strip(),
+            "MESH_LOG": str(log),
+        }
+        config = BASE_DIR / "deploy/syslog-ng/meshmgmt-proxy.conf"
+        (folder / "syslog-ng.conf").write_text(f'@version: 3.38\n@include "{config}"\n')
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run it, and kill it at the end."""
+        files = [
+            f"--{option}={self.folder / name}"
+            for option, name in (
+                ("cfgfile", "syslog-ng.conf"),
+                ("persist-file", "persist"),
+                ("pidfile", "pid"),
+                ("control", "control"),
+            )
+        ]
+        process = subprocess.Popen(
+            [program("syslog-ng"), "--foreground", "--stderr", "--no-caps", *files],
+            env=self._environ,
+        )
+        with killed_after(process):
+            yield
+
+
+def test_the_shipped_configuration_sends_each_request_once(tmp_path: Path) -> None:
+    """The service is away at first, the log is rotated, the shipper killed."""
+    log = tmp_path / "json.log"
+    nginx_port = free_port()
+    with (
+        running_nginx(tmp_path, nginx_port),
+        running_server(tmp_path / "var") as server,
+    ):
+        server.manage("welcome")
+        owner = (server.folder / "token").read_text().strip()
+        shipper = Shipper(tmp_path, log, server)
+
+        def entries() -> list[dict[str, Any]]:
+            """Return what the service has."""
+            client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+            path = "/api/events/proxy?page_size=100"
+            client.request("GET", path, headers={"Authorization": f"Token {owner}"})
+            page = json.load(client.getresponse())
+            client.close()
+            return list(page["data"])
+
+        server.stop()
+        with shipper.running():
+            told = make_odd_requests(nginx_port)
+            server.start()
+            until(lambda: len(entries()) == len(told))
+            assert sorted((e["method"], e["host"], e["path"]) for e in entries()) == (
+                sorted((m, host[:CUT_HOST], path[:CUT_PATH]) for m, host, path in told)
+            )
+            log.rename(tmp_path / "json.log.1")
+            make_requests(nginx_port)  # nginx goes on writing to the renamed file
+            os.kill(int((tmp_path / "nginx.pid").read_text()), signal.SIGUSR1)
+            until(log.exists)
+            make_requests(nginx_port)
+            total = len(told) + 2 * len(REQUESTS)
+            until(lambda: len(entries()) == total)
+            until(lambda: log.stat().st_size > 0)
+        shipper.persist.unlink()  # what it sent before, it sends again
+        with shipper.running():
+            make_requests(nginx_port)
+            total += len(REQUESTS)
+            until(lambda: len(entries()) == total)
+        for name in ("json.log", "json.log.1"):
+            told_again = server.manage(
+                *("ingest", "proxy", str(tmp_path / name), "--format", "nginx")
+            )
+            assert ": 0 stored" in told_again
+            assert told_again.endswith("known already, 0 wrong\n")
+        assert len(entries()) == total

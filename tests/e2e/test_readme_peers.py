@@ -1,0 +1,68 @@
+"""What the README tells to type to connect a peer works, word for word."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from meshmgmt.env import BASE_DIR
+from tests.control.deployment import Deployment, deployed, waited_for
+from tests.e2e.test_readme import ADDRESS, blocks
+
+
+def test_connecting_a_peer_works_literally(tmp_path: Path):
+    simulate, allow = blocks("Connect a peer")
+    with deployed(tmp_path / "server", everybody_allowed=False) as deployment:
+        folder = tmp_path / "checkout"
+        folder.mkdir()
+        (folder / "var").symlink_to(deployment.server.folder)
+        for name in (".venv", "manage.py"):
+            (folder / name).symlink_to(BASE_DIR / name)
+        output = folder / "output"
+        running = start(simulate, deployment, folder, output)
+        try:
+            waited_for(lambda: output.read_text().count("0 peers") >= 3, 90)
+            figures = deployment.server.folder / "run" / "peers.json"
+            # Written every other second, slower than this test types.
+            waited_for(lambda: json.loads(figures.read_text())["connected"] == 3, 60)
+            printed = typed(allow, deployment, folder)
+            assert "everybody to everybody" in printed
+            assert "peer streams sync: 3" in printed
+            waited_for(lambda: "2 peers" in output.read_text())
+        finally:
+            os.killpg(running.pid, signal.SIGINT)
+            assert running.wait(60) == 0
+
+
+def environment(deployment: Deployment) -> dict[str, str]:
+    return {**deployment.server.environment, "SVC_GRPC_BIND": deployment.bind}
+
+
+def start(
+    block: str, deployment: Deployment, folder: Path, output: Path
+) -> "subprocess.Popen[bytes]":
+    with output.open("wb") as file:
+        return subprocess.Popen(
+            ["bash", "-c", f"exec {block}"],
+            cwd=folder,
+            env=environment(deployment),
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def typed(block: str, deployment: Deployment, folder: Path) -> str:
+    assert block.count(ADDRESS) == 1
+    script = block.replace(ADDRESS, deployment.server.url[7:])
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=folder,
+        env=environment(deployment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

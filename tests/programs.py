@@ -1,0 +1,49 @@
+"""Programs that tests drive for real: found, started on a port, stopped."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.servers import POLL_SECONDS, START_SECONDS
+
+
+def program(name: str) -> str:
+    """Return the path of a program; it may be absent outside of the CI alone."""
+    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if found is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"{name} is not installed")
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+@contextmanager
+def running(command: list[str], port: int, folder: Path) -> Iterator[None]:
+    """Run a program that listens until the block ends, then let it finish its log."""
+    with (folder / "output").open("wb") as output:
+        environment = {**os.environ, "HOME": str(folder), "XDG_DATA_HOME": str(folder)}
+        process = subprocess.Popen(
+            command, stdout=output, stderr=output, env=environment
+        )
+    deadline = time.monotonic() + START_SECONDS
+    try:
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 5).close()
+                break
+            except OSError:
+                log = (folder / "output").read_text()
+                assert process.poll() is None, log
+                assert time.monotonic() < deadline, log
+                time.sleep(POLL_SECONDS)
+        yield
+    finally:
+        process.terminate()
+        process.wait(20)
