@@ -11,7 +11,7 @@ OIDC_STAMP := .venv-oidc/.installed-$(shell sha256sum requirements/oidc.txt | cu
 OTEL_STAMP := .venv-otel/.installed-$(shell cat requirements/base.txt requirements/otel.txt | sha256sum | cut -c1-16)
 JOBS ?= auto
 
-.PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench openapi lock clean
+.PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench openapi protos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -69,7 +69,7 @@ test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP) $(OTEL_STAMP) ## the ful
 	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
 
-check: $(TEST_STAMP) ## formatting, lint, types, layers, migrations, OpenAPI, templates
+check: $(TEST_STAMP) ## formatting, lint, layers, dead code, types, migrations, OpenAPI, templates
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" scripts/check
 
 lint: check ## the same as check
@@ -81,6 +81,9 @@ bench: $(TEST_STAMP) ## print the speed ratios on both databases
 
 openapi: $(TEST_STAMP) ## write openapi.yaml from the code
 	$(PY) manage.py spectacular --validate --fail-on-warn --file openapi.yaml
+
+protos: $(TEST_STAMP) ## compile the .proto files of the peer protocol
+	$(PY) scripts/protos
 
 lock: $(TEST_STAMP) ## compile the lock files from requirements/*.in
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

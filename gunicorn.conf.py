@@ -8,7 +8,9 @@ import os
 import sys
 
 from meshmgmt import env
-from observability.serving import hooks
+from meshmgmt.core import runtime
+from meshmgmt.serving import hooks
+from observability.metrics import metricfiles
 
 try:
     _config = env.load()
@@ -17,16 +19,19 @@ except env.ConfigError as error:
     sys.exit(2)
 
 # Before any worker imports prometheus_client, which looks at it once.
-os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(hooks.metrics_dir(_config))
+os.environ[metricfiles.VARIABLE] = str(_config.runtime_dir / runtime.METRICS)
 
 wsgi_app = "meshmgmt.wsgi:application"
 proc_name = "meshmgmt"
 bind = _config.bind
 workers = _config.workers
 threads = _config.threads
-worker_class = "observability.serving.worker.JsonErrorWorker"
-logger_class = "observability.serving.gunicornlog.MeshLogger"
+worker_class = "gthread"
+logger_class = "meshmgmt.serving.gunicornlog.MeshLogger"
 control_socket_disable = True
+# None here: the middleware refuses long addresses in the form of the API, and the proxy
+# passes no line of more than 8 KiB on.
+limit_request_line = 0
 # Below the usual limit of 1024 open files, with room for all the others.
 worker_connections = 800
 
@@ -40,9 +45,6 @@ max_requests_jitter = 5_000
 
 on_starting = hooks.on_starting
 when_ready = hooks.when_ready
-on_reload = hooks.keep_listeners
-pre_exec = hooks.pre_exec
 post_fork = hooks.post_fork
 post_worker_init = hooks.post_worker_init
-child_exit = hooks.child_exit
 on_exit = hooks.on_exit

@@ -9,9 +9,10 @@ from typing import Final
 from meshmgmt import env
 
 WITHOUT_APPS: Final = {
-    "serve": "observability",
+    "serve": "meshmgmt.serving",
     "log_level": "observability",
-    "housekeeping": "observability",
+    "housekeeping": "meshmgmt.serving",
+    "serve_peers": "meshmgmt.control",
 }
 """Commands that begin without models, and their app: loading all apps takes half a
 second. What needs them later loads them itself.
