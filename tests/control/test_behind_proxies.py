@@ -9,10 +9,10 @@ import ssl
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import pytest
 import trustme
@@ -23,6 +23,7 @@ from tests.control.agents import followed, names, run, until
 from tests.control.deployment import Deployment, deployed
 from tests.servers import free_port
 
+T = TypeVar("T")
 HOST: Final = "mesh.company"
 NGINX: Final = """
 daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; worker_processes 1;
@@ -169,11 +170,11 @@ def test_one_port_serves_the_api_and_peers(
             await outer.login(key)
             async with followed(inner) as seen, followed(outer):
                 await until(lambda: "outer" in names(seen))
-                ears = await outer.connect_signal()
+                ears = await flushed(outer, outer.connect_signal())
                 await inner.send_signal(outer.public_key, b"through the proxy")
                 assert (await ears.read()).body == b"through the proxy"
                 job = inner.job()
-                await job.initial_metadata()
+                await flushed(inner, job.initial_metadata())
                 peer = await asyncio.to_thread(behind.peer, "outer")
                 assert peer["connection_ip"] == "::1"  # as the proxy says
                 await asyncio.to_thread(behind.api, "DELETE", f"/peers/{peer['id']}")
@@ -181,6 +182,19 @@ def test_one_port_serves_the_api_and_peers(
 
     run(scenario())
     assert api_answers(url, behind, roots)
+
+
+async def flushed(agent: Agent, opening: Awaitable[T]) -> T:
+    """Return what opening a silent stream gives.
+
+    nginx keeps headers without data in its TLS buffer until it writes to the connection
+    again; an agent's next keepalive would do, half a minute later.
+    """
+    opened = asyncio.ensure_future(opening)
+    while not opened.done():
+        await agent.server_box()
+        await asyncio.wait([opened], timeout=0.1)
+    return opened.result()
 
 
 def api_answers(url: str, deployment: Deployment, roots: bytes) -> bool:
