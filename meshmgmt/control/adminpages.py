@@ -54,9 +54,10 @@ def standing(peer: Peer, serial: int) -> str:
     found = figures.current()
     if found is None or found.process != peer.stream_process:
         return "Whether the peer has this map is known on the host that serves it."
-    since = found.waiting.get(peer.pk)
-    if since is not None:
-        return f"The peer waits for its newest map, for {time.time() - since:.0f} s."
+    if (wait := found.waiting.get(peer.pk)) is not None:
+        since, held = wait
+        has = f"has the map of serial {held}" if held else "has none yet"
+        return f"The peer {has} and waits for this one, {time.time() - since:.0f} s so far."
     if found.serial < serial:
         return f"The peer has the map of serial {found.serial}; this one is on its way."
     return f"Up to date: the peer has this map, as of serial {found.serial}."

@@ -55,13 +55,16 @@ def test_a_change_that_the_process_has_not_seen_is_on_its_way(process):
     assert "on its way" in standing(connected("this"), 8)
 
 
-def test_a_peer_that_waits_is_shown_waiting(process, settings):
+@pytest.mark.parametrize(
+    ("held", "text"),
+    [(6, "has the map of serial 6 and waits"), (0, "has none yet and waits")],
+)
+def test_a_peer_that_waits_is_shown_with_the_map_it_has(process, settings, held, text):
     web = connected("this")
-    waits = figures.Figures(
-        os.getpid(), time.time(), "", 1, 0, 9.0, 7, "this", {web.pk: time.time() - 9}
-    )
+    waiting = {web.pk: (time.time() - 9, held)}
+    waits = figures.Figures(os.getpid(), time.time(), "", 1, 0, 9.0, 7, "this", waiting)
     figures.write(settings.SVC.runtime_dir, waits)
-    assert "waits for its newest map" in standing(web, 7)
+    assert text in standing(web, 7)
 
 
 def test_a_peer_of_another_process_is_not_judged(process):

@@ -157,20 +157,22 @@ def test_the_newest_stream_of_a_peer_counts():
 
 def test_the_first_change_goes_at_once_and_the_next_a_second_later():
     async def scenario() -> None:
-        stream = opened(Streams(), "p")
-        stream.delivered()
+        streams = Streams()
+        stream = opened(streams, "p")
+        stream.delivered(7)
         now = time.monotonic()
         stream.changed(now)
         assert stream.wake.is_set()
         assert stream.map_due <= now
         stream.map_due, stream.sent_at = math.inf, now
-        stream.delivered()
+        stream.delivered(8)
         stream.wake.clear()
         stream.changed(now + 0.2)
         stream.changed(now + 0.9)  # joins the one that waits, and does not put it off
         assert not stream.wake.is_set()
         assert stream.map_due == pytest.approx(now + 1.0)
         assert stream.waiting_since == now + 0.2
+        assert streams.waiting(9)["p"][1] == 8
 
     run(scenario())
 

@@ -40,7 +40,8 @@ class Figures:
     """`oldest_wait_seconds`: how long the peer that waits longest waits for its map.
 
     `process`: its name among the `StreamProcess` rows. `waiting`: since when (Unix
-    seconds) each peer waits for its newest map, those that wait longest.
+    seconds) each peer waits for its newest map, those that wait longest, and the serial
+    of the map that it has meanwhile.
     """
 
     pid: int
@@ -51,7 +52,7 @@ class Figures:
     oldest_wait_seconds: float
     serial: int
     process: str = ""
-    waiting: dict[str, float] = field(default_factory=dict)
+    waiting: dict[str, tuple[float, int]] = field(default_factory=dict)
 
 
 def write(runtime_dir: Path, figures: Figures) -> None:

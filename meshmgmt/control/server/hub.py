@@ -161,11 +161,12 @@ class Hub:
             stream = self.streams.open(session.peer_id, opened.box, context)
             try:
                 await self.fresh()
+                serial = self.serial
                 await self._send(stream, self.messages.first, place)
             except BaseException:
                 self.streams.close(stream)
                 raise
-        stream.delivered()
+        stream.delivered(serial)
         return stream
 
     async def serve(self, stream: Stream) -> None:
@@ -177,9 +178,10 @@ class Hub:
                 await self._deliver(stream, self.messages.configuration)
             elif stream.map_due <= now:
                 stream.map_due = math.inf
+                serial = self.serial
                 await self._deliver(stream, self.messages.changed)
                 stream.sent_at = time.monotonic()
-                stream.delivered()
+                stream.delivered(serial)
             else:
                 stream.wake.clear()
                 await stream.wake.wait()

@@ -40,7 +40,7 @@ from meshmgmt.control.services import presence
 from meshmgmt.env import Config
 
 THREADS: Final = 4
-GRACE_SECONDS: Final = 2.0
+GRACE_SECONDS: Final = 5.0
 POLL_SECONDS: Final = 0.2
 """How often the serial is asked for; a notice of PostgreSQL comes before."""
 

@@ -38,6 +38,7 @@ class Stream:
         "context",
         "ending",
         "flow",
+        "held",
         "map_due",
         "peer_id",
         "sent_at",
@@ -57,6 +58,7 @@ class Stream:
         self.config_due = math.inf
         self.sent_at = -math.inf
         self.waiting_since: float | None = time.monotonic()
+        self.held = 0  # the serial of the map that the peer has; 0 before the first
         self.flow: object = None  # what the peer was told about reporting traffic
 
     def end(self, why: Ending) -> None:
@@ -77,8 +79,9 @@ class Stream:
             loop = asyncio.get_running_loop()
             loop.call_later(self.map_due - now, self.wake.set)
 
-    def delivered(self) -> None:
-        """Note that the peer has its newest map, unless another is due already."""
+    def delivered(self, serial: int) -> None:
+        """Note which map the peer has: its newest, unless another is due already."""
+        self.held = serial
         if self.map_due == math.inf:
             self.waiting_since = None
 
@@ -142,12 +145,16 @@ class Streams:
         since = [s.waiting_since for s in self if s.waiting_since is not None]
         return time.monotonic() - min(since) if since else 0.0
 
-    def waiting(self, most: int) -> dict[str, float]:
-        """Return since when (Unix seconds) peers wait for their map, longest first."""
+    def waiting(self, most: int) -> dict[str, tuple[float, int]]:
+        """Return since when (Unix seconds) peers wait for their map, longest first.
+
+        And the serial of the map that each has meanwhile.
+        """
         epoch = time.time() - time.monotonic()
         since = [
-            (epoch + s.waiting_since, s.peer_id)
+            (epoch + s.waiting_since, s.peer_id, s.held)
             for s in self
             if s.waiting_since is not None
         ]
-        return {peer_id: moment for moment, peer_id in sorted(since)[:most]}
+        longest = sorted(since)[:most]
+        return {peer_id: (moment, held) for moment, peer_id, held in longest}
