@@ -95,6 +95,7 @@ class Server:
             "SVC_METRICS_PORT": str(self.metrics_port),
             "SVC_GRPC_BIND": "off",
             "SVC_DRAIN_SECONDS": "0",
+            "SVC_WORKERS": "1",
         }
         if self.database_url:
             own["SVC_DATABASE_URL"] = self.database_url

@@ -34,6 +34,8 @@ class Deployment:
     port: int = field(default_factory=free_port)
     process: "subprocess.Popen[bytes] | None" = None
     token: str = ""
+    settings: dict[str, str] = field(default_factory=dict)
+    """What each start of the process for peers is told."""
     tls: bytes = b""
     """PEM roots when the port has TLS of its own; its name is localhost then."""
 
@@ -61,6 +63,7 @@ class Deployment:
                 env={
                     **self.server.environment,
                     "SVC_GRPC_BIND": self.bind,
+                    **self.settings,
                     **extra,
                 },
                 stdout=log,
@@ -95,6 +98,12 @@ class Deployment:
         status = self.process.wait(30)
         self.process = None
         return status
+
+    def restart(self, **extra: str) -> None:
+        """Start the process for peers anew, however the old one fares."""
+        if self.process is not None:
+            self.stop(signal.SIGINT)
+        self.start(**extra)
 
     def log(self) -> str:
         """Return the log of the process for peers so far."""

@@ -208,24 +208,27 @@ def api_answers(url: str, deployment: Deployment, roots: bytes) -> bool:
         return bool(answer.status == 200)
 
 
-def test_tls_of_its_own_follows_renewed_certificates(tmp_path: Path):
+def test_tls_of_its_own_follows_renewed_certificates(
+    behind: Deployment, tmp_path: Path
+):
     authority = trustme.CA()
     chain, key = certificate(authority, tmp_path)
-    with deployed(tmp_path / "var") as deployment:
-        deployment.stop()
-        deployment.tls = authority.cert_pem.bytes()
-        deployment.start(SVC_GRPC_CERTIFICATE=str(chain), SVC_GRPC_KEY=str(key))
 
-        async def fetch(authority: trustme.CA) -> None:
-            async with Agent(
-                f"https://localhost:{deployment.port}",
-                roots=authority.cert_pem.bytes(),
-            ) as agent:
-                await agent.server_box()
+    async def fetch(authority: trustme.CA) -> None:
+        url, roots = f"https://localhost:{behind.port}", authority.cert_pem.bytes()
+        async with Agent(url, roots=roots) as agent:
+            await agent.server_box()
 
+    behind.stop()
+    behind.tls = authority.cert_pem.bytes()
+    behind.start(SVC_GRPC_CERTIFICATE=str(chain), SVC_GRPC_KEY=str(key))
+    try:
         run(fetch(authority))
         renewed = trustme.CA()
         chain.unlink()
         certificate(renewed, tmp_path)
-        deployment.tls = renewed.cert_pem.bytes()
+        behind.tls = renewed.cert_pem.bytes()
         run(fetch(renewed))
+    finally:
+        behind.tls = b""
+        behind.restart()

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from typing import Any
 
 import grpc
@@ -17,10 +16,11 @@ from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceStub
 from meshmgmt.env import BASE_DIR
 from tests.control.agents import enrolled, followed, names, run, until
-from tests.control.deployment import Deployment, deployed, waited_for
+from tests.control.deployment import Deployment, waited_for
 from tests.servers import free_port
 
 CODE = grpc.StatusCode
+FLOOD = 300
 RPC = "/management.ManagementService/"
 
 
@@ -196,17 +196,15 @@ def test_a_stream_that_never_reads_holds_nobody_up(deployment: Deployment):
     run(scenario())
 
 
-def test_a_thousand_logins_with_a_wrong_key_are_bounded_and_others_served(
-    tmp_path,
-):
-    with deployed(tmp_path / "var") as deployment:
-        run(_flood(deployment))
-        metrics = deployment.metrics()
-        blocked = metrics["management_grpc_login_request_blocked_counter"]
-        assert blocked >= 500
-        assert metrics["management_grpc_login_request_counter"] >= 30
-        failed = [line for line in deployment.log().splitlines() if "error" in line]
-        assert failed == []
+def test_a_flood_of_wrong_keys_is_bounded_and_others_are_served(upset: Deployment):
+    before = len(upset.log())
+    run(_flood(upset))
+    metrics = upset.metrics()
+    blocked = metrics["management_grpc_login_request_blocked_counter"]
+    assert blocked >= FLOOD / 2
+    assert metrics["management_grpc_login_request_counter"] >= 30
+    failed = [line for line in upset.log()[before:].splitlines() if "error" in line]
+    assert failed == []
 
 
 async def _flood(deployment: Deployment) -> None:
@@ -219,21 +217,18 @@ async def _flood(deployment: Deployment) -> None:
             request = pb.LoginRequest(setupKey=wrong, meta=bad.meta)
             codes.append(await login_with(bad, bad.sealed(box, request)))
 
-        flood = [asyncio.create_task(attempt()) for _ in range(1000)]
-        begun = time.monotonic()
+        flood = [asyncio.create_task(attempt()) for _ in range(FLOOD)]
         await honest.login()
         assert (await anext(honest.sync())).HasField("NetworkMap")
-        assert time.monotonic() - begun < 30
         await asyncio.gather(*flood)
     assert set(codes) == {CODE.PERMISSION_DENIED, CODE.RESOURCE_EXHAUSTED}
-    assert codes.count(CODE.RESOURCE_EXHAUSTED) >= 500
+    assert codes.count(CODE.RESOURCE_EXHAUSTED) >= FLOOD / 2
     async with enrolled(deployment, "newcomer") as newcomer:  # from the same address
         assert (await anext(newcomer.sync())).HasField("NetworkMap")
 
 
-def test_agents_come_back_after_a_kill(tmp_path):
-    with deployed(tmp_path / "var") as deployment:
-        run(_killed(deployment))
+def test_agents_come_back_after_a_kill(upset: Deployment):
+    run(_killed(upset))
 
 
 async def _killed(deployment: Deployment) -> None:
@@ -253,21 +248,19 @@ async def _killed(deployment: Deployment) -> None:
         await until(lambda: deployment.peer("survivor")["connected"])
 
 
-def test_a_stop_in_order_ends_streams_with_ok(tmp_path):
-    with deployed(tmp_path / "var") as deployment:
+def test_a_stop_in_order_ends_streams_with_ok(upset: Deployment):
+    async def scenario() -> None:
+        async with enrolled(upset, "guest") as agent:
+            messages = agent.sync()
+            await anext(messages)
+            await until(lambda: upset.peer("guest")["connected"])
+            stopping = asyncio.create_task(asyncio.to_thread(upset.stop))
+            async for _ in messages:  # raises unless the stream ends with OK
+                pass
+            assert await stopping == 0
+            assert not upset.peer("guest")["connected"]
 
-        async def scenario() -> None:
-            async with enrolled(deployment, "guest") as agent:
-                messages = agent.sync()
-                await anext(messages)
-                await until(lambda: deployment.peer("guest")["connected"])
-                stopping = asyncio.create_task(asyncio.to_thread(deployment.stop))
-                async for _ in messages:  # raises unless the stream ends with OK
-                    pass
-                assert await stopping == 0
-                assert not deployment.peer("guest")["connected"]
-
-        run(scenario())
+    run(scenario())
 
 
 def test_two_keys_are_two_peers(deployment: Deployment):

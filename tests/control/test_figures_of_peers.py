@@ -10,7 +10,7 @@ import zipfile
 
 from meshmgmt.env import BASE_DIR
 from tests.control.agents import enrolled, followed, names, run, until
-from tests.control.deployment import Deployment, deployed
+from tests.control.deployment import Deployment
 from tests.servers import free_port
 
 GRPC = "management_grpc_"
@@ -68,28 +68,27 @@ def test_status_counts_the_connected_peers(deployment: Deployment):
     run(scenario())
 
 
-def test_a_process_that_died_makes_the_server_unready_at_once(tmp_path):
-    with deployed(tmp_path / "var") as deployment:
-        server = deployment.server
+def test_a_process_that_died_makes_the_server_unready_at_once(upset: Deployment):
+    server = upset.server
 
-        def check() -> str:
-            text = server.manage("status", "--json", check=False)
-            return str(json.loads(text)["checks"]["peers"])
+    def check() -> str:
+        text = server.manage("status", "--json", check=False)
+        return str(json.loads(text)["checks"]["peers"])
 
-        assert check() == "ok"
-        deployment.stop(signal.SIGKILL)
-        assert "has died" in check()
-        deployment.start()
-        assert check() == "ok"
-        path = server.folder / "run" / "peers.json"
-        assert deployment.process is not None
-        deployment.process.send_signal(signal.SIGSTOP)
-        document = json.loads(path.read_text())
-        path.write_text(json.dumps({**document, "time": document["time"] - 60}))
-        assert "no sign" in check()
-        deployment.process.send_signal(signal.SIGCONT)
-        deployment.stop()
-        assert check() == "ok"
+    assert check() == "ok"
+    upset.stop(signal.SIGKILL)
+    assert "has died" in check()
+    upset.start()
+    assert check() == "ok"
+    path = server.folder / "run" / "peers.json"
+    assert upset.process is not None
+    upset.process.send_signal(signal.SIGSTOP)
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "time": document["time"] - 60}))
+    assert "no sign" in check()
+    upset.process.send_signal(signal.SIGCONT)
+    upset.stop()
+    assert check() == "ok"
 
 
 def test_a_second_process_in_the_same_runtime_directory_is_refused(
@@ -114,33 +113,29 @@ def test_a_second_process_in_the_same_runtime_directory_is_refused(
     assert "Traceback" not in done.stderr
 
 
-def test_a_debug_run_keeps_what_peers_were_sent_without_tokens(tmp_path):
-    with deployed(tmp_path / "var") as deployment:
-        deployment.stop()
-        deployment.start(
-            SVC_RELAY_URLS="rel://relay.test:33080", SVC_RELAY_SECRET="rsecret"
-        )
+def test_a_debug_run_keeps_what_peers_were_sent_without_tokens(upset: Deployment):
+    upset.restart(SVC_RELAY_URLS="rel://relay.test:33080", SVC_RELAY_SECRET="rsecret")
 
-        async def scenario() -> str:
-            async with enrolled(deployment, "watched") as agent:
-                watching = asyncio.create_task(
-                    asyncio.to_thread(deployment.server.manage, "debug", "for", "8s")
-                )
-                token = ""
-                while not watching.done():
-                    message = await anext(agent.sync())
-                    token = message.netbirdConfig.relay.tokenSignature
-                    await asyncio.sleep(0.5)
-                kept = _kept((await watching).splitlines()[-1])
-                assert token
-                assert token not in kept
-                return kept
+    async def scenario() -> str:
+        async with enrolled(upset, "watched") as agent:
+            watching = asyncio.create_task(
+                asyncio.to_thread(upset.server.manage, "debug", "for", "5s")
+            )
+            token = ""
+            while not watching.done():
+                message = await anext(agent.sync())
+                token = message.netbirdConfig.relay.tokenSignature
+                await asyncio.sleep(0.5)
+            kept = _kept((await watching).splitlines()[-1])
+            assert token
+            assert token not in kept
+            return kept
 
-        kept = run(scenario())
-        records = [json.loads(line) for line in kept.splitlines()]
-        [first, *_] = [record for record in records if record["kind"] == "sync"]
-        assert "networkMap" in first["answer"] or "NetworkMap" in first["answer"]
-        assert first["answer"]["netbirdConfig"]["relay"]["tokenPayload"] == "[redacted]"
+    kept = run(scenario())
+    records = [json.loads(line) for line in kept.splitlines()]
+    [first, *_] = [record for record in records if record["kind"] == "sync"]
+    assert "networkMap" in first["answer"] or "NetworkMap" in first["answer"]
+    assert first["answer"]["netbirdConfig"]["relay"]["tokenPayload"] == "[redacted]"
 
 
 def _kept(path: str) -> str:

@@ -17,17 +17,19 @@ from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.flow_pb2_grpc import FlowServiceStub
 from meshmgmt.control.protocol.proxy_pb2_grpc import ProxyServiceStub
 from tests.control.agents import enrolled, run, until
-from tests.control.deployment import Deployment, deployed
+from tests.control.deployment import Deployment
 
 CODE = grpc.StatusCode
 
 
 @pytest.fixture(scope="module")
-def deployment(tmp_path_factory):
-    """Yield a deployment whose peers report every two seconds."""
-    extra = {"SVC_FLOW_INTERVAL": "2"}
-    with deployed(tmp_path_factory.mktemp("peers") / "var", extra) as running:
-        yield running
+def deployment(deployment):
+    """Yield the deployment, whose peers report every two seconds meanwhile."""
+    deployment.settings["SVC_FLOW_INTERVAL"] = "2"
+    deployment.restart()
+    yield deployment
+    deployment.settings.clear()
+    deployment.restart()
 
 
 def event(**fields) -> flow_pb2.FlowEvent:
@@ -128,24 +130,22 @@ def test_a_peer_is_told_when_it_is_to_report_no_more(deployment: Deployment):
     run(scenario())
 
 
-def test_no_acknowledged_event_is_lost_by_a_kill(tmp_path):
-    with deployed(tmp_path / "var", {"SVC_FLOW_INTERVAL": "2"}) as deployment:
+def test_no_acknowledged_event_is_lost_by_a_kill(upset: Deployment):
+    async def scenario() -> None:
+        async with enrolled(upset, "killed") as agent:
+            config = await flow_config(agent)
+            acknowledged: list[bytes] = []
+            reporting = asyncio.create_task(_report_on(config, acknowledged))
+            await until(lambda: len(acknowledged) > 50)
+            await asyncio.to_thread(upset.stop, signal.SIGKILL)
+            with pytest.raises(grpc.aio.AioRpcError):
+                await reporting
+        peer = upset.peer("killed")
+        path = f"/events/network-traffic?reporter_id={peer['id']}&page_size=50000"
+        page = upset.api("GET", path)
+        assert page["total_records"] >= len(acknowledged)
 
-        async def scenario() -> None:
-            async with enrolled(deployment, "killed") as agent:
-                config = await flow_config(agent)
-                acknowledged: list[bytes] = []
-                reporting = asyncio.create_task(_report_on(config, acknowledged))
-                await until(lambda: len(acknowledged) > 50)
-                await asyncio.to_thread(deployment.stop, signal.SIGKILL)
-                with pytest.raises(grpc.aio.AioRpcError):
-                    await reporting
-            peer = deployment.peer("killed")
-            path = f"/events/network-traffic?reporter_id={peer['id']}&page_size=50000"
-            page = deployment.api("GET", path)
-            assert page["total_records"] >= len(acknowledged)
-
-        run(scenario())
+    run(scenario())
 
 
 async def _report_on(config: pb.FlowConfig, acknowledged: list[bytes]) -> None:
@@ -220,21 +220,19 @@ def test_a_proxy_is_told_that_there_are_no_mappings(deployment: Deployment):
     run(scenario())
 
 
-def test_wrong_tokens_of_a_proxy_are_bounded(tmp_path):
-    with deployed(tmp_path / "var") as deployment:
+def test_wrong_tokens_of_a_proxy_are_bounded(upset: Deployment):
+    async def scenario() -> None:
+        codes = []
+        async with channel_to(upset.url) as channel:
+            stub = ProxyServiceStub(channel)
+            for _ in range(12):
+                with pytest.raises(grpc.aio.AioRpcError) as refused:
+                    await stub.SendAccessLog(
+                        proxy_pb2.SendAccessLogRequest(),
+                        metadata=(("authorization", "Bearer nbx_wrong"),),
+                    )
+                codes.append(refused.value.code())
+        assert codes[:5] == [CODE.UNAUTHENTICATED] * 5
+        assert CODE.RESOURCE_EXHAUSTED in codes
 
-        async def scenario() -> None:
-            codes = []
-            async with channel_to(deployment.url) as channel:
-                stub = ProxyServiceStub(channel)
-                for _ in range(12):
-                    with pytest.raises(grpc.aio.AioRpcError) as refused:
-                        await stub.SendAccessLog(
-                            proxy_pb2.SendAccessLogRequest(),
-                            metadata=(("authorization", "Bearer nbx_wrong"),),
-                        )
-                    codes.append(refused.value.code())
-            assert codes[:5] == [CODE.UNAUTHENTICATED] * 5
-            assert CODE.RESOURCE_EXHAUSTED in codes
-
-        run(scenario())
+    run(scenario())

@@ -62,6 +62,7 @@ def seeded_shape(random_seed: int) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_the_same_random_seed_gives_the_same_mesh() -> None:
     first, second, other = (seeded_shape(number) for number in (7, 7, 8))
     assert first == second

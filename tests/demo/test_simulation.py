@@ -4,10 +4,13 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from meshmgmt.env import BASE_DIR
 from tests.control.deployment import deployed, waited_for
 
 
+@pytest.mark.slow
 def test_simulated_peers_enrol_follow_changes_and_are_removed(tmp_path):
     with deployed(tmp_path / "var") as deployment:
         output = tmp_path / "output"

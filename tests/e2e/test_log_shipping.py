@@ -205,6 +205,8 @@ class Shipper:
             yield
 
 
+@pytest.mark.sqlite
+@pytest.mark.slow
 def test_the_shipped_configuration_sends_each_request_once(tmp_path: Path) -> None:
     """The service is away at first, the log is rotated, the shipper killed."""
     log = tmp_path / "json.log"

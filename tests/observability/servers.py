@@ -124,10 +124,13 @@ class Server:
         return self.folder / "output.log"
 
     def start(self, *command: str) -> "Server":
-        """Start, and wait until the API answers."""
+        """Start, and wait until the API and, by `serve`, the metrics port answer."""
         self.launch(*command)
         try:
             until(self._answers, "an answer of the server")
+            named = "SVC_METRICS_PORT" in self.environ
+            if named and not command and "--metrics-port" not in self.flags:
+                until(self.scrapes, "the metrics port")
         except BaseException:
             self.stop(signal.SIGKILL)
             raise
@@ -146,6 +149,13 @@ class Server:
         assert self.process.poll() is None, self.printed()[-3000:]
         try:
             return self.get("/livez").status == 200
+        except OSError:
+            return False
+
+    def scrapes(self) -> bool:
+        """Tell whether the metrics port answers."""
+        try:
+            return "mesh_build_info" in self.scrape()
         except OSError:
             return False
 

@@ -110,6 +110,7 @@ def level(server: Server) -> str:
     return server.manage("log_level").stdout
 
 
+@pytest.mark.slow
 def test_a_timed_run_keeps_answers_and_restores_the_level(
     busy: tuple[Server, str],
 ) -> None:
@@ -160,7 +161,14 @@ def _listen_to_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, marks=pytest.mark.slow),
+    ],
+)
 def test_an_interrupted_run_restores_the_level_and_leaves_no_bundle(
     busy: tuple[Server, str], number: signal.Signals, tmp_path: Path
 ) -> None:

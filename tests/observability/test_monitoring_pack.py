@@ -233,6 +233,7 @@ def test_every_expression_asks_for_metrics_that_a_live_server_has(
 
 
 @pytest.mark.sqlite
+@pytest.mark.slow
 def test_a_real_prometheus_scrapes_and_answers_every_panel(
     live: tuple[Server, str], tmp_path: Path
 ) -> None:

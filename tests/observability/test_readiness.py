@@ -172,6 +172,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(mount)], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_makes_the_server_unready_and_back(
     tmp_path: Path, small_disk: Path
 ) -> None:

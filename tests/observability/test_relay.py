@@ -208,6 +208,7 @@ def test_a_full_runtime_directory_does_not_hide_the_relay(plain: Relay) -> None:
 
 
 @pytest.mark.sqlite
+@pytest.mark.slow
 def test_fifty_clients_cause_one_handshake_in_three_seconds(
     plain: Relay, folder: Path
 ) -> None:

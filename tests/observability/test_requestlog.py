@@ -46,6 +46,7 @@ def test_only_failures_are_logged_when_so_configured(folder: Path) -> None:
         assert not server.records(msg="HTTP request")
 
 
+@pytest.mark.slow
 def test_text_format_and_a_file_rotated_outside(folder: Path) -> None:
     log = folder / "logs" / "mesh.log"
     flags = ("--log-file", str(log), "--log-file", "console", "--log-level", "DEBUG")

@@ -58,6 +58,7 @@ def test_a_thousand_requests_and_a_killed_worker_count_a_thousand(
     assert value_of(after, "django_http_requests_before_middlewares_total") >= 1000
 
 
+@pytest.mark.slow
 def test_recycled_workers_lose_no_count_and_leave_no_files(folder: Path) -> None:
     options = "--max-requests 20 --max-requests-jitter 0"
     with Server(folder, SVC_WORKERS="2", GUNICORN_CMD_ARGS=options) as server:
@@ -79,22 +80,17 @@ def test_recycled_workers_lose_no_count_and_leave_no_files(folder: Path) -> None
         assert server.value(LIVEZ) - before >= 100
 
 
+@pytest.mark.slow
 def test_a_dead_housekeeping_process_is_replaced(folder: Path) -> None:
     with Server(folder) as server:
         first = server.housekeeper()
         os.kill(first, signal.SIGKILL)
         until(lambda: server.housekeeper() != first, "another housekeeping process")
-        assert until(lambda: _scrapes(server), "the metrics port")
+        assert until(server.scrapes, "the metrics port")
         assert server.get("/readyz").json["checks"]["housekeeping"] == "ok"
 
 
-def _scrapes(server: Server) -> bool:
-    try:
-        return "mesh_build_info" in server.scrape()
-    except OSError:
-        return False
-
-
+@pytest.mark.slow
 def test_a_killed_gunicorn_is_replaced_with_its_workers(folder: Path) -> None:
     with Server(folder) as server, half_request(server.port, HALF_BODY):
         first, workers = server.info()["pid"], server.workers()
@@ -105,6 +101,7 @@ def test_a_killed_gunicorn_is_replaced_with_its_workers(folder: Path) -> None:
         assert [r for r in server.records(level="error") if "gunicorn" in r["msg"]]
 
 
+@pytest.mark.slow
 def test_children_of_a_killed_serve_end_in_order(folder: Path) -> None:
     server = Server(folder).start()
     assert server.process is not None
@@ -117,6 +114,7 @@ def test_children_of_a_killed_serve_end_in_order(folder: Path) -> None:
         assert server.get("/readyz").status == 200
 
 
+@pytest.mark.slow
 def test_all_killed_at_once_leave_room_for_the_next_start(folder: Path) -> None:
     with Server(folder) as server:
         server.housekeeper()
@@ -124,7 +122,7 @@ def test_all_killed_at_once_leave_room_for_the_next_start(folder: Path) -> None:
             server.kill()
             assert runtime.running(server.runtime_dir) is None
             server.start()
-        until(lambda: _scrapes(server), "the metrics port")
+        until(server.scrapes, "the metrics port")
         assert server.get("/readyz").status == 200
 
 
@@ -158,7 +156,7 @@ def test_the_units_of_production_are_one_server(folder: Path) -> None:
         ready = web.get("/readyz")
         assert (ready.status, ready.json["checks"]["housekeeping"]) == (200, "failed")
         housekeeping.launch(*unit_command("housekeeping"))
-        until(lambda: _scrapes(web), "the metrics port")
+        until(web.scrapes, "the metrics port")
         assert web.value(LIVEZ) >= 20
         assert web.value("mesh_processes") == 4
         until(
@@ -169,6 +167,7 @@ def test_the_units_of_production_are_one_server(folder: Path) -> None:
         assert web.stop() == 0
 
 
+@pytest.mark.slow
 def test_runserver_has_metrics_and_logs_too(folder: Path) -> None:
     server = Server(folder)
     address = f"127.0.0.1:{server.port}"
@@ -225,6 +224,7 @@ def until_held(port: int) -> socket.socket | None:
     return None
 
 
+@pytest.mark.slow
 def test_the_default_metrics_port_may_be_taken(folder: Path) -> None:
     server = Server(folder)
     del server.environ["SVC_METRICS_PORT"]
@@ -239,6 +239,7 @@ def test_the_default_metrics_port_may_be_taken(folder: Path) -> None:
             holder.close()
 
 
+@pytest.mark.slow
 def test_metrics_can_be_switched_off_their_port(folder: Path) -> None:
     with Server(folder, "--metrics-port", "off") as server:
         assert value_of(server.get("/metrics").text, LIVEZ) >= 1
@@ -293,6 +294,7 @@ def test_the_metrics_port_answers_metrics_alone(server: Server) -> None:
     assert openmetrics.headers["content-type"].startswith("text/plain; version=0.0.4")
 
 
+@pytest.mark.slow
 def test_readiness_is_withdrawn_before_the_listeners_close(folder: Path) -> None:
     with Server(folder, SVC_DRAIN_SECONDS="5") as server:
         assert server.get("/readyz").status == 200
@@ -307,6 +309,7 @@ def test_readiness_is_withdrawn_before_the_listeners_close(folder: Path) -> None
             server.get("/livez")
 
 
+@pytest.mark.slow
 def test_a_second_term_ends_the_drain(folder: Path) -> None:
     with Server(folder, SVC_DRAIN_SECONDS="60") as server:
         assert server.process is not None
@@ -323,6 +326,7 @@ def over_socket(path: Path, target: str) -> bytes:
         return client.recv(12)
 
 
+@pytest.mark.slow
 def test_a_unix_socket_can_be_bound(folder: Path) -> None:
     path = folder / "api.sock"
     server = Server(folder, "--bind", f"unix:{path}")
@@ -332,7 +336,7 @@ def test_a_unix_socket_can_be_bound(folder: Path) -> None:
         assert over_socket(path, "/livez").endswith(b"200")
         # Nothing says where a caller over the socket comes from.
         assert over_socket(path, "/metrics").endswith(b"404")
-        until(lambda: _scrapes(server), "the metrics port")
+        until(server.scrapes, "the metrics port")
         assert free_port() != server.metrics_port
     finally:
         server.stop(signal.SIGTERM)
