@@ -19,6 +19,7 @@ from django.http import (
     HttpResponseRedirect,
 )
 
+from meshmgmt.api import adminstale
 from meshmgmt.core.errors import ServiceError
 
 
@@ -37,13 +38,21 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
         """Whether the object is new; ids are given early, so they do not tell."""
         return bool(self.instance._state.adding)
 
+    @property
+    def seen(self) -> str:
+        """Marks of what the page shows, for the page to send back."""
+        if self.adding:
+            return ""
+        sent = str(self.data.get("seen", ""))
+        return sent or adminstale.written(adminstale.marks(self))
+
     def apply(self, data: dict[str, Any]) -> models.Model:
         """Call the service with the cleaned `data` and return what it wrote."""
         raise NotImplementedError
 
     def _post_clean(self) -> None:
         """Write, instead of checking the model: the service knows the rules."""
-        if self.errors:
+        if self.errors or not self._up_to_date():
             return
         try:
             with transaction.atomic():
@@ -53,6 +62,22 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
         else:
             # The same object stays, for inline forms have been told of it already.
             vars(self.instance).update(vars(written))
+
+    def _up_to_date(self) -> bool:
+        """Take over what others changed; return False when both sides changed a field.
+
+        The page is shown again with new marks then, so that saving it again means it.
+        """
+        sent = self.data.get("seen", "")
+        both = adminstale.take_over(self, sent) if sent and not self.adding else []
+        for name in both:
+            self.add_error(name, "somebody else changed it meanwhile")
+        if both:
+            self.add_error(None, adminstale.refusal(self, str(self.instance.pk)))
+            data = self.data.copy()  # type: ignore[attr-defined]  # of a request
+            data["seen"] = ""
+            self.data = data
+        return not both
 
     def _show(self, error: ServiceError) -> None:
         for fault in error.errors:

@@ -1,0 +1,91 @@
+"""What others change while somebody looks at a form of the admin site.
+
+A page carries a mark of each field's value when it was made. When it comes back, fields
+that others changed meanwhile and the page did not are left as they are now; a field that
+both changed is refused.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+
+LastChange = Callable[[str], str]
+
+_last_change: list[LastChange] = []
+
+
+def register_last_change(tell: LastChange) -> None:
+    """Set who tells, by its key, who changed an object last and when; "" if unknown."""
+    _last_change[:] = [tell]
+
+
+def marks(form: forms.BaseForm) -> dict[str, str]:
+    """Return a mark of the value that each field of an unchanged form sends."""
+    return {
+        name: _mark(_as_sent(form, name))
+        for name, field in form.fields.items()
+        if not field.disabled
+    }
+
+
+def written(found: dict[str, str]) -> str:
+    """Return marks as a hidden input carries them."""
+    return json.dumps(found, separators=(",", ":"))
+
+
+def take_over(form: forms.BaseForm, sent: str) -> list[str]:
+    """Bring `cleaned_data` up to what others changed since the marks `sent` were made.
+
+    Returns the names of the fields that the page changed too. Unreadable marks say
+    nothing.
+    """
+    try:
+        seen = json.loads(sent)
+    except ValueError:
+        return []
+    if not isinstance(seen, dict):
+        return []
+    both = []
+    now = marks(form)
+    for name in now.keys() & seen.keys():
+        if now[name] == seen[name]:
+            continue
+        mine = _mark(form[name].data)
+        if mine == seen[name]:
+            raw = _as_sent(form, name)
+            form.cleaned_data[name] = form.fields[name].clean(raw)
+        elif mine != now[name]:
+            both.append(name)
+    return sorted(both)
+
+
+def refusal(form: forms.BaseForm, key: str) -> str:
+    """Return what a page says above its fields when some were changed on both sides."""
+    who = _last_change[0](key) if _last_change else ""
+    return (
+        f"changed meanwhile{f' by {who}' if who else ''}: the fields marked below show"
+        " your version; save again to keep it, or open the page anew to see theirs"
+    )
+
+
+def _as_sent(form: forms.BaseForm, name: str) -> Any:
+    field = form.fields[name]
+    return field.prepare_value(form.get_initial_for_field(field, name))
+
+
+def _mark(value: Any) -> str:
+    return hashlib.sha256(_text(value).encode()).hexdigest()[:12]
+
+
+def _text(value: Any) -> str:
+    """Return a value as its widget sends it: texts, with the line ends of forms."""
+    if isinstance(value, list | tuple):
+        return "\0".join(map(_text, value))
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return "on"
+    return str(value).replace("\r\n", "\n").strip()

@@ -1,0 +1,139 @@
+"""A form that comes back late takes nothing away that others wrote meanwhile."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dns.models import Zone
+from dns.services.zones import zone_update
+from groups.models import Group, GroupPeer
+from groups.services import group_update
+from meshmgmt.core.orderedlinks import member_keys
+from tests.admin.signed_in import client_of, errors_of, form_data
+from tests.mesh import group, peers
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client() -> Client:
+    return client_of(person("owner", email="late@mesh.test"))
+
+
+def opened(client: Client, path: str) -> dict[str, Any]:
+    """Return what a browser sends for the page as it is, its marks included."""
+    page = client.get(path)
+    return {**form_data(client, path), "seen": page.context["adminform"].form.seen}
+
+
+def members(of: Group) -> list[str]:
+    return list(member_keys(GroupPeer, of))
+
+
+def at(of: Group) -> str:
+    return f"/admin/groups/group/{of.pk}/change/"
+
+
+def test_the_marks_are_in_the_page(client: Client) -> None:
+    text = client.get(at(group("team"))).content.decode()
+    assert '<input type="hidden" name="seen" value="{&quot;name&quot;:' in text
+
+
+def test_peers_added_meanwhile_stay_when_only_the_name_is_saved(client: Client) -> None:
+    one, two, three = peers(3)
+    team = group("team", one)
+    late = opened(client, at(team))
+    group_update(
+        group_id=team.pk, name="team", peers=[one.pk, two.pk, three.pk], resources=[]
+    )
+
+    assert client.post(at(team), {**late, "name": "crew"}).status_code == 302
+
+    team.refresh_from_db()
+    assert team.name == "crew"
+    assert members(team) == [one.pk, two.pk, three.pk]
+
+
+def test_a_field_that_both_changed_is_refused_once_and_then_meant(
+    client: Client,
+) -> None:
+    one, two, three = peers(3)
+    team = group("team", one)
+    late = {**opened(client, at(team)), "peers": [one.pk, three.pk]}
+    group_update(group_id=team.pk, name="team", peers=[one.pk, two.pk], resources=[])
+
+    refused = client.post(at(team), late)
+
+    errors = errors_of(refused)
+    assert errors["peers"] == ["somebody else changed it meanwhile"]
+    assert "changed meanwhile by" in errors["__all__"][0]
+    assert members(team) == [one.pk, two.pk]
+    again = {**late, "seen": refused.context["adminform"].form.seen}
+    assert client.post(at(team), again).status_code == 302
+    assert members(team) == [one.pk, three.pk]
+
+
+def test_the_same_change_on_both_sides_is_no_conflict(client: Client) -> None:
+    one, two = peers(2)
+    team = group("team", one)
+    late = {**opened(client, at(team)), "peers": [one.pk, two.pk]}
+    group_update(group_id=team.pk, name="team", peers=[one.pk, two.pk], resources=[])
+
+    assert client.post(at(team), late).status_code == 302
+
+
+def test_another_mistake_keeps_the_marks_of_the_first_page(client: Client) -> None:
+    one, two = peers(2)
+    team = group("team", one)
+    late = opened(client, at(team))
+    wrong = client.post(at(team), {**late, "name": ""})
+    assert errors_of(wrong)["name"]
+    group_update(group_id=team.pk, name="team", peers=[one.pk, two.pk], resources=[])
+    marks = wrong.context["adminform"].form.seen
+
+    assert (
+        client.post(at(team), {**late, "name": "crew", "seen": marks}).status_code
+        == 302
+    )
+    assert members(team) == [one.pk, two.pk]
+
+
+def test_switches_of_a_zone_changed_meanwhile_stay(client: Client) -> None:
+    team = group("team")
+    wanted = {
+        "name": "corp",
+        "domain": "corp.test",
+        "enabled": "on",
+        "distribution_groups": [team.pk],
+        "records-TOTAL_FORMS": "0",
+        "records-INITIAL_FORMS": "0",
+    }
+    assert client.post("/admin/dns/zone/add/", wanted).status_code == 302
+    zone = Zone.objects.get()
+    path = f"/admin/dns/zone/{zone.pk}/change/"
+    seen = client.get(path).context["adminform"].form.seen
+    zone_update(
+        zone_id=zone.pk,
+        name="corp",
+        domain="corp.test",
+        enabled=False,
+        enable_search_domain=True,
+        distribution_groups=[team.pk],
+    )
+
+    assert (
+        client.post(path, {**wanted, "name": "crew", "seen": seen}).status_code == 302
+    )
+
+    zone.refresh_from_db()
+    assert (zone.name, zone.enabled, zone.enable_search_domain) == ("crew", False, True)
+
+
+@pytest.mark.parametrize("seen", ["", "nonsense", "[1]", '"x"', '{"peers": null}'])
+def test_unreadable_marks_are_no_failure(client: Client, seen: str) -> None:
+    team = group("team", *peers(1))
+    late = {**opened(client, at(team)), "seen": seen}
+
+    assert client.post(at(team), late).status_code in {200, 302}
