@@ -6,11 +6,12 @@ import socket
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from http.client import HTTPConnection
 from itertools import count
 from pathlib import Path
 from threading import Event, Thread
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -31,7 +32,7 @@ MEANWHILE: Final = 50
 class Activated(Server):
     """Started by its unit, with a listener that outlives it, as systemd's does."""
 
-    def __init__(self, folder: Path, **environ: str) -> None:
+    def __init__(self, folder: Path, **environ: Any) -> None:
         super().__init__(folder, **environ)
         self.listener = socket.create_server(("127.0.0.1", self.port), backlog=2048)
 
@@ -143,6 +144,10 @@ def assert_nothing_failed(server: Activated, clients: Clients) -> None:
     assert stored["total_records"] == clients.answers["POST", 200]
 
 
+def _all_ended(workers: set[int]) -> bool:
+    return all(map(ended, workers))
+
+
 def test_a_reload_replaces_all_workers_without_a_failed_request(
     server: Activated, clients: Clients
 ) -> None:
@@ -150,7 +155,7 @@ def test_a_reload_replaces_all_workers_without_a_failed_request(
     for _ in range(3):
         before = server.workers()
         server.process.send_signal(signal.SIGHUP)
-        until(lambda old=before: all(map(ended, old)), "the end of the old workers")
+        until(partial(_all_ended, before), "the end of the old workers")
         clients.more()
     assert_nothing_failed(server, clients)
 
