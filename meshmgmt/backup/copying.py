@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from django.core.management import call_command
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.utils.crypto import salted_hmac
 
 import meshmgmt
+from events.streams.catalogue import STREAMS
 from meshmgmt.backup import schema
 from meshmgmt.backup.archive import (
     FORMAT,
@@ -42,6 +43,21 @@ def secret_key_mark() -> str:
     return salted_hmac(__name__, "secret key", algorithm="sha256").hexdigest()[:16]
 
 
+@contextmanager
+def _faults_told(what: str) -> Iterator[None]:
+    """Raise BackupError for whatever the database says."""
+    try:
+        yield
+    except (DatabaseError, InterfaceError) as error:
+        first = str(error).partition("\n")[0]
+        raise BackupError(f"{what}: {first}") from error
+
+
+_GONE: Final = "the database cannot be used"
+_REFUSED: Final = "the database refused the rows; nothing was kept"
+
+
+@_faults_told(_GONE)
 def back_up(path: Path, watched: Watched, *, with_events: bool = True) -> Manifest:
     """Write one state of the database to a new file while writes go on.
 
@@ -58,7 +74,8 @@ def back_up(path: Path, watched: Watched, *, with_events: bool = True) -> Manife
     created_at = clock.now().isoformat(timespec="seconds")
     with creating(path) as writer:
         with read_snapshot():
-            _take_time()
+            _lift_limit()
+            _keep_days()
             contents = {
                 table.name: writer.add(
                     table.name,
@@ -90,6 +107,7 @@ def check(path: Path, watched: Watched) -> Manifest:
         return archive.manifest
 
 
+@_faults_told(_GONE)
 def restore(path: Path, checking: Watched, writing: Watched) -> Manifest:
     """Put the content of a file into an empty database, all of it or nothing.
 
@@ -109,8 +127,8 @@ def restore(path: Path, checking: Watched, writing: Watched) -> Manifest:
                 "the database has other migrations than the file: restore into a new"
                 " database without tables"
             )
-        with _clear_faults(), account_write():
-            _take_time()
+        with _faults_told(_REFUSED), account_write():
+            _lift_limit()
             _refuse_data(found)
             _fill(archive, found, writing)
             reset_sequences(found)
@@ -162,19 +180,19 @@ def _fill(archive: Archive, found: list[Table], watched: Watched) -> None:
             )
 
 
-@contextmanager
-def _clear_faults() -> Iterator[None]:
-    try:
-        yield
-    except DatabaseError as error:
-        first = str(error).partition("\n")[0]
-        raise BackupError(
-            f"the database refused the rows; nothing was kept: {first}"
-        ) from error
-
-
-def _take_time() -> None:
-    """Lift the limit that requests have."""
+def _lift_limit() -> None:
+    """Let statements of this transaction last longer than those of requests may."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL statement_timeout = 0")
+
+
+def _keep_days() -> None:
+    """Keep retention from dropping days that the tallies in this snapshot count.
+
+    To be called before the first query, which takes the snapshot.
+    """
+    if connection.vendor == "postgresql":
+        names = ", ".join(stream.table for stream in STREAMS.values())
+        with connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {names} IN ACCESS SHARE MODE")

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import pytest
 
+from meshmgmt import env
 from meshmgmt.env import BASE_DIR
 from tests.observability.servers import PATIENCE, Server, ended, free_port, until
 from tests.programs import program, running
@@ -34,6 +35,8 @@ class Activated(Server):
 
     def __init__(self, folder: Path, **environ: Any) -> None:
         super().__init__(folder, **environ)
+        unit = (BASE_DIR / "deploy/systemd/meshmgmt-web.socket").read_text()
+        assert f"\nListenStream={env.Config().bind}\n" in unit
         self.listener = socket.create_server(("127.0.0.1", self.port), backlog=2048)
 
     def launch(self, *command: str) -> None:
