@@ -62,6 +62,7 @@ def test_the_oldest_file_names_every_app_that_has_tables() -> None:
     assert empty == {"auth_group", "auth_group_permissions", "django_admin_log"}
 
 
+@pytest.mark.sqlite
 def test_readiness_names_migrations_that_are_missing(beside: Elsewhere) -> None:
     with beside(KIND):
         run("restore", OLD)
