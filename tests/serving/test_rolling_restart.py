@@ -36,7 +36,7 @@ class Activated(Server):
     def __init__(self, folder: Path, **environ: Any) -> None:
         super().__init__(folder, **environ)
         unit = (BASE_DIR / "deploy/systemd/meshmgmt-web.socket").read_text()
-        assert f"\nListenStream={env.Config().bind}\n" in unit
+        assert f"\nListenStream={env.load({}).bind}\n" in unit
         self.listener = socket.create_server(("127.0.0.1", self.port), backlog=2048)
 
     def launch(self, *command: str) -> None:
