@@ -120,6 +120,7 @@ INSTALLED_APPS = [
     "meshmgmt.control",
     "meshmgmt.demo",
     "meshmgmt.transfer",
+    "meshmgmt.backup",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

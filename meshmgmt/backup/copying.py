@@ -1,0 +1,198 @@
+"""Backup and restore: each in one transaction, each summed up."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from django.core.management import call_command
+from django.db import DatabaseError, InterfaceError, connection
+from django.utils.crypto import salted_hmac
+
+import meshmgmt
+from events.streams.catalogue import STREAMS
+from meshmgmt.backup import schema
+from meshmgmt.backup.archive import (
+    FORMAT,
+    Archive,
+    BackupError,
+    Manifest,
+    Watched,
+    creating,
+    opened,
+)
+from meshmgmt.backup.tables import EVENT_TABLES, Table, reset_sequences, tables
+from meshmgmt.control import changes
+from meshmgmt.core import clock
+from meshmgmt.core.transactions import account_write, read_snapshot
+
+_AT_FIRST: Final = {
+    "accounts_account": 1,
+    "groups_group": 1,
+    "dns_dnssettings": 1,
+    "control_mapchange": None,
+    "events_auditevent": None,
+    "auth_permission": None,
+    "django_content_type": None,
+}
+"""What `migrate` puts into a new database: at most so many rows, None for any number."""
+
+
+def secret_key_mark() -> str:
+    """Return a text by which the secret key is known again."""
+    return salted_hmac(__name__, "secret key", algorithm="sha256").hexdigest()[:16]
+
+
+@contextmanager
+def _faults_told(what: str) -> Iterator[None]:
+    """Raise BackupError for whatever the database says."""
+    try:
+        yield
+    except (DatabaseError, InterfaceError) as error:
+        first = str(error).partition("\n")[0]
+        raise BackupError(f"{what}: {first}") from error
+
+
+_GONE: Final = "the database cannot be used"
+_REFUSED: Final = "the database refused the rows; nothing was kept"
+
+
+@_faults_told(_GONE)
+def back_up(path: Path, watched: Watched, *, with_events: bool = True) -> Manifest:
+    """Write one state of the database to a new file while writes go on.
+
+    Raises BackupError when the file cannot be made or migrations are missing.
+    """
+    heads = schema.newest()
+    if not schema.is_at(heads):
+        raise BackupError("migrations are missing: run `manage.py migrate` first")
+    found = [
+        table
+        for table in tables(schema.models_at(heads))
+        if with_events or table.name not in EVENT_TABLES
+    ]
+    created_at = clock.now().isoformat(timespec="seconds")
+    with creating(path) as writer:
+        with read_snapshot():
+            _lift_limit()
+            _keep_days()
+            contents = {
+                table.name: writer.add(
+                    table.name,
+                    table.columns,
+                    watched(table.name, table.lines(), table.count()),
+                )
+                for table in found
+            }
+        manifest = Manifest(
+            format=FORMAT,
+            version=meshmgmt.__version__,
+            created_at=created_at,
+            schema=heads,
+            secret_key=secret_key_mark(),
+            tables=contents,
+        )
+        writer.finish(manifest)
+    return manifest
+
+
+def check(path: Path, watched: Watched) -> Manifest:
+    """Read a whole file without the database.
+
+    Raises BackupError when it is not whole, or of a version that this one cannot read.
+    """
+    with opened(path) as archive:
+        schema.models_at(archive.manifest.schema)
+        archive.check(watched)
+        return archive.manifest
+
+
+@_faults_told(_GONE)
+def restore(path: Path, checking: Watched, writing: Watched) -> Manifest:
+    """Put the content of a file into an empty database, all of it or nothing.
+
+    A new database gets the tables that the file has; then the migrations since. Raises
+    BackupError for a file that `check` refuses and for a database that is not empty or
+    has other migrations.
+    """
+    with opened(path) as archive:
+        heads = archive.manifest.schema
+        found = tables(schema.models_at(heads))
+        _refuse_other(archive, found)
+        archive.check(checking)
+        if schema.is_new():
+            schema.migrate_to(heads)
+        if not schema.is_at(heads):
+            raise BackupError(
+                "the database has other migrations than the file: restore into a new"
+                " database without tables"
+            )
+        with _faults_told(_REFUSED), account_write():
+            _lift_limit()
+            _refuse_data(found)
+            _fill(archive, found, writing)
+            reset_sequences(found)
+    call_command("migrate", verbosity=0)
+    changes.begin()  # above every serial that an agent may have
+    return archive.manifest
+
+
+def _refuse_other(archive: Archive, found: list[Table]) -> None:
+    """Raise BackupError when tables or columns are not those of the schema."""
+    there = archive.manifest.tables
+    columns = {table.name: table.columns for table in found}
+    missing = columns.keys() - there.keys()
+    wrong = [name for name in there if there[name].columns != columns.get(name)]
+    if wrong or not missing <= EVENT_TABLES:
+        names = ", ".join(sorted({*wrong, *(missing - EVENT_TABLES)}))
+        raise BackupError(f"the file has other tables or columns: {names}")
+
+
+def _refuse_data(found: list[Table]) -> None:
+    """Raise BackupError when the database holds more than a new one does."""
+    counts = {table.name: table.count() for table in found}
+    data = {
+        name: count
+        for name, count in counts.items()
+        if (most := _AT_FIRST.get(name, 0)) is not None and count > most
+    }
+    if data:
+        largest = sorted(data, key=lambda name: -data[name])[:3]
+        shown = ", ".join(f"{data[name]} in {name}" for name in largest)
+        raise BackupError(
+            f"the database holds data already (most: {shown}); restore fills empty"
+            " ones only"
+        )
+
+
+def _fill(archive: Archive, found: list[Table], watched: Watched) -> None:
+    """Insert all rows, and read them back to compare counts and sums."""
+    for table in found:
+        table.clear()
+    for table in found:
+        content = archive.manifest.tables.get(table.name)
+        if content is None:
+            continue
+        table.insert(watched(table.name, archive.rows(table.name), content.rows))
+        if table.content(lambda name, rows, count: rows) != content:
+            raise BackupError(
+                f"{table.name} did not arrive as it is in the file; nothing was kept"
+            )
+
+
+def _lift_limit() -> None:
+    """Let statements of this transaction last longer than those of requests may."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL statement_timeout = 0")
+
+
+def _keep_days() -> None:
+    """Keep retention from dropping days that the tallies in this snapshot count.
+
+    To be called before the first query, which takes the snapshot.
+    """
+    if connection.vendor == "postgresql":
+        names = ", ".join(stream.table for stream in STREAMS.values())
+        with connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {names} IN ACCESS SHARE MODE")

@@ -1,0 +1,163 @@
+"""The tables of a schema, as lines that are the same on both kinds of database."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final
+
+import orjson
+from django.apps.registry import Apps
+from django.core.management.color import no_style
+from django.db import connection, models
+from django.db.models.functions import Collate
+
+from events.streams import partitions
+from events.streams.catalogue import STREAMS, Stream
+from meshmgmt.backup.archive import CHUNK, Content, Sum, Watched, chunks
+
+LEFT_OUT: Final = frozenset({"django_session", "django_migrations"})
+"""Who signed out stays so, and migrations are what `schema` names."""
+
+EVENT_TABLES: Final = frozenset(
+    model._meta.db_table
+    for stream in STREAMS.values()
+    for model in (stream.model, stream.tally_model)
+)
+"""What a backup may leave out: the streams, and the tallies that count them."""
+
+_STREAM_OF: Final = {stream.table: stream for stream in STREAMS.values()}
+_PARSED: Final[dict[str, Callable[[str], Any]]] = {
+    "DateTimeField": datetime.fromisoformat,
+    "DateField": date.fromisoformat,
+}
+_PREPARED: Final = {*_PARSED, "JSONField"}
+_TEXTS: Final = {"CharField", "TextField"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table, by a model of the schema that it has."""
+
+    model: type[models.Model]
+
+    @property
+    def name(self) -> str:
+        return self.model._meta.db_table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(field.column for field in self._fields())
+
+    def _fields(self) -> list[Any]:
+        return list(self.model._meta.concrete_fields)
+
+    def count(self) -> int:
+        return self.model._base_manager.count()
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the rows in an order that both kinds of database agree upon."""
+        names = [field.attname for field in self._fields()]
+        rows = self.model._base_manager.order_by(*self._order()).values_list(*names)
+        option = orjson.OPT_UTC_Z | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+        for row in rows.iterator(chunk_size=CHUNK):
+            yield orjson.dumps(row, option=option)
+
+    def _order(self) -> list[Any]:
+        key = self.model._meta.pk
+        assert key is not None
+        if stream := _STREAM_OF.get(self.name):
+            return [
+                stream.time_field,
+                "id",
+            ]  # as the index has them, in every collation
+        if connection.vendor == "postgresql" and key.get_internal_type() in _TEXTS:
+            return [Collate(key.name, "C")]
+        return [key.attname]
+
+    def content(self, watched: Watched) -> Content:
+        """Read the table and sum it up."""
+        total = Sum()
+        for found in chunks(watched(self.name, self.lines(), self.count())):
+            total.add(found)
+        return total.content(self.columns)
+
+    def clear(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"DELETE FROM {self._quoted()}")  # noqa: S608 - our name
+
+    def insert(self, rows: Iterable[list[Any]]) -> None:
+        """Insert rows as they were read from lines, in the running transaction."""
+        read = [_reader(field) for field in self._fields()]
+        stream = _STREAM_OF.get(self.name)
+        write = _copy if connection.vendor == "postgresql" else _insert_many
+        columns = ", ".join(map(connection.ops.quote_name, self.columns))
+        for found in chunks(rows):
+            if stream is not None:
+                partitions.ensure(stream, self._days(stream, found))
+            write(
+                f"{self._quoted()} ({columns})",
+                [
+                    tuple(one(value) for one, value in zip(read, row, strict=True))
+                    for row in found
+                ],
+            )
+
+    def _days(self, stream: Stream, rows: list[list[Any]]) -> set[date]:
+        """Return the days of rows; their times are texts, in UTC."""
+        position = self.columns.index(stream.time_field)
+        return {date.fromisoformat(row[position][:10]) for row in rows}
+
+    def _quoted(self) -> str:
+        return connection.ops.quote_name(self.name)
+
+
+def tables(registry: Apps) -> list[Table]:
+    """Return all tables that a backup of this schema holds."""
+    found = {
+        model._meta.db_table: Table(model)
+        for model in registry.get_models(include_auto_created=True)
+        if model._meta.managed and not model._meta.proxy
+    }
+    return [table for name, table in sorted(found.items()) if name not in LEFT_OUT]
+
+
+def reset_sequences(found: Iterable[Table]) -> None:
+    """Let the next row of each table have the key after the greatest."""
+    statements = connection.ops.sequence_reset_sql(
+        no_style(), [table.model for table in found]
+    )
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def _reader(field: Any) -> Callable[[Any], Any]:
+    """Return what turns a JSON value into a parameter of the database."""
+    kind = field.get_internal_type()
+    parse = _PARSED.get(kind)
+    if kind not in _PREPARED:
+        return lambda value: value
+
+    def read(value: Any) -> Any:
+        if parse is not None and value is not None:
+            value = parse(value)
+        return field.get_db_prep_save(value, connection)
+
+    return read
+
+
+def _copy(target: str, rows: list[tuple[Any, ...]]) -> None:
+    # Django knows no COPY: psycopg's own cursor does it, and its errors are wrapped here.
+    with (
+        connection.cursor() as cursor,
+        connection.wrap_database_errors,
+        cursor.cursor.copy(f"COPY {target} FROM STDIN") as copy,
+    ):
+        for row in rows:
+            copy.write_row(row)
+
+
+def _insert_many(target: str, rows: list[tuple[Any, ...]]) -> None:
+    places = ", ".join(["%s"] * len(rows[0]))
+    with connection.cursor() as cursor:
+        cursor.executemany(f"INSERT INTO {target} VALUES ({places})", rows)  # noqa: S608 - our names

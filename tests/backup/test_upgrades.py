@@ -1,0 +1,74 @@
+"""A database of an earlier version comes to the newest schema with all that is in it."""
+
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from meshmgmt.backup import schema
+from tests.api_client import Api
+from tests.backup.files import OLD, SCHEMAS, TOKEN, manifest, rows, run
+from tests.databases import KIND, Elsewhere
+
+NAMED = {
+    "/api/groups": "groups_group",
+    "/api/peers": "inventory_peer",
+    "/api/users": "accounts_user",
+    "/api/dns/zones": "dns_zone",
+    "/api/dns/nameservers": "dns_nameservergroup",
+    "/api/policies": "access_policy",
+    "/api/networks": "inventory_network",
+    "/api/setup-keys": "access_setupkey",
+}
+
+
+@pytest.mark.parametrize(
+    "old", sorted(SCHEMAS.glob("*.zip")), ids=lambda path: path.stem
+)
+def test_rows_and_answers_survive_the_migrations(beside: Elsewhere, old: Path) -> None:
+    with beside(KIND):
+        report = run("restore", old)
+        assert report["restored"]
+        assert schema.is_at(schema.newest())
+        api = Api(TOKEN)
+        for path, table in NAMED.items():
+            answer = api.get(path)
+            assert answer.status == 200, answer.json
+            wanted = [row["name"] for row in rows(old, table)]
+            assert sorted(found["name"] for found in answer.json) == sorted(wanted)
+        for path, table in {
+            "/api/events/network-traffic": "events_trafficevent",
+            "/api/events/proxy": "events_proxyentry",
+        }.items():
+            assert api.get(path).json["total_records"] == report["rows"][table]
+        audit = api.get("/api/events/audit").json
+        assert {int(event["id"]) for event in audit} <= {
+            row["id"] for row in rows(old, "events_auditevent")
+        }
+        assert len(audit) == report["rows"]["events_auditevent"]
+        # And it is one to be worked with.
+        made = api.post("/api/groups", {"name": "after the upgrade"})
+        assert made.status == 200
+        newest = api.get("/api/events/audit").json[0]
+        assert newest["target_id"] == made.json["id"]
+        assert int(newest["id"]) > max(int(event["id"]) for event in audit)
+
+
+def test_the_oldest_file_names_every_app_that_has_tables() -> None:
+    """An app that came later has no head in it, but none may be forgotten in it."""
+    found = manifest(OLD)
+    assert found["schema"].keys() <= schema.newest().keys()
+    empty = {name for name, content in found["tables"].items() if not content["rows"]}
+    assert empty == {"auth_group", "auth_group_permissions", "django_admin_log"}
+
+
+@pytest.mark.sqlite
+def test_readiness_names_migrations_that_are_missing(beside: Elsewhere) -> None:
+    with beside(KIND):
+        run("restore", OLD)
+        assert Api().get("/readyz").json["checks"]["migrations"] == "ok"
+        call_command("migrate", "dns", "0001", verbosity=0)
+        answer = Api(TOKEN).get("/readyz?verbose")
+        assert answer.status == 503
+        assert answer.json["checks"]["migrations"] == "failed"
+        assert "first dns.0002_cname_alone: run migrate" in answer.body.decode()
