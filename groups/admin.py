@@ -117,17 +117,6 @@ class GroupAdmin(ServiceAdmin):
         """Delete a group and every reference to it."""
         group_delete(group_id=instance.pk)
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Tell what refers to the groups, instead of refusing because of it."""
-        lines: list[Any] = []
-        touched = 0
-        for group in objs:
-            usages = usages_of(group.pk)
-            touched += len(usages)
-            lines += [f"group {group.name}", [_line(usage) for usage in usages]]
-        counts = {"groups": len(objs), "references": touched}
-        return lines, counts, set(), []
-
     @admin.display(description="peers", ordering="number_of_peers")
     def peers_count(self, group: Any) -> int | str:
         """How many peers are listed; everybody in `All`."""

@@ -126,12 +126,12 @@ class AuditEventAdmin(ChartedAdmin):
 
     @admin.display(ordering="target_id")
     def target(self, event: AuditEvent) -> SafeString | str:
-        return with_detail(_name(event), kind_of(event.target_type))
+        return with_detail(target_name(event), kind_of(event.target_type))
 
     @admin.display(description="Object")
     def target_link(self, event: AuditEvent) -> SafeString:
         page = _pages(event).of_event(event)
-        shown: str = f"{kind_of(event.target_type)} {_name(event)}".strip()
+        shown: str = f"{kind_of(event.target_type)} {target_name(event)}".strip()
         if page is not None:
             shown = format_html('<a href="{}">{}</a>', page.url, shown)
         return format_html(
@@ -153,7 +153,7 @@ class AuditEventAdmin(ChartedAdmin):
         return json_block(event.meta)
 
 
-def _name(event: AuditEvent) -> str:
+def target_name(event: AuditEvent) -> str:
     """Return what the target was called then, else its id."""
     names = (event.meta.get(key) for key in _NAMES)
     return next((str(name) for name in names if name), event.target_id)

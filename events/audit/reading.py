@@ -115,18 +115,3 @@ def every_row(
         yield from chunk
         position = beyond(chunk[-1][1], chunk[-1][0])
         chunk = list(rows.filter(position.condition)[:_CHUNK])
-
-
-def last_change(key: str) -> str:
-    """Return who wrote the newest event that names an object, and when; "" for none."""
-    named = AuditEvent.objects.filter(search__holds=key)
-    event = newest_first(named).first()
-    if event is None:
-        return ""
-    who = (
-        event.initiator_email
-        or event.initiator_name
-        or event.initiator_id
-        or "a command"
-    )
-    return f"{who} at {event.timestamp:%Y-%m-%d %H:%M:%S} UTC"

@@ -181,11 +181,6 @@ class UserAdmin(ByAdmin):
         """Delete a user with their tokens."""
         user_delete(user_id=obj.pk, by=viewer_of(request))
 
-    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
-        """Delete the chosen users, all or none."""
-        for user in queryset:
-            self.delete_model(request, user)
-
 
 class TokenForm(ByForm):
     """A new token; tokens are never changed."""
@@ -270,11 +265,6 @@ class AccessTokenAdmin(ByAdmin):
         """Revoke a token."""
         check_may_manage_tokens(viewer_of(request), obj.user)
         token_delete(user_id=obj.user_id, token_id=obj.pk)
-
-    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
-        """Revoke the chosen tokens, all or none."""
-        for token in queryset:
-            self.delete_model(request, token)
 
 
 class TextsField(forms.JSONField):

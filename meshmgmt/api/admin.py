@@ -19,7 +19,7 @@ from django.http import (
     HttpResponseRedirect,
 )
 
-from meshmgmt.api import adminstale
+from meshmgmt.api import adminstale, admintrail
 from meshmgmt.core.errors import ServiceError
 
 
@@ -104,6 +104,23 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
         """Delete through the service. Raises ServiceError."""
         raise NotImplementedError
 
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Tell all that the deletion would do, or what forbids it."""
+        chosen = list(objs)
+        counts = {str(self.opts.verbose_name_plural): len(chosen)}
+        if request.POST.get("post"):  # what is about to be done was told before
+            return [], counts, set(), []
+
+        def delete() -> None:
+            for instance in chosen:
+                self.delete_model(request, instance)
+
+        try:
+            lines = admintrail.trail().foresee(request, delete)
+        except ServiceError as error:
+            return [], counts, set(), [error.message]
+        return lines, counts, set(), []
+
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any
     ) -> None:
@@ -118,7 +135,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
     ) -> None:
         """Delete the chosen objects, all or none."""
         for instance in queryset:
-            self.delete_object(instance)
+            self.delete_model(request, instance)
 
     def save_related(
         self, request: HttpRequest, form: Any, formsets: Any, change: Any

@@ -7,19 +7,11 @@ both changed is refused.
 
 import hashlib
 import json
-from collections.abc import Callable
 from typing import Any
 
 from django import forms
 
-LastChange = Callable[[str], str]
-
-_last_change: list[LastChange] = []
-
-
-def register_last_change(tell: LastChange) -> None:
-    """Set who tells, by its key, who changed an object last and when; "" if unknown."""
-    _last_change[:] = [tell]
+from meshmgmt.api.admintrail import trail
 
 
 def marks(form: forms.BaseForm) -> dict[str, str]:
@@ -64,7 +56,7 @@ def take_over(form: forms.BaseForm, sent: str) -> list[str]:
 
 def refusal(form: forms.BaseForm, key: str) -> str:
     """Return what a page says above its fields when some were changed on both sides."""
-    who = _last_change[0](key) if _last_change else ""
+    who = trail().last_change(key)
     return (
         f"changed meanwhile{f' by {who}' if who else ''}: the fields marked below show"
         " your version; save again to keep it, or open the page anew to see theirs"

@@ -189,18 +189,6 @@ class PeerAdmin(ServiceAdmin):
         """Delete a peer and take it out of every list."""
         peer_delete(peer_id=instance.pk)
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Tell which groups lose the peers; what refuses says so in a message."""
-        peers = list(objs)
-        groups = peer_groups([peer.pk for peer in peers])
-        lines: list[Any] = []
-        for peer in peers:
-            lines += [
-                f"peer {peer.name}",
-                [f"group {x['name']}" for x in groups(peer.pk)],
-            ]
-        return lines, {"peers": len(peers)}, set(), []
-
     @admin.display(description="network addresses")
     def addresses(self, peer: Peer) -> SafeString:
         """The addresses of the machine itself, with those of its interfaces."""

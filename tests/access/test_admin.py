@@ -436,15 +436,16 @@ def test_fields_of_a_posture_check_show_what_the_api_says(
     assert trail.codes == []
 
 
-def test_posture_check_in_use_is_not_deleted(client: Client) -> None:
+def test_posture_check_in_use_is_deleted_as_the_api_does(client: Client) -> None:
     check = one_of_each()["access/posturecheck"]
     page = path("access/posturecheck", f"{check.pk}/delete/")
 
+    asked = client.get(page).content.decode()
     response = client.post(page, {"post": "yes"})
 
-    assert response.status_code == 200
-    assert "would require deleting the following protected" in response.content.decode()
-    assert access.PostureCheck.objects.filter(pk=check.pk).exists()
+    assert "will be disabled" in asked
+    assert response.status_code == 302
+    assert not access.Policy.objects.filter(enabled=True).exists()
 
 
 INVITE = {"email": "ann@mesh.dev", "name": "Ann", "role": "auditor", "hours": "48"}

@@ -139,7 +139,11 @@ def test_deletion_shows_and_then_does_what_the_api_does(client: Client) -> None:
     question = client.get(f"{GROUPS}{made.pk}/delete/")
     response = client.post(f"{GROUPS}{made.pk}/delete/", {"post": "yes"})
 
-    assert "will be disabled with the group" in question.content.decode()
+    text = re.sub("<[^>]+>", "", question.content.decode())
+    assert f"policy rule {restricted.name}: will be disabled" in text
+    assert f"policy {restricted.policy.name}: will be disabled" in text
+    assert "group g: will be deleted" in text
+    assert "leaves group g" in text
     assert response.status_code == 302
     restricted.refresh_from_db()
     assert not restricted.enabled

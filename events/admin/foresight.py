@@ -1,0 +1,68 @@
+"""What a write would do, for the pages that ask before it: it is tried, and undone."""
+
+from collections.abc import Callable
+from typing import Final
+
+from django.db import transaction
+from django.db.models import Max
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from events.admin.audit import target_name
+from events.admin.objectpages import ObjectPages, kind_of
+from events.audit.reading import newest_first
+from events.models import AuditEvent
+from meshmgmt.core.transactions import account_write
+
+MOST: Final = 500
+
+
+class Foresight:
+    """Answers for `meshmgmt.api.admintrail`."""
+
+    def last_change(self, key: str) -> str:
+        """Return who wrote the newest event that names an object, and when."""
+        named = AuditEvent.objects.filter(search__holds=key)
+        event = newest_first(named).first()
+        if event is None:
+            return ""
+        who = event.initiator_email or event.initiator_name or event.initiator_id
+        return f"{who or 'a command'} at {event.timestamp:%Y-%m-%d %H:%M:%S} UTC"
+
+    def foresee(
+        self, request: HttpRequest, write: Callable[[], None]
+    ) -> list[SafeString]:
+        """Return what the trail would say of a write, a line for each event."""
+        with transaction.atomic():
+            newest = AuditEvent.objects.aggregate(id=Max("id"))["id"] or 0
+            with account_write():
+                write()
+            coming = AuditEvent.objects.filter(id__gt=newest).defer("search")
+            events = list(coming.order_by("id")[: MOST + 1])
+            transaction.set_rollback(True)
+        pages = ObjectPages(request)
+        lines = [_line(event, pages) for event in events[:MOST]]
+        if len(events) > MOST:
+            lines.append(format_html("and more than {} further changes", MOST))
+        return lines
+
+
+def _line(event: AuditEvent, pages: ObjectPages) -> SafeString:
+    page = pages.of_event(event)
+    name = (
+        format_html("<bdi>{}</bdi>", target_name(event)) if page is None else page.link
+    )
+    return format_html("{} {}: {}", kind_of(event.target_type), name, effect(event))
+
+
+def effect(event: AuditEvent) -> str:
+    """Say what becomes of the event's target."""
+    if event.changes.get("enabled", {}).get("after") is False:
+        return "will be disabled"
+    if event.activity_code.endswith(".group.delete"):
+        return f"leaves group {event.meta.get('group', '')}".strip()
+    if event.activity_code.endswith(".delete"):
+        return "will be deleted"
+    fields = ", ".join(event.changes)
+    return f"will be changed ({fields})" if fields else event.activity

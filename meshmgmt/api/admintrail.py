@@ -1,0 +1,32 @@
+"""What the audit trail tells pages of the admin site; the room of events answers."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from django.http import HttpRequest
+
+
+class Trail(Protocol):
+    """What the room of events can do for a page."""
+
+    def last_change(self, key: str) -> str:
+        """Return who changed the object of that key last, and when; "" if unknown."""
+
+    def foresee(self, request: HttpRequest, write: Callable[[], None]) -> list[Any]:
+        """Return a line for each thing that a write would do; nothing of it stays.
+
+        Raises what the write raises.
+        """
+
+
+_trail: list[Trail] = []
+
+
+def register(trail: Trail) -> None:
+    """Set who answers."""
+    _trail[:] = [trail]
+
+
+def trail() -> Trail:
+    """Return who answers."""
+    return _trail[0]

@@ -1,0 +1,95 @@
+"""Pages that ask before a deletion say what it does, and what forbids it."""
+
+import re
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from events.models import AuditEvent
+from groups.models import Group
+from meshmgmt.accounts.models import User
+from meshmgmt.inventory.models import Peer
+from tests.admin.signed_in import client_of
+from tests.mesh import group, peer, peers
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+USERS = "/admin/accounts/user/"
+
+
+@pytest.fixture
+def client() -> Client:
+    return client_of(person("owner"))
+
+
+def said(client: Client, path: str) -> str:
+    """Return the text of a page."""
+    response = client.get(path)
+    assert response.status_code == 200
+    return re.sub(r"<[^>]+>", "", response.content.decode())
+
+
+def test_asking_writes_nothing(client: Client) -> None:
+    made = group("g", *peers(3))
+    before = AuditEvent.objects.count()
+
+    text = said(client, f"/admin/groups/group/{made.pk}/delete/")
+
+    assert text.count("leaves group g") == 3
+    assert "and nothing else" in text
+    assert AuditEvent.objects.count() == before
+    assert Group.objects.filter(pk=made.pk).exists()
+
+
+def test_a_person_with_peers_is_deleted_as_the_api_does(client: Client) -> None:
+    ann = person("user", name="ann")
+    owned = peer("laptop", user=ann)
+
+    text = said(client, f"{USERS}{ann.pk}/delete/")
+
+    assert f"user {ann.email}: will be deleted" in text
+    assert "peer laptop: will be deleted" in text
+    assert client.post(f"{USERS}{ann.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert not User.objects.filter(pk=ann.pk).exists()
+    assert not Peer.objects.filter(pk=owned.pk).exists()
+
+
+def test_what_may_not_be_deleted_is_said_before(client: Client) -> None:
+    [owner] = User.objects.filter(role="owner")
+
+    text = said(client, f"{USERS}{owner.pk}/delete/")
+
+    assert "cannot be deleted" in text
+    assert "Yes, I" not in text
+
+
+def test_several_are_asked_about_as_one(client: Client) -> None:
+    one, two = group("a", peer()), group("b")
+    chosen = {"action": "delete_selected", "_selected_action": [one.pk, two.pk]}
+
+    page = client.post("/admin/groups/group/", chosen)
+
+    text = re.sub(r"<[^>]+>", "", page.content.decode())
+    assert "group a: will be deleted" in text
+    assert "group b: will be deleted" in text
+    assert Group.objects.filter(pk__in=[one.pk, two.pk]).count() == 2
+
+
+def test_confirming_does_not_try_it_a_second_time(client: Client) -> None:
+    made = group("g", peer())
+    path = f"/admin/groups/group/{made.pk}/delete/"
+
+    with CaptureQueriesContext(connection) as asked:
+        client.post(path, {"post": "yes"})
+
+    deletions = [q for q in asked if q["sql"].startswith('DELETE FROM "groups_group" ')]
+    assert len(deletions) == 1
+
+
+def test_names_of_others_are_shown_as_text(client: Client) -> None:
+    made = group("<b>bold</b>", peer())
+    page = client.get(f"/admin/groups/group/{made.pk}/delete/").content.decode()
+    assert "<b>bold</b>" not in page
