@@ -11,6 +11,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.db import models, transaction
 from django.http import (
     HttpRequest,
@@ -18,6 +19,8 @@ from django.http import (
     HttpResponseBase,
     HttpResponseRedirect,
 )
+from django.urls import reverse
+from django.utils.http import urlencode
 
 from meshmgmt.api import adminstale, admintrail
 from meshmgmt.core.errors import ServiceError
@@ -151,6 +154,14 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
             # The admin site opened a transaction around this.
             transaction.set_rollback(True)
         return response
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: Any = None
+    ) -> HttpResponse:
+        """Lead to the audit trail, which has the changes over the API too."""
+        trail = reverse("admin:events_auditevent_changelist")
+        query = urlencode({"q": unquote(object_id)})
+        return HttpResponseRedirect(f"{trail}?{query}")
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: Any = None

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from groups.services import group_create
+from groups.services import group_create, group_update
 from meshmgmt.accounts.models import User
 from tests.people import person
 
@@ -60,3 +60,17 @@ def test_names_in_the_trail_are_escaped():
     page = signed_in(person("owner")).get("/admin/").content.decode()
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
+
+
+def test_the_history_of_an_object_is_its_audit_trail() -> None:
+    owner = person("owner")
+    made = group_create(name="watched", peers=[], resources=[])
+    group_update(group_id=made.pk, name="renamed", peers=[], resources=[])
+    client = signed_in(owner)
+
+    page = client.get(f"/admin/groups/group/{made.pk}/history/", follow=True)
+
+    text = page.content.decode()
+    assert page.redirect_chain == [(f"/admin/events/auditevent/?q={made.pk}", 302)]
+    assert "renamed" in text
+    assert "group.add" in text
