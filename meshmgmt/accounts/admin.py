@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from meshmgmt.accounts.adminforms import ByAdmin, ByForm, viewer_of
 from meshmgmt.accounts.authority import (
     check_may_manage_tokens,
+    check_may_revoke_tokens,
     check_may_touch,
     manages_foreign_tokens,
 )
@@ -29,6 +30,7 @@ from meshmgmt.accounts.services.users import (
     user_set_role,
 )
 from meshmgmt.accounts.settingrules import GROUP_LISTS
+from meshmgmt.accounts.tokens import is_well_formed, token_hash
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.core import clock
@@ -210,7 +212,7 @@ class TokenForm(ByForm):
 
 @admin.register(AccessToken)
 class AccessTokenAdmin(ByAdmin):
-    """Access tokens: one's own, and for owners and admins those of service users."""
+    """Access tokens: one's own, for admins those of service users, for owners all."""
 
     form = TokenForm
     list_display = [
@@ -231,11 +233,22 @@ class AccessTokenAdmin(ByAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[AccessToken]:
         """Leave out the tokens that are no business of the viewer."""
         viewer = viewer_of(request)
+        tokens: QuerySet[AccessToken] = super().get_queryset(request)
+        if viewer.role == Role.OWNER:
+            return tokens
         mine = Q(user=viewer)
         if manages_foreign_tokens(viewer):
             mine |= Q(user__is_service_user=True)
-        tokens: QuerySet[AccessToken] = super().get_queryset(request)
         return tokens.filter(mine)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Find a token by its secret too: who pastes one wants to revoke it."""
+        pasted = search_term.strip()
+        if is_well_formed(pasted):
+            return queryset.filter(hash=token_hash(pasted)), False
+        return super().get_search_results(request, queryset, search_term)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the columns: of a new token, or of a stored one."""
@@ -263,7 +276,7 @@ class AccessTokenAdmin(ByAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Revoke a token."""
-        check_may_manage_tokens(viewer_of(request), obj.user)
+        check_may_revoke_tokens(viewer_of(request), obj.user)
         token_delete(user_id=obj.user_id, token_id=obj.pk)
 
 

@@ -73,3 +73,9 @@ def check_may_manage_tokens(by: User | None, owner: User) -> None:
             "permission denied: people manage their tokens themselves;"
             " only those of service users can be managed for them"
         )
+
+
+def check_may_revoke_tokens(by: User, owner: User) -> None:
+    """Owners revoke anybody's: one that leaked must not wait for its user."""
+    if by.role != Role.OWNER:
+        check_may_manage_tokens(by, owner)

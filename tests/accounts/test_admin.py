@@ -440,12 +440,27 @@ class TestTokens:
         assert self.add(client, machine).status_code == 302
         token_of(other)
         foreign = AccessToken.objects.get(user=other)
-        page = client.get(TOKENS).content.decode()
+        admin = client_of(person("admin"))
+        page = admin.get(TOKENS).content.decode()
         assert foreign.pk not in page
-        assert client.get(f"{TOKENS}{foreign.pk}/change/").status_code == 302
+        assert admin.get(f"{TOKENS}{foreign.pk}/change/").status_code == 302
         path = f"{TOKENS}{foreign.pk}/delete/"
-        assert client.post(path, {"post": "yes"}).status_code == 302
+        assert admin.post(path, {"post": "yes"}).status_code == 302
         assert AccessToken.objects.filter(pk=foreign.pk).exists()
+
+    def test_an_owner_finds_a_leaked_token_by_its_secret_and_revokes_it(
+        self, client: Client
+    ) -> None:
+        other = person("user")
+        plain = token_of(other)
+        token_of(person("auditor"))
+        leaked = AccessToken.objects.get(user=other)
+        page = client.get(TOKENS, {"q": f" {plain} "}).content.decode()
+        assert leaked.pk in page
+        assert page.count("/change/") == 1
+        response = client.post(f"{TOKENS}{leaked.pk}/delete/", {"post": "yes"})
+        assert response.status_code == 302
+        assert not AccessToken.objects.filter(pk=leaked.pk).exists()
 
     def test_a_network_admin_manages_their_own_alone(self) -> None:
         user = person("network_admin")
