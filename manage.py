@@ -1,57 +1,9 @@
 #!/usr/bin/env python3
-"""Command line of the service; `manage.py help` lists the commands."""
+"""Command line of a checkout; installed, it is called `meshmgmt`."""
 
-import os
-import signal
 import sys
-from typing import Final
 
-from meshmgmt import env
-
-WITHOUT_APPS: Final = {
-    "serve": "meshmgmt.serving",
-    "log_level": "observability",
-    "housekeeping": "meshmgmt.serving",
-    "serve_peers": "meshmgmt.control",
-}
-"""Commands that begin without models, and their app: loading all apps takes half a
-second. What needs them later loads them itself.
-"""
-
-
-def main() -> int:
-    """Run one management command and return its exit status."""
-    try:
-        env.load()
-    except env.ConfigError as error:
-        sys.stderr.write("".join(f"{problem}\n" for problem in error.problems))
-        return 2
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "meshmgmt.settings")
-    try:
-        run(sys.argv)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # `| head` has seen enough. What is still buffered must go nowhere, or the
-        # interpreter complains when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
-    except KeyboardInterrupt:
-        # Whoever stops a command knows that they did.
-        return 128 + signal.SIGINT
-    return 0
-
-
-def run(arguments: list[str]) -> None:
-    """Run the command that the arguments name."""
-    from django.core import management  # noqa: PLC0415
-
-    name = arguments[1] if len(arguments) > 1 else ""
-    if name in WITHOUT_APPS:
-        command = management.load_command_class(WITHOUT_APPS[name], name)
-        command.run_from_argv(arguments)
-    else:
-        management.execute_from_command_line(arguments)
-
+from meshmgmt.commandline import main
 
 if __name__ == "__main__":
     sys.exit(main())

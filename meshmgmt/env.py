@@ -15,6 +15,8 @@ from typing import Any, Final
 
 PREFIX: Final = "SVC_"
 BASE_DIR: Final = Path(__file__).resolve().parent.parent
+"""The checkout; where packages are installed, when this is no checkout."""
+IS_CHECKOUT: Final = (BASE_DIR / "manage.py").is_file()
 SECRETS: Final = (
     "DATABASE_URL",
     "SECRET_KEY",
@@ -37,6 +39,14 @@ class ConfigError(Exception):
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(self.problems))
+
+
+def _data_dir() -> Path:
+    """Return `var` in a checkout, else the folder of the user (XDG base directories)."""
+    if IS_CHECKOUT:
+        return BASE_DIR / "var"
+    home = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")  # noqa: PTH111 - never raises
+    return Path(home) / "meshmgmt"
 
 
 def _one_of(*allowed: str) -> Callable[[str], str]:
@@ -287,7 +297,7 @@ class Config:
     A field is read from the variable of its name in capitals after `SVC_`.
     """
 
-    data_dir: Path = _setting(Path, BASE_DIR / "var")
+    data_dir: Path = _setting(Path, _data_dir())
     runtime_dir: Path = _setting(Path, lambda given: given["data_dir"] / "run")
     database_url: str = _setting(str, "")
     secret_key: str = _setting(str, "")

@@ -10,8 +10,8 @@ from typing import Any
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+import meshmgmt
 from meshmgmt import env
-from meshmgmt.env import BASE_DIR
 
 try:
     SVC = env.load()
@@ -161,7 +161,8 @@ if SVC.otel_endpoint:
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        # In a checkout a link to `templates`; a wheel has the files themselves.
+        "DIRS": [Path(__file__).parent / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -233,7 +234,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": (
         "DNS, groups, events and monitoring of a mesh virtual private network."
     ),
-    "VERSION": "0.1.0",
+    "VERSION": meshmgmt.__version__,
     "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,

@@ -21,7 +21,12 @@ from observability.logs.levels import TRACE
 from observability.logs.loglevels import LEVELS
 from observability.logs.sqltrace import trace_sql
 from observability.metrics import instruments
-from observability.metrics.endpoints import endpoint_of, method_of
+from observability.metrics.endpoints import (
+    UNAUTHENTICATED,
+    answered_labels,
+    endpoint_of,
+    method_of,
+)
 
 HTTP_LOG: Final = logging.getLogger("http")
 SQL_LOG: Final = logging.getLogger("sql")
@@ -41,18 +46,12 @@ class _Series:
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], Any] = {}
 
-    def request(self, endpoint: str, method: str) -> Any:
-        key = ("request", endpoint, method)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = _REQUESTS.labels(endpoint, method)
-        return found
-
-    def response(self, endpoint: str, method: str, code: str) -> tuple[Any, Any, Any]:
-        key = ("response", endpoint, method, code)
+    def of(self, endpoint: str, method: str, code: str) -> tuple[Any, ...]:
+        key = (endpoint, method, code)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = (
+                _REQUESTS.labels(endpoint, method),
                 _RESPONSES.labels(endpoint, method, code),
                 _CODES.labels(code),
                 _DURATION.labels(endpoint, method),
@@ -85,13 +84,6 @@ class ObservabilityMiddleware:
         self._finish(request, response, facts, (perf_counter() - begun) * 1000)
         return response
 
-    def process_view(
-        self, request: HttpRequest, view: object, args: object, kwargs: object
-    ) -> None:
-        """Count the request under its route, before the view runs."""
-        del view, args, kwargs
-        self.series.request(endpoint_of(request), method_of(request)).inc()
-
     def _finish(
         self,
         request: HttpRequest,
@@ -99,18 +91,17 @@ class ObservabilityMiddleware:
         facts: dict[str, Any],
         milliseconds: float,
     ) -> None:
-        endpoint, method = endpoint_of(request), method_of(request)
-        if request.resolver_match is None:
-            self.series.request(endpoint, method).inc()
+        endpoint, method = answered_labels(request, response)
         code = str(response.status_code)
-        responses, codes, duration = self.series.response(endpoint, method, code)
+        requests, responses, codes, duration = self.series.of(endpoint, method, code)
+        requests.inc()
         responses.inc()
         codes.inc()
         duration.observe(milliseconds)
         if self.log_all or response.status_code >= 400:  # noqa: PLR2004 - HTTP's failures
             facts["status"] = response.status_code
             facts["duration_ms"] = round(milliseconds, 1)
-            facts["endpoint"] = endpoint
+            facts["endpoint"] = endpoint_of(request)
             HTTP_LOG.info("HTTP response", extra=facts)
 
 
@@ -125,11 +116,30 @@ class BeforeMiddleware(PrometheusBeforeMiddleware):  # type: ignore[misc]
 
 
 class AfterMiddleware(PrometheusAfterMiddleware):  # type: ignore[misc]
-    """The inner half of django-prometheus, with bounded methods.
+    """The inner half of django-prometheus, with bounded labels.
 
-    It labels latencies with the method as sent, so a client that invents verbs could
-    make series without end.
+    It labels latencies with the method as sent, and every refusal with the view that was
+    asked for, so a client could make series without end.
     """
+
+    def process_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Count nothing: the labels depend on the answer."""
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        """Count what the library counts before the view, then what it counts here."""
+        if request.resolver_match is not None:
+            self.label_metric(
+                self.metrics.requests_by_view_transport_method,
+                request,
+                response,
+                view=self._get_view_name(request),
+                transport=self._transport(request),
+                method="",
+            ).inc()
+        answered: HttpResponseBase = super().process_response(request, response)
+        return answered
 
     def label_metric(
         self,
@@ -140,5 +150,11 @@ class AfterMiddleware(PrometheusAfterMiddleware):  # type: ignore[misc]
     ) -> Any:
         """Return the series for `labels`, or the metric itself without any."""
         if "method" in labels:
-            labels["method"] = method_of(request)
+            endpoint, labels["method"] = (
+                ("", method_of(request))
+                if response is None
+                else answered_labels(request, response)
+            )
+            if endpoint == UNAUTHENTICATED and "view" in labels:
+                labels["view"] = endpoint
         return super().label_metric(metric, request, response, **labels)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from django.db import models, transaction
 
 from meshmgmt.core import context
+from meshmgmt.core.orderedlinks import OrderedLink, member_keys
 
 MemberKey = Hashable
 Values = dict[str, Any]
@@ -27,7 +28,7 @@ class Step:
     before: Values = field(default_factory=dict)
     after: Values = field(default_factory=dict)
     meta: dict[str, str] = field(default_factory=dict)
-    relation: str = ""
+    link: type[OrderedLink] | None = None
     added: list[MemberKey] = field(default_factory=list)
     removed: list[MemberKey] = field(default_factory=list)
     order: list[MemberKey] | None = None
@@ -40,14 +41,24 @@ class Step:
 
 @dataclass(slots=True)
 class Members:
-    """What a relation gained and lost; `order` is set when the order alone counts."""
+    """What a list gained and lost.
 
+    `order` is the whole list where dropping and appending members does not give it.
+    """
+
+    link: type[OrderedLink]
     added: dict[MemberKey, None] = field(default_factory=dict)
     removed: dict[MemberKey, None] = field(default_factory=dict)
     order: list[MemberKey] | None = None
+    order_is_old: bool = False
 
     def fold(self, step: Step) -> None:
-        """Take in one more step; a member that went and came back is no change."""
+        """Take in one more step; a member that went and came back counts as kept."""
+        came_back = any(key in self.removed for key in step.added)
+        self.order_is_old = step.order is None and (
+            self.order_is_old or came_back or self.order is not None
+        )
+        self.order = step.order if step.order is not None else self.order
         for key in step.removed:
             if key in self.added:
                 del self.added[key]
@@ -58,7 +69,11 @@ class Members:
                 del self.removed[key]
             else:
                 self.added[key] = None
-        self.order = step.order if step.order is not None else self.order
+
+    def settle(self, owner: models.Model) -> None:
+        """Read the order as the write leaves it, where its steps do not tell."""
+        if self.order_is_old:
+            self.order = member_keys(self.link, owner)
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.order is not None)
@@ -102,8 +117,8 @@ class Change:
 
     def fold(self, step: Step) -> None:
         self.reason = self.reason or step.reason
-        if step.kind == "members":
-            self.members.setdefault(step.relation, Members()).fold(step)
+        if step.link is not None:
+            self.members.setdefault(step.link.relation, Members(step.link)).fold(step)
             return
         self.instance = step.instance
         self.created = self.created or step.kind == "created"
@@ -130,6 +145,9 @@ def take_pending() -> list[Change]:
         if key not in changes:
             changes[key] = Change(step.instance, step.pk)
         changes[key].fold(step)
+    for change in changes.values():
+        for members in () if change.deleted else change.members.values():
+            members.settle(change.instance)
     return list(changes.values())
 
 

@@ -85,7 +85,7 @@ def _updated(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
     for relation, members in change.members.items():
         rule = spec.members.get(relation, MemberRule())
         code = rule.owner
-        if code is None and not members.added and not members.removed:
+        if code is None and members.order is not None:
             code = rule.reordered
         if members and code is not None:
             by_activity.setdefault(code, []).append(relation)

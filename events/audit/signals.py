@@ -165,7 +165,7 @@ def after_members_change(
             "members",
             owner,
             owner.pk,
-            relation=link.relation,
+            link=link,
             added=list(added),
             removed=list(removed),
             order=order,

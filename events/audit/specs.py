@@ -31,7 +31,7 @@ class MemberRule:
 
     `owner` is the code of the single event about the owner; `added` and `removed` give
     one event per member, described in bulk by `describe(owner, keys)`. `reordered` is
-    the owner's code, where there is no `owner`, when the order alone changed.
+    the owner's code, where there is no `owner`, when they do not tell the new order.
     """
 
     owner: Activity | None = None

@@ -14,7 +14,10 @@ from meshmgmt.core.queries import BATCH, batches
 from meshmgmt.core.transactions import account_write
 
 members_changed: Final = Signal()
-"""Sent with `link`, `owner`, `added`, `removed`, `order` in the write's transaction."""
+"""Sent with `link`, `owner`, `added`, `removed`, `order` in the write's transaction.
+
+`order` is the whole list, or None where dropping `removed` and appending `added` gives it.
+"""
 
 LinkT = TypeVar("LinkT", bound="OrderedLink")
 _links: list[type["OrderedLink"]] = []
@@ -126,10 +129,8 @@ def set_members(
         known, wanted = set(before), set(after)
         removed = [key for key in before if key not in wanted]
         added = [key for key in after if key not in known]
-        kept_in_order = [key for key in before if key in wanted] == [
-            key for key in after if key in known
-        ]
-        if kept_in_order and after[len(after) - len(added) :] == added:
+        appended = [key for key in before if key in wanted] + added == after
+        if appended:
             _remove_and_append(link, owner, removed, added)
         else:
             _write_anew(link, owner, after)
@@ -139,7 +140,7 @@ def set_members(
             owner=owner,
             added=added,
             removed=removed,
-            order=None if kept_in_order else after,
+            order=None if appended else after,
         )
 
 

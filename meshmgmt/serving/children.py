@@ -15,7 +15,7 @@ from time import monotonic
 from types import FrameType
 from typing import Final
 
-from meshmgmt.env import BASE_DIR
+from meshmgmt.env import BASE_DIR, IS_CHECKOUT
 
 _LOG: Final = logging.getLogger(__name__)
 POLL_SECONDS: Final = 0.2
@@ -46,7 +46,7 @@ class Child:
         self.due = 0.0
         self.process = subprocess.Popen(  # noqa: S603 - commands of our own
             self.command,
-            cwd=BASE_DIR,
+            cwd=BASE_DIR if IS_CHECKOUT else None,
             env=self.environ,
             process_group=0,
             preexec_fn=_end_with_parent,  # noqa: PLW1509 - there is one thread

@@ -1,6 +1,6 @@
 """What gunicorn calls: start, workers coming and going, stop. No Django in the master.
 
-`gunicorn.conf.py` names these functions, so `manage.py serve` and bare gunicorn behave
+`gunicornconf.py` names these functions, so `manage.py serve` and bare gunicorn behave
 alike.
 """
 

@@ -13,7 +13,7 @@ def begin(config: Config) -> None:
     """Set Django up in a process that counts and logs with the others.
 
     To be called before anything imports prometheus_client, so the command of such a
-    process stands in `manage.WITHOUT_APPS`.
+    process stands in `commandline.WITHOUT_APPS`.
     """
     runtime.make(config.runtime_dir)
     metricfiles.share(config.runtime_dir / runtime.METRICS)

@@ -106,6 +106,7 @@ def nginx_text(deployment: Deployment, port: int, files: tuple[Path, Path]) -> s
     text = text.replace("    location / {", f"{peers}\n    location / {{", 1)
     replaced = {
         r"listen 443 ssl[^;]*;": f"listen [::1]:{port} ssl http2;",
+        r"listen 80;": f"listen [::1]:{free_port()};",
         r"http2 on;": "",
         r"ssl_certificate [^;]*;": f"ssl_certificate {files[0]};",
         r"ssl_certificate_key [^;]*;": f"ssl_certificate_key {files[1]};",

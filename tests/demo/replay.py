@@ -123,7 +123,7 @@ def _apply(state: State, event: AuditEvent, spec: AuditSpec) -> None:
         state.forget(key)
         return
     key = _by_address(state, _of_settings(key))
-    known = state.values.setdefault(key, {})
+    known = state.values.setdefault(key, {}) if spec.columns else {}
     for name, value in columns.items():
         assert known.get(name) == value["before"] or value["before"] == "changed"
         known[name] = value["after"]

@@ -55,7 +55,7 @@ def test_one_event_for_each_group_that_came_or_went(owner: Api) -> None:
     a, b, c = (new_group(name) for name in "abc")
     created(owner.put(PATH, {KEY: [a, b]}))
     created(owner.put(PATH, {KEY: [a, b]}))
-    created(owner.put(PATH, {KEY: [c, a]}))
+    created(owner.put(PATH, {KEY: [a, c]}))
     events = trail(owner, "dns.setting")
     added = "dns.setting.disabled.management.group.add"
     removed = "dns.setting.disabled.management.group.delete"

@@ -114,6 +114,7 @@ def configuration(folder: Path, port: int, upstream: int) -> str:
     files = [BASE_DIR / "deploy" / "nginx" / f"{name}.conf" for name in names]
     text = "\n".join(file.read_text() for file in files)
     text = text.replace("listen 443", f"listen 127.0.0.1:{port}")
+    text = text.replace("listen 80;", f"listen 127.0.0.1:{free_port()};")
     text = text.replace("127.0.0.1:8000", f"127.0.0.1:{upstream}")
     text = re.sub(r"/etc/ssl/mesh\.company\.(pem|key)", f"{folder}/both.pem", text)
     text = text.replace("/var/www/dashboard", f"{folder}/www")

@@ -3,8 +3,10 @@
 import logging
 import re
 import time
+from typing import Final
 
 import pytest
+import yaml
 from django.db import DatabaseError, connection, transaction
 from prometheus_client import Counter, Histogram
 
@@ -15,12 +17,23 @@ from meshmgmt.env import BASE_DIR
 from observability import idp, logins
 from observability.metrics import instruments
 from observability.metrics.catalogue import CATALOGUE
+from tests.api_client import Api
 from tests.people import api_as
 
 TRANSACTIONS = instruments.histogram("management.store.transaction.duration.ms")
 SAVES = instruments.histogram("management.store.persistence.duration.micro")
 WAIT = instruments.histogram("management.store.global.lock.acquisition.duration.micro")
 HELD = instruments.histogram("management.store.global.lock.acquisition.duration.ms")
+
+
+PUBLIC: Final = {
+    "/api/instance",
+    "/api/setup",
+    "/api/schema",
+    "/api/docs",
+    "/api/users/invites/inviteId",
+    "/api/users/invites/inviteToken/accept",
+}
 
 
 def count(histogram: Histogram) -> float:
@@ -139,6 +152,60 @@ def test_invented_verbs_and_paths_make_no_series_of_their_own() -> None:
         api.call("GET", f"/api/groups/{number:020d}")
     new = series() - before
     assert new <= {"{'endpoint': '/api/groups/groupId', 'method': 'GET'}"}
+
+
+def routes() -> list[str]:
+    """Return a path for each route of the API and for the admin site's first page."""
+    document = yaml.safe_load((BASE_DIR / "openapi.yaml").read_text())
+    return [re.sub(r"{\w+}", "0" * 20, path) for path in document["paths"]]
+
+
+Series = tuple[str, tuple[tuple[str, str], ...]]
+
+
+def series_of_all() -> set[Series]:
+    return {
+        (sample.name, tuple(sorted(sample.labels.items())))
+        for family in instruments.of_this_process()
+        for sample in family.samples
+        if "http" in sample.name
+    }
+
+
+def named(found: set[Series], label: str) -> set[str]:
+    """Return the values of a label."""
+    return {value for _, labels in found for name, value in labels if name == label}
+
+
+@pytest.mark.django_db
+def test_strangers_make_no_series_for_each_route_and_verb() -> None:
+    stranger = Api("mpt_wrong")
+    verbs = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW")
+    paths = [path for path in routes() if path.startswith("/api/")]
+    assert len(paths) > 50
+    assert stranger.get(paths[0]).status == 401
+    before = series_of_all()
+    for path in paths:
+        for verb in verbs:
+            stranger.call(verb, path)
+        stranger.call("GET", path, Host="evil.example")
+    grown = series_of_all() - before
+    # Each verb once, and what is public; a series for each would be many thousands.
+    assert named(grown, "endpoint") <= {"unauthenticated", "unmatched", *PUBLIC}
+    assert len(grown) < 1000
+
+
+@pytest.mark.django_db
+def test_verbs_that_a_path_does_not_serve_are_one() -> None:
+    owner = api_as("owner")
+    before = series_of_all()
+    for path in ("/api/groups", "/api/dns/settings"):
+        for verb in ("TRACE", "BREW", "PATCH"):
+            assert owner.call(verb, path).status == 405
+    answered = {
+        one for one in series_of_all() - before if one[0].startswith("management_")
+    }
+    assert named(answered, "method") <= {"other"}
 
 
 def test_the_documentation_lists_every_instrument() -> None:

@@ -2,11 +2,14 @@
 
 import getpass
 import json
+import resource
 import socket
 import ssl
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from http.client import HTTPResponse
+from contextlib import ExitStack, closing, contextmanager
+from email.message import Message
+from http.client import HTTPConnection, HTTPResponse, parse_headers
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,15 +26,18 @@ pytestmark = pytest.mark.sqlite
 
 HOST: Final = "mesh.company"
 IDLE: Final = 2000
-SLOW: Final = 50
+MANY_IDLE: Final = 10_000
+LATER: Final = 1.0
+"""Seconds from 429 to the next attempt, as its Retry-After says."""
+SLOW: Final = 40
 """More than all workers have threads."""
 READERS: Final = 8
 
 MAIN: Final = """
 user {user}; daemon off; worker_processes 1;
 pid {folder}/nginx.pid; error_log {folder}/error.log;
-worker_rlimit_nofile 8192;
-events {{ worker_connections 4096; }}
+worker_rlimit_nofile 32768;
+events {{ worker_connections 16384; }}
 http {{
   access_log off;
   client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
@@ -45,8 +51,11 @@ http {{
 class Proxied:
     """The service behind nginx, spoken to over TLS."""
 
-    def __init__(self, port: int, trust: ssl.SSLContext, token: str) -> None:
+    def __init__(
+        self, port: int, plain_port: int, trust: ssl.SSLContext, token: str
+    ) -> None:
         self.port = port
+        self.plain_port = plain_port
         self.trust = trust
         self.token = token
 
@@ -69,11 +78,16 @@ class Proxied:
 
     def ask(self, data: bytes) -> tuple[int, Any]:
         """Send the bytes of a request; return status and document of the answer."""
+        status, _, text = self.headed(data)
+        return status, json.loads(text)
+
+    def headed(self, data: bytes) -> tuple[int, Message, bytes]:
+        """Send the bytes of a request; return status, headers and body."""
         with self.secure() as connection:
             connection.sendall(data)
             answer = HTTPResponse(connection)
             answer.begin()
-            return answer.status, json.loads(answer.read())
+            return answer.status, answer.headers, answer.read()
 
     def assert_answers(self) -> None:
         """Every thread of the service is free to answer."""
@@ -86,7 +100,9 @@ class Proxied:
         assert self.ask(post + body)[0] == 200
 
 
-def configure(folder: Path, port: int, upstream: int) -> ssl.SSLContext:
+def configure(
+    folder: Path, port: int, plain_port: int, upstream: int
+) -> ssl.SSLContext:
     """Write the shipped configuration for these ports; return who trusts it."""
     authority = trustme.CA()
     authority.issue_cert(HOST).private_key_and_cert_chain_pem.write_to_path(
@@ -95,6 +111,7 @@ def configure(folder: Path, port: int, upstream: int) -> ssl.SSLContext:
     text = (BASE_DIR / "deploy" / "nginx" / "meshmgmt.conf").read_text()
     for shipped, ours in {
         "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
+        "listen 80;": f"listen 127.0.0.1:{plain_port};",
         "127.0.0.1:8000": f"127.0.0.1:{upstream}",
         "/etc/ssl/mesh.company.pem": f"{folder}/pair.pem",
         "/etc/ssl/mesh.company.key": f"{folder}/pair.pem",
@@ -123,8 +140,8 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
         SVC_TRUSTED_PROXIES="127.0.0.1",
     )
     words = ("create_token", "--user", "owner@mesh.company", "--role", "owner")
-    port = free_port()
-    trust = configure(folder, port, server.port)
+    port, plain_port = free_port(), free_port()
+    trust = configure(folder, port, plain_port, server.port)
     command = [
         program("nginx"),
         "-c",
@@ -133,7 +150,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
         f"{folder}/error.log",
     ]
     with server, running(command, port, folder):
-        yield Proxied(port, trust, server.manage(*words).stdout.strip())
+        yield Proxied(port, plain_port, trust, server.manage(*words).stdout.strip())
 
 
 @contextmanager
@@ -154,6 +171,74 @@ def connections(
 def test_two_thousand_idle_connections_keep_nobody_waiting(proxied: Proxied) -> None:
     with connections(proxied, IDLE):
         proxied.assert_answers()
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """Let this process open a file for each connection."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < MANY_IDLE + 1000:
+        pytest.skip(f"a process may open {hard} files here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("many_files")
+def test_ten_thousand_idle_connections_keep_nobody_waiting(proxied: Proxied) -> None:
+    with connections(proxied, MANY_IDLE):
+        proxied.assert_answers()
+
+
+@pytest.mark.slow
+def test_idle_connections_are_closed(proxied: Proxied) -> None:
+    with proxied.secure() as silent:
+        assert silent.recv(1) == b""  # after client_header_timeout
+
+
+def test_requests_without_tls_are_sent_to_tls(proxied: Proxied) -> None:
+    with closing(HTTPConnection("127.0.0.1", proxied.plain_port, PATIENCE)) as client:
+        client.request("POST", "/api/groups?a=1", b"{}", {"Host": "evil.example"})
+        answer = client.getresponse()
+        assert answer.status == 308
+        assert answer.headers["Location"] == f"https://{HOST}/api/groups?a=1"
+
+
+@pytest.mark.parametrize("start", ["GET /api/groups", "GET /nothing", "GET /metrics"])
+def test_browsers_are_told_to_stay_with_tls(proxied: Proxied, start: str) -> None:
+    _, headers, _ = proxied.headed(proxied.head(start))
+    assert headers.get_all("Strict-Transport-Security") == ["max-age=31536000"]
+
+
+def pipelined(proxied: Proxied, data: bytes, count: int) -> list[int]:
+    """Send a request many times at once; return the status of each answer."""
+    statuses = []
+    with proxied.secure() as connection, connection.makefile("rb") as answers:
+        connection.sendall(data * count)
+        for _ in range(count):
+            statuses.append(int(answers.readline().split()[1]))
+            answers.read(int(parse_headers(answers)["Content-Length"]))
+    return statuses
+
+
+def test_one_address_cannot_send_requests_without_end(proxied: Proxied) -> None:
+    begun = time.monotonic()
+    statuses = pipelined(proxied, proxied.head("GET /nothing"), 900)
+    assert set(statuses) <= {404, 429}
+    room = 401 + 100 * (time.monotonic() - begun)
+    assert statuses.count(404) <= room
+    time.sleep(LATER)
+    proxied.assert_answers()
+
+
+def test_one_address_cannot_have_requests_without_end_answered(
+    proxied: Proxied,
+) -> None:
+    half_body = proxied.head("POST /api/groups", "Content-Length: 100000") + b"{"
+    with connections(proxied, 100, half_body):
+        status, headers, _ = proxied.headed(proxied.head("GET /api/groups"))
+        assert (status, headers["Retry-After"]) == (429, "1")
 
 
 def test_slow_heads_and_bodies_keep_nobody_waiting(proxied: Proxied) -> None:

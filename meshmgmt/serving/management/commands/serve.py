@@ -11,10 +11,14 @@ from meshmgmt.serving import children
 from meshmgmt.serving.flags import add_flags, environ_of
 from observability.logs import handlers
 
-_MANAGE: Final = [sys.executable, str(env.BASE_DIR / "manage.py")]
-_GUNICORN: Final = [sys.executable, "-m", "gunicorn", "-c"]
+_MANAGE: Final = (
+    [sys.executable, str(env.BASE_DIR / "manage.py")]
+    if env.IS_CHECKOUT
+    else [sys.executable, "-P", "-m", "meshmgmt"]
+)
+_GUNICORN: Final = [sys.executable, "-m", "gunicorn"]
 PROCESSES: Final = (
-    [*_GUNICORN, str(env.BASE_DIR / "gunicorn.conf.py")],
+    [*_GUNICORN, "-c", "python:meshmgmt.serving.gunicornconf"],
     [*_MANAGE, "housekeeping"],
 )
 """The commands; a unit of `deploy/systemd` runs each of them in production."""

@@ -1,0 +1,48 @@
+"""Documents that promise something name tests that exist."""
+
+import ast
+import re
+
+import pytest
+
+from meshmgmt.env import BASE_DIR
+
+NAMED = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
+
+
+def defined_in(path: str) -> set[str]:
+    """Return the names of all tests of a module, those in classes too."""
+    tree = ast.parse((BASE_DIR / "tests" / path).read_text(encoding="utf-8"))
+    return {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+
+def promises(name: str) -> list[str]:
+    """Return the rows of the tables whose last column names tests."""
+    text = (BASE_DIR / "docs" / name).read_text(encoding="utf-8")
+    tables = re.findall(
+        r"^\|[^\n]*\| (?:Tests|Broken by) \|\n\|[-|]+\n((?:\|.*\n)+)",
+        text,
+        re.MULTILINE,
+    )
+    return [row for table in tables for row in table.splitlines()]
+
+
+@pytest.mark.parametrize("name", ["security.md", "reliability.md"])
+def test_each_promise_names_tests_that_exist(name: str) -> None:
+    rows = promises(name)
+    assert len(rows) > 20
+    assert [row for row in rows if not NAMED.search(row)] == []
+    named = {match for row in rows for match in NAMED.findall(row)}
+    missing = [
+        f"{path}::{test}" for path, test in named if test not in defined_in(path)
+    ]
+    assert missing == []
+    # Whatever looks like a test is spelt so that this finds it.
+    text = (BASE_DIR / "docs" / name).read_text(encoding="utf-8")
+    assert {*re.findall(r"\btest_\w+(?!\w*\.py)", text)} <= {
+        word for pair in named for word in (pair[1], pair[0].split("/")[-1][:-3])
+    }
