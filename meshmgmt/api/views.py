@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -17,6 +18,7 @@ from rest_framework.viewsets import ViewSetMixin
 from meshmgmt.api.bodies import read_body
 from meshmgmt.api.permissions import Public
 from meshmgmt.api.querystring import require_utf8
+from meshmgmt.api.retries import HEADER, WRITING, Retries
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.roles import Operation
@@ -33,6 +35,12 @@ class ApiRequest(Request):
     def _load_stream(self) -> None:
         self._stream = io.BytesIO(read_body(self._request, self.body_limit))
 
+    def raw_body(self) -> bytes:
+        """Return the decompressed body, which may be asked for again."""
+        stream = self.stream
+        assert isinstance(stream, io.BytesIO)
+        return stream.getvalue()
+
 
 class ApiView(APIView):
     """A view with a module for its permission and a limit for its body."""
@@ -43,6 +51,8 @@ class ApiView(APIView):
     public_methods: ClassVar[tuple[str, ...]] = ()
     token_scopes: ClassVar[tuple[str, ...]] = ()
     max_body_bytes: ClassVar[int] = 0
+    repeatable: ClassVar[bool] = False
+    """Whether its writes may be repeated anyway, so that no answer need be kept."""
     tags: ClassVar[tuple[str, ...]] = ()
 
     def initialize_request(
@@ -67,6 +77,20 @@ class ApiView(APIView):
         """Check permission, then what holds for every query."""
         super().initial(request, *args, **kwargs)
         require_utf8(request._request)  # noqa: SLF001 - DRF offers no public name
+        self._prepare_for_retries(request)
+
+    def _prepare_for_retries(self, request: Request) -> None:
+        """Let a write that carries a key be answered once for all."""
+        method = request.method or ""
+        header = request.headers.get(HEADER)
+        if header is None or self.repeatable or method not in WRITING:
+            return
+        handler = getattr(self, method.lower(), None)
+        if handler is not None:
+            assert isinstance(request, ApiRequest)
+            # DRF looks the handler up after this, as it does for its view sets.
+            answer = Retries(self, request, header).answer
+            setattr(self, method.lower(), partial(answer, handler))
 
     def options(  # type: ignore[override]  # DRF hands its own Request to handlers
         self, request: Request, *args: Any, **kwargs: Any
