@@ -16,7 +16,8 @@ class ApiConfig(AppConfig):
 
     def ready(self) -> None:
         """Let what is kept for a while be forgotten."""
-        from meshmgmt.api import retries  # noqa: PLC0415
+        from meshmgmt.api import limits, retries  # noqa: PLC0415
         from meshmgmt.core.jobs import register_job  # noqa: PLC0415
 
         register_job("kept_answers", HOUR, retries.forget_old_answers)
+        register_job("used_permits", HOUR, limits.forget_used_permits)

@@ -132,21 +132,18 @@ class ApiSchema(AutoSchema):
         return isinstance(serializer, serializers.ListSerializer)
 
 
-_ALWAYS: Final = ("400", "401", "403", "404", "414", "500", "503")
+_ALWAYS: Final = ("400", "401", "403", "404", "414", "429", "500", "503")
 _WRITING: Final = ("409", "412", "422")
-_WITH_BODY: Final = ("413", "415", "429")
+_WITH_BODY: Final = ("413", "415")
 
 
-def _possible(method: str, *, public: bool) -> tuple[str, ...]:
-    """Return the error statuses that an operation of `method` can have.
-
-    What needs no credentials may be limited in its rate.
-    """
+def _possible(method: str) -> tuple[str, ...]:
+    """Return the error statuses that an operation of `method` can have."""
     if method in {"post", "put", "patch"}:
         return (*_ALWAYS, *_WRITING, *_WITH_BODY)
     if method == "delete":
         return (*_ALWAYS, *_WRITING)
-    return (*_ALWAYS, "429") if public else _ALWAYS
+    return _ALWAYS
 
 
 def add_error_responses(
@@ -157,7 +154,7 @@ def add_error_responses(
     result["components"]["parameters"] = _PARAMETERS
     for operations in result["paths"].values():
         for method, operation in operations.items():
-            for status in _possible(method, public={} in operation["security"]):
+            for status in _possible(method):
                 description = _ERRORS[status]
                 operation["responses"].setdefault(
                     status,

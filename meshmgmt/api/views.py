@@ -12,10 +12,10 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
-from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
 from meshmgmt.api.bodies import read_body
+from meshmgmt.api.limits import LimitedView
 from meshmgmt.api.permissions import Public
 from meshmgmt.api.querystring import require_utf8
 from meshmgmt.api.retries import HEADER, WRITING, Retries
@@ -42,7 +42,7 @@ class ApiRequest(Request):
         return stream.getvalue()
 
 
-class ApiView(APIView):
+class ApiView(LimitedView):
     """A view with a module for its permission and a limit for its body."""
 
     module: ClassVar[str | None] = None

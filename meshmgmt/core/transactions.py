@@ -20,6 +20,7 @@ from meshmgmt.core.turns import turn
 
 # Any fixed number will do, as long as nothing else in the database uses it.
 LOCK_KEY: Final = 0x6D657368
+PATIENCE_MS: Final = 50
 TURN_SUFFIX: Final = "-turn"
 """Ends the name of the lock file beside an SQLite database."""
 
@@ -139,6 +140,27 @@ def queued_write() -> Iterator[None]:
     """
     with _sqlite_turn(), transaction.atomic():
         yield
+
+
+@contextmanager
+def little_patience() -> Iterator[None]:
+    """Wait for SQLite's write lock only briefly; PostgreSQL locks rows, not the file.
+
+    For small writes on the way of a read, which must not wait for another's write; they
+    take no turn either.
+    """
+    connection: Any = connections[DEFAULT_DB_ALIAS]
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
+        yield
+        return
+    with connection.cursor() as cursor:
+        usual = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
+        cursor.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA busy_timeout = {usual}")
 
 
 @contextmanager
