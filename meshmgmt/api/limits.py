@@ -10,6 +10,7 @@ import logging
 import math
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -53,6 +54,7 @@ class Limiter:
     workers: int
     _hands: dict[str, _Hand] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _owed: Counter[str] = field(default_factory=Counter)
     _alone: RateLimit = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,9 +72,19 @@ class Limiter:
             given = self._ask(key)
         except (DatabaseError, InterfaceError) as error:
             log.info("requests are counted by this process alone: %s", error)
-            return self._alone.take(key)
+            return self._without_database(key)
         self._keep(key, given)
         return given.wait
+
+    def _without_database(self, key: str) -> float:
+        """Do what `take` does; what is permitted here is counted when that is possible."""
+        wait = self._alone.take(key)
+        if not wait:
+            with self._lock:
+                if len(self._owed) >= MOST_KEYS:
+                    self._owed.clear()
+                self._owed[key] += 1
+        return wait
 
     def _from_hand(self, key: str) -> float | None:
         """Return what `take` does, None when the database has to be asked."""
@@ -110,21 +122,33 @@ class Limiter:
 
     def _ask(self, key: str) -> Grant:
         """Take a batch out of the database. Raises DatabaseError when it is busy."""
-        wanted = max(1, self.limit.count // (SHARE * self.workers))
+        with self._lock:
+            owed = self._owed.pop(key, 0)
+        try:
+            with little_patience(), transaction.atomic():
+                return self._granted(key, owed)
+        except (DatabaseError, InterfaceError):
+            with self._lock:
+                self._owed[key] += owed
+            raise
+
+    def _granted(self, key: str, owed: int) -> Grant:
         rows = UsedPermits.objects.select_for_update()
-        with little_patience(), transaction.atomic():
-            row = rows.filter(pk=key).first()
-            if row is None:
-                fresh = UsedPermits(key=key, until=clock.now())
-                UsedPermits.objects.bulk_create([fresh], ignore_conflicts=True)
-                row = rows.get(pk=key)
-            now = clock.now()
-            given = grant(self.limit, row.used, now=now.timestamp(), wanted=wanted)
-            if given.permits:
-                row.used = given.used
-                row.until = now + dt.timedelta(seconds=self.limit.memory)
-                row.save(update_fields=["used", "until"])
-            return given
+        row = rows.filter(pk=key).first()
+        if row is None:
+            fresh = UsedPermits(key=key, until=clock.now())
+            UsedPermits.objects.bulk_create([fresh], ignore_conflicts=True)
+            row = rows.get(pk=key)
+        wanted = max(1, self.limit.count // (SHARE * self.workers))
+        now = clock.now()
+        given = grant(
+            self.limit, row.used, now=now.timestamp(), wanted=wanted, owed=owed
+        )
+        if given.permits or owed:
+            row.used = given.used
+            row.until = now + dt.timedelta(seconds=self.limit.memory)
+            row.save(update_fields=["used", "until"])
+        return given
 
 
 def _limiter(limit: Limit | None) -> Limiter | None:

@@ -39,15 +39,21 @@ class Grant:
     used: dict[str, int]
 
 
-def grant(limit: Limit, used: Mapping[str, int], *, now: float, wanted: int) -> Grant:
-    """Give as many of the `wanted` permits as the window has left at second `now`."""
+def grant(
+    limit: Limit, used: Mapping[str, int], *, now: float, wanted: int, owed: int = 0
+) -> Grant:
+    """Give as many of the `wanted` permits as the window has left at second `now`.
+
+    Those `owed` were used before anybody could be asked, and count too.
+    """
     period = int(now / limit.period)
     recent = {
         each: count for each, count in used.items() if int(each) >= period - PERIODS
     }
-    permits = min(wanted, limit.count - sum(recent.values()))
-    if permits > 0:
-        recent[str(period)] = recent.get(str(period), 0) + permits
+    permits = max(0, min(wanted, limit.count - owed - sum(recent.values())))
+    if permits + owed:
+        recent[str(period)] = recent.get(str(period), 0) + permits + owed
+    if permits:
         return Grant(permits, 0.0, recent)
     oldest = min(map(int, recent))
     return Grant(0, (oldest + PERIODS + 1) * limit.period - now, recent)

@@ -58,6 +58,14 @@ def test_a_refusal_means_that_all_were_given_of_late_and_its_wait_is_enough(
         given_at += [now] * answer.permits
 
 
+def test_what_was_used_before_anybody_could_be_asked_counts() -> None:
+    limit = Limit(10, 60)
+    assert grant(limit, {}, now=1e9, wanted=10, owed=4).permits == 6
+    late = grant(limit, {}, now=1e9, wanted=10, owed=14)
+    assert late.permits == 0
+    assert sum(late.used.values()) == 14
+
+
 def test_clocks_that_differ_give_nothing_away() -> None:
     limit = Limit(10, 60)
     ahead = grant(limit, {}, now=1e9 + 30, wanted=10)
