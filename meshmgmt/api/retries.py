@@ -63,7 +63,7 @@ class Retries:
             body=b"" if method == "DELETE" else request.raw_body(),
         )
 
-    def answer(self, handler: Handler, *args: Any, **kwargs: Any) -> Any:
+    def answer(self, handler: Handler, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Return what is kept; else what the handler answers, which is kept from now on.
 
         Refusals by the rules of a write are kept like successes. What was refused before

@@ -2,11 +2,11 @@
 
 import io
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from rest_framework import serializers
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -82,15 +82,20 @@ class ApiView(LimitedView):
     def _prepare_for_retries(self, request: Request) -> None:
         """Let a write that carries a key be answered once for all."""
         method = request.method or ""
-        header = request.headers.get(HEADER)
-        if header is None or self.repeatable or method not in WRITING:
+        if method not in WRITING or self.repeatable:
             return
+        header = request.headers.get(HEADER)
         handler = getattr(self, method.lower(), None)
-        if handler is not None:
-            assert isinstance(request, ApiRequest)
-            # DRF looks the handler up after this, as it does for its view sets.
-            answer = Retries(self, request, header).answer
-            setattr(self, method.lower(), partial(answer, handler))
+        if header is None or handler is None:
+            return
+        assert isinstance(request, ApiRequest)
+
+        def answer(*args: Any, **kwargs: Any) -> HttpResponseBase:
+            retries = Retries(self, request, header)
+            return retries.answer(handler, *args, **kwargs)
+
+        # DRF looks the handler up after this; its view sets do the same.
+        setattr(self, method.lower(), answer)
 
     def options(  # type: ignore[override]  # DRF hands its own Request to handlers
         self, request: Request, *args: Any, **kwargs: Any

@@ -1,10 +1,12 @@
 """`Idempotency-Key`: what a write that is repeated is answered, and what it does."""
 
 import datetime as dt
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import time_machine
+from django.db import close_old_connections, connections
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +19,7 @@ from meshmgmt.api.seals import Seal, parse_key
 from meshmgmt.core.errors import BadRequest
 from meshmgmt.core.transactions import account_write, joined_write
 from tests.api_client import Answer, Api
+from tests.events.backends import second_session, waiting_pid
 from tests.people import api_as, api_of, person, token_of
 from tests.races import race
 
@@ -256,6 +259,30 @@ class TestAtOnce:
         assert sorted(race([lambda: create("a"), lambda: create("b")])) == [200, 422]
         assert Group.objects.filter(name__in=["a", "b"]).count() == 1
         assert KeptAnswer.objects.count() == 1
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_after_a_503_the_request_may_be_sent_again() -> None:
+    api = api_as()
+
+    def create() -> Answer:
+        close_old_connections()  # as a server does between two requests
+        return api.post(GROUPS, {"name": "web"}, **KEY)
+
+    with ThreadPoolExecutor(1) as pool, second_session() as other:
+        other.execute("LOCK TABLE api_keptanswer IN SHARE MODE")
+        first = pool.submit(create)
+        pid = waiting_pid(other, "INSERT INTO%api_keptanswer%")
+        other.execute("SELECT pg_terminate_backend(%s)", [pid])
+        lost = first.result()
+        other.rollback()
+        made, again = pool.submit(create).result(), pool.submit(create).result()
+        pool.submit(connections.close_all).result()
+    assert (lost.status, made.status, again.status) == (503, 200, 200)
+    assert (replayed(made), replayed(again)) == (False, True)
+    assert Group.objects.filter(name="web").count() == 1
+    assert added() == ["web"]
 
 
 @pytest.mark.django_db(transaction=True)
