@@ -13,6 +13,8 @@ from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
+from meshmgmt.core.slidingwindow import Limit
+
 PREFIX: Final = "SVC_"
 BASE_DIR: Final = Path(__file__).resolve().parent.parent
 """The checkout; where packages are installed, when this is no checkout."""
@@ -186,6 +188,19 @@ def _whole(low: int, high: int) -> Callable[[str], int]:
     return parse
 
 
+_UNITS: Final = {"s": 1, "min": 60, "h": 3600}
+
+
+def _rate(text: str) -> Limit | None:
+    """Return how many requests are let through in a second, minute or hour."""
+    if text.strip().lower() == "off":
+        return None
+    match = re.fullmatch(r"([1-9][0-9]{0,8})/(s|min|h)", text.strip().lower())
+    if match is None:
+        raise ValueError(f"{text!r} is not COUNT/s, COUNT/min, COUNT/h, or off")
+    return Limit(int(match[1]), _UNITS[match[2]])
+
+
 def _seconds(text: str) -> float:
     try:
         value = float(text)
@@ -309,6 +324,8 @@ class Config:
     csrf_trusted_origins: tuple[str, ...] = _setting(_words, ())
     cors_allowed_origins: tuple[str, ...] = _setting(_words, ())
     max_body_bytes: int = _setting(_whole(1024, 2**31), 2**20)
+    api_rate_limit: Limit | None = _setting(_rate, None)
+    anonymous_rate_limit: Limit | None = _setting(_rate, Limit(300, 60))
     omitted_fields: str = _setting(_one_of("refuse", "empty"), "refuse")
     default_policy: str = _setting(_one_of("none", "all"), "none")
     api_docs: str = _setting(_one_of("public", "token", "off"), "public")

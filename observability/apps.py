@@ -10,7 +10,8 @@ class ObservabilityConfig(AppConfig):
     verbose_name = "Observability"
 
     def ready(self) -> None:
-        """Measure the account write lock."""
-        from observability.metrics import store  # noqa: PLC0415
+        """Measure the account write lock and the rate limits."""
+        from observability.metrics import limits, store  # noqa: PLC0415
 
         store.connect()
+        limits.connect()

@@ -20,6 +20,14 @@ hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
+@pytest.fixture(autouse=True)
+def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what a test asked count for no other; the database forgets, too."""
+    from meshmgmt.api import limits  # noqa: PLC0415 - Django is not set up above
+
+    monkeypatch.setattr(limits.LIMITS, "others", limits.configured().others)
+
+
 def on_postgresql() -> bool:
     """Tell whether PostgreSQL is the database under test."""
     return str(settings.DATABASES["default"]["ENGINE"]).endswith("postgresql")

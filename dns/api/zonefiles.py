@@ -18,7 +18,6 @@ from dns.services.zonefiles import (
     zone_import_preview,
 )
 from dns.zonefile import Authority
-from meshmgmt.api.bodies import read_body
 from meshmgmt.api.querystring import choice, truth
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core.errors import BadRequest
@@ -79,15 +78,15 @@ class ZoneFileView(ApiView):
         perform = zone_import_preview if preview else zone_import
         done = perform(
             zone_id=path_id(ZONE_KIND, kwargs["zoneId"]),
-            text=_text(request, self.max_body_bytes),
+            text=_text(request),
             merge=merge,
             strict=strict,
         )
         return Response(import_json(done, preview=preview))
 
 
-def _text(request: Request, limit: int) -> str:
-    body = read_body(request._request, limit)  # noqa: SLF001 - DRF has no public name
+def _text(request: Request) -> str:
+    body: bytes = request.stream.read()
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:

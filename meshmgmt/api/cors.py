@@ -8,8 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
 METHODS: Final = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
-ALLOWED_HEADERS: Final = "Authorization, Content-Type, Accept"
-EXPOSED_HEADERS: Final = "X-Request-Id, Link, X-Total-Count, Retry-After"
+ALLOWED_HEADERS: Final = "Authorization, Content-Type, Accept, Idempotency-Key"
+EXPOSED_HEADERS: Final = (
+    "X-Request-Id, Link, X-Total-Count, Retry-After, Idempotency-Replayed"
+)
 PREFLIGHT_SECONDS: Final = 600
 
 

@@ -8,8 +8,8 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
+from meshmgmt.api.limits import LimitedView
 from meshmgmt.api.negotiation import Negotiation
 from meshmgmt.api.permissions import ModulePermission
 from meshmgmt.core.errors import NotFound
@@ -27,7 +27,7 @@ class DocsPermission(BasePermission):
         return True
 
 
-class DocumentationView(APIView):
+class DocumentationView(LimitedView):
     """Looks at credentials only where the documentation asks for them.
 
     The page's template reads `request.user`, which must not fail for a bad token that

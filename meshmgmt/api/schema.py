@@ -7,6 +7,8 @@ from drf_spectacular.plumbing import build_object_type
 from rest_framework import serializers
 
 from meshmgmt.api.permissions import Public
+from meshmgmt.api.retries import HEADER, REPLAYED, WRITING
+from meshmgmt.api.seals import KEY_PATTERN
 from meshmgmt.api.views import ApiView, ResourceViewSet
 
 _ERRORS: Final = {
@@ -46,6 +48,27 @@ _ERROR_SCHEMA: Final = {
 }
 
 
+_RETRIES: Final = "IdempotencyKey"
+_PARAMETERS: Final = {
+    _RETRIES: {
+        "name": HEADER,
+        "in": "header",
+        "required": False,
+        "description": (
+            "Any text that no other request has, such as a UUID. The same request with"
+            " the same key is answered as it was the first time, for 24 hours, with"
+            f" `{REPLAYED}: true`, and not done again; another one is answered 422."
+        ),
+        "schema": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 255,
+            "pattern": f"^{KEY_PATTERN}$",
+        },
+    }
+}
+
+
 class ApiSchema(AutoSchema):
     """Takes serializers from `ResourceViewSet` and answers 200 to every success."""
 
@@ -54,6 +77,18 @@ class ApiSchema(AutoSchema):
         if isinstance(self.view, ApiView):
             return list(self.view.tags) or [self.view.module or "service"]
         return super().get_tags()
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        """Return the operation; writes may be repeated under a key."""
+        operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
+        if (
+            operation is not None
+            and self.method in WRITING
+            and not getattr(self.view, "repeatable", True)
+        ):
+            reference = {"$ref": f"#/components/parameters/{_RETRIES}"}
+            operation.setdefault("parameters", []).append(reference)
+        return operation
 
     def get_request_serializer(self) -> Any:
         """Return the serializer of the body."""
@@ -97,21 +132,18 @@ class ApiSchema(AutoSchema):
         return isinstance(serializer, serializers.ListSerializer)
 
 
-_ALWAYS: Final = ("400", "401", "403", "404", "414", "500", "503")
+_ALWAYS: Final = ("400", "401", "403", "404", "414", "429", "500", "503")
 _WRITING: Final = ("409", "412", "422")
-_WITH_BODY: Final = ("413", "415", "429")
+_WITH_BODY: Final = ("413", "415")
 
 
-def _possible(method: str, *, public: bool) -> tuple[str, ...]:
-    """Return the error statuses that an operation of `method` can have.
-
-    What needs no credentials may be limited in its rate.
-    """
+def _possible(method: str) -> tuple[str, ...]:
+    """Return the error statuses that an operation of `method` can have."""
     if method in {"post", "put", "patch"}:
         return (*_ALWAYS, *_WRITING, *_WITH_BODY)
     if method == "delete":
         return (*_ALWAYS, *_WRITING)
-    return (*_ALWAYS, "429") if public else _ALWAYS
+    return _ALWAYS
 
 
 def add_error_responses(
@@ -119,9 +151,10 @@ def add_error_responses(
 ) -> dict[str, Any]:
     """Document the error body on every operation (drf-spectacular hook)."""
     result["components"].setdefault("schemas", {})["Error"] = _ERROR_SCHEMA
+    result["components"]["parameters"] = _PARAMETERS
     for operations in result["paths"].values():
         for method, operation in operations.items():
-            for status in _possible(method, public={} in operation["security"]):
+            for status in _possible(method):
                 description = _ERRORS[status]
                 operation["responses"].setdefault(
                     status,

@@ -6,17 +6,19 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from rest_framework import serializers
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
-from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
 from meshmgmt.api.bodies import read_body
+from meshmgmt.api.limits import LimitedView
 from meshmgmt.api.permissions import Public
 from meshmgmt.api.querystring import require_utf8
+from meshmgmt.api.retries import HEADER, WRITING, Retries
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.roles import Operation
@@ -33,8 +35,14 @@ class ApiRequest(Request):
     def _load_stream(self) -> None:
         self._stream = io.BytesIO(read_body(self._request, self.body_limit))
 
+    def raw_body(self) -> bytes:
+        """Return the decompressed body, which may be asked for again."""
+        stream = self.stream
+        assert isinstance(stream, io.BytesIO)
+        return stream.getvalue()
 
-class ApiView(APIView):
+
+class ApiView(LimitedView):
     """A view with a module for its permission and a limit for its body."""
 
     module: ClassVar[str | None] = None
@@ -43,6 +51,8 @@ class ApiView(APIView):
     public_methods: ClassVar[tuple[str, ...]] = ()
     token_scopes: ClassVar[tuple[str, ...]] = ()
     max_body_bytes: ClassVar[int] = 0
+    repeatable: ClassVar[bool] = False
+    """Whether its writes may be repeated anyway, so that no answer need be kept."""
     tags: ClassVar[tuple[str, ...]] = ()
 
     def initialize_request(
@@ -67,6 +77,25 @@ class ApiView(APIView):
         """Check permission, then what holds for every query."""
         super().initial(request, *args, **kwargs)
         require_utf8(request._request)  # noqa: SLF001 - DRF offers no public name
+        self._prepare_for_retries(request)
+
+    def _prepare_for_retries(self, request: Request) -> None:
+        """Let a write that carries a key be answered once for all."""
+        method = request.method or ""
+        if method not in WRITING or self.repeatable:
+            return
+        header = request.headers.get(HEADER)
+        handler = getattr(self, method.lower(), None)
+        if header is None or handler is None:
+            return
+        assert isinstance(request, ApiRequest)
+
+        def answer(*args: Any, **kwargs: Any) -> HttpResponseBase:
+            retries = Retries(self, request, header)
+            return retries.answer(handler, *args, **kwargs)
+
+        # DRF looks the handler up after this; its view sets do the same.
+        setattr(self, method.lower(), answer)
 
     def options(  # type: ignore[override]  # DRF hands its own Request to handlers
         self, request: Request, *args: Any, **kwargs: Any

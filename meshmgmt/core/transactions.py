@@ -7,8 +7,8 @@ order.
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from itertools import count
 from threading import local
 from typing import Any, Final
@@ -20,6 +20,7 @@ from meshmgmt.core.turns import turn
 
 # Any fixed number will do, as long as nothing else in the database uses it.
 LOCK_KEY: Final = 0x6D657368
+PATIENCE_MS: Final = 50
 TURN_SUFFIX: Final = "-turn"
 """Ends the name of the lock file beside an SQLite database."""
 
@@ -33,10 +34,43 @@ lock_held: Final = Signal()
 """Sent with `seconds`: how long the write lock was held, commit included."""
 
 
+class JoinedWrite:
+    """The one transaction of all account writes of a block; see `joined_write()`."""
+
+    def __init__(self, on_begin: Callable[[], None]) -> None:
+        self.has_begun = False
+        self.inside = False
+        self._on_begin = on_begin
+        self._stack = ExitStack()
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Commit or roll back when the block ends."""
+        with self._stack:
+            yield
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """Run one account write of the block; what it wrote goes if it raises."""
+        if not self.has_begun:
+            self._stack.enter_context(_whole_write())
+            self.has_begun = True
+            self._on_begin()
+        # What an earlier part loaded may have been rolled back with it.
+        _writer.number = next(_numbers)
+        self.inside = True
+        try:
+            with transaction.atomic():
+                yield
+        finally:
+            self.inside = False
+
+
 class _Writer(local):
     """The write that this thread is in; `number` is 0 outside of one."""
 
     number = 0
+    joined: JoinedWrite | None = None
 
 
 _writer: Final = _Writer()
@@ -55,10 +89,39 @@ def account_write(*, savepoint: bool = True) -> Iterator[None]:
     May be nested: the inner block is a savepoint of the outer one, or with
     `savepoint=False`, which saves two statements, fails together with it.
     """
+    joined = _writer.joined
+    if joined is not None and not joined.inside:
+        with joined.part():
+            yield
+        return
     if _writer.number:
         with transaction.atomic(savepoint=savepoint):
             yield
         return
+    with _whole_write():
+        yield
+
+
+@contextmanager
+def joined_write(on_begin: Callable[[], None]) -> Iterator[JoinedWrite]:
+    """Run a block whose account writes are one transaction.
+
+    It begins, with the lock, where the first of them does, so what is prepared before
+    keeps nobody waiting, and commits when the block ends. `on_begin` is called under the
+    lock; what it raises ends the block. A write that fails undoes itself alone; if the
+    block raises, nothing of it stays.
+    """
+    joined = JoinedWrite(on_begin)
+    _writer.joined = joined
+    try:
+        with joined.open():
+            yield joined
+    finally:
+        _writer.joined = None
+
+
+@contextmanager
+def _whole_write() -> Iterator[None]:
     with _locked():
         _writer.number = next(_numbers)
         try:
@@ -77,6 +140,27 @@ def queued_write() -> Iterator[None]:
     """
     with _sqlite_turn(), transaction.atomic():
         yield
+
+
+@contextmanager
+def little_patience() -> Iterator[None]:
+    """Wait for SQLite's write lock only briefly; PostgreSQL locks rows, not the file.
+
+    For small writes on the way of a read, which must not wait for another's write; they
+    take no turn either.
+    """
+    connection: Any = connections[DEFAULT_DB_ALIAS]
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
+        yield
+        return
+    with connection.cursor() as cursor:
+        usual = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
+        cursor.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA busy_timeout = {usual}")
 
 
 @contextmanager

@@ -254,6 +254,11 @@ _OWN = (
         ("result",),
     ),
     _counter(
+        "mesh.requests.limited.total",
+        "Requests refused by a rate limit, by what it counts (token, user, address).",
+        ("caller",),
+    ),
+    _counter(
         "mesh.flows.refused.total",
         "Traffic events of peers that were faulty, and so are not kept.",
     ),

@@ -44,12 +44,15 @@ class Load:
             for number, task in enumerate(tasks)
         ]
 
-    def call(self, method: str, path: str, document: object = None) -> tuple[int, Any]:
-        """Send a request; return status and document of the answer."""
+    def call(
+        self, method: str, path: str, document: object = None, **more: str
+    ) -> tuple[int, Any]:
+        """Send a request with `more` headers; return status and document."""
         client = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
         headers = {
             "Authorization": f"Token {self.token}",
             "Content-Type": "application/json",
+            **more,
         }
         try:
             body = None if document is None else json.dumps(document)
@@ -60,15 +63,19 @@ class Load:
             client.close()
 
     def _write(self, writer: int) -> None:
-        """Make groups, each under a name of its own; broken connections are expected."""
+        """Make groups, each under a name of its own; broken connections are expected.
+
+        After one the same is sent again, and must not meet itself as a duplicate.
+        """
         number = 0
         while not self._stopping.wait(0.01):
-            number += 1
             name = f"made-{writer}-{number}"
+            key = {"Idempotency-Key": name}
             try:
-                status, answer = self.call("POST", "/api/groups", {"name": name})
+                status, answer = self.call("POST", "/api/groups", {"name": name}, **key)
             except (OSError, http.client.HTTPException):
                 continue
+            number += 1
             if status == 200:
                 self.answered.add(name)
                 self.answered_since_start.set()
@@ -113,7 +120,7 @@ def kill_again_and_again(server: Server, load: Load) -> None:
 
 
 @pytest.mark.slow
-def test_twenty_killed_servers_refuse_no_start_and_halve_no_write(
+def test_twenty_killed_servers_refuse_no_start_and_halve_and_repeat_no_write(
     tmp_path: Path,
 ) -> None:
     with own_database() as url:

@@ -4,7 +4,6 @@ The limits count in the database, so they hold for all workers and hosts togethe
 """
 
 import datetime as dt
-import ipaddress
 import logging
 import math
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from meshmgmt.accounts.lane import Lane
 from meshmgmt.accounts.models import User, WrongPassword
 from meshmgmt.accounts.models.users import fold_email
 from meshmgmt.core import clock, context
+from meshmgmt.core.addresses import site
 from meshmgmt.core.errors import TooManyRequests, Unavailable
 from meshmgmt.core.transactions import account_write, queued_write
 from observability.metrics import instruments
@@ -36,7 +36,6 @@ PER_ACCOUNT: Final = 20
 """... after which an address has one try for the account, so its owner still gets in."""
 
 PATIENCE_SECONDS: Final = 3.0
-IPV6_SITE: Final = 64
 
 LANE: Final = Lane(waiting=settings.SVC.threads // 4, patience=PATIENCE_SECONDS)
 _ATTEMPTS: Final = instruments.counter("mesh.signin.attempts.total")
@@ -111,7 +110,7 @@ def forget_wrong_passwords() -> None:
 
 
 def _attempt(account: str) -> _Attempt:
-    address = _site(context.current().source_address)
+    address = site(context.current().source_address)
     past = _recent(address=address).order_by("-at")[:PER_ADDRESS]
     return _Attempt(account, address, list(past))
 
@@ -123,19 +122,6 @@ def _recent(**where: str) -> QuerySet[WrongPassword]:
 def _account_key(user: User | None, name: str) -> str:
     text = fold_email(name) or "" if user is None else user.pk
     return salted_hmac("wrong password", text, algorithm="sha256").hexdigest()
-
-
-def _site(address: str) -> str:
-    """Return the address that counts: who has one of IPv6 has 2**64 of them."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(parsed, ipaddress.IPv4Address):
-        return address
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return str(ipaddress.ip_network((parsed, IPV6_SITE), strict=False).network_address)
 
 
 def _note(attempt: _Attempt, user: User | None) -> None:

@@ -1,0 +1,212 @@
+"""How often a token may ask, and an address without credentials that are good.
+
+Permits are taken from the database in batches, small enough that all workers together
+keep the limit to a tenth, so that most requests write nothing. Refusals ask nobody until
+there may be permits again.
+"""
+
+import datetime as dt
+import logging
+import math
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, transaction
+from django.dispatch import Signal
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from meshmgmt.api.models import UsedPermits
+from meshmgmt.core import clock, context
+from meshmgmt.core.addresses import site
+from meshmgmt.core.errors import TooManyRequests, Unauthenticated
+from meshmgmt.core.ratelimit import RateLimit
+from meshmgmt.core.slidingwindow import Grant, Limit, grant
+from meshmgmt.core.transactions import little_patience
+
+log = logging.getLogger(__name__)
+
+SHARE: Final = 30
+"""The permits that all workers of a host have in hand are this part of a limit."""
+MOST_KEYS: Final = 10_000
+
+request_refused: Final = Signal()
+"""Sent with `caller`, what the limit counts by: "token", "user" or "address"."""
+
+
+@dataclass(slots=True)
+class _Hand:
+    """Permits of one key that this process has taken; none: ask again at `until`."""
+
+    permits: int
+    until: float
+
+
+@dataclass(slots=True)
+class Limiter:
+    """Keeps one limit for every key, in each of `workers` processes of a host."""
+
+    limit: Limit
+    workers: int
+    _hands: dict[str, _Hand] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _owed: Counter[str] = field(default_factory=Counter)
+    _alone: RateLimit = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Prepare for a database that is away: each process has its part of the limit."""
+        per_minute = self.limit.count / self.limit.seconds * 60 / self.workers
+        burst = max(1, self.limit.count // self.workers)
+        self._alone = RateLimit(per_minute=per_minute, burst=burst, keys=MOST_KEYS)
+
+    def take(self, key: str) -> float:
+        """Count one request; return 0, or the seconds until one is permitted again."""
+        wait = self._from_hand(key)
+        if wait is not None:
+            return wait
+        try:
+            given = self._ask(key)
+        except (DatabaseError, InterfaceError) as error:
+            log.info("requests are counted by this process alone: %s", error)
+            return self._without_database(key)
+        self._keep(key, given)
+        return given.wait
+
+    def _without_database(self, key: str) -> float:
+        """Do what `take` does; what is permitted here is counted when that is possible."""
+        wait = self._alone.take(key)
+        if not wait:
+            with self._lock:
+                if len(self._owed) >= MOST_KEYS:
+                    self._owed.clear()
+                self._owed[key] += 1
+        return wait
+
+    def _from_hand(self, key: str) -> float | None:
+        """Return what `take` does, None when the database has to be asked."""
+        with self._lock:
+            hand = self._hands.get(key)
+            now = time.time()
+            if hand is None or now >= hand.until:
+                return None
+            if not hand.permits:
+                return hand.until - now
+            hand.permits -= 1
+            if not hand.permits:
+                del self._hands[key]
+            return 0.0
+
+    def _keep(self, key: str, given: Grant) -> None:
+        """Take in a batch, whose first permit is used already, or a refusal."""
+        with self._lock:
+            now = time.time()
+            if len(self._hands) >= MOST_KEYS:
+                self._forget(now)
+            if given.wait:
+                self._hands[key] = _Hand(0, now + given.wait)
+            elif given.permits > 1:
+                hand = self._hands.setdefault(key, _Hand(0, now))
+                if now >= hand.until:  # else another thread asked, too
+                    hand.permits = 0
+                hand.permits += given.permits - 1
+                hand.until = now + self.limit.seconds
+
+    def _forget(self, now: float) -> None:
+        old = [key for key, hand in self._hands.items() if now >= hand.until]
+        for key in old or list(self._hands)[: MOST_KEYS // 2]:
+            del self._hands[key]
+
+    def _ask(self, key: str) -> Grant:
+        """Take a batch out of the database. Raises DatabaseError when it is busy."""
+        with self._lock:
+            owed = self._owed.pop(key, 0)
+        try:
+            with little_patience(), transaction.atomic():
+                return self._granted(key, owed)
+        except (DatabaseError, InterfaceError):
+            with self._lock:
+                self._owed[key] += owed
+            raise
+
+    def _granted(self, key: str, owed: int) -> Grant:
+        rows = UsedPermits.objects.select_for_update()
+        row = rows.filter(pk=key).first()
+        if row is None:
+            fresh = UsedPermits(key=key, until=clock.now())
+            UsedPermits.objects.bulk_create([fresh], ignore_conflicts=True)
+            row = rows.get(pk=key)
+        wanted = max(1, self.limit.count // (SHARE * self.workers))
+        now = clock.now()
+        given = grant(
+            self.limit, row.used, now=now.timestamp(), wanted=wanted, owed=owed
+        )
+        if given.permits or owed:
+            row.used = given.used
+            row.until = now + dt.timedelta(seconds=self.limit.memory)
+            row.save(update_fields=["used", "until"])
+        return given
+
+
+def _limiter(limit: Limit | None) -> Limiter | None:
+    return None if limit is None else Limiter(limit, settings.SVC.workers)
+
+
+@dataclass(slots=True)
+class Limits:
+    """The limits in force; None: without limit."""
+
+    signed_in: Limiter | None
+    others: Limiter | None
+
+
+def configured() -> Limits:
+    """Return the limits that the settings name, of which nothing is used yet."""
+    return Limits(
+        signed_in=_limiter(settings.SVC.api_rate_limit),
+        others=_limiter(settings.SVC.anonymous_rate_limit),
+    )
+
+
+LIMITS: Final = configured()
+
+
+class LimitedView(APIView):
+    """A view of the API that counts who asks, once that is known."""
+
+    def perform_authentication(self, request: Request) -> None:
+        """Find out who asks. Raises Unauthenticated, TooManyRequests."""
+        try:
+            super().perform_authentication(request)
+        except Unauthenticated:
+            _count_address()
+            raise
+        user: Any = request.user
+        if user is None:
+            _count_address()
+        elif token_id := context.current().token_id:
+            _count(LIMITS.signed_in, "token", token_id)
+        else:
+            _count(LIMITS.signed_in, "user", user.pk)
+
+
+def forget_used_permits() -> int:
+    """Delete counts that mean nothing any more; return how many."""
+    return UsedPermits.objects.filter(until__lte=clock.now()).delete()[0]
+
+
+def _count_address() -> None:
+    _count(LIMITS.others, "address", site(context.current().source_address))
+
+
+def _count(limiter: Limiter | None, caller: str, name: str) -> None:
+    wait = limiter.take(f"{caller} {name}") if limiter is not None else 0.0
+    if wait:
+        request_refused.send(sender=None, caller=caller)
+        seconds = math.ceil(wait)
+        raise TooManyRequests(
+            f"too many requests: wait {seconds} seconds", retry_after=seconds
+        )

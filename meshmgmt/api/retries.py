@@ -1,0 +1,159 @@
+"""`Idempotency-Key`: a write that is repeated gets the answer of the first time.
+
+As in the IETF's draft-ietf-httpapi-idempotency-key-header. The answer is stored in the
+transaction of the write itself, so it is there if and only if the write is.
+"""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+from django.conf import settings
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.response import Response
+
+from meshmgmt.api.exceptions import describe
+from meshmgmt.api.models import KeptAnswer
+from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer
+from meshmgmt.api.seals import Seal, parse_key
+from meshmgmt.core import clock
+from meshmgmt.core.errors import InvalidArgument
+from meshmgmt.core.transactions import joined_write
+
+if TYPE_CHECKING:
+    from meshmgmt.api.views import ApiRequest, ApiView
+
+HEADER: Final = "Idempotency-Key"
+REPLAYED: Final = "Idempotency-Replayed"
+WRITING: Final = ("POST", "PUT", "PATCH", "DELETE")
+KEPT: Final = dt.timedelta(hours=24)
+ANOTHER_REQUEST: Final = (
+    f"{HEADER}: this key was used before, with another body, path, method or token"
+)
+_TOO_MANY: Final = 429
+_SERVER_ERROR: Final = 500
+
+Handler = Callable[..., Any]
+
+
+class _Answered(Exception):
+    """The request was answered meanwhile, by the thread that had the lock before."""
+
+    def __init__(self, answer: HttpResponseBase) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+class Retries:
+    """Answers one request that carries a key."""
+
+    def __init__(self, view: "ApiView", request: "ApiRequest", header: str) -> None:
+        """Read the key and the body. Raises BadRequest, PayloadTooLarge."""
+        self._view = view
+        self._user_id = str(getattr(request.user, "pk", "") or "")
+        self._key = parse_key(header)
+        method = request.method or ""
+        self._seal = Seal.of(
+            _credential(request),
+            key=self._key,
+            method=method,
+            path=request.get_full_path(),
+            body=b"" if method == "DELETE" else request.raw_body(),
+        )
+
+    def answer(self, handler: Handler, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Return what is kept; else what the handler answers, which is kept from now on.
+
+        Refusals by the rules of a write are kept like successes. What was refused before
+        the write began, or failed, is not: it left nothing behind. A key that came with
+        another request is answered 422.
+        """
+        if (kept := self._find()) is not None:
+            return kept
+        try:
+            with joined_write(self._check) as write:
+                response = self._run(handler, *args, **kwargs)
+                if write.has_begun and response.status_code != _TOO_MANY:
+                    self._keep(response)
+        except _Answered as meanwhile:
+            return meanwhile.answer
+        # One that came at the same time may have deleted what this one did not find.
+        if not write.has_begun and (kept := self._find()) is not None:
+            return kept
+        return response
+
+    def _run(self, handler: Handler, *args: Any, **kwargs: Any) -> Response:
+        """Return the handler's answer or refusal; what fails is raised."""
+        try:
+            response: Response = handler(*args, **kwargs)
+        except _Answered:
+            raise
+        except Exception as error:
+            if describe(error)[0] >= _SERVER_ERROR:
+                raise
+            response = self._view.handle_exception(error)
+        return response
+
+    def _check(self) -> None:
+        if (kept := self._find()) is not None:
+            raise _Answered(kept)
+
+    def _find(self) -> HttpResponseBase | None:
+        """Return the answer that is kept for the key, a refusal for another request."""
+        found = KeptAnswer.objects.filter(
+            user_id=self._user_id, key=self._key, at__gt=clock.now() - KEPT
+        ).first()
+        if found is None:
+            return None
+        if found.request == self._seal.fingerprint:
+            return _unpacked(self._seal.open(bytes(found.sealed)))
+        return self._view.handle_exception(InvalidArgument(ANOTHER_REQUEST))
+
+    def _keep(self, response: Response) -> None:
+        kept = KeptAnswer(
+            user_id=self._user_id,
+            key=self._key,
+            request=self._seal.fingerprint,
+            sealed=self._seal.close(_packed(response)),
+        )
+        # One that is too old may still be there.
+        KeptAnswer.objects.bulk_create(
+            [kept],
+            update_conflicts=True,
+            unique_fields=["user_id", "key"],
+            update_fields=["request", "sealed", "at"],
+        )
+
+
+def forget_old_answers() -> int:
+    """Delete answers that nobody gets any more; return how many."""
+    return KeptAnswer.objects.filter(at__lte=clock.now() - KEPT).delete()[0]
+
+
+def _credential(request: "ApiRequest") -> str:
+    header = request.headers.get("Authorization", "")
+    session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+    return header.partition(" ")[2] or session
+
+
+def _packed(response: Response) -> bytes:
+    headers = {
+        name: value
+        for name, value in response.headers.items()
+        if name != "Content-Type"  # Django's own until it is rendered
+    }
+    head = orjson.dumps([response.status_code, headers])
+    return head + b"\n" + OrjsonRenderer().render(response.data)
+
+
+def _unpacked(plain: bytes) -> HttpResponse:
+    head, _, body = plain.partition(b"\n")
+    status, headers = orjson.loads(head)
+    return HttpResponse(
+        body,
+        status=status,
+        content_type=CONTENT_TYPE,
+        headers={**headers, REPLAYED: "true"},
+    )

@@ -1,0 +1,66 @@
+"""Keys of requests that may come again, and answers sealed for whoever repeats one."""
+
+import hashlib
+import hmac
+import os
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from meshmgmt.core.errors import BadRequest
+
+KEY_PATTERN: Final = "[!-~]{1,255}"
+_NONCE_BYTES: Final = 12
+_HALF: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """What one request gives to know it again and to lock its answer with.
+
+    Both halves come out of the credential, which is stored nowhere, and all of the
+    request: who reads the database can neither open an answer nor try out passwords that
+    stood in a body.
+    """
+
+    fingerprint: str
+    _secret: bytes
+
+    @classmethod
+    def of(
+        cls, credential: str, *, key: str, method: str, path: str, body: bytes
+    ) -> "Seal":
+        """Return the seal of a request; `path` with its query."""
+        parts = [key, method, path, hashlib.sha256(body).hexdigest()]
+        text = orjson.dumps(parts)
+        whole = hmac.digest(credential.encode(), text, "sha512")
+        return cls(whole[:_HALF].hex(), whole[_HALF:])
+
+    def close(self, plain: bytes) -> bytes:
+        """Return `plain` encrypted."""
+        nonce = os.urandom(_NONCE_BYTES)
+        return nonce + AESGCM(self._secret).encrypt(nonce, plain, None)
+
+    def open(self, sealed: bytes) -> bytes:
+        """Return what `close` was given. Raises InvalidTag when it was another seal's."""
+        nonce, text = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
+        return AESGCM(self._secret).decrypt(nonce, text, None)
+
+
+def parse_key(header: str) -> str:
+    """Return the key that an `Idempotency-Key` header gives.
+
+    The draft of the IETF has it as a quoted string, most clients send it bare: both are
+    the same key. Raises BadRequest.
+    """
+    key = header.strip()
+    if len(key) > len('""') and key[0] == key[-1] == '"':
+        key = key[1:-1]
+    if not re.fullmatch(KEY_PATTERN, key):
+        raise BadRequest(
+            "Idempotency-Key: must be 1 to 255 visible ASCII characters, such as a UUID"
+        )
+    return key

@@ -1,0 +1,86 @@
+"""The sliding window: never too many, never too few, and waits that are true."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshmgmt.core.addresses import site
+from meshmgmt.core.slidingwindow import PERIODS, Limit, grant
+
+LIMITS = st.builds(
+    Limit, st.integers(min_value=1, max_value=50), st.sampled_from([1, 60, 3600])
+)
+# Pauses as parts of the window, and permits asked for.
+STEPS = st.lists(
+    st.tuples(
+        st.floats(min_value=0, max_value=1.5), st.integers(min_value=1, max_value=9)
+    ),
+    max_size=60,
+)
+
+
+@given(LIMITS, STEPS)
+def test_no_stretch_of_the_window_sees_more_than_the_limit(
+    limit: Limit, steps: list[tuple[float, int]]
+) -> None:
+    now = 1e9
+    used: dict[str, int] = {}
+    given_at: list[float] = []
+    for pause, wanted in steps:
+        now += pause * limit.seconds
+        answer = grant(limit, used, now=now, wanted=wanted)
+        used = answer.used
+        given_at += [now] * answer.permits
+        # Seconds around 1e9 are told apart to a ten-millionth.
+        begun = now - limit.seconds + 1e-5
+        assert sum(each > begun for each in given_at) <= limit.count
+        assert len(used) <= PERIODS + 1
+
+
+@given(LIMITS, STEPS)
+def test_a_refusal_means_that_all_were_given_of_late_and_its_wait_is_enough(
+    limit: Limit, steps: list[tuple[float, int]]
+) -> None:
+    now = 1e9
+    used: dict[str, int] = {}
+    given_at: list[float] = []
+    for pause, wanted in steps:
+        now += pause * limit.seconds
+        answer = grant(limit, used, now=now, wanted=wanted)
+        used = answer.used
+        assert (answer.permits == 0) == (answer.wait > 0)
+        if not answer.permits:
+            begun = now - limit.memory - 1e-5
+            assert sum(each > begun for each in given_at) == limit.count
+            assert answer.wait <= limit.memory + 1e-5
+            later = now + answer.wait + 1e-5
+            assert grant(limit, used, now=later, wanted=1).permits == 1
+        given_at += [now] * answer.permits
+
+
+def test_what_was_used_before_anybody_could_be_asked_counts() -> None:
+    limit = Limit(10, 60)
+    assert grant(limit, {}, now=1e9, wanted=10, owed=4).permits == 6
+    late = grant(limit, {}, now=1e9, wanted=10, owed=14)
+    assert late.permits == 0
+    assert sum(late.used.values()) == 14
+
+
+def test_clocks_that_differ_give_nothing_away() -> None:
+    limit = Limit(10, 60)
+    ahead = grant(limit, {}, now=1e9 + 30, wanted=10)
+    assert grant(limit, ahead.used, now=1e9, wanted=1).permits == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8::1:2:3:4", "2001:db8::"),
+        ("", ""),
+        ("unix", "unix"),
+    ],
+)
+def test_an_ipv6_site_counts_as_one_address(address: str, counted: str) -> None:
+    assert site(address) == counted
