@@ -11,6 +11,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from meshmgmt import env
+from meshmgmt.core.lane import LOCK_SECONDS
 from meshmgmt.env import BASE_DIR
 
 try:
@@ -77,7 +78,7 @@ def _sqlite(parsed: dict[str, Any]) -> dict[str, Any]:
         "ENGINE": "observability.database.sqlite3",
         "CONN_MAX_AGE": 600,
         "OPTIONS": {
-            "timeout": 20,
+            "timeout": LOCK_SECONDS,
             "transaction_mode": "IMMEDIATE",
             "init_command": (
                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"

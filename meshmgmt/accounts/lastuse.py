@@ -2,19 +2,18 @@
 
 import datetime as dt
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.db.models import Q
 
 from meshmgmt.core import clock
+from meshmgmt.core.transactions import sqlite_patience
 
 log = logging.getLogger(__name__)
 
 INTERVAL: Final = dt.timedelta(minutes=1)
-PATIENCE_MS: Final = 50
+PATIENCE_SECONDS: Final = 0.05
 
 
 class Credential(Protocol):
@@ -35,24 +34,8 @@ def note_use(token: Credential) -> None:
         return
     stale = Q(last_used__isnull=True) | Q(last_used__lte=now - INTERVAL)
     try:
-        with _little_patience():
+        with sqlite_patience(PATIENCE_SECONDS):
             stored: Any = type(token)
             stored.objects.filter(stale, pk=token.pk).unaudited_update(last_used=now)
     except DatabaseError as error:
         log.info("the last use of a token was not recorded: %s", error)
-
-
-@contextmanager
-def _little_patience() -> Iterator[None]:
-    """Wait for SQLite's write lock only briefly; PostgreSQL locks rows, not the file."""
-    if connection.vendor != "sqlite" or connection.in_atomic_block:
-        yield
-        return
-    with connection.cursor() as cursor:
-        usual = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
-        cursor.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
-    try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute(f"PRAGMA busy_timeout = {usual}")

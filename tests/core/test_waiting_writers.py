@@ -1,0 +1,117 @@
+"""Writers that wait for the lock: how many threads they take, and what the others get."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from django.db import OperationalError, connection, connections
+
+from meshmgmt.core.transactions import account_write, queued_write, writers
+from tests.api_client import Answer
+from tests.people import api_as
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+THREADS = 4
+
+
+@pytest.fixture(autouse=True)
+def half_of_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "places", THREADS // 2)
+    monkeypatch.setattr(writers, "grace", 0.0)
+
+
+@contextmanager
+def lock_held_elsewhere() -> Iterator[None]:
+    """Hold the lock in another thread for the time of a block."""
+    held, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        try:
+            with account_write():
+                held.set()
+                leave.wait(60)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        assert held.wait(60)
+        yield
+    finally:
+        leave.set()
+        thread.join()
+
+
+def test_liveness_and_reads_are_answered_while_writers_wait() -> None:
+    api = api_as("owner")
+
+    def call(number: int | None) -> Answer:
+        try:
+            if number is None:
+                assert api.get("/api/groups").status == 200
+                return api.get("/livez")
+            return api.post("/api/groups", {"name": f"group {number}"})
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        with lock_held_elsewhere():
+            waiting = [pool.submit(call, number) for number in range(4 * THREADS)]
+            assert pool.submit(call, None).result(timeout=60).status == 200
+        answers = [future.result(timeout=60) for future in waiting]
+    # The one who held the lock had a place too.
+    assert [answer.status for answer in answers].count(200) == THREADS // 2 - 1
+    for answer in answers:
+        if answer.status != 200:
+            assert answer.status == 503
+            assert answer.headers["Retry-After"]
+            assert "other writes" in answer.json["message"]
+    assert api.post("/api/groups", {"name": "afterwards"}).status == 200
+
+
+def test_writers_come_in_turn_while_the_lock_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writers, "grace", 60.0)
+    api = api_as("owner")
+
+    def call(number: int) -> int:
+        try:
+            return api.post("/api/groups", {"name": f"group {number}"}).status
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(4 * THREADS) as pool:
+        assert set(pool.map(call, range(8 * THREADS))) == {200}
+
+
+def test_nobody_waits_beyond_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writers, "patience", 0.05)
+    with (
+        lock_held_elsewhere(),
+        pytest.raises(OperationalError, match=r"busy|lock timeout"),
+        account_write(),
+    ):
+        pytest.fail("two had the lock")
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("write", [account_write, queued_write])
+def test_a_program_outside_is_waited_for_as_long_as_a_writer_inside(
+    write: type[account_write], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writers, "patience", 0.05)
+    outside = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    try:
+        outside.execute("BEGIN IMMEDIATE")
+        with pytest.raises(OperationalError, match="locked"), write():
+            pytest.fail("two had the lock")
+    finally:
+        outside.close()
+    with connection.cursor() as cursor:
+        assert cursor.execute("PRAGMA busy_timeout").fetchone()[0] == 20_000
