@@ -140,7 +140,12 @@ _UNABLE: Final = (
         "the database cannot store anything now: its disk is full",
     ),
     (
-        ("readonly database", "read-only transaction", "cannot be written"),
+        (
+            "readonly database",
+            "read-only transaction",
+            "during recovery",
+            "cannot be written",
+        ),
         "the database is read-only now: nothing can be changed",
     ),
     (
