@@ -16,7 +16,7 @@ from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
 
-RECORDS_AT_ONCE: Final = 1000
+RECORDS_AT_ONCE: Final = 500
 """Changes of records in one transaction: others wait for the lock meanwhile."""
 
 
