@@ -41,7 +41,7 @@ class ApiRequest(Request):
 def _size(response: HttpResponseBase) -> int:
     if isinstance(response, HttpResponse):
         return len(response.content)
-    return int(response.get("Content-Length", 0))
+    return int(response.get("Content-Length", "0"))
 
 
 class ApiView(APIView):

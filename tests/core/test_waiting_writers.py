@@ -1,7 +1,9 @@
 """Writers that wait for the lock: how many threads they take, and what the others get."""
 
 import sqlite3
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager
 from itertools import islice
 
 import pytest
@@ -82,7 +84,7 @@ def test_nobody_waits_beyond_the_patience(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.sqlite
 @pytest.mark.parametrize("write", [account_write, queued_write])
 def test_a_program_outside_is_waited_for_as_long_as_a_writer_inside(
-    write: type[account_write], monkeypatch: pytest.MonkeyPatch
+    write: Callable[[], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writers, "patience", 0.05)
     outside = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
