@@ -12,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 import meshmgmt
 from meshmgmt import env
+from meshmgmt.core.lane import LOCK_SECONDS
 
 try:
     SVC = env.load()
@@ -77,7 +78,7 @@ def _sqlite(parsed: dict[str, Any]) -> dict[str, Any]:
         "ENGINE": "observability.database.sqlite3",
         "CONN_MAX_AGE": 600,
         "OPTIONS": {
-            "timeout": 20,
+            "timeout": LOCK_SECONDS,
             "transaction_mode": "IMMEDIATE",
             "init_command": (
                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Final
 
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 from django.views import View
 from rest_framework.exceptions import APIException
@@ -36,7 +37,10 @@ class _EventsView(ApiView):
 
 
 def may_read_events(request: HttpRequest) -> bool:
-    """Tell whether the request carries credentials good for reading events."""
+    """Tell whether the request carries credentials good for reading events.
+
+    Raises DatabaseError or InterfaceError when the database cannot be asked.
+    """
     view = _EventsView()
     view.setup(request)
     wrapped = view.initialize_request(request)
@@ -107,9 +111,16 @@ class ReadyView(View):
         ready = readiness.is_ready(found)
         body: dict[str, object] = {"status": "ready" if ready else "not ready"}
         body["checks"] = {f.name: "failed" if f.problem else "ok" for f in found}
-        if "verbose" in request.GET and may_read_events(request):
+        if "verbose" in request.GET and _may_see_details(request):
             body["details"] = {f.name: f.problem for f in found if f.problem}
         return _json(body, 200 if ready else 503)
+
+
+def _may_see_details(request: HttpRequest) -> bool:
+    try:
+        return may_read_events(request)
+    except (DatabaseError, InterfaceError):
+        return False  # whose token this is cannot be known now
 
 
 def _json(body: object, status: int) -> HttpResponse:

@@ -1,14 +1,16 @@
 """Zone files: a zone's records as text, and records taken from text."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from dns.effective import Record as PlainRecord
 from dns.models import Record, Zone
 from dns.rules import RecordDraft
 from dns.selectors.snapshot import plain_record
 from dns.services.records import fill_record
-from dns.services.zones import zone_get
+from dns.services.zones import RECORDS_AT_ONCE, zone_get
+from dns.storedform import stored_form
 from dns.zonefile import (
     Authority,
     Diff,
@@ -24,6 +26,7 @@ from events.audit.audited import audited_bulk_create, audited_bulk_delete
 from meshmgmt.core.errors import Conflict, InvalidArgument
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import canonical, quoted
+from meshmgmt.core.queries import batches
 from meshmgmt.core.transactions import account_write, read_snapshot
 
 _Key = tuple[str, str, str]
@@ -64,16 +67,22 @@ def zone_import(
 ) -> Import:
     """Make the records of a zone those of a zone file; with `merge` remove none.
 
-    One transaction, one event per record. Raises NotFound, InvalidArgument with line and
+    One event per record, and one transaction for up to RECORDS_AT_ONCE changes; more go in
+    pieces, between which others write. Raises NotFound, InvalidArgument with line and
     column of each fault, and Conflict when a merge would put a record beside a CNAME.
     """
-    file = _read(zone_get(zone_id), text, strict=strict)
-    with account_write():
-        zone = zone_get(zone_id)
-        stored = list(zone.records.all())
-        diff = _difference(stored, file, merge=merge)
-        _apply(zone, stored, diff)
-        return Import(file, diff)
+    planned = zone_import_preview(
+        zone_id=zone_id, text=text, merge=merge, strict=strict
+    )
+    wanted: defaultdict[str, list[PlainRecord]] = defaultdict(list)
+    for record in planned.file.records:
+        wanted[record.name].append(record)
+    done = Diff((), (), (), 0)
+    for names in _pieces(planned.diff):
+        part = [record for name in names for record in wanted[name]]
+        done += _write_piece(zone_id, names, part, merge=merge)
+    kept = len(planned.file.records) - len(done.added) - len(done.changed)
+    return Import(planned.file, replace(done, unchanged=kept))
 
 
 def zone_import_preview(
@@ -83,7 +92,52 @@ def zone_import_preview(
     with read_snapshot():
         zone = zone_get(zone_id)
         file = _read(zone, text, strict=strict)
-        return Import(file, _difference(list(zone.records.all()), file, merge=merge))
+        stored = [plain_record(record) for record in zone.records.all()]
+        return Import(file, _difference(stored, file.records, merge=merge))
+
+
+def _pieces(diff: Diff) -> Iterator[Sequence[str]]:
+    """Yield the names that change, in parts of few changes; a name's stay together."""
+    names: list[str] = []
+    changes = 0
+    for name, count in Counter(diff.names).items():
+        if names and changes + count > RECORDS_AT_ONCE:
+            yield names
+            names, changes = [], 0
+        names.append(name)
+        changes += count
+    if names:
+        yield names
+
+
+def _write_piece(
+    zone_id: str, names: Sequence[str], wanted: Sequence[PlainRecord], *, merge: bool
+) -> Diff:
+    """Make the records of the names those that are wanted; return what that took.
+
+    What differs is found out anew under the lock. A name with too many changes for one
+    transaction is written in several.
+    """
+    done = Diff((), (), (), 0)
+    while True:
+        with account_write():
+            zone = zone_get(zone_id)
+            stored = _records_at(zone, names)
+            plain = [plain_record(record) for record in stored]
+            diff = _difference(plain, wanted, merge=merge)
+            part = diff.first(RECORDS_AT_ONCE)
+            _apply(zone, stored, part)
+        done += part
+        if len(part) == len(diff):
+            return done
+
+
+def _records_at(zone: Zone, names: Sequence[str]) -> list[Record]:
+    return [
+        record
+        for part in batches([stored_form(name) for name in names])
+        for record in zone.records.filter(canonical_name__in=part)
+    ]
 
 
 def _read(zone: Zone, text: str, *, strict: bool) -> ZoneFile:
@@ -97,9 +151,10 @@ def _read(zone: Zone, text: str, *, strict: bool) -> ZoneFile:
         raise InvalidArgument(errors[0].message, errors) from error
 
 
-def _difference(stored: Sequence[Record], file: ZoneFile, *, merge: bool) -> Diff:
-    current = [plain_record(record) for record in stored]
-    diff = compare(current, file.records, merge=merge)
+def _difference(
+    current: Sequence[PlainRecord], wanted: Sequence[PlainRecord], *, merge: bool
+) -> Diff:
+    diff = compare(current, wanted, merge=merge)
     if merge and (names := merge_conflicts(current, diff)):
         errors = [FieldError(name, _alone(name), conflict=True) for name in names]
         raise Conflict(errors[0].message, errors)

@@ -1,6 +1,7 @@
 """Writes of zones."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from dns.models import Zone, ZoneGroup
 from dns.rules import ZoneDraft, zone_errors
@@ -14,6 +15,9 @@ from meshmgmt.core.names import InvalidNameError, canonical
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
+
+RECORDS_AT_ONCE: Final = 500
+"""Changes of records in one transaction: others wait for the lock meanwhile."""
 
 
 def zone_create(
@@ -70,13 +74,26 @@ def zone_update(
 
 
 def zone_delete(*, zone_id: str) -> None:
-    """Delete a zone and its records, each with its event. Raises NotFound."""
+    """Delete a zone and its records, each with its event. Raises NotFound.
+
+    Of more than RECORDS_AT_ONCE records the oldest go first, in transactions of their own.
+    """
+    while not _deleted(zone_id):
+        pass
+
+
+def _deleted(zone_id: str) -> bool:
+    """Delete the zone with what records it has; return False when that is too many yet."""
     with account_write():
         zone = zone_get(zone_id)
         # Read through the zone, so that the events find its name without a query each.
-        audited_bulk_delete(list(zone.records.all()))
+        records = list(zone.records.all()[: RECORDS_AT_ONCE + 1])
+        audited_bulk_delete(records[:RECORDS_AT_ONCE])
+        if len(records) > RECORDS_AT_ONCE:
+            return False
         set_members(ZoneGroup, zone, [])
         zone.delete()
+        return True
 
 
 def check_zone(*, draft: ZoneDraft, zone: Zone | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dns.effective.snapshot import Record
 
@@ -26,8 +26,30 @@ class Diff:
     removed: tuple[Record, ...]
     unchanged: int
 
-    def __bool__(self) -> bool:
-        return bool(self.added or self.changed or self.removed)
+    def __len__(self) -> int:
+        return len(self.added) + len(self.changed) + len(self.removed)
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each change: first of those in the file, in its order."""
+        after = [*(change.after for change in self.changed), *self.added]
+        return [record.name for record in [*after, *self.removed]]
+
+    def first(self, count: int) -> "Diff":
+        """The first changes: what goes before what comes, so that no alias has company."""
+        removed = self.removed[:count]
+        changed = self.changed[: count - len(removed)]
+        added = self.added[: count - len(removed) - len(changed)]
+        return replace(self, added=added, changed=changed, removed=removed)
+
+    def __add__(self, other: "Diff") -> "Diff":
+        """What both change together."""
+        return Diff(
+            self.added + other.added,
+            self.changed + other.changed,
+            self.removed + other.removed,
+            self.unchanged + other.unchanged,
+        )
 
 
 def compare(

@@ -8,7 +8,7 @@ from django.db import DatabaseError
 from django.db.models import Q
 
 from meshmgmt.core import clock
-from meshmgmt.core.transactions import little_patience
+from meshmgmt.core.transactions import SHORT_PATIENCE, sqlite_patience
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ def note_use(token: Credential) -> None:
         return
     stale = Q(last_used__isnull=True) | Q(last_used__lte=now - INTERVAL)
     try:
-        with little_patience():
+        with sqlite_patience(SHORT_PATIENCE):
             stored: Any = type(token)
             stored.objects.filter(stale, pk=token.pk).unaudited_update(last_used=now)
     except DatabaseError as error:

@@ -15,6 +15,7 @@ from meshmgmt.api.fields import REQUIRED, TYPE_CODE
 from meshmgmt.api.renderers import CONTENT_TYPE, to_json
 from meshmgmt.core.errors import ServiceError, TooManyRequests
 from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.turns import BUSY
 
 log = logging.getLogger(__name__)
 
@@ -133,18 +134,42 @@ def _join(path: str, key: Any) -> str:
     return f"{path}.{key}" if path else str(key)
 
 
-_DISK_FULL: Final = ("disk is full", "No space left", "could not extend")
+_UNABLE: Final = (
+    (
+        ("disk is full", "No space left", "could not extend"),
+        "the database cannot store anything now: its disk is full",
+    ),
+    (
+        (
+            "readonly database",
+            "read-only transaction",
+            "during recovery",
+            "cannot be written",
+        ),
+        "the database is read-only now: nothing can be changed",
+    ),
+    (
+        (BUSY, "database is locked", "lock timeout"),
+        "other writes take too long at this moment: try again",
+    ),
+    (
+        ("statement timeout",),
+        "the database took too long to answer this: ask for less, or try again",
+    ),
+)
+"""What databases say, and what it means."""
 
 
 def _database(exc: Exception) -> tuple[int, str]:
-    """Races end in 409; a database that is busy, full or away in 503."""
+    """Races end in 409; a database that is busy, full, read-only or away in 503."""
     text = str(exc)
     if isinstance(exc, IntegrityError):
         for name, message in _constraint_messages.items():
             if name in text:
                 return 409, message
-    if any(sign in text for sign in _DISK_FULL):
-        return 503, "the database cannot store anything now: its disk is full"
+    for signs, message in _UNABLE:
+        if any(sign in text for sign in signs):
+            return 503, message
     if isinstance(exc, OperationalError | InterfaceError):
         return 503, "the database is not available now; try again"
     return 500, INTERNAL

@@ -26,7 +26,7 @@ from meshmgmt.core.addresses import site
 from meshmgmt.core.errors import TooManyRequests, Unauthenticated
 from meshmgmt.core.ratelimit import RateLimit
 from meshmgmt.core.slidingwindow import Grant, Limit, grant
-from meshmgmt.core.transactions import little_patience
+from meshmgmt.core.transactions import SHORT_PATIENCE, sqlite_patience
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class Limiter:
         with self._lock:
             owed = self._owed.pop(key, 0)
         try:
-            with little_patience(), transaction.atomic():
+            with sqlite_patience(SHORT_PATIENCE), transaction.atomic():
                 return self._granted(key, owed)
         except (DatabaseError, InterfaceError):
             with self._lock:

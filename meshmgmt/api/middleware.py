@@ -1,20 +1,24 @@
 """Middleware for every request: its context, its transport rules, its actor."""
 
 import ipaddress
+import logging
 import re
 from collections.abc import Callable
 from typing import Any, Final
 
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port, validate_host
 
 from meshmgmt.api.bodies import discard_rest
-from meshmgmt.api.exceptions import error_response
+from meshmgmt.api.exceptions import describe, error_response
 from meshmgmt.core import context
 from meshmgmt.core.account import account_id
 from meshmgmt.core.context import Actor, RequestContext
 from meshmgmt.core.ids import new_id
+
+log = logging.getLogger(__name__)
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -106,11 +110,20 @@ class TransportMiddleware:
         request.path_info = path
         return self.get_response(request)
 
+    def process_exception(
+        self, request: HttpRequest, exception: Exception
+    ) -> HttpResponse | None:
+        """Answer for a database that cannot do what a view outside of the API asks."""
+        del request
+        if not isinstance(exception, DatabaseError | InterfaceError):
+            return None
+        status, message, _ = describe(exception)
+        log.error("request failed: %s", exception, exc_info=exception)
+        return error_response(message, status)
+
 
 def _account_id() -> str:
     """Return the account's id, "" while the database cannot be asked."""
-    from django.db import DatabaseError, InterfaceError  # noqa: PLC0415
-
     try:
         return account_id()
     except (DatabaseError, InterfaceError):

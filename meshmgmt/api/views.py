@@ -2,10 +2,11 @@
 
 import io
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from contextlib import ExitStack
+from typing import Any, ClassVar, Final
 
 from django.conf import settings
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework import serializers
 from rest_framework.authentication import BaseAuthentication
@@ -14,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
 from rest_framework.viewsets import ViewSetMixin
 
+from meshmgmt.api.answers import note_size, room_for
 from meshmgmt.api.bodies import read_body
 from meshmgmt.api.limits import LimitedView
 from meshmgmt.api.permissions import Public
@@ -25,6 +27,7 @@ from meshmgmt.core.roles import Operation
 from meshmgmt.core.transactions import read_snapshot
 
 Row = dict[str, Any]
+OK: Final = 200
 
 
 class ApiRequest(Request):
@@ -40,6 +43,12 @@ class ApiRequest(Request):
         stream = self.stream
         assert isinstance(stream, io.BytesIO)
         return stream.getvalue()
+
+
+def _size(response: HttpResponseBase) -> int:
+    if isinstance(response, HttpResponse):
+        return len(response.content)
+    return int(response.get("Content-Length", "0"))
 
 
 class ApiView(LimitedView):
@@ -73,11 +82,31 @@ class ApiView(LimitedView):
         """Return how many bytes a body may have."""
         return self.max_body_bytes or settings.SVC.max_body_bytes
 
+    def dispatch(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        """Answer; what is read is rendered while it has its room, and held as text."""
+        with ExitStack() as self._room:
+            response = super().dispatch(request, *args, **kwargs)
+            if request.method == "GET" and response.status_code == OK:
+                if isinstance(response, Response):
+                    response.render()
+                    response.data = None
+                note_size(self._kind, _size(response))
+        return response
+
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Check permission, then what holds for every query."""
+        """Check permission, then what holds for every query; reading waits for room."""
         super().initial(request, *args, **kwargs)
         require_utf8(request._request)  # noqa: SLF001 - DRF offers no public name
+        if request.method == "GET":
+            self._room.enter_context(room_for(self._kind))
         self._prepare_for_retries(request)
+
+    @property
+    def _kind(self) -> str:
+        """What answers of the same size come from."""
+        return f"{type(self).__qualname__}.{getattr(self, 'action', 'get')}"
 
     def _prepare_for_retries(self, request: Request) -> None:
         """Let a write that carries a key be answered once for all."""

@@ -6,23 +6,30 @@ therefore checked against a state that nobody else changes, and audit ids grow i
 order.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import count
 from threading import local
 from typing import Any, Final
 
-from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 from django.dispatch import Signal
 
-from meshmgmt.core.turns import turn
+from meshmgmt.core.lane import LOCK_SECONDS, Lane
+from meshmgmt.core.turns import BUSY, turn
 
 # Any fixed number will do, as long as nothing else in the database uses it.
 LOCK_KEY: Final = 0x6D657368
-PATIENCE_MS: Final = 50
+SHORT_PATIENCE: Final = 0.05
+"""Seconds, for small writes on the way of a read, which must not wait for another's."""
+
 TURN_SUFFIX: Final = "-turn"
 """Ends the name of the lock file beside an SQLite database."""
+
+writers: Final = Lane(patience=LOCK_SECONDS, grace=1.0)
+"""Who writes or waits to write in this process; a server of requests limits the places."""
 
 write_ending: Final = Signal()
 """Sent inside the transaction, just before the outermost `account_write()` ends."""
@@ -138,29 +145,13 @@ def queued_write() -> Iterator[None]:
     For rows that no rule reads, such as logs taken in. SQLite lets one writer in at a
     time whatever it writes, so there it queues with the others.
     """
-    with _sqlite_turn(), transaction.atomic():
-        yield
-
-
-@contextmanager
-def little_patience() -> Iterator[None]:
-    """Wait for SQLite's write lock only briefly; PostgreSQL locks rows, not the file.
-
-    For small writes on the way of a read, which must not wait for another's write; they
-    take no turn either.
-    """
-    connection: Any = connections[DEFAULT_DB_ALIAS]
+    connection = connections[DEFAULT_DB_ALIAS]
     if connection.vendor != "sqlite" or connection.in_atomic_block:
-        yield
+        with transaction.atomic():
+            yield
         return
-    with connection.cursor() as cursor:
-        usual = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
-        cursor.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
-    try:
+    with _sqlite_write():
         yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute(f"PRAGMA busy_timeout = {usual}")
 
 
 @contextmanager
@@ -168,12 +159,7 @@ def _locked() -> Iterator[None]:
     asked = time.perf_counter()
     taken: float | None = None
     try:
-        with _sqlite_turn(), transaction.atomic():
-            connection = connections[DEFAULT_DB_ALIAS]
-            if connection.vendor == "postgresql":
-                with connection.cursor() as cursor:
-                    cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
-            # SQLite: BEGIN IMMEDIATE (settings) is the lock.
+        with _write():
             taken = time.perf_counter()
             lock_waited.send(sender=None, seconds=taken - asked)
             yield
@@ -182,14 +168,59 @@ def _locked() -> Iterator[None]:
             lock_held.send(sender=None, seconds=time.perf_counter() - taken)
 
 
-def _sqlite_turn() -> AbstractContextManager[None]:
-    """Return the wait for a turn at the file; none where it is ours already."""
+def _write() -> AbstractContextManager[None]:
+    """Return the transaction that holds the lock, of the kind that is needed here."""
+    connection = connections[DEFAULT_DB_ALIAS]
+    if connection.vendor == "postgresql":
+        return _postgresql_write()
+    # Inside a transaction the file is ours already.
+    return transaction.atomic() if connection.in_atomic_block else _sqlite_write()
+
+
+@contextmanager
+def _postgresql_write() -> Iterator[None]:
+    with writers.place() as patience:
+        if not patience:
+            raise OperationalError(BUSY)
+        with transaction.atomic(), connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+            if patience < LOCK_SECONDS:
+                milliseconds = math.ceil(patience * 1000)
+                cursor.execute(f"SET LOCAL lock_timeout = {milliseconds}")
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
+            writers.moved()
+            yield
+
+
+@contextmanager
+def _sqlite_write() -> Iterator[None]:
+    """Wait for a turn at the file; BEGIN IMMEDIATE (settings) is the lock."""
+    name = connections[DEFAULT_DB_ALIAS].settings_dict["NAME"]
+    with writers.place() as patience:
+        deadline = time.monotonic() + patience
+        with turn(f"{name}{TURN_SUFFIX}", patience), ExitStack() as stack:
+            left = deadline - time.monotonic()
+            if left < LOCK_SECONDS - 1:  # it has waited: not as long again
+                stack.enter_context(sqlite_patience(left))
+            with transaction.atomic():
+                writers.moved()
+                yield
+
+
+@contextmanager
+def sqlite_patience(seconds: float) -> Iterator[None]:
+    """Wait for SQLite's write lock this long in a block; PostgreSQL locks no file."""
     connection = connections[DEFAULT_DB_ALIAS]
     if connection.vendor != "sqlite" or connection.in_atomic_block:
-        return nullcontext()
-    settings = connection.settings_dict
-    timeout = settings["OPTIONS"]["timeout"]
-    return turn(f"{settings['NAME']}{TURN_SUFFIX}", timeout)
+        yield
+        return
+    with connection.cursor() as cursor:
+        usual = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
+        cursor.execute(f"PRAGMA busy_timeout = {max(0, round(seconds * 1000))}")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA busy_timeout = {usual}")
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from typing import Final
 
 from django.db import OperationalError
 
+BUSY: Final = "the database is busy with other writes"
 FIRST_SUFFIX: Final = ".first"
 _STEP_SECONDS: Final = 0.0002
 _threads: Final = Lock()
@@ -27,11 +28,12 @@ _threads: Final = Lock()
 def turn(path: str, timeout: float) -> Iterator[None]:
     """Run a block as the only one with a turn at `path`.
 
-    Raises OperationalError when that takes longer than `timeout` seconds.
+    Raises OperationalError when that takes longer than `timeout` seconds, or when no
+    file can be made there.
     """
     deadline = time.monotonic() + timeout
     if not _threads.acquire(timeout=timeout):
-        raise OperationalError("the database is busy with other writes")
+        raise OperationalError(BUSY)
     try:
         with (
             _locked_file(f"{path}{FIRST_SUFFIX}", deadline) as stand_aside,
@@ -46,7 +48,10 @@ def turn(path: str, timeout: float) -> Iterator[None]:
 @contextmanager
 def _locked_file(path: str, deadline: float) -> Iterator[Callable[[], None]]:
     """Hold the lock on a file; yields what lets go of it before the block ends."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise OperationalError(f"{path} cannot be written: {error.strerror}") from error
     try:
         _wait_for_processes(descriptor, deadline)
         yield lambda: fcntl.flock(descriptor, fcntl.LOCK_UN)
@@ -60,9 +65,7 @@ def _wait_for_processes(descriptor: int, deadline: float) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                raise OperationalError(
-                    "the database is busy with other writes"
-                ) from None
+                raise OperationalError(BUSY) from None
             time.sleep(_STEP_SECONDS)
         else:
             return

@@ -17,7 +17,7 @@ from typing import Any, Final
 import meshmgmt
 from meshmgmt import env
 from meshmgmt.core import runtime
-from meshmgmt.serving.process import follow_levels
+from meshmgmt.serving.process import bound_requests, follow_levels
 from observability.debug import settingstext
 from observability.logs import handlers, loglevels
 from observability.metrics import metricfiles
@@ -118,7 +118,8 @@ def post_fork(server: Any, worker: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Follow log level changes in a worker whose Django is set up."""
+    """Bound what requests do, and follow log levels, in a worker with Django set up."""
+    bound_requests(worker.cfg.threads)
     if worker.age == 1:  # the first of all, and none that replaces another
         print_notices()
     follow_levels(env.load())

@@ -1,5 +1,7 @@
 """What every process of the service does when it begins."""
 
+from typing import Final
+
 import django
 
 from meshmgmt.core import runtime
@@ -7,6 +9,9 @@ from meshmgmt.env import Config
 from observability.logs import handlers, loglevels
 from observability.logs.loglevels import LEVELS
 from observability.metrics import metricfiles
+
+STATEMENT_SECONDS: Final = 30
+"""Half of the time after which gunicorn and a proxy would lose their patience."""
 
 
 def begin(config: Config) -> None:
@@ -19,6 +24,19 @@ def begin(config: Config) -> None:
     metricfiles.share(config.runtime_dir / runtime.METRICS)
     django.setup()
     follow_levels(config)
+
+
+def bound_requests(threads: int) -> None:
+    """Keep half of the threads from waiting for writes, and statements from going on.
+
+    For processes that answer requests; migrations, commands and jobs take their time.
+    """
+    from django.db import DEFAULT_DB_ALIAS, connections  # noqa: PLC0415 - not in the master
+
+    from meshmgmt.core.transactions import writers  # noqa: PLC0415
+
+    writers.places = max(1, threads // 2)
+    connections.settings[DEFAULT_DB_ALIAS]["STATEMENT_SECONDS"] = STATEMENT_SECONDS
 
 
 def follow_levels(config: Config) -> None:

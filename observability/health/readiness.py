@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Final
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from meshmgmt.core import runtime
+from meshmgmt.core.transactions import sqlite_patience
 from observability import schema
 from observability.registries import READINESS_CHECKS
 
 STALE_SECONDS: Final = 15.0
 MINIMUM_FREE: Final = 16 * 2**20
 _PROBE_BYTES: Final = 4096
+_PROBE_SECONDS: Final = 0.05
+READ_ONLY: Final = "the database is read-only: nothing can be changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,23 @@ def _database() -> list[Finding]:
     except (DatabaseError, InterfaceError) as error:
         connection.close()
         return [Finding("database", f"the database does not answer: {_first(error)}")]
-    return [Finding("database", ""), Finding("migrations", _safely(_migrations))]
+    return [
+        Finding("database", _safely(_read_only)),
+        Finding("migrations", _safely(_migrations)),
+    ]
+
+
+def _read_only() -> str:
+    """Return that nothing can be written, found out by writing nothing."""
+    try:
+        with sqlite_patience(_PROBE_SECONDS), connection.cursor() as cursor:
+            if connection.vendor == "postgresql":
+                cursor.execute("SHOW transaction_read_only")
+                return READ_ONLY if cursor.fetchone()[0] == "on" else ""
+            cursor.execute("DELETE FROM django_migrations WHERE 0")
+    except OperationalError as error:
+        return READ_ONLY if "readonly" in str(error) else ""
+    return ""
 
 
 def _migrations() -> str:

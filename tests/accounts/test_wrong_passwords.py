@@ -1,7 +1,6 @@
 """Wrong passwords: how many are looked at, who still gets in, and what tells of them."""
 
 import datetime as dt
-import threading
 from typing import Any
 
 import pytest
@@ -9,7 +8,6 @@ import time_machine
 from django.test import Client
 
 from events.models import AuditEvent
-from meshmgmt.accounts.lane import Lane
 from meshmgmt.accounts.models import User, WrongPassword
 from meshmgmt.accounts.services import passwords
 from meshmgmt.accounts.services.passwords import (
@@ -19,7 +17,6 @@ from meshmgmt.accounts.services.passwords import (
     forget_wrong_passwords,
 )
 from meshmgmt.core import clock
-from meshmgmt.core.errors import Unavailable
 from observability.metrics import instruments
 from tests.mesh import Trail
 from tests.people import api_of, person
@@ -211,35 +208,10 @@ def test_old_hashes_keep_working_and_become_scrypt(settings: Any) -> None:
     assert sign_in(RIGHT).status_code == 302
 
 
-class TestLane:
-    """One works, some wait, the others are sent away at once."""
-
-    def test_full_lane_refuses_at_once_and_a_waiting_one_after_a_while(self) -> None:
-        lane = Lane(waiting=1, patience=0.2)
-        inside, leave = threading.Event(), threading.Event()
-
-        def work() -> None:
-            with lane.turn():
-                inside.set()
-                leave.wait(30)
-
-        worker = threading.Thread(target=work)
-        worker.start()
-        assert inside.wait(30)
-        with pytest.raises(Unavailable), lane.turn():
-            pass  # waited in vain
-        full = Lane(waiting=0, patience=30)
-        with full.turn(), pytest.raises(Unavailable), full.turn():
-            pass  # nobody may even wait
-        leave.set()
-        worker.join(30)
-        with lane.turn():
-            pass
-
-    def test_busy_page_is_503_with_retry_after(self, ann: User) -> None:
-        with passwords.LANE.turn():
-            answer = sign_in(RIGHT)
-        assert answer.status_code == 503
-        assert answer["Retry-After"]
-        assert "try again" in answer.content.decode()
-        assert sign_in(RIGHT).status_code == 302
+def test_busy_page_is_503_with_retry_after(ann: User) -> None:
+    with passwords.hashing_turn():
+        answer = sign_in(RIGHT)
+    assert answer.status_code == 503
+    assert answer["Retry-After"]
+    assert "try again" in answer.content.decode()
+    assert sign_in(RIGHT).status_code == 302

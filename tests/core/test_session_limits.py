@@ -1,7 +1,13 @@
 """Nobody waits for ever on PostgreSQL."""
 
+from collections.abc import Iterator
+
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection, connections
+
+from meshmgmt.api.exceptions import describe
+from meshmgmt.core.transactions import writers
+from meshmgmt.serving.process import bound_requests
 
 pytestmark = [
     pytest.mark.django_db,
@@ -21,3 +27,38 @@ def test_waiting_is_bounded(limit: str) -> None:
 def test_a_vanished_database_host_is_noticed() -> None:
     connection.ensure_connection()
     assert connection.connection.info.get_parameters()["keepalives_idle"] == "30"
+
+
+def test_commands_take_their_time() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone()[0] == "0"
+
+
+@pytest.fixture
+def bounded_requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(writers, "places", None)
+    bound_requests(8)
+    yield
+    connections.settings["default"].pop("STATEMENT_SECONDS")
+    connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("bounded_requests")
+def test_statements_of_requests_end() -> None:
+    assert writers.places == 4
+    connection.close()
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone()[0] == "30s"
+
+
+def test_a_statement_that_takes_too_long_is_503() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = '1ms'")
+        with pytest.raises(OperationalError, match="statement timeout") as caught:
+            cursor.execute("SELECT pg_sleep(1)")
+    status, message, _ = describe(caught.value)
+    assert status == 503
+    assert "too long" in message

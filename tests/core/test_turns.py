@@ -129,6 +129,14 @@ def test_waiting_for_another_thread_ends(tmp_path: Path) -> None:
     thread.join()
 
 
+def test_without_a_file_there_is_no_turn(tmp_path: Path) -> None:
+    with (
+        pytest.raises(OperationalError, match="cannot be written"),
+        turn(str(tmp_path / "missing" / "turn"), 1),
+    ):
+        pytest.fail("a turn at nothing")
+
+
 def test_a_failure_inside_lets_go(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), turn(str(tmp_path / "turn"), 1):
         raise ZeroDivisionError

@@ -20,7 +20,7 @@ from meshmgmt.core.printable import printable
 class Command(BaseCommand):
     """Takes the records of a zone file into a zone."""
 
-    help = "Import a zone file (RFC 1035); all of it or, when it has a fault, nothing."
+    help = "Import a zone file (RFC 1035); nothing of it when it has a fault."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the arguments."""

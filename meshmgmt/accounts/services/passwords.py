@@ -6,8 +6,10 @@ The limits count in the database, so they hold for all workers and hosts togethe
 import datetime as dt
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Final
 
 from django.conf import settings
@@ -18,12 +20,12 @@ from django.utils.crypto import salted_hmac
 from events.activities import Activity
 from events.audit.emission import audit_record
 from meshmgmt.accounts.audit import user_facts
-from meshmgmt.accounts.lane import Lane
 from meshmgmt.accounts.models import User, WrongPassword
 from meshmgmt.accounts.models.users import fold_email
 from meshmgmt.core import clock, context
 from meshmgmt.core.addresses import site
 from meshmgmt.core.errors import TooManyRequests, Unavailable
+from meshmgmt.core.lane import Lane
 from meshmgmt.core.transactions import account_write, queued_write
 from observability.metrics import instruments
 
@@ -37,7 +39,9 @@ PER_ACCOUNT: Final = 20
 
 PATIENCE_SECONDS: Final = 3.0
 
-LANE: Final = Lane(waiting=settings.SVC.threads // 4, patience=PATIENCE_SECONDS)
+BUSY: Final = "too many people sign in at this moment: try again in a few seconds"
+_LANE: Final = Lane(places=1 + settings.SVC.threads // 4, patience=PATIENCE_SECONDS)
+_turn: Final = Lock()
 _ATTEMPTS: Final = instruments.counter("mesh.signin.attempts.total")
 
 
@@ -84,7 +88,7 @@ def password_check(user: User | None, password: str, *, name: str) -> bool:
     result = "ok"
     try:
         _attempt(account).check()
-        with LANE.turn():
+        with hashing_turn():
             attempt = _attempt(account)
             attempt.check()  # others went before us
             if user is None:
@@ -102,6 +106,18 @@ def password_check(user: User | None, password: str, *, name: str) -> bool:
         raise
     finally:
         _ATTEMPTS.labels(result=result).inc()
+
+
+@contextmanager
+def hashing_turn() -> Iterator[None]:
+    """Run a block as the only one of this process. Raises Unavailable."""
+    with _LANE.place() as patience:
+        if not _turn.acquire(timeout=patience):
+            raise Unavailable(BUSY)
+        try:
+            yield
+        finally:
+            _turn.release()
 
 
 def forget_wrong_passwords() -> None:

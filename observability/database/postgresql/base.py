@@ -5,6 +5,7 @@ from typing import Any, Final
 from django.db.backends.postgresql.base import DatabaseWrapper as DjangoWrapper
 from django_prometheus.db.backends.postgresql import base
 
+from meshmgmt.core.lane import LOCK_SECONDS
 from observability.database.timing import Timed, measuring
 
 KEEPALIVE: Final = {
@@ -17,7 +18,7 @@ KEEPALIVE: Final = {
 
 SESSION: Final = (
     "SET jit = off;"
-    "SET lock_timeout = '20s';"  # as long as a writer waits on SQLite
+    f"SET lock_timeout = '{LOCK_SECONDS}s';"
     "SET idle_in_transaction_session_timeout = '60s'"
 )
 
@@ -38,3 +39,5 @@ class DatabaseWrapper(Timed, base.DatabaseWrapper):  # type: ignore[misc]
         super().init_connection_state()
         with self.cursor() as cursor:
             cursor.execute(SESSION)
+            if seconds := self.settings_dict.get("STATEMENT_SECONDS"):
+                cursor.execute(f"SET statement_timeout = '{seconds}s'")

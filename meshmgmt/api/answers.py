@@ -1,0 +1,44 @@
+"""Room for large answers: each process makes one at a time.
+
+A list takes about ten times its size while it is made, and threads that share one
+interpreter make several no sooner than one after the other. How large an answer will be is
+taken from those before it; the first of its kind counts as large.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Final
+
+from meshmgmt.core.errors import Unavailable
+
+LARGE_BYTES: Final = 2**20
+PATIENCE_SECONDS: Final = 30.0
+BUSY: Final = "too many large answers are being made: try again in a few seconds"
+_FADING: Final = 0.9
+"""One small answer says little of a kind that had a large one."""
+
+_turn: Final = Lock()
+_sizes: Final[dict[str, float]] = {}
+
+
+@contextmanager
+def room_for(kind: str) -> Iterator[None]:
+    """Run a block that makes an answer of this kind, alone when it will be large.
+
+    Raises Unavailable when others take too long.
+    """
+    if _sizes.get(kind, LARGE_BYTES) < LARGE_BYTES:
+        yield
+        return
+    if not _turn.acquire(timeout=PATIENCE_SECONDS):
+        raise Unavailable(BUSY)
+    try:
+        yield
+    finally:
+        _turn.release()
+
+
+def note_size(kind: str, size: int) -> None:
+    """Remember how many bytes an answer of this kind had."""
+    _sizes[kind] = max(size, _sizes.get(kind, 0) * _FADING)

@@ -1,0 +1,147 @@
+"""Many records at once: written in pieces, so that nobody waits for the lock for long."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dns.services import zonefiles, zones
+from events.audit.emission import changes_written
+from meshmgmt.core.transactions import lock_held
+from tests.api_client import Api
+from tests.dns.bodies import created, trail, zone
+
+pytestmark = pytest.mark.django_db
+
+ZONES = "/api/dns/zones"
+AT_ONCE = 4
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zones, "RECORDS_AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(zonefiles, "RECORDS_AT_ONCE", AT_ONCE)
+
+
+@pytest.fixture
+def path(owner: Api) -> str:
+    return f"{ZONES}/{created(owner.post(ZONES, zone()))['id']}"
+
+
+@pytest.fixture
+def writes(path: str) -> Iterator[list[int]]:
+    """How many objects each write changed, from now on."""
+    counts: list[int] = []
+
+    def note(changes: Any, **kwargs: Any) -> None:
+        counts.append(len(changes))
+
+    changes_written.connect(note)
+    try:
+        yield counts
+    finally:
+        changes_written.disconnect(note)
+
+
+def text_of(names: str, address: str = "10.0.0.1", ttl: int = 60) -> bytes:
+    """Return a zone file with one record for each letter, and six at one name."""
+    lines = [f"{name} {ttl} A {address}" for name in names]
+    lines += [f"many {ttl} A 10.1.{number}.1" for number in range(6)]
+    return "\n".join(lines).encode()
+
+
+def held(owner: Api, path: str) -> list[tuple[str, str, int]]:
+    records = created(owner.get(path))["records"]
+    return sorted((r["name"], r["content"], r["ttl"]) for r in records)
+
+
+def put(owner: Api, path: str, text: bytes, query: str = "") -> Any:
+    return created(owner.call("PUT", f"{path}/zonefile{query}", text))
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        text_of("abcdefghij", ttl=90),
+        text_of("abcdefghij", address="10.0.0.2"),
+        text_of("efghijklmn"),
+        b"many 60 CNAME other.test.",
+        b"",
+    ],
+)
+def test_pieces_end_where_the_whole_would(
+    owner: Api, path: str, writes: list[int], second: bytes
+) -> None:
+    for text in (text_of("abcdefghij"), second):
+        before = len(trail(owner))
+        shown = put(owner, path, text, "?preview=true")
+        done = put(owner, path, text)
+        for part in ("added", "changed", "removed"):
+            assert sorted(map(str, done[part])) == sorted(map(str, shown[part]))
+        assert done["unchanged"] == shown["unchanged"]
+        changes = sum(len(done[part]) for part in ("added", "changed", "removed"))
+        assert len(trail(owner)) == before + changes
+        assert (
+            put(owner, path, text, "?preview=true")["unchanged"] == text.count(b" ") / 3
+        )
+    assert max(writes) == AT_ONCE
+
+
+def test_a_few_changes_are_one_transaction(
+    owner: Api, path: str, writes: list[int]
+) -> None:
+    put(
+        owner, path, b"a 60 A 10.0.0.1\nb 60 A 10.0.0.1\nb 60 AAAA ::1\nc 60 A 10.0.0.1"
+    )
+    assert writes == [AT_ONCE]
+
+
+def test_what_others_write_in_between_stands(owner: Api, path: str) -> None:
+    names = ["between.svc.test", "j.svc.test"]
+
+    def write(**kwargs: Any) -> None:
+        if names:  # the first piece is written, its lock let go
+            body = {"type": "A", "content": "10.9.9.9", "ttl": 5}
+            created(owner.post(f"{path}/records", {"name": names.pop(), **body}))
+
+    lock_held.connect(write)
+    try:
+        put(owner, path, text_of("abcdefghij"))
+    finally:
+        lock_held.disconnect(write)
+    found = held(owner, path)
+    assert ("between.svc.test", "10.9.9.9", 5) in found
+    # The file says what a name in it has.
+    assert [entry for entry in found if entry[0] == "j.svc.test"] == [
+        ("j.svc.test", "10.0.0.1", 60)
+    ]
+
+
+def test_a_file_sent_again_finishes_what_was_cut_off(
+    owner: Api, path: str, writes: list[int]
+) -> None:
+    def fail(changes: Any, **kwargs: Any) -> None:
+        if len(writes) == 2:
+            raise RuntimeError("the server was stopped")
+
+    changes_written.connect(fail)
+    try:
+        text = text_of("abcdefghij")
+        assert owner.call("PUT", f"{path}/zonefile", text).status == 500
+    finally:
+        changes_written.disconnect(fail)
+    assert len(held(owner, path)) == AT_ONCE
+    assert len(put(owner, path, text)["added"]) == 16 - AT_ONCE
+    assert len(held(owner, path)) == 16
+
+
+def test_a_large_zone_is_deleted_in_pieces(
+    owner: Api, path: str, writes: list[int]
+) -> None:
+    put(owner, path, text_of("abcdefghij"))
+    before = len(trail(owner))
+    assert owner.delete(path).status == 200
+    assert owner.get(path).status == 404
+    codes = [event["activity_code"] for event in trail(owner)[before:]]
+    assert codes == ["dns.zone.record.delete"] * 16 + ["dns.zone.delete"]
+    assert max(writes) == AT_ONCE + 1  # the zone itself

@@ -1,0 +1,76 @@
+"""Memory of the workers while many read a large list."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.observability.servers import Server
+
+pytestmark = [pytest.mark.sqlite, pytest.mark.slow]
+
+READERS = 40
+RECORDS = 90_000  # 8 MB as JSON
+MOST_MIB = 512
+FILL = """
+from django.db.models import QuerySet
+from dns.models import Record
+from dns.rules import ZoneDraft
+from dns.services.zones import zone_create
+draft = ZoneDraft(name="large", domain="svc.test", distribution_groups=[])
+zone = zone_create(draft=draft)
+QuerySet(Record).bulk_create([
+    Record(zone=zone, type="A", name=name, content="10.0.0.1",
+           canonical_name=name, canonical_content="10.0.0.1")
+    for name in map("h%d.svc.test".__mod__, range({count}))
+], batch_size=1000)
+print(zone.pk)
+"""
+
+
+def mebibytes(pids: set[int]) -> float:
+    """Return the memory of processes; what they share counts once."""
+    sizes = [
+        line.split()[1]
+        for pid in pids
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        if line.startswith("Pss:")
+    ]
+    return sum(map(int, sizes)) / 1024
+
+
+def test_many_readers_of_a_large_list_take_bounded_memory(folder: Path) -> None:
+    server = Server(folder, SVC_WORKERS="2", SVC_THREADS="8")
+    command = ("create_token", "--user", "ann@corp.internal", "--role", "owner")
+    token = server.manage(*command).stdout.strip()
+    fill = FILL.format(count=RECORDS)
+    zone = server.manage("shell", "--verbosity", "0", "-c", fill).stdout.split()[-1]
+    with server:
+        pids = server.workers()
+        peak, done = [0.0], threading.Event()
+
+        def watch() -> None:
+            while not done.wait(0.02):
+                peak[0] = max(peak[0], mebibytes(pids))
+
+        def read(number: int) -> tuple[int, int]:
+            del number
+            asked = Request(
+                f"http://127.0.0.1:{server.port}/api/dns/zones/{zone}/records",
+                headers={"Authorization": f"Token {token}"},
+            )
+            with urlopen(asked, timeout=600) as answer:  # noqa: S310 - our own server
+                return answer.status, len(answer.read())
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        with ThreadPoolExecutor(READERS) as pool:
+            answers = set(pool.map(read, range(READERS)))
+        done.set()
+        watcher.join()
+    [(status, size)] = answers
+    assert status == 200
+    assert size > 8 * 10**6
+    assert peak[0] <= MOST_MIB
