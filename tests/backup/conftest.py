@@ -5,10 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.databases import Elsewhere, elsewhere
+from tests.backup.files import OLD, run
+from tests.databases import KIND, Elsewhere, elsewhere
+
+_current: list[Path] = []
 
 
 @pytest.fixture
 def beside(db: None, tmp_path: Path) -> Elsewhere:
     """Return what makes a new database the one of this process, for a block."""
     return partial(elsewhere, folder=tmp_path)
+
+
+@pytest.fixture
+def current(beside: Elsewhere, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the same company at the newest schema, made once."""
+    if not _current:
+        file = tmp_path_factory.mktemp("current") / "file"
+        with beside(KIND):
+            run("restore", OLD)
+            run("backup", file)
+        _current.append(file)
+    return _current[0]

@@ -166,8 +166,10 @@ def test_a_backup_is_for_its_owner_alone_and_replaces_nothing(
 
 
 @pytest.mark.sqlite
-def test_events_may_be_left_out(beside: Elsewhere, tmp_path: Path) -> None:
-    file, tables = tmp_path / "file", manifest(OLD)["tables"]
+def test_events_may_be_left_out(
+    beside: Elsewhere, tmp_path: Path, current: Path
+) -> None:
+    file, tables = tmp_path / "file", manifest(current)["tables"]
     with beside("sqlite", migrated=True):
         run("backup", file, "--without-events")
     assert manifest(file)["tables"].keys() == tables.keys() - EVENT_TABLES
@@ -176,11 +178,11 @@ def test_events_may_be_left_out(beside: Elsewhere, tmp_path: Path) -> None:
 
 
 @pytest.mark.sqlite
-def test_a_restore_fills_empty_databases_only(beside: Elsewhere) -> None:
+def test_a_restore_fills_empty_databases_only(beside: Elsewhere, current: Path) -> None:
     with beside("sqlite", migrated=True):
         group_create(name="already here")
         with pytest.raises(CommandError, match="holds data already"):
-            run("restore", OLD)
+            run("restore", current)
         assert Group.objects.filter(name="already here").exists()
 
 
@@ -284,12 +286,12 @@ def test_no_byte_of_a_file_changes_unnoticed(tmp_path: Path) -> None:
     assert refused > 10
 
 
-def lost_zone(path: Path) -> Path:
-    return sealed(OLD, path, lines={"dns_zone": lines(OLD, "dns_zone")[1:]})
+def lost_zone(found: list[bytes]) -> list[bytes]:
+    return found[1:]
 
 
-def other_order(path: Path) -> Path:
-    return sealed(OLD, path, lines={"dns_zone": lines(OLD, "dns_zone")[::-1]})
+def other_order(found: list[bytes]) -> list[bytes]:
+    return found[::-1]
 
 
 @pytest.mark.parametrize(
@@ -304,15 +306,16 @@ def other_order(path: Path) -> Path:
     ],
 )
 def test_rows_that_do_not_fit_leave_nothing_behind(
-    beside: Elsewhere, tmp_path: Path, make: Any, sentence: str
+    beside: Elsewhere, tmp_path: Path, current: Path, make: Any, sentence: str
 ) -> None:
-    file = make(tmp_path / "faulty")
+    zones = {"dns_zone": make(lines(current, "dns_zone"))}
+    file = sealed(current, tmp_path / "faulty", lines=zones)
     with beside(KIND, migrated=True):
         with pytest.raises(CommandError, match=sentence):
             run("restore", file)
         assert not User.objects.exists()
         assert Group.objects.count() == 1
-        run("restore", OLD)
+        run("restore", current)
 
 
 @pytest.mark.sqlite
