@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.db import connections
 
 from meshmgmt import settings
+from meshmgmt.core import account
 from tests.conftest import on_postgresql
 from tests.runfolder import copy_migrated_database
 
@@ -62,11 +63,17 @@ def _used(config: dict[str, Any]) -> Iterator[None]:
     suites, suites_config = connections["default"], known["default"]
     known["default"] = connections.configure_settings({"default": config})["default"]
     connections["default"] = connections.create_connection("default")
-    ContentType.objects.clear_cache()
+    _forget_the_database()
     try:
         yield
     finally:
         connections["default"].close()
         known["default"] = suites_config
         connections["default"] = suites
-        ContentType.objects.clear_cache()
+        _forget_the_database()
+
+
+def _forget_the_database() -> None:
+    """Forget what the process remembers of its one database."""
+    account.forget()
+    ContentType.objects.clear_cache()

@@ -25,7 +25,10 @@ from tests.serving.test_serving import unit_command
 # The server has a database of its own: one run of the suite is enough.
 pytestmark = [pytest.mark.sqlite, pytest.mark.slow]
 
-CLIENTS: Final = 4
+CLIENTS: Final = 2
+"""No more than may wait to write in one worker, or a stalled machine answers 503."""
+RATE: Final = 80.0
+"""Requests a second of all: below what the shipped nginx grants one address."""
 MEANWHILE: Final = 50
 """Requests answered between one restart and the next."""
 
@@ -34,7 +37,7 @@ class Activated(Server):
     """Started by its unit, with a listener that outlives it, as systemd's does."""
 
     def __init__(self, folder: Path, **environ: Any) -> None:
-        super().__init__(folder, **environ)
+        super().__init__(folder, "--metrics-port", "off", **environ)
         unit = (BASE_DIR / "deploy/systemd/meshmgmt-web.socket").read_text()
         assert f"\nListenStream={env.load({}).bind}\n" in unit
         self.listener = socket.create_server(("127.0.0.1", self.port), backlog=2048)
@@ -72,7 +75,7 @@ class Clients:
     def _ask(self) -> None:
         connection = HTTPConnection(HOST, timeout=PATIENCE)
         headers = {"Authorization": f"Token {self.proxied.token}"}
-        while not self.done.is_set():
+        while not self.done.wait(CLIENTS / RATE):
             number = next(self._numbers)
             method = "POST" if number % 2 else "GET"
             path = "/api/events/proxy" if number % 2 else "/api/groups"
@@ -124,13 +127,14 @@ def server(folder: Path) -> Iterator[Activated]:
 @pytest.fixture
 def clients(server: Activated, tmp_path: Path) -> Iterator[Clients]:
     """Yield clients at work."""
-    port = free_port()
-    trust = configure(tmp_path, port, server.port)
+    port, plain_port = free_port(), free_port()
+    trust = configure(tmp_path, port, plain_port, server.port)
     command = [program("nginx"), "-c", f"{tmp_path}/nginx.conf"]
     command += ["-e", f"{tmp_path}/error.log"]
     words = ("create_token", "--user", "owner@mesh.company", "--role", "owner")
     token = server.manage(*words).stdout.strip()
-    with running(command, port, tmp_path), Clients(Proxied(port, trust, token)) as made:
+    proxied = Proxied(port, plain_port, trust, token)
+    with running(command, port, tmp_path), Clients(proxied) as made:
         made.more()
         yield made
 

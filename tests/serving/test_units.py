@@ -46,7 +46,7 @@ def analyze(*words: str | Path) -> str:
 
 def test_systemd_finds_no_fault_in_the_units(installed: Path) -> None:
     units = [unit for unit in installed.iterdir() if unit.is_file()]
-    assert len(units) == 4
+    assert len(units) == 5
     assert "meshmgmt" not in analyze("verify", "--man=no", *units)
 
 
