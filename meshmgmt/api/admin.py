@@ -69,7 +69,7 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
     def _up_to_date(self) -> bool:
         """Take over what others changed; return False when both sides changed a field.
 
-        The page is shown again with new marks then, so that saving it again means it.
+        The page is shown again with new marks of it then: saving it again means it.
         """
         sent = self.data.get("seen", "")
         both = adminstale.take_over(self, sent) if sent and not self.adding else []
@@ -78,7 +78,7 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
         if both:
             self.add_error(None, adminstale.refusal(self, str(self.instance.pk)))
             data = self.data.copy()  # type: ignore[attr-defined]  # of a request
-            data["seen"] = ""
+            data["seen"] = adminstale.renewed(self, sent, both)
             self.data = data
         return not both
 

@@ -54,6 +54,12 @@ def take_over(form: forms.BaseForm, sent: str) -> list[str]:
     return sorted(both)
 
 
+def renewed(form: forms.BaseForm, sent: str, names: list[str]) -> str:
+    """Return the marks that a page sent, with new ones of the fields named."""
+    now = marks(form)
+    return written(json.loads(sent) | {name: now[name] for name in names})
+
+
 def refusal(form: forms.BaseForm, key: str) -> str:
     """Return what a page says above its fields when some were changed on both sides."""
     who = trail().last_change(key)

@@ -39,7 +39,7 @@ def test_asking_writes_nothing(client: Client) -> None:
     text = said(client, f"/admin/groups/group/{made.pk}/delete/")
 
     assert text.count("leaves group g") == 3
-    assert "and nothing else" in text
+    assert "Deleting group g does this, and nothing else" in text
     assert AuditEvent.objects.count() == before
     assert Group.objects.filter(pk=made.pk).exists()
 

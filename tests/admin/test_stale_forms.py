@@ -62,7 +62,7 @@ def test_a_field_that_both_changed_is_refused_once_and_then_meant(
     one, two, three = peers(3)
     team = group("team", one)
     late = {**opened(client, at(team)), "peers": [one.pk, three.pk]}
-    group_update(group_id=team.pk, name="team", peers=[one.pk, two.pk], resources=[])
+    group_update(group_id=team.pk, name="crew", peers=[one.pk, two.pk], resources=[])
 
     refused = client.post(at(team), late)
 
@@ -72,6 +72,8 @@ def test_a_field_that_both_changed_is_refused_once_and_then_meant(
     assert members(team) == [one.pk, two.pk]
     again = {**late, "seen": refused.context["adminform"].form.seen}
     assert client.post(at(team), again).status_code == 302
+    team.refresh_from_db()
+    assert team.name == "crew"  # which the page never touched
     assert members(team) == [one.pk, three.pk]
 
 
