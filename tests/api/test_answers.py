@@ -9,7 +9,7 @@ from django.test import RequestFactory
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from meshmgmt.api import answers
+from meshmgmt.api import answers, limits
 from meshmgmt.api.answers import LARGE_BYTES, note_size, room_for
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import Unavailable
@@ -21,6 +21,7 @@ KIND = "a list"
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "_sizes", {})
+    monkeypatch.setattr(limits, "LIMITS", limits.Limits(None, None))
 
 
 class ListView(ApiView):

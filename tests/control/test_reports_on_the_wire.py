@@ -97,8 +97,8 @@ def test_a_stranger_reports_nothing(deployment: Deployment, token: str):
         async with channel_to(deployment.url) as channel:
             metadata = (("authorization", token),) if token.isascii() else ()
             stream = FlowServiceStub(channel).Events(metadata=metadata)
-            await stream.write(flow_pb2.FlowEvent(isInitiator=True))
             with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await stream.write(flow_pb2.FlowEvent(isInitiator=True))
                 await stream.read()
             assert refused.value.code() is CODE.UNAUTHENTICATED
 
