@@ -29,6 +29,18 @@ def test_a_vanished_database_host_is_noticed() -> None:
     assert connection.connection.info.get_parameters()["keepalives_idle"] == "30"
 
 
+def test_the_database_notices_a_vanished_host_of_ours() -> None:
+    with connection.cursor() as cursor:
+        for name, value in {
+            "tcp_keepalives_idle": "30",
+            "tcp_keepalives_interval": "10",
+            "tcp_keepalives_count": "3",
+            "tcp_user_timeout": "60000",
+        }.items():
+            cursor.execute(f"SHOW {name}")
+            assert cursor.fetchone()[0] == value
+
+
 def test_commands_take_their_time() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SHOW statement_timeout")
