@@ -55,10 +55,7 @@ def _database() -> dict[str, Any]:
     if not SVC.database_url:
         SVC.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         return _sqlite({"NAME": str(SVC.data_dir / DATABASE_FILE)})
-    try:
-        parsed: dict[str, Any] = dict(dj_database_url.parse(SVC.database_url))
-    except (ValueError, KeyError) as error:
-        raise ImproperlyConfigured("SVC_DATABASE_URL is not a database URL") from error
+    parsed = _parsed("SVC_DATABASE_URL", SVC.database_url)
     if parsed["ENGINE"].endswith("sqlite3"):
         return _sqlite(parsed)
     if parsed["ENGINE"].endswith("postgresql"):
@@ -67,8 +64,25 @@ def _database() -> dict[str, Any]:
             "ENGINE": "observability.database.postgresql",
             "CONN_MAX_AGE": 600,
             "CONN_HEALTH_CHECKS": True,
+            "POOLER": _pooler(),
         }
     raise ImproperlyConfigured("SVC_DATABASE_URL must begin sqlite:// or postgresql://")
+
+
+def _parsed(name: str, url: str) -> dict[str, Any]:
+    try:
+        return {"OPTIONS": {}, **dj_database_url.parse(url)}
+    except (ValueError, KeyError) as error:
+        raise ImproperlyConfigured(f"{name} is not a database URL") from error
+
+
+def _pooler() -> dict[str, Any]:
+    """Return how requests reach the database, where that is not as all others do."""
+    if not SVC.database_pooler_url:
+        return {}
+    parsed = _parsed("SVC_DATABASE_POOLER_URL", SVC.database_pooler_url)
+    where = ("NAME", "USER", "PASSWORD", "HOST", "PORT", "OPTIONS")
+    return {name: parsed[name] for name in where}
 
 
 def _sqlite(parsed: dict[str, Any]) -> dict[str, Any]:

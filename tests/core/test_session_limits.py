@@ -1,5 +1,6 @@
 """Nobody waits for ever on PostgreSQL."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -7,7 +8,9 @@ from django.db import OperationalError, connection, connections
 
 from meshmgmt.api.exceptions import describe
 from meshmgmt.core.transactions import writers
-from meshmgmt.serving.process import bound_requests
+from meshmgmt.serving.process import STATEMENT_SECONDS, bound_requests
+from observability.database.postgresql.base import SESSION
+from tests.pgbouncer import SHIPPED
 
 pytestmark = [
     pytest.mark.django_db,
@@ -64,6 +67,24 @@ def test_statements_of_requests_end() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SHOW statement_timeout")
         assert cursor.fetchone()[0] == "30s"
+
+
+def test_requests_alone_go_through_the_pooler(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = {**connections.settings["default"], "POOLER": {"HOST": "pooler"}}
+    monkeypatch.setitem(connections.settings, "default", own)
+    monkeypatch.setattr(writers, "places", None)
+    assert own["HOST"] != "pooler"
+    bound_requests(8)
+    assert own["HOST"] == "pooler"
+
+
+def test_the_pooler_as_shipped_says_what_a_connection_of_ours_says() -> None:
+    [told] = re.findall(r"connect_query='(.*)'$", SHIPPED.read_text(), re.MULTILINE)
+    limit = f"SET statement_timeout = '{STATEMENT_SECONDS}s'"
+    assert [part.strip() for part in told.replace("''", "'").split(";")] == [
+        *SESSION.split(";"),
+        limit,
+    ]
 
 
 def test_a_statement_that_takes_too_long_is_503() -> None:
