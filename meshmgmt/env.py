@@ -22,6 +22,7 @@ IS_CHECKOUT: Final = (BASE_DIR / "manage.py").is_file()
 SECRETS: Final = (
     "DATABASE_URL",
     "DATABASE_POOLER_URL",
+    "DATABASE_REPLICA_URL",
     "SECRET_KEY",
     "OIDC_CLIENT_SECRET",
     "TURN_SECRET",
@@ -323,6 +324,7 @@ class Config:
     runtime_dir: Path = _setting(Path, lambda given: given["data_dir"] / "run")
     database_url: str = _setting(str, "")
     database_pooler_url: str = _setting(_postgresql, "")
+    database_replica_url: str = _setting(_postgresql, "")
     secret_key: str = _setting(str, "")
     bind: str = _setting(parse_bind, "127.0.0.1:8000")
     workers: int = _setting(_whole(1, 512), 2)
@@ -384,6 +386,7 @@ VARIABLES: Final = frozenset(f"{PREFIX}{_name(one)}" for one in fields(Config))
 
 _NEEDS: Final = (
     ("DATABASE_POOLER_URL", "DATABASE_URL"),
+    ("DATABASE_REPLICA_URL", "DATABASE_URL"),
     ("GRPC_CERTIFICATE", "GRPC_KEY"),
     ("GRPC_KEY", "GRPC_CERTIFICATE"),
     ("TURN_URLS", "TURN_SECRET"),

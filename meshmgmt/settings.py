@@ -59,14 +59,17 @@ def _database() -> dict[str, Any]:
     if parsed["ENGINE"].endswith("sqlite3"):
         return _sqlite(parsed)
     if parsed["ENGINE"].endswith("postgresql"):
-        return {
-            **parsed,
-            "ENGINE": "observability.database.postgresql",
-            "CONN_MAX_AGE": 600,
-            "CONN_HEALTH_CHECKS": True,
-            "POOLER": _pooler(),
-        }
+        return {**_postgresql(parsed), "POOLER": _pooler()}
     raise ImproperlyConfigured("SVC_DATABASE_URL must begin sqlite:// or postgresql://")
+
+
+def _postgresql(parsed: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **parsed,
+        "ENGINE": "observability.database.postgresql",
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+    }
 
 
 def _parsed(name: str, url: str) -> dict[str, Any]:
@@ -191,6 +194,12 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": _database()}
+if SVC.database_replica_url:
+    DATABASES["replica"] = _postgresql(
+        _parsed("SVC_DATABASE_REPLICA_URL", SVC.database_replica_url)
+    )
+    # Requests wait for it, and do as well without.
+    DATABASES["replica"]["OPTIONS"].setdefault("connect_timeout", 2)
 CACHES = {
     "default": {"BACKEND": "django_prometheus.cache.backends.locmem.LocMemCache"},
 }

@@ -38,8 +38,9 @@ def bound_requests(threads: int) -> None:
     from meshmgmt.core.transactions import writers  # noqa: PLC0415
 
     writers.places = max(1, threads // 2)
+    for settings in connections.settings.values():
+        settings["STATEMENT_SECONDS"] = STATEMENT_SECONDS
     database = connections.settings[DEFAULT_DB_ALIAS]
-    database["STATEMENT_SECONDS"] = STATEMENT_SECONDS
     database.update(database.get("POOLER", {}))
 
 
