@@ -21,6 +21,8 @@ BASE_DIR: Final = Path(__file__).resolve().parent.parent
 IS_CHECKOUT: Final = (BASE_DIR / "manage.py").is_file()
 SECRETS: Final = (
     "DATABASE_URL",
+    "DATABASE_POOLER_URL",
+    "DATABASE_REPLICA_URL",
     "SECRET_KEY",
     "OIDC_CLIENT_SECRET",
     "TURN_SECRET",
@@ -85,6 +87,12 @@ def parse_port(text: str) -> int | None:
     if not _is_port(text):
         raise ValueError(f"{text!r} is not a port: use 1 to 65535, or off")
     return int(text)
+
+
+def _postgresql(text: str) -> str:
+    if not re.match(r"postgres(ql)?://", text):
+        raise ValueError("this does not begin postgresql://")  # it holds a password
+    return text
 
 
 def parse_bind(text: str) -> str:
@@ -315,6 +323,8 @@ class Config:
     data_dir: Path = _setting(Path, _data_dir())
     runtime_dir: Path = _setting(Path, lambda given: given["data_dir"] / "run")
     database_url: str = _setting(str, "")
+    database_pooler_url: str = _setting(_postgresql, "")
+    database_replica_url: str = _setting(_postgresql, "")
     secret_key: str = _setting(str, "")
     bind: str = _setting(parse_bind, "127.0.0.1:8000")
     workers: int = _setting(_whole(1, 512), 2)
@@ -375,6 +385,8 @@ VARIABLES: Final = frozenset(f"{PREFIX}{_name(one)}" for one in fields(Config))
 """Every variable that is read."""
 
 _NEEDS: Final = (
+    ("DATABASE_POOLER_URL", "DATABASE_URL"),
+    ("DATABASE_REPLICA_URL", "DATABASE_URL"),
     ("GRPC_CERTIFICATE", "GRPC_KEY"),
     ("GRPC_KEY", "GRPC_CERTIFICATE"),
     ("TURN_URLS", "TURN_SECRET"),

@@ -55,20 +55,37 @@ def _database() -> dict[str, Any]:
     if not SVC.database_url:
         SVC.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         return _sqlite({"NAME": str(SVC.data_dir / DATABASE_FILE)})
-    try:
-        parsed: dict[str, Any] = dict(dj_database_url.parse(SVC.database_url))
-    except (ValueError, KeyError) as error:
-        raise ImproperlyConfigured("SVC_DATABASE_URL is not a database URL") from error
+    parsed = _parsed("SVC_DATABASE_URL", SVC.database_url)
     if parsed["ENGINE"].endswith("sqlite3"):
         return _sqlite(parsed)
     if parsed["ENGINE"].endswith("postgresql"):
-        return {
-            **parsed,
-            "ENGINE": "observability.database.postgresql",
-            "CONN_MAX_AGE": 600,
-            "CONN_HEALTH_CHECKS": True,
-        }
+        return {**_postgresql(parsed), "POOLER": _pooler()}
     raise ImproperlyConfigured("SVC_DATABASE_URL must begin sqlite:// or postgresql://")
+
+
+def _postgresql(parsed: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **parsed,
+        "ENGINE": "observability.database.postgresql",
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+def _parsed(name: str, url: str) -> dict[str, Any]:
+    try:
+        return {"OPTIONS": {}, **dj_database_url.parse(url)}
+    except (ValueError, KeyError) as error:
+        raise ImproperlyConfigured(f"{name} is not a database URL") from error
+
+
+def _pooler() -> dict[str, Any]:
+    """Return how requests reach the database, where that is not as all others do."""
+    if not SVC.database_pooler_url:
+        return {}
+    parsed = _parsed("SVC_DATABASE_POOLER_URL", SVC.database_pooler_url)
+    where = ("NAME", "USER", "PASSWORD", "HOST", "PORT", "OPTIONS")
+    return {name: parsed[name] for name in where}
 
 
 def _sqlite(parsed: dict[str, Any]) -> dict[str, Any]:
@@ -177,6 +194,12 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": _database()}
+if SVC.database_replica_url:
+    DATABASES["replica"] = _postgresql(
+        _parsed("SVC_DATABASE_REPLICA_URL", SVC.database_replica_url)
+    )
+    # Requests wait for it, and do as well without.
+    DATABASES["replica"]["OPTIONS"].setdefault("connect_timeout", 2)
 CACHES = {
     "default": {"BACKEND": "django_prometheus.cache.backends.locmem.LocMemCache"},
 }

@@ -69,12 +69,15 @@ class Server:
     extra: Mapping[str, str] = field(default_factory=dict)
     port: int = field(default_factory=free_port)
     metrics_port: int = field(default_factory=free_port)
+    address: str = "127.0.0.1"
+    within: tuple[str, ...] = ()
+    """Begins every command: where its processes run."""
     process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         """Where the API and the admin site answer, without trailing slash."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.address}:{self.port}"
 
     @property
     def log_path(self) -> Path:
@@ -91,7 +94,7 @@ class Server:
         }
         own = {
             "SVC_DATA_DIR": str(self.folder),
-            "SVC_BIND": f"127.0.0.1:{self.port}",
+            "SVC_BIND": f"{self.address}:{self.port}",
             "SVC_METRICS_PORT": str(self.metrics_port),
             "SVC_GRPC_BIND": "off",
             "SVC_DRAIN_SECONDS": "0",
@@ -104,7 +107,7 @@ class Server:
     def manage(self, *arguments: str, check: bool = True, text: str = "") -> str:
         """Run `manage.py` and return what it printed. Raises ServerError on failure."""
         done = subprocess.run(
-            [sys.executable, str(BASE_DIR / "manage.py"), *arguments],
+            [*self.within, sys.executable, str(BASE_DIR / "manage.py"), *arguments],
             cwd=BASE_DIR,
             env=self.environment,
             input=text,
@@ -121,7 +124,7 @@ class Server:
         self.folder.mkdir(parents=True, exist_ok=True)
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, str(BASE_DIR / "manage.py"), "serve"],
+                [*self.within, sys.executable, str(BASE_DIR / "manage.py"), "serve"],
                 cwd=BASE_DIR,
                 env=self.environment,
                 stdout=log,
@@ -138,7 +141,7 @@ class Server:
     def _answers(self) -> bool:
         """Tell whether a worker answers, not only whether the master listens."""
         try:
-            with socket.create_connection(("127.0.0.1", self.port), 5) as connection:
+            with socket.create_connection((self.address, self.port), 5) as connection:
                 connection.sendall(b"GET /livez HTTP/1.0\r\n\r\n")
                 return connection.recv(5) == b"HTTP/"
         except OSError:

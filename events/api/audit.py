@@ -184,6 +184,7 @@ class AuditEventsView(ApiView):
     """The newest audit events, newest first; filtered, paged or exported."""
 
     module = "events"
+    reads_long = True
     serializer_class = AuditEventSerializer
     answers_list = True
     renderer_classes = [OrjsonRenderer, NdjsonRenderer, CsvRenderer]

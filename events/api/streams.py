@@ -38,6 +38,7 @@ class StreamView(ApiView, GenericAPIView[Any]):
     module = "events"
     max_body_bytes = batches.MAX_BODY_BYTES
     repeatable = True  # events have ids
+    reads_long = True
     filter_backends = [StreamFilterBackend]
     stream: ClassVar[Stream]
     filterset_class: ClassVar[type[StreamFilterSet]]

@@ -146,6 +146,7 @@ class SummaryView(ApiView):
     """Adds a stream up; without dates the last 24 hours."""
 
     module = "events"
+    reads_long = True
     serializer_class = SummarySerializer
     form_class: ClassVar[type[SummaryForm]]
     filterset_class: ClassVar[type[StreamFilterSet]]

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import Any, ClassVar, Final
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework import serializers
 from rest_framework.authentication import BaseAuthentication
@@ -23,6 +23,7 @@ from meshmgmt.api.querystring import require_utf8
 from meshmgmt.api.retries import HEADER, WRITING, Retries
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.ids import is_id
+from meshmgmt.core.replica import read_through, reading_replica
 from meshmgmt.core.roles import Operation
 from meshmgmt.core.transactions import read_snapshot
 
@@ -62,6 +63,8 @@ class ApiView(LimitedView):
     max_body_bytes: ClassVar[int] = 0
     repeatable: ClassVar[bool] = False
     """Whether its writes may be repeated anyway, so that no answer need be kept."""
+    reads_long: ClassVar[bool] = False
+    """Whether what it reads is better read from a replica, if there is one."""
     tags: ClassVar[tuple[str, ...]] = ()
 
     def initialize_request(
@@ -93,6 +96,8 @@ class ApiView(LimitedView):
                     response.render()
                     response.data = None
                 note_size(self._kind, _size(response))
+        if isinstance(response, StreamingHttpResponse) and self.reads_long:
+            response.streaming_content = read_through(iter(response))
         return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -101,6 +106,8 @@ class ApiView(LimitedView):
         require_utf8(request._request)  # noqa: SLF001 - DRF offers no public name
         if request.method == "GET":
             self._room.enter_context(room_for(self._kind))
+            if self.reads_long:
+                self._room.enter_context(reading_replica())
         self._prepare_for_retries(request)
 
     @property

@@ -30,13 +30,18 @@ def bound_requests(threads: int) -> None:
     """Keep half of the threads from waiting for writes, and statements from going on.
 
     For processes that answer requests; migrations, commands and jobs take their time.
+    Requests also go through the pooler, if there is one: they keep nothing in a session
+    from one transaction to the next, while others listen there and hold locks.
     """
     from django.db import DEFAULT_DB_ALIAS, connections  # noqa: PLC0415 - not in the master
 
     from meshmgmt.core.transactions import writers  # noqa: PLC0415
 
     writers.places = max(1, threads // 2)
-    connections.settings[DEFAULT_DB_ALIAS]["STATEMENT_SECONDS"] = STATEMENT_SECONDS
+    for settings in connections.settings.values():
+        settings["STATEMENT_SECONDS"] = STATEMENT_SECONDS
+    database = connections.settings[DEFAULT_DB_ALIAS]
+    database.update(database.get("POOLER", {}))
 
 
 def follow_levels(config: Config) -> None:

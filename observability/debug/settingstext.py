@@ -10,7 +10,8 @@ from observability.logs import redaction
 
 FILE: Final = "settings.txt"
 # An address keeps its host and name: only the password in it is secret.
-_HIDDEN: Final = {name.lower() for name in SECRETS} - {"database_url"}
+_ADDRESSES: Final = {"database_url", "database_pooler_url", "database_replica_url"}
+_HIDDEN: Final = {name.lower() for name in SECRETS} - _ADDRESSES
 
 
 def describe(config: Config) -> str:

@@ -15,6 +15,7 @@ from typing import Final
 import pytest
 
 from tests.control.deployment import Deployment, waited_for
+from tests.namespaces import Namespace
 
 BINARY: Final = os.environ.get("MESH_AGENT_BINARY", "")
 SERVICE: Final = "10.201.1.1"
@@ -47,47 +48,14 @@ pytestmark = [
 ]
 
 
-def sh(*words: str) -> None:
-    subprocess.run(words, check=True)
-
-
 class Machine:
     """A network namespace with one agent in it."""
 
     def __init__(self, number: int, name: str, folder: Path) -> None:
-        self.number, self.name, self.folder = number, name, folder
-        self.space = f"mesh-{os.getpid()}-{number}"
+        self.name, self.folder = name, folder
+        self.space = Namespace(number, "10.201")
         folder.mkdir()
         (folder / "resolv.conf").write_text("nameserver 127.0.0.53\n")
-
-    @contextmanager
-    def connected(self) -> Iterator[None]:
-        """Join the namespace to this machine by a pair of virtual interfaces."""
-        here, net = f"mesh{self.number}", f"10.201.{self.number}"
-        inside = ("ip", "-n", self.space)
-        sh("ip", "netns", "add", self.space)
-        try:
-            sh(
-                "ip",
-                "link",
-                "add",
-                here,
-                "type",
-                "veth",
-                "peer",
-                "eth0",
-                "netns",
-                self.space,
-            )
-            sh("ip", "address", "add", f"{net}.1/24", "dev", here)
-            sh("ip", "link", "set", here, "up")
-            sh(*inside, "link", "set", "lo", "up")
-            sh(*inside, "address", "add", f"{net}.2/24", "dev", "eth0")
-            sh(*inside, "link", "set", "eth0", "up")
-            sh(*inside, "route", "add", "default", "via", f"{net}.1")
-            yield
-        finally:
-            sh("ip", "netns", "delete", self.space)
 
     @contextmanager
     def running(self, url: str, key: str) -> Iterator[None]:
@@ -95,7 +63,7 @@ class Machine:
         steps = STEPS.format(
             name=self.name, folder=self.folder, binary=BINARY, url=url, key=key
         )
-        own = ("ip", "netns", "exec", self.space, "unshare", "--mount", "--uts")
+        own = (*self.space.within, "unshare", "--mount", "--uts")
         with (
             (self.folder / "output").open("wb") as output,
             subprocess.Popen(
@@ -109,7 +77,7 @@ class Machine:
 
     def answer(self, server: str, name: str) -> str:
         """Return what the agent's resolver answers over UDP, "" when it does not."""
-        command = ("ip", "netns", "exec", self.space, sys.executable, "-c", ASK)
+        command = (*self.space.within, sys.executable, "-c", ASK)
         done = subprocess.run(
             [*command, server, name], capture_output=True, text=True, check=False
         )
@@ -136,7 +104,7 @@ def test_real_agents_enrol_and_resolve_names(upset: Deployment, tmp_path: Path):
     )
     with ExitStack() as stack:
         for machine in (alpha, beta):
-            stack.enter_context(machine.connected())
+            stack.enter_context(machine.space.connected())
         for machine in (alpha, beta):
             stack.enter_context(machine.running(url, key))
 

@@ -210,6 +210,8 @@ def test_what_agents_would_refuse_is_refused_at_the_start(name: str, value: str)
 @pytest.mark.parametrize(
     ("name", "value", "other"),
     [
+        ("DATABASE_POOLER_URL", "postgresql://pooler:6432/mesh", "DATABASE_URL"),
+        ("DATABASE_REPLICA_URL", "postgresql://standby/mesh", "DATABASE_URL"),
         ("GRPC_KEY", __file__, "GRPC_CERTIFICATE"),
         ("GRPC_CERTIFICATE", __file__, "GRPC_KEY"),
         ("TURN_URLS", "turn:mesh.test:3478", "TURN_SECRET"),

@@ -1,5 +1,6 @@
 """Nobody waits for ever on PostgreSQL."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -7,7 +8,9 @@ from django.db import OperationalError, connection, connections
 
 from meshmgmt.api.exceptions import describe
 from meshmgmt.core.transactions import writers
-from meshmgmt.serving.process import bound_requests
+from meshmgmt.serving.process import STATEMENT_SECONDS, bound_requests
+from observability.database.postgresql.base import SESSION
+from tests.pgbouncer import SHIPPED
 
 pytestmark = [
     pytest.mark.django_db,
@@ -27,6 +30,18 @@ def test_waiting_is_bounded(limit: str) -> None:
 def test_a_vanished_database_host_is_noticed() -> None:
     connection.ensure_connection()
     assert connection.connection.info.get_parameters()["keepalives_idle"] == "30"
+
+
+def test_the_database_notices_a_vanished_host_of_ours() -> None:
+    with connection.cursor() as cursor:
+        for name, value in {
+            "tcp_keepalives_idle": "30",
+            "tcp_keepalives_interval": "10",
+            "tcp_keepalives_count": "3",
+            "tcp_user_timeout": "60000",
+        }.items():
+            cursor.execute(f"SHOW {name}")
+            assert cursor.fetchone()[0] == value
 
 
 def test_commands_take_their_time() -> None:
@@ -52,6 +67,24 @@ def test_statements_of_requests_end() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SHOW statement_timeout")
         assert cursor.fetchone()[0] == "30s"
+
+
+def test_requests_alone_go_through_the_pooler(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = {**connections.settings["default"], "POOLER": {"HOST": "pooler"}}
+    monkeypatch.setitem(connections.settings, "default", own)
+    monkeypatch.setattr(writers, "places", None)
+    assert own["HOST"] != "pooler"
+    bound_requests(8)
+    assert own["HOST"] == "pooler"
+
+
+def test_the_pooler_as_shipped_says_what_a_connection_of_ours_says() -> None:
+    [told] = re.findall(r"connect_query='(.*)'$", SHIPPED.read_text(), re.MULTILINE)
+    limit = f"SET statement_timeout = '{STATEMENT_SECONDS}s'"
+    assert [part.strip() for part in told.replace("''", "'").split(";")] == [
+        *SESSION.split(";"),
+        limit,
+    ]
 
 
 def test_a_statement_that_takes_too_long_is_503() -> None:

@@ -40,7 +40,7 @@ class Browser:
     ) -> tuple[int, http.client.HTTPMessage, str]:
         """Return status, headers and body of the answer."""
         wire = http.client.HTTPConnection(
-            "127.0.0.1", self.server.port, timeout=PATIENCE
+            self.server.address, self.server.port, timeout=PATIENCE
         )
         form = {"Content-Type": "application/x-www-form-urlencoded"} if body else {}
         try:

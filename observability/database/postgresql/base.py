@@ -19,7 +19,13 @@ KEEPALIVE: Final = {
 SESSION: Final = (
     "SET jit = off;"
     f"SET lock_timeout = '{LOCK_SECONDS}s';"
-    "SET idle_in_transaction_session_timeout = '60s'"
+    "SET idle_in_transaction_session_timeout = '60s';"
+    # The database, too, notices within a minute that a host vanished: until then it
+    # keeps the locks of its sessions, such as the one for housekeeping.
+    "SET tcp_keepalives_idle = 30;"
+    "SET tcp_keepalives_interval = 10;"
+    "SET tcp_keepalives_count = 3;"
+    "SET tcp_user_timeout = 60000"
 )
 
 

@@ -1,0 +1,380 @@
+"""Two hosts over one PostgreSQL, straight and through PgBouncer, are one service.
+
+Each has a network namespace, a data and a runtime folder of its own; nginx as shipped is in
+front of both.
+"""
+
+import http.client
+import json
+import os
+import shutil
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import psycopg
+import pytest
+
+from tests.e2e.test_sign_in_flood import EMAIL, RIGHT, Browser
+from tests.events.samples import moment, traffic
+from tests.namespaces import Namespace
+from tests.observability.servers import until, value_of
+from tests.pgbouncer import NAME, running_pgbouncer, through_the_socket
+from tests.programs import program, running
+from tests.servers import Server, free_port, own_database
+from tests.serving.test_behind_nginx import HOST, Proxied, configure
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.postgresql,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
+    pytest.mark.skipif(shutil.which("ip") is None, reason="ip is not installed"),
+]
+
+NETWORK: Final = f"10.{128 + os.getpid() % 64}"
+PATIENCE: Final = 60.0
+ERRORS: Final = 10.0
+"""Seconds between the first and the last error while one host dies."""
+WRITERS: Final = 3
+PER_MINUTE: Final = 30
+EVENTS: Final = 2000
+
+
+@dataclass
+class Host(Server):
+    """One server on a machine of its own."""
+
+    machine: Namespace = field(kw_only=True)
+
+    @property
+    def leads(self) -> bool:
+        """Whether its housekeeping process runs the jobs."""
+        beat = self.folder / "run" / "housekeeping.json"
+        return beat.exists() and bool(json.loads(beat.read_text())["leads"])
+
+    def kill(self) -> None:
+        """End everything on the machine at once."""
+        assert self.process is not None
+        self.machine.kill()
+        self.process.wait()
+        self.process = None
+        (self.folder / "run" / "housekeeping.json").unlink(missing_ok=True)
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection((self.address, self.port), PATIENCE)
+
+    def figure(self, series: str) -> float:
+        """Return a figure of its metrics port."""
+        url = f"http://{self.address}:{self.metrics_port}/metrics"
+        with urlopen(url, timeout=PATIENCE) as answer:
+            return value_of(answer.read().decode(), series)
+
+
+@dataclass
+class Pair:
+    """Both hosts, what is in front of them, and a token of the owner."""
+
+    hosts: tuple[Host, Host]
+    front: Proxied
+    pooled: bool
+
+    def ask(
+        self,
+        host: Host | None,
+        method: str,
+        path: str,
+        document: object = None,
+        **headers: str,
+    ) -> tuple[int, http.client.HTTPMessage, Any]:
+        """Send a request to a host, or to nginx; return status, headers and answer."""
+        client = http.client.HTTPConnection(HOST)
+        client.sock = self.front.secure() if host is None else host.connect()
+        sent = {"Authorization": f"Token {self.front.token}", **headers}
+        body = None if document is None else json.dumps(document)
+        try:
+            client.request(method, path, body, {k: v for k, v in sent.items() if v})
+            answer = client.getresponse()
+            text = answer.read()
+        finally:
+            client.close()
+        found = json.loads(text) if text[:1] in {b"{", b"["} else text
+        return answer.status, answer.headers, found
+
+    def told(self, code: str) -> Counter[str]:
+        """Return how often the trail tells of each target, for an activity."""
+        query = f"?activity_code={code}&page_size=50000"
+        _, _, page = self.ask(None, "GET", f"/api/events/audit{query}&format=json")
+        return Counter(event["target_id"] for event in page)
+
+
+@pytest.fixture(scope="module", params=["straight", "pgbouncer"])
+def pair(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pair]:
+    """Yield two started hosts behind nginx."""
+    folder = tmp_path_factory.mktemp("hosts")
+    pooled = request.param == "pgbouncer"
+    with ExitStack() as stack:
+        url = stack.enter_context(own_database())
+        machines = [Namespace(number, NETWORK) for number in (1, 2)]
+        for machine in machines:
+            stack.enter_context(machine.connected())
+        pooler = 0
+        if pooled:
+            addresses = [machine.outside for machine in machines]
+            pooler = stack.enter_context(running_pgbouncer(url, addresses))
+        first, second = (
+            made(folder / str(machine.number), url, machine, pooler)
+            for machine in machines
+        )
+        first.folder.mkdir()
+        first.manage("migrate", "--verbosity", "0")
+        first.manage("createsuperuser", "--email", EMAIL, "--noinput")
+        token = first.manage("create_token", "--user", EMAIL).strip()
+        for host in (first, second):
+            host.start()
+            stack.callback(host.stop)
+        port, plain_port = free_port(), free_port()
+        trust = configure(folder, port, plain_port, first.port)
+        shipped = folder / "meshmgmt.conf"
+        line = f"server 127.0.0.1:{first.port};"
+        text = shipped.read_text()
+        assert line in text
+        both = " ".join(f"server {h.address}:{h.port};" for h in (first, second))
+        shipped.write_text(text.replace(line, both))
+        command = [program("nginx"), "-c", f"{folder}/nginx.conf"]
+        command += ["-e", f"{folder}/error.log"]
+        stack.enter_context(running(command, port, folder))
+        front = Proxied(port, plain_port, trust, token)
+        yield Pair((first, second), front, pooled)
+
+
+def made(folder: Path, url: str, machine: Namespace, pooler: int) -> Host:
+    """Return a server of its own runtime folder over the common database."""
+    extra = {
+        "SVC_SECRET_KEY": "the same on every host",
+        "SVC_TRUSTED_PROXIES": f"{NETWORK}.0.0/16",
+        "SVC_ALLOWED_HOSTS": f"{HOST},{machine.address}",
+        "SVC_ANONYMOUS_RATE_LIMIT": f"{PER_MINUTE}/min",
+        "DJANGO_SUPERUSER_PASSWORD": RIGHT,
+    }
+    if pooler:
+        where = f"postgres@{machine.outside}:{pooler}/{NAME}"
+        extra["SVC_DATABASE_POOLER_URL"] = f"postgresql://{where}"
+    return Host(
+        folder,
+        through_the_socket(url),
+        extra,
+        address=machine.address,
+        within=machine.within,
+        machine=machine,
+    )
+
+
+def test_a_session_of_one_host_is_one_of_the_other(pair: Pair):
+    first, second = pair.hosts
+    status, headers = Browser(first).sign_in(RIGHT, "192.0.2.1")
+    assert status == 302
+    cookies = headers.get_all("Set-Cookie") or []
+    [session] = [cookie for cookie in cookies if cookie.startswith("sessionid=")]
+    browser = Browser(second)
+    browser.headers["Cookie"] = session.partition(";")[0]
+    assert browser.send("GET", "/admin/")[0] == 200
+
+
+def test_wrong_passwords_count_on_both(pair: Pair):
+    for number in range(10):
+        browser = Browser(pair.hosts[number % 2])
+        assert browser.sign_in("wrong", "198.51.100.9")[0] == 200
+    for host in pair.hosts:
+        status, headers = Browser(host).sign_in(RIGHT, "198.51.100.9")
+        assert status == 429
+        assert int(headers["Retry-After"]) > 0
+
+
+def test_strangers_share_one_limit(pair: Pair):
+    seen: Counter[int] = Counter()
+    limited: set[int] = set()
+    stranger = {"Authorization": "", "X-Forwarded-For": "198.51.100.77"}
+    for number in range(4 * PER_MINUTE):
+        status, _, _ = pair.ask(
+            pair.hosts[number % 2], "GET", "/api/groups", **stranger
+        )
+        seen[status] += 1
+        if status == 429:
+            limited.add(number % 2)
+    assert limited == {0, 1}
+    assert 0.9 * PER_MINUTE <= seen[401] <= 1.1 * PER_MINUTE, seen
+    assert seen.keys() == {401, 429}
+
+
+def test_a_token_works_and_ends_on_both_at_once(pair: Pair):
+    first, second = pair.hosts
+    _, _, user = pair.ask(first, "GET", "/api/users/current")
+    tokens = f"/api/users/{user['id']}/tokens"
+    _, _, new = pair.ask(first, "POST", tokens, {"name": "new", "expires_in": 1})
+    use = {"Authorization": f"Token {new['plain_token']}"}
+    assert pair.ask(second, "GET", "/api/groups", **use)[0] == 200
+    gone = f"{tokens}/{new['personal_access_token']['id']}"
+    assert pair.ask(second, "DELETE", gone)[0] == 200
+    assert pair.ask(first, "GET", "/api/groups", **use)[0] == 401
+
+
+def test_a_write_repeated_on_the_other_host_is_done_once(pair: Pair):
+    first, second = pair.hosts
+    group = {"name": "once"}
+    key = {"Idempotency-Key": "once"}
+    status, _, made_there = pair.ask(first, "POST", "/api/groups", group, **key)
+    assert status == 200
+    status, headers, again = pair.ask(second, "POST", "/api/groups", group, **key)
+    assert (status, again) == (200, made_there)
+    assert headers["Idempotency-Replayed"] == "true"
+    assert pair.told("group.add")[again["id"]] == 1
+
+
+def test_one_host_does_the_housekeeping(pair: Pair):
+    until(lambda: any(host.leads for host in pair.hosts), "a leader")
+    leader, other = sorted(pair.hosts, key=lambda host: not host.leads)
+    runs = 'mesh_job_runs_total{job="expire_logins",result="ok"}'
+    until(lambda: leader.figure(runs) > 0, "a run of the leader")
+    assert not other.leads
+    assert other.figure(runs) == 0
+
+
+def test_figures_and_log_levels_are_those_of_a_host(pair: Pair):
+    first, second = pair.hosts
+    name = 'management_http_request_counter{endpoint="/api/networks",method="GET"}'
+    for _ in range(3):
+        assert pair.ask(first, "GET", "/api/networks")[0] == 200
+    assert (first.figure(name), second.figure(name)) == (3, 0)
+    first.manage("log_level", "debug")
+    assert "debug" in first.manage("log_level")
+    assert "debug" not in second.manage("log_level")
+    first.manage("log_level", "reset")
+
+
+def test_a_big_page_an_export_and_retention_work(pair: Pair):
+    first, second = pair.hosts
+    old = moment(3 * 24 * 60)
+    flows = [traffic(id=f"old-{n}", window_end=old) for n in range(EVENTS)]
+    path = "/api/events/network-traffic"
+    assert pair.ask(first, "POST", path, flows)[0] == 200
+    page = f"{path}?page_size={EVENTS}"
+    _, _, answer = pair.ask(second, "GET", page)
+    assert len(answer["data"]) == answer["total_records"] == EVENTS
+    trail = "/api/events/audit"
+    export = pair.ask(second, "GET", trail, Accept="text/csv")[2]
+    known = pair.ask(second, "GET", trail)[2]
+    assert export.count(b"\n") == len(known) + 1
+    short = replace(first, extra={**first.extra, "SVC_TRAFFIC_RETENTION_DAYS": "1"})
+    short.manage("housekeeping", "--once")
+    for host in pair.hosts:
+        assert pair.ask(host, "GET", page)[2]["total_records"] == 0
+
+
+def test_requests_of_both_hosts_go_through_the_pooler(pair: Pair):
+    if not pair.pooled:
+        pytest.skip("there is none")
+    for host in pair.hosts:
+        assert pair.ask(host, "GET", "/api/groups")[0] == 200
+    url = urlsplit(pair.hosts[0].extra["SVC_DATABASE_POOLER_URL"])
+    console = url._replace(path="/pgbouncer").geturl()
+    with psycopg.connect(
+        console, autocommit=True, cursor_factory=psycopg.ClientCursor
+    ) as connection:
+        cursor = connection.execute("SHOW CLIENTS")
+        assert cursor.description is not None
+        position = [column.name for column in cursor.description].index("addr")
+        clients = {row[position] for row in cursor}
+    assert {host.address for host in pair.hosts} <= clients
+
+
+def test_every_transaction_has_the_limits_of_the_service(pair: Pair):
+    if not pair.pooled:
+        pytest.skip("a connection of its own says its limits itself")
+    url = pair.hosts[0].extra["SVC_DATABASE_POOLER_URL"]
+    wanted = {
+        "jit": "off",
+        "lock_timeout": "20s",
+        "idle_in_transaction_session_timeout": "1min",
+        "statement_timeout": "30s",
+    }
+    with psycopg.connect(url, autocommit=True) as connection:
+        for name, value in wanted.items():
+            assert connection.execute(f"SHOW {name}").fetchone() == (value,)
+
+
+class Writers:
+    """Make groups through nginx for as long as it is entered."""
+
+    def __init__(self, pair: Pair) -> None:
+        self.pair = pair
+        self.acknowledged: set[str] = set()
+        self.errors: list[tuple[float, object]] = []
+        self._stopping = Event()
+        self._threads = [
+            Thread(target=self._write, args=(number,)) for number in range(WRITERS)
+        ]
+
+    def _write(self, writer: int) -> None:
+        number = 0
+        while not self._stopping.wait(0.03):
+            number += 1
+            name = f"made-{writer}-{number}"
+            try:
+                status, _, _ = self.pair.ask(
+                    None, "POST", "/api/groups", {"name": name}
+                )
+            except (OSError, http.client.HTTPException) as error:
+                self.errors.append((time.monotonic(), error))
+                continue
+            if status == 200:
+                self.acknowledged.add(name)
+            else:
+                self.errors.append((time.monotonic(), status))
+
+    def more(self, count: int) -> None:
+        """Wait until so many more writes were acknowledged."""
+        wanted = len(self.acknowledged) + count
+        until(lambda: len(self.acknowledged) >= wanted, "acknowledged writes")
+
+    def __enter__(self) -> "Writers":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def test_a_host_that_dies_takes_no_write_with_it(pair: Pair):
+    until(lambda: any(host.leads for host in pair.hosts), "a leader")
+    victim, survivor = sorted(pair.hosts, key=lambda host: not host.leads)
+    with Writers(pair) as writers:
+        writers.more(50)
+        assert not writers.errors
+        victim.kill()
+        writers.more(100)
+        until(lambda: survivor.leads, "another leader")
+        victim.start()
+        writers.more(100)
+    moments = [moment for moment, _ in writers.errors]
+    if moments:
+        assert max(moments) - min(moments) <= ERRORS, writers.errors
+    told = pair.told("group.add")
+    for host in pair.hosts:
+        _, _, groups = pair.ask(host, "GET", "/api/groups")
+        found = {g["name"]: g["id"] for g in groups if g["name"].startswith("made-")}
+        assert writers.acknowledged <= found.keys()
+        assert {told[group] for group in found.values()} == {1}
