@@ -28,7 +28,7 @@ CHECKS: Final = [
     response_schema_conformance,
 ]
 FEW: Final = 8
-MANY: Final = 100
+MANY: Final = 40
 
 
 def _document(*, coverage: bool) -> Any:

@@ -50,7 +50,7 @@ def test_resolution_agrees_with_a_naive_reading(
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@settings(max_examples=3_000, deadline=None, suppress_health_check=slow_data)
+@settings(max_examples=1_500, deadline=None, suppress_health_check=slow_data)
 @given(accounts.snapshots(), questions)
 def test_resolution_agrees_over_thousands_of_accounts(
     snapshot: Snapshot, asked: list[tuple[str, str, str]]

@@ -382,4 +382,4 @@ def test_filters_answer_like_naive_ones(api: Api) -> None:
 
 @pytest.mark.slow
 def test_filters_answer_like_naive_ones_at_length(api: Api) -> None:
-    check_questions(api, 2000)
+    check_questions(api, 600)

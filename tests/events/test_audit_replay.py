@@ -110,7 +110,7 @@ def test_replay_gives_values_members_and_their_order() -> None:
 
 @pytest.mark.slow
 def test_replay_gives_values_members_and_their_order_at_length() -> None:
-    check_replay(500)
+    check_replay(150)
 
 
 def test_a_new_member_before_one_that_stays_leaves_the_new_order() -> None:

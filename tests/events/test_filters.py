@@ -359,7 +359,7 @@ def test_proxy_filters_answer_like_naive_ones(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.slow
 def test_traffic_filters_answer_like_naive_ones_at_length() -> None:
-    check_traffic(3000)
+    check_traffic(800)
 
 
 @pytest.mark.slow
@@ -367,7 +367,7 @@ def test_proxy_filters_answer_like_naive_ones_at_length(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     known_users(monkeypatch)
-    check_proxy(3000)
+    check_proxy(800)
 
 
 @pytest.mark.parametrize("part", [*WORDS, "%", "_", "\\", "/al", "0.0.1", "ss"])

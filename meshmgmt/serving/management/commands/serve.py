@@ -24,6 +24,8 @@ PROCESSES: Final = (
 """The commands; a unit of `deploy/systemd` runs each of them in production."""
 PEERS: Final = [*_MANAGE, "serve_peers"]
 """One more, unless `SVC_GRPC_BIND` is off."""
+MEMORY: Final = {"MALLOC_ARENA_MAX": "2"}
+"""glibc would keep an arena for each thread, and in each what a large answer took once."""
 
 
 class Command(BaseCommand):
@@ -44,4 +46,4 @@ class Command(BaseCommand):
         except handlers.OutputError as error:
             raise CommandError(str(error), returncode=2) from error
         peers = [PEERS] if config.grpc_bind else []
-        sys.exit(children.run([*PROCESSES, *peers], environ))
+        sys.exit(children.run([*PROCESSES, *peers], {**MEMORY, **environ}))
