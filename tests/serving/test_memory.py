@@ -12,8 +12,9 @@ from tests.observability.servers import Server
 pytestmark = [pytest.mark.sqlite, pytest.mark.slow]
 
 READERS = 40
-RECORDS = 90_000  # 8 MB as JSON
-MOST_MIB = 512
+RECORDS = 84_000  # 8 MB as JSON
+MOST_MIB = 600
+"""370 to 490 were seen: on a busy machine more answers wait to be sent."""
 FILL = """
 from django.db.models import QuerySet
 from dns.models import Record

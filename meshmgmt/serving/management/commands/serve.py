@@ -24,7 +24,7 @@ PROCESSES: Final = (
 """The commands; a unit of `deploy/systemd` runs each of them in production."""
 PEERS: Final = [*_MANAGE, "serve_peers"]
 """One more, unless `SVC_GRPC_BIND` is off."""
-MEMORY: Final = {"MALLOC_ARENA_MAX": "2"}
+MEMORY: Final = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1048576"}
 """glibc would keep an arena for each thread, and in each what a large answer took once."""
 
 
