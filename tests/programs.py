@@ -25,7 +25,9 @@ def program(name: str) -> str:
 
 
 @contextmanager
-def running(command: list[str], port: int, folder: Path) -> Iterator[None]:
+def running(
+    command: list[str], port: int, folder: Path, host: str = "127.0.0.1"
+) -> Iterator[None]:
     """Run a program that listens until the block ends, then let it finish its log."""
     with (folder / "output").open("wb") as output:
         environment = {**os.environ, "HOME": str(folder), "XDG_DATA_HOME": str(folder)}
@@ -36,7 +38,7 @@ def running(command: list[str], port: int, folder: Path) -> Iterator[None]:
     try:
         while True:
             try:
-                socket.create_connection(("127.0.0.1", port), 5).close()
+                socket.create_connection((host, port), 5).close()
                 break
             except OSError:
                 log = (folder / "output").read_text()

@@ -24,6 +24,7 @@ from django.utils.http import urlencode
 
 from meshmgmt.api import adminstale, admintrail
 from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.transactions import account_write
 
 
 class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
@@ -55,16 +56,16 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
 
     def _post_clean(self) -> None:
         """Write, instead of checking the model: the service knows the rules."""
-        if self.errors or not self._up_to_date():
+        if self.errors:
             return
         try:
-            with transaction.atomic():
-                written = self.apply(self.cleaned_data)
+            with account_write():  # nobody changes anything after the comparison
+                if self._up_to_date():
+                    written = self.apply(self.cleaned_data)
+                    # The same object stays: inline forms have been told of it already.
+                    vars(self.instance).update(vars(written))
         except ServiceError as error:
             self._show(error)
-        else:
-            # The same object stays, for inline forms have been told of it already.
-            vars(self.instance).update(vars(written))
 
     def _up_to_date(self) -> bool:
         """Take over what others changed; return False when both sides changed a field.
@@ -72,13 +73,19 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
         The page is shown again with new marks of it then: saving it again means it.
         """
         sent = self.data.get("seen", "")
-        both = adminstale.take_over(self, sent) if sent and not self.adding else []
+        stored = (
+            type(self.instance)._default_manager.filter(pk=self.instance.pk).first()
+        )
+        if not sent or self.adding or stored is None:
+            return True
+        now = type(self)(instance=stored)
+        both = adminstale.take_over(self, now, sent)
         for name in both:
             self.add_error(name, "somebody else changed it meanwhile")
         if both:
             self.add_error(None, adminstale.refusal(self, str(self.instance.pk)))
             data = self.data.copy()  # type: ignore[attr-defined]  # of a request
-            data["seen"] = adminstale.renewed(self, sent, both)
+            data["seen"] = adminstale.renewed(now, sent, both)
             self.data = data
         return not both
 

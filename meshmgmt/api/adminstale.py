@@ -28,11 +28,11 @@ def written(found: dict[str, str]) -> str:
     return json.dumps(found, separators=(",", ":"))
 
 
-def take_over(form: forms.BaseForm, sent: str) -> list[str]:
+def take_over(form: forms.BaseForm, now: forms.BaseForm, sent: str) -> list[str]:
     """Bring `cleaned_data` up to what others changed since the marks `sent` were made.
 
-    Returns the names of the fields that the page changed too. Unreadable marks say
-    nothing.
+    `now` is an unbound form of the object as it is stored. Returns the names of the
+    fields that the page changed too. Unreadable marks say nothing.
     """
     try:
         seen = json.loads(sent)
@@ -41,23 +41,23 @@ def take_over(form: forms.BaseForm, sent: str) -> list[str]:
     if not isinstance(seen, dict):
         return []
     both = []
-    now = marks(form)
-    for name in now.keys() & seen.keys():
-        if now[name] == seen[name]:
+    stored = marks(now)
+    for name in stored.keys() & seen.keys():
+        if stored[name] == seen[name]:
             continue
         mine = _mark(form[name].data)
         if mine == seen[name]:
-            raw = _as_sent(form, name)
+            raw = _as_sent(now, name)
             form.cleaned_data[name] = form.fields[name].clean(raw)
-        elif mine != now[name]:
+        elif mine != stored[name]:
             both.append(name)
     return sorted(both)
 
 
-def renewed(form: forms.BaseForm, sent: str, names: list[str]) -> str:
+def renewed(now: forms.BaseForm, sent: str, names: list[str]) -> str:
     """Return the marks that a page sent, with new ones of the fields named."""
-    now = marks(form)
-    return written(json.loads(sent) | {name: now[name] for name in names})
+    stored = marks(now)
+    return written(json.loads(sent) | {name: stored[name] for name in names})
 
 
 def refusal(form: forms.BaseForm, key: str) -> str:

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils.datastructures import MultiValueDict
 
 from dns.models import Zone
 from dns.services.zones import zone_update
+from groups.admin import GroupForm
 from groups.models import Group, GroupPeer
 from groups.services import group_update
 from meshmgmt.core.orderedlinks import member_keys
@@ -75,6 +77,22 @@ def test_a_field_that_both_changed_is_refused_once_and_then_meant(
     team.refresh_from_db()
     assert team.name == "crew"  # which the page never touched
     assert members(team) == [one.pk, three.pk]
+
+
+def test_what_is_compared_is_what_is_stored_under_the_lock() -> None:
+    one, two = peers(2)
+    team = group("team", one)
+    seen = GroupForm(instance=team).seen
+    sent = {"name": "crew", "peers": [one.pk], "resources": "", "seen": seen}
+    form = GroupForm(
+        MultiValueDict({k: v if isinstance(v, list) else [v] for k, v in sent.items()}),
+        instance=team,
+    )
+    group_update(group_id=team.pk, name="team", peers=[one.pk, two.pk], resources=[])
+
+    assert form.is_valid(), form.errors
+
+    assert members(team) == [one.pk, two.pk]
 
 
 def test_the_same_change_on_both_sides_is_no_conflict(client: Client) -> None:

@@ -1,16 +1,10 @@
 """API and peers behind one TLS port: the shipped configurations in real proxies."""
 
 import asyncio
-import os
 import re
-import shutil
-import socket
 import ssl
-import subprocess
-import time
 import urllib.request
 from collections.abc import Awaitable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -21,6 +15,7 @@ from meshmgmt.control.agent import Agent
 from meshmgmt.env import BASE_DIR
 from tests.control.agents import followed, names, run, until
 from tests.control.deployment import Deployment, deployed
+from tests.programs import program, running
 from tests.servers import free_port
 
 T = TypeVar("T")
@@ -50,42 +45,6 @@ def behind(tmp_path_factory) -> Iterator[Deployment]:
     extra = {"SVC_TRUSTED_PROXIES": "127.0.0.1", "SVC_ALLOWED_HOSTS": "127.0.0.1"}
     with deployed(tmp_path_factory.mktemp("peers") / "var", extra) as deployment:
         yield deployment
-
-
-def program(name: str) -> str:
-    """Return the path of a proxy; it may be absent outside of the CI alone."""
-    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if found is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"{name} is not installed")
-        pytest.skip(f"{name} is not installed")
-    return found
-
-
-@contextmanager
-def proxy(command: list[str], port: int, folder: Path) -> Iterator[None]:
-    """Run a proxy until the block ends."""
-    environment = {**os.environ, "HOME": str(folder), "XDG_DATA_HOME": str(folder)}
-    with (
-        (folder / "output").open("wb") as output,
-        subprocess.Popen(
-            command, stdout=output, stderr=output, env=environment
-        ) as process,
-    ):
-        try:
-            deadline = time.monotonic() + 30
-            while True:
-                try:
-                    socket.create_connection(("::1", port), 5).close()
-                    break
-                except OSError:
-                    log = (folder / "output").read_text()
-                    assert process.poll() is None, log
-                    assert time.monotonic() < deadline, log
-                    time.sleep(0.05)
-            yield
-        finally:
-            process.terminate()
 
 
 def certificate(authority: trustme.CA, folder: Path) -> tuple[Path, Path]:
@@ -152,7 +111,7 @@ def url(
         config.write_text(caddy_text(behind, port, files))
         command = [program("caddy"), "run", "--adapter", "caddyfile"]
         command += ["--config", str(config)]
-    with proxy(command, port, tmp_path):
+    with running(command, port, tmp_path, "::1"):
         yield f"https://[::1]:{port}"
 
 
