@@ -18,6 +18,7 @@ from events.streams.catalogue import TRAFFIC
 from groups.models import Group
 from groups.services import group_create
 from meshmgmt.accounts.models import User
+from meshmgmt.api.models import KeptAnswer
 from meshmgmt.backup import schema
 from meshmgmt.backup.archive import BackupError
 from meshmgmt.backup.copying import back_up, check
@@ -48,10 +49,12 @@ def test_a_backup_restored_and_backed_up_again_holds_the_same(
     with beside(source):
         run("restore", OLD)
         MapChange.objects.create(serial=FAR, touched="")
+        KeptAnswer.objects.create(user_id="u", key="k", request="r", sealed=b"\x00\xff")
         run("backup", first)
     with beside(target):
         run("restore", first)
         assert MapChange.objects.filter(serial__gt=FAR).exists()
+        assert bytes(KeptAnswer.objects.get().sealed) == b"\x00\xff"
         run("backup", second)
     before, after = manifest(first)["tables"], manifest(second)["tables"]
     assert before.pop("control_mapchange") != after.pop("control_mapchange")
