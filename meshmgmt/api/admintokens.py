@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.http import urlencode
 
 from meshmgmt.api.admin import ServiceAdmin
 
@@ -61,8 +60,9 @@ class TokenPages(SecretPages):
         if stored is not None:
             return self._found(request, stored)
         if _is_search(request):
-            query = {k: v for k, v in sent.items() if k != "csrfmiddlewaretoken"}
-            return HttpResponseRedirect(f"{request.path}?{urlencode(query)}")
+            query = request.POST.copy()
+            query.pop("csrfmiddlewaretoken", None)
+            return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
         return super().changelist_view(request, extra_context)
 
     def _found(self, request: HttpRequest, stored: str) -> HttpResponse:

@@ -1,7 +1,7 @@
 """HTML outside of the admin site's own pages: errors, and what every page promises."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -65,7 +65,12 @@ def wants_page(request: HttpRequest) -> bool:
     """
     if request.path.startswith("/api/"):
         return False
-    return _in_admin(request) or "text/html" in request.headers.get("Accept", "")
+    return _in_admin(request) or accepts_html(request)
+
+
+def accepts_html(request: Any) -> bool:
+    """Tell whether a browser asks, which names HTML; `*/*` is what programs send."""
+    return "text/html" in request.headers.get("Accept", "")
 
 
 def error_page(message: str, status: int, *, title: str = "") -> HttpResponse:

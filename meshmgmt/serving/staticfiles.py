@@ -14,7 +14,9 @@ from typing import Final
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
-from whitenoise.storage import CompressedManifestStaticFilesStorage
+from whitenoise.storage import (  # type: ignore[import-untyped]
+    CompressedManifestStaticFilesStorage,
+)
 
 _LOG: Final = logging.getLogger(__name__)
 _STAMP: Final = ".collected"
@@ -22,7 +24,7 @@ _LEFT_OUT: Final = ("redoc",)
 """Another reader of the API's schema, which no page uses."""
 
 
-class HashedFiles(CompressedManifestStaticFilesStorage):
+class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # untyped
     """Addresses with hashes; plain ones of files that nobody has collected."""
 
     def stored_name(self, name: str) -> str:

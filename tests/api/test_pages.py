@@ -208,6 +208,7 @@ class TestFront:
         assert client.get("/").content.count(b'"/api/docs"') == member
 
     def test_icon_is_a_static_file(self, browser: Client) -> None:
+        answer: Any
         with closing(browser.get("/favicon.ico", follow=True)) as answer:
             assert answer["Content-Type"] == "image/svg+xml"
             assert b"<svg" in b"".join(answer.streaming_content)
@@ -222,6 +223,22 @@ def test_every_page_has_the_policy(browser: Client, path: str) -> None:
     assert "unsafe" not in CONTENT_SECURITY_POLICY
     assert b"<style" not in answer.content
     assert b"style=" not in answer.content
+
+
+class TestDocumentationWithToken:
+    @pytest.fixture(autouse=True)
+    def asked_for(self, settings: Any) -> None:
+        settings.SVC = replace(settings.SVC, api_docs="token")
+
+    def test_people_are_led_through_the_sign_in_page(self, browser: Client) -> None:
+        assert browser.get("/api/docs")["Location"] == "/admin/login/?next=/api/docs"
+        browser.force_login(person("owner"))
+        assert b'id="swagger-ui"' in browser.get("/api/docs").content
+
+    @pytest.mark.parametrize("headers", [{}, {"Authorization": "Token nonsense"}])
+    def test_programs_and_bad_tokens_get_401(self, headers: Any) -> None:
+        answer = Client().get("/api/docs", headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (401, 401)
 
 
 class TestSchema:
