@@ -15,10 +15,13 @@ class EventsConfig(AppConfig):
 
     def ready(self) -> None:
         from events.audit import checks, signals  # noqa: F401, PLC0415
+        from events.audit.reading import last_id  # noqa: PLC0415
         from events.streams import partitions, retention  # noqa: PLC0415
+        from meshmgmt.api import versions  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
         from meshmgmt.core.jobs import register_job  # noqa: PLC0415
 
         register_job("events.partitions", HOUR, partitions.make_ahead)
         register_job("events.retention", HOUR, retention.prune)
         modelmodules.assign("events", "events")
+        versions.register_state(last_id)

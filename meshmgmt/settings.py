@@ -139,6 +139,7 @@ INSTALLED_APPS = [
     "meshmgmt.demo",
     "meshmgmt.transfer",
     "meshmgmt.backup",
+    "meshmgmt.planning",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -41,6 +41,8 @@ class ZoneFileView(ApiView):
     """The records of a zone as text."""
 
     module = "dns"
+    plannable = True
+    audited = True
     max_body_bytes = ZONE_FILE_BYTES
 
     @extend_schema(

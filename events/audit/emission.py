@@ -108,6 +108,23 @@ def _updated(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
         yield _owner_event(spec, change, activity, meta, shown)
 
 
+def shown_change(change: Change) -> dict[str, Any]:
+    """Return all that became another, as events show it; {} of what is not audited."""
+    spec = spec_of(type(change.instance))
+    if spec is None:
+        return {}
+    if change.created:
+        values = {name: (None, value) for name, value in change.after.items()}
+    elif change.deleted:
+        values = {name: (value, None) for name, value in change.before.items()}
+    else:
+        values = {
+            name: (change.before.get(name), change.after[name])
+            for name in change.changed_fields
+        }
+    return _shown(spec, values, change)
+
+
 def _owner_event(
     spec: AuditSpec,
     change: Change,

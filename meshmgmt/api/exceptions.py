@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from meshmgmt.api.fields import REQUIRED, TYPE_CODE
 from meshmgmt.api.pages import error_page, wants_page
 from meshmgmt.api.renderers import CONTENT_TYPE, to_json
-from meshmgmt.core.errors import ServiceError, TooManyRequests
+from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.turns import BUSY
 
@@ -70,12 +70,14 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
     """Return the answer for anything a view raises; what is unforeseen is logged."""
     status, message, errors = describe(exc)
     response = Response(error_body(message, status, errors), status=status)
+    if isinstance(exc, ServiceError):
+        response.data |= exc.details
+        for name, value in exc.headers.items():
+            response[name] = value
     if status == 401:  # noqa: PLR2004
         response["WWW-Authenticate"] = CHALLENGE
     elif status == 503:  # noqa: PLR2004
         response["Retry-After"] = str(RETRY_SECONDS)
-    if isinstance(exc, TooManyRequests):
-        response["Retry-After"] = str(exc.retry_after)
     if isinstance(exc, drf.MethodNotAllowed):
         response["Allow"] = ", ".join(getattr(context["view"], "allowed_methods", ()))
     if status >= 500:  # noqa: PLR2004
