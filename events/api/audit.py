@@ -1,11 +1,10 @@
 """Reading the audit trail: lists, one event, exports."""
 
-import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import chain
 from math import ceil
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 import django_filters
@@ -29,7 +28,14 @@ from events.api.queries import (
 )
 from events.audit.cursors import Cursor, parse_cursor
 from events.audit.exports import csv_lines, ndjson_lines
-from events.audit.reading import NEWEST, Trail, TrailPage, every_row, read_page
+from events.audit.reading import (
+    NEWEST,
+    Trail,
+    TrailPage,
+    event_by_id,
+    every_row,
+    read_page,
+)
 from events.audit.rows import (
     DETAIL_COLUMNS,
     LIST_COLUMNS,
@@ -41,10 +47,7 @@ from events.models import AuditEvent
 from events.search import SHORT_SEARCH_ROWS
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
-from meshmgmt.core.errors import NotFound
 from meshmgmt.core.transactions import read_snapshot
-
-_EVENT_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
 
 
 class AuditEventSerializer(serializers.Serializer[AuditEvent]):
@@ -284,9 +287,4 @@ class AuditEventView(ApiView):
 
     def get(self, request: Request, event_id: str) -> Response:
         """Return the event. Raises NotFound."""
-        if not _EVENT_ID.fullmatch(event_id):
-            raise NotFound.of("audit event", event_id)
-        event = AuditEvent.objects.filter(id=int(event_id)).first()
-        if event is None:
-            raise NotFound.of("audit event", event_id)
-        return Response(detail_row(event))
+        return Response(detail_row(event_by_id(event_id)))

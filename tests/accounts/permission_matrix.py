@@ -66,6 +66,7 @@ GET     /api/events                                         events R
 GET     /api/events/audit                                   events R
 GET     /api/events/audit/summary                           events R
 GET     /api/events/audit/{event_id}                        events R
+POST    /api/events/audit/{event_id}/revert                  events R
 GET     /api/events/network-traffic                         events R
 POST    /api/events/network-traffic                         events C
 GET     /api/events/network-traffic/summary                 events R
