@@ -40,6 +40,8 @@ ENDPOINTS: Final = """
 GET     /api/accounts                                       accounts R
 GET     /api/accounts/{accountId}                           settings R
 PUT     /api/accounts/{accountId}                           settings U
+GET     /api/config                                         settings R
+GET     /api/config/schema                                  settings R
 GET     /api/dns/explain                                    dns R
 GET     /api/dns/lint                                       dns R
 GET     /api/dns/nameservers                                nameservers R
