@@ -12,7 +12,7 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
 from meshmgmt.api.fields import REQUIRED, TYPE_CODE
-from meshmgmt.api.renderers import CONTENT_TYPE, to_json
+from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer, to_json
 from meshmgmt.core.errors import ServiceError, TooManyRequests
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.turns import BUSY
@@ -57,6 +57,9 @@ def error_response(message: str, status: int) -> HttpResponse:
 def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
     """Return the answer for anything a view raises; what is unforeseen is logged."""
     status, message, errors = describe(exc)
+    request = context["request"]
+    request.accepted_renderer = OrjsonRenderer()  # an export was perhaps asked for
+    request.accepted_media_type = OrjsonRenderer.media_type
     response = Response(error_body(message, status, errors), status=status)
     if status == 401:  # noqa: PLR2004
         response["WWW-Authenticate"] = CHALLENGE
