@@ -50,6 +50,7 @@ class StreamView(ApiView, GenericAPIView[Any]):
     max_body_bytes = batches.MAX_BODY_BYTES
     repeatable = True  # events have ids
     reads_long = True
+    renderer_classes = [OrjsonRenderer, NdjsonRenderer, CsvRenderer]
     filter_backends = [StreamFilterBackend]
     stream: ClassVar[Stream]
     filterset_class: ClassVar[type[StreamFilterSet]]
@@ -58,8 +59,8 @@ class StreamView(ApiView, GenericAPIView[Any]):
 
     def get_renderers(self) -> list[BaseRenderer]:
         """Return the forms of an answer: exports are for reading."""
-        exports = [NdjsonRenderer(), CsvRenderer()]
-        return [OrjsonRenderer(), *(exports if self.request.method == "GET" else [])]
+        reading = self.request.method == "GET"
+        return super().get_renderers() if reading else [OrjsonRenderer()]
 
     @property
     def token_scopes(self) -> tuple[str, ...]:  # type: ignore[override]  # by method
