@@ -123,7 +123,7 @@ def test_a_token_event_leads_to_the_token_and_back(site: Client) -> None:
     )
     token_page = reverse("admin:accounts_accesstoken_change", args=[token.pk])
     assert token_page in site.get(page("change", AuditEvent, event.pk)).content.decode()
-    back = f"{page('changelist', AuditEvent)}?q={owner.pk}"
+    back = f"{page('changelist', AuditEvent)}?search={owner.pk}"
     assert back in site.get(token_page).content.decode()
 
 
@@ -175,7 +175,7 @@ def test_the_page_of_an_object_links_back_to_its_events(site: Client) -> None:
     text = site.get(
         reverse("admin:groups_group_change", args=[event.target_id])
     ).content.decode()
-    back = f"{page('changelist', AuditEvent)}?q={event.target_id}"
+    back = f"{page('changelist', AuditEvent)}?search={event.target_id}"
     assert back in text
     listed = site.get(back, follow=True).content.decode()
     assert "group.add" in listed
