@@ -109,6 +109,17 @@ class AuditEventAdmin(Explorer):
             only(here, "source_address", row.source_address),
         ]
 
+    def names(self, row: AuditEvent) -> dict[str, str]:
+        who, what = initiator_name(row), target_name(row)
+        group = str(row.meta.get("group", "")) or what
+        return {
+            "initiator_id": who,
+            "user_id": who,
+            "target_id": what,
+            "group_id": group,
+            "target_type": kind_of(row.target_type),
+        }
+
     def facts(self, row: AuditEvent, pages: ObjectPages) -> list[Fact]:
         group = str(row.meta.get("group_id", ""))
         ids = {row.initiator_id, row.token_id, group, *mentioned_ids(row.changes)}

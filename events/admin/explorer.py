@@ -65,6 +65,10 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         """Return what the list shows of a row beside its time."""
         raise NotImplementedError
 
+    def names(self, row: Any) -> dict[str, str]:
+        """Return what people call the ids in a row, by filter."""
+        raise NotImplementedError
+
     def facts(self, row: Any, pages: ObjectPages) -> list[Fact]:
         """Return what the page of a row tells, its raw form left aside."""
         raise NotImplementedError
@@ -167,6 +171,8 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     ) -> Controls:
         make = partial(inputs, filters, here, suggestions=self.suggestions)
         live, ordered = bool(here.values("live")), bool(here.values("sort_by"))
+        # All rows share what the filters name, so one of them knows what it is called.
+        names = self.names(page.rows[0]) if page.rows else {}
         dates = (request.GET.get(name, "") for name in DATES)
         return Controls(
             views=[
@@ -175,7 +181,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             span=Span(*dates),
             inputs=list(make(self.filters)),
             more=list(make(self.more_filters)),
-            chips=list(chips(filters, here, self._names(request, here))),
+            chips=list(chips(filters, here, names)),
             hidden=[pair for pair in here.pairs if pair[0] in ("live", *ORDER)],
             live=live and not ordered,
             toggle=here.with_(live="" if live else "1"),
@@ -192,16 +198,6 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         query = link_to(pair for pair in here.pairs if pair[0] in known)
         base = f"admin:{self.opts.app_label}_{self.opts.model_name}_export"
         return [(kind, reverse(f"{base}_{kind}") + query) for kind in RENDERERS]
-
-    def _names(self, request: HttpRequest, here: Here) -> dict[str, str]:
-        """Return what people call the objects whose ids the filters name."""
-        ids = {
-            value
-            for name, value in here.pairs
-            if name.endswith("_id") or name in {"source", "destination"}
-        }
-        pages = ObjectPages(request).of_ids(ids) if ids else {}
-        return {key: page.name for key, page in pages.items()}
 
     def render_change_form(
         self,

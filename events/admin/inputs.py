@@ -127,11 +127,11 @@ def people() -> dict[str, str]:
 def chips(
     filters: StreamFilterSet, here: Here, names: Mapping[str, str]
 ) -> Iterator[Chip]:
-    """Yield what narrows the list; `names` tells what people call ids."""
+    """Yield what narrows the list; `names` tells by filter what people call its id."""
     for name, value in here.pairs:
         if name not in filters.form.fields:
             continue
-        label, shown = label_of(name), shown_word(names.get(value, value))
+        label, shown = label_of(name), shown_word(names.get(name) or value)
         if name in DATES and value in SPANS:
             label, shown = "Time", SPANS[value]
         yield Chip(label, shown, here.without(name, value))

@@ -133,6 +133,9 @@ class ProxyEntryAdmin(Explorer):
             only(here, "reason", row.reason),
         ]
 
+    def names(self, row: ProxyEntry) -> dict[str, str]:
+        return {"user_id": vars(row)["user_name"]}
+
     def facts(self, row: ProxyEntry, pages: ObjectPages) -> list[Fact]:
         content = row.content
         known = pages.of_ids({row.user_id, row.service_id})

@@ -98,6 +98,17 @@ class TrafficEventAdmin(Explorer):
             only(here, "policy_id", row.policy_id, content["policy"]["name"]),
         ]
 
+    def names(self, row: TrafficEvent) -> dict[str, str]:
+        content = row.content
+        ends = {side: content[side]["name"] for side in ("source", "destination")}
+        return {
+            **ends,
+            **{f"{side}_id": name for side, name in ends.items()},
+            "user_id": content["user"]["name"] or content["user"]["email"],
+            "policy_id": content["policy"]["name"],
+            "protocol": _PROTOCOLS.get(row.protocol, ""),
+        }
+
     def facts(self, row: TrafficEvent, pages: ObjectPages) -> list[Fact]:
         content = row.content
         user, policy = content["user"], content["policy"]

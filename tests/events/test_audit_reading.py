@@ -250,16 +250,15 @@ def test_reading_needs_events_read(role: str, status: int) -> None:
 
 def test_a_group_finds_its_own_events_and_those_of_its_members(api: Api) -> None:
     about = {"group": "Staff", "group_id": "staff-1"}
+    facts: list[dict[str, Any]] = [
+        {"activity_code": "group.add", "target_id": "staff-1"},
+        {"activity_code": "peer.group.delete", "meta": about},
+        {"activity_code": "group.add", "target_id": "staff-10"},
+        {"activity_code": "route.add", "meta": {"name": "staff-1"}},
+    ]
     written = AuditEvent.objects.bulk_create(
-        AuditEvent(timestamp=START + timedelta(days=1, minutes=n), **facts)
-        for n, facts in enumerate(
-            [
-                {"activity_code": "group.add", "target_id": "staff-1"},
-                {"activity_code": "peer.group.delete", "meta": about},
-                {"activity_code": "group.add", "target_id": "staff-10"},
-                {"activity_code": "route.add", "meta": {"name": "staff-1"}},
-            ]
-        )
+        AuditEvent(timestamp=START + timedelta(days=1, minutes=n), **given)
+        for n, given in enumerate(facts)
     )
     expected = [str(written[1].pk), str(written[0].pk)]
     assert ids(api.get(f"{PATH}?group_id=staff-1")) == expected
