@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from events.admin.cells import only, plain, shown_instant, shown_size
-from events.admin.changetable import shown_value
+from events.admin.changetable import mentioned_ids, shown_value
 from events.admin.explorer import Explorer
 from events.admin.facts import Fact, joined, named, present, see_also
 from events.admin.here import Here
@@ -60,6 +60,7 @@ class ProxyEntryAdmin(Explorer):
     more_filters = (
         "status",
         "status_code",
+        "exact_path",
         "user_id",
         "user_email",
         "user_name",
@@ -70,7 +71,7 @@ class ProxyEntryAdmin(Explorer):
     )
     bar_filters = {
         "host": "host",
-        "path": "path",
+        "path": "exact_path",
         "method": "method",
         "status": "status",
         "status_code": "status_code",
@@ -125,7 +126,7 @@ class ProxyEntryAdmin(Explorer):
         return [
             only(here, "method", row.method),
             only(here, "host", row.host),
-            only(here, "path", row.path, path),
+            only(here, "exact_path", row.path, path),
             only(here, "status_code", row.status_code, str(row.status_code)),
             plain(str(row.duration_ms)),
             only(here, "source_ip", row.source_ip, peer, row.source_ip),
@@ -138,11 +139,11 @@ class ProxyEntryAdmin(Explorer):
 
     def facts(self, row: ProxyEntry, pages: ObjectPages) -> list[Fact]:
         content = row.content
-        known = pages.of_ids({row.user_id, row.service_id})
         place = (
             content.get(n) for n in ("city_name", "subdivision_code", "country_code")
         )
         metadata = content.get("metadata") or {}
+        known = pages.of_ids({row.user_id, row.service_id, *mentioned_ids(metadata)})
         return present(
             [
                 Fact("Time", shown_instant(row.timestamp)),

@@ -168,7 +168,7 @@ class AddressFilter(django_filters.CharFilter):
 
 class ProxyFilterSet(StreamFilterSet):
     tally_filters = frozenset({"method", "status", "status_class", "status_code"})
-    text_filters = frozenset({"search", "path"})
+    text_filters = frozenset({"search", "path", "exact_path"})
     time_field = "timestamp"
 
     host = TextFilter(help_text="The Host header, exactly")
@@ -190,6 +190,7 @@ class ProxyFilterSet(StreamFilterSet):
     path = TextFilter(
         method="of_path", help_text="Part of the path, letter case counts"
     )
+    exact_path = TextFilter(method="of_exact_path", help_text="The whole path")
     service_id = TextFilter(help_text="Id of the service")
     auth_method = TextFilter(
         field_name="auth_method_used", help_text="How the client proved who it is"
@@ -238,10 +239,17 @@ class ProxyFilterSet(StreamFilterSet):
         return queryset.filter(status_code__gte=least, status_code__lt=least + 100)
 
     def of_path(self, queryset: Rows, name: str, part: str) -> Rows:
-        """Keep entries whose path contains `part`; the search index narrows first."""
-        if len(fold(part)) >= SHORTEST_INDEXED:
-            queryset = queryset.filter(search__holds=fold(part))
-        return queryset.filter(path__holds=part)
+        """Keep entries whose path contains `part`."""
+        return self._narrowed(queryset, part).filter(path__holds=part)
+
+    def of_exact_path(self, queryset: Rows, name: str, path: str) -> Rows:
+        return self._narrowed(queryset, path).filter(path=path)
+
+    def _narrowed(self, queryset: Rows, text: str) -> Rows:
+        """Let the search index find what may hold a text, if it can."""
+        if len(fold(text)) < SHORTEST_INDEXED:
+            return queryset
+        return queryset.filter(search__holds=fold(text))
 
     def of_email(self, queryset: Rows, name: str, part: str) -> Rows:
         return queryset.filter(user_id__in=directory.find_users(fold(part), ""))

@@ -71,6 +71,7 @@ def site() -> Client:
                 id=f"entry.{n}",
                 timestamp=time,
                 status_code=(200, 404, 503)[n % 3],
+                path=("/start", "/start/more")[n % 2],
                 duration_ms=n * 7 % 25,
                 user_id=("", "ann")[n % 2],
                 reason=("", "no leave")[n % 2],

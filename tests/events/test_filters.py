@@ -194,6 +194,7 @@ PROXY_FILTERS: dict[str, Keep] = DATES | {
     "country_code": lambda event, value: event.get("country_code") == value,
     "source_ip": lambda event, value: event.get("source_ip") == value,
     "path": lambda event, value: value in event["path"],
+    "exact_path": lambda event, value: event["path"] == value,
     "user_id": lambda event, value: event.get("user_id") == value,
     "user_email": lambda event, value: user_holds(event, value, 0),
     "user_name": lambda event, value: user_holds(event, value, 1),
@@ -263,6 +264,9 @@ proxy_params = st.fixed_dictionaries(
         "country_code": st.sampled_from(["DE", "de", "AR"]),
         "source_ip": st.sampled_from(["10.0.0.1", "10.0.0.11", "2001:db8::1"]),
         "path": parts,
+        "exact_path": st.sampled_from(
+            ["/x/0", "/alpha/0", "/ALPHA/1", "/al%ha/2", "/x"]
+        ),
         "user_id": st.sampled_from(["ann", "bob", "carl"]),
         "user_email": st.sampled_from(["ann", "STRASSE", "x.t", "%", "nobody"]),
         "user_name": st.sampled_from(["müll", "MÜLLER", "bob", "_", "n"]),
