@@ -110,13 +110,11 @@ class AuditEventAdmin(Explorer):
         ]
 
     def names(self, row: AuditEvent) -> dict[str, str]:
-        who, what = initiator_name(row), target_name(row)
-        group = str(row.meta.get("group", "")) or what
+        who = initiator_name(row)
         return {
             "initiator_id": who,
             "user_id": who,
-            "target_id": what,
-            "group_id": group,
+            "group_id": str(row.meta.get("group", "")) or target_name(row),
             "target_type": kind_of(row.target_type),
         }
 

@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from events.admin.cells import json_block, shown_second
 from events.admin.facts import Fact
 from events.admin.here import Here, link_to
-from events.admin.inputs import DATES, Span, Suggestions, chips, inputs, people
+from events.admin.inputs import Suggestions, chips, inputs, people, span_of
 from events.admin.objectpages import ObjectPages
 from events.admin.oldnames import SEARCH, OldNames, renewed
 from events.admin.pageparts import ORDER, Column, Controls, Row, View, heading
@@ -170,20 +170,23 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         self, request: HttpRequest, filters: StreamFilterSet, here: Here, page: RowPage
     ) -> Controls:
         make = partial(inputs, filters, here, suggestions=self.suggestions)
-        live, ordered = bool(here.values("live")), bool(here.values("sort_by"))
+        more = list(make(self.more_filters))
+        ordered = bool(here.values("sort_by"))
+        at_newest = not ordered and not request.GET.get("cursor")
+        live = bool(here.values("live")) and at_newest
         # All rows share what the filters name, so one of them knows what it is called.
         names = self.names(page.rows[0]) if page.rows else {}
-        dates = (request.GET.get(name, "") for name in DATES)
         return Controls(
             views=[
                 (v.label, link_to(v.pairs), here.is_at(v.pairs)) for v in self.views()
             ],
-            span=Span(*dates),
+            span=span_of(here),
             inputs=list(make(self.filters)),
-            more=list(make(self.more_filters)),
+            more=more,
+            more_chosen=any(field.value for field in more),
             chips=list(chips(filters, here, names)),
             hidden=[pair for pair in here.pairs if pair[0] in ("live", *ORDER)],
-            live=live and not ordered,
+            live=live,
             toggle=here.with_(live="" if live else "1"),
             newer=here.with_(cursor=page.newer) if page.newer else "",
             older=here.with_(cursor=page.older) if page.older else "",

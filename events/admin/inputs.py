@@ -63,18 +63,17 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The time range: one of `SPANS`, or from and to."""
+    """The time range: one of `spans`, or `between` two times."""
 
     start: str
     end: str
+    between: bool
+    spans: dict[str, str]
 
-    @property
-    def between(self) -> bool:
-        return bool(self.end) or self.start not in SPANS
 
-    @property
-    def spans(self) -> dict[str, str]:
-        return SPANS
+def span_of(here: Here) -> Span:
+    start, end = ("".join(here.values(name)[:1]) for name in DATES)
+    return Span(start, end, between=bool(end) or start not in SPANS, spans=SPANS)
 
 
 def label_of(name: str) -> str:

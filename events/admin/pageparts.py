@@ -84,6 +84,7 @@ class Controls:
     span: Span
     inputs: list[Input]
     more: list[Input]
+    more_chosen: bool
     chips: list[Chip]
     hidden: list[tuple[str, str]]
     live: bool
@@ -94,7 +95,3 @@ class Controls:
     exports: list[tuple[str, str]]
     headings: list[Heading]
     sorted: bool
-
-    @property
-    def more_chosen(self) -> bool:
-        return any(field.value for field in self.more)

@@ -256,6 +256,16 @@ def test_a_page_that_follows_asks_for_the_newest_rows_alone(
     assert "data-live" not in text_of(site, address)
 
 
+def test_older_rows_are_not_followed_until_one_is_back_at_the_newest(
+    site: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explorer, "PAGE_ROWS", 7)
+    older = link(text_of(site, f"{PROXY_PAGE}?live=1"), "next")
+    text = text_of(site, f"{PROXY_PAGE}{older}")
+    assert "data-live" not in text
+    assert '<a class="live-toggle" href="?live=1">Live</a>' in text
+
+
 @pytest.mark.parametrize("order", ["asc", "desc"])
 def test_proxy_entries_are_sorted_as_by_the_api(site: Client, order: str) -> None:
     query = f"sort_by=duration&sort_order={order}"

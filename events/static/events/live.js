@@ -36,7 +36,8 @@
     address.searchParams.delete("cursor");
     address.searchParams.set("fragment", "rows");
     const answer = await fetch(address, { headers: { Accept: "text/html" } });
-    if (!answer.ok || answer.redirected) throw new Error(`status ${answer.status}`);
+    if (answer.redirected) throw new Error("sign in again");
+    if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
     const holder = document.createElement("table");
     holder.innerHTML = await answer.text();
     return holder.querySelectorAll("tbody tr");
@@ -53,7 +54,7 @@
         said.textContent = `live, updated ${clock()} UTC`;
         said.dataset.state = "on";
       } catch (error) {
-        said.textContent = `live, but the server does not answer (${error.message})`;
+        said.textContent = `live, but nothing comes: ${error.message}`;
         said.dataset.state = "failed";
       }
     }
