@@ -1,11 +1,13 @@
 """Pages of zones."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
@@ -18,6 +20,7 @@ from dns.services.zones import (
     RECORDS_AT_ONCE,
     zone_create,
     zone_delete,
+    zone_thin_out,
     zone_update,
 )
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
@@ -165,6 +168,46 @@ class ZoneAdmin(ServiceAdmin):
         return format_html(
             '<a href="{}?zone__id__exact={}">{}</a>', path, zone.pk, text
         )
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Tell what goes; the records of large zones as a number, without trying it."""
+        zones = list(Zone.objects.filter(pk__in=[zone.pk for zone in objs]))
+        counts = {zone: zone.records.count() for zone in zones}
+        if sum(counts.values()) <= RECORDS_AT_ONCE:
+            return super().get_deleted_objects(objs, request)
+        lines = [
+            format_html(
+                'zone <a href="{}">{}</a>: will be deleted, with its {} record{}',
+                reverse("admin:dns_zone_change", args=[zone.pk]),
+                zone.name,
+                count,
+                "" if count == 1 else "s",
+            )
+            for zone, count in counts.items()
+        ]
+        return lines, {"zones": len(zones)}, set(), []
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: Any = None
+    ) -> HttpResponse:
+        """Delete a zone, most records of a large one before the transaction begins."""
+        if request.method == "POST":
+            self._thin_out(request, [unquote(object_id)])
+        return super().delete_view(request, object_id, extra_context)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: Any = None
+    ) -> HttpResponse:
+        """Show the list and run its actions; delete large zones as their pages do."""
+        sent = request.POST
+        if sent.get("action") == "delete_selected" and sent.get("post"):
+            self._thin_out(request, sent.getlist("_selected_action"))
+        return super().changelist_view(request, extra_context)
+
+    def _thin_out(self, request: HttpRequest, ids: Sequence[str]) -> None:
+        if self.has_delete_permission(request):
+            for pk in Zone.objects.filter(pk__in=ids).values_list("pk", flat=True):
+                zone_thin_out(zone_id=pk)
 
     def delete_object(self, instance: Zone) -> None:
         zone_delete(zone_id=instance.pk)
