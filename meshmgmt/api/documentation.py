@@ -6,21 +6,26 @@ from threading import Lock
 from typing import Any, Final
 
 from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.encoding import force_bytes
 from django.utils.http import quote_etag
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import NotAuthenticated
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import BasePermission
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from meshmgmt.api.limits import LimitedView
+from meshmgmt.api.pages import accepts_html
 from meshmgmt.api.permissions import ModulePermission
 from meshmgmt.core.errors import NotFound
 
@@ -65,6 +70,7 @@ class SchemaView(DocumentationView, SpectacularAPIView):
             request, self.get_renderers()
         )
 
+    @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Return the document, or 304 to who has it; it is made once in each process."""
         renderer, media_type = self.perform_content_negotiation(request)
@@ -80,7 +86,7 @@ class SchemaView(DocumentationView, SpectacularAPIView):
             },
         )
         patch_vary_headers(response, ["Accept"])
-        return get_conditional_response(request._request, made.etag, response=response)  # type: ignore[return-value]  # only None for None
+        return get_conditional_response(request, made.etag, response=response)  # type: ignore[return-value]  # None for None alone
 
 
 class DocsView(DocumentationView):
@@ -89,7 +95,13 @@ class DocsView(DocumentationView):
     @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR})
     def get(self, request: Request) -> HttpResponse:
         """Return the page."""
-        return render(request._request, "pages/docs.html")
+        return render(request, "pages/docs.html")
+
+    def handle_exception(self, exc: Exception) -> Any:
+        """Let people sign in where the page is not for everybody."""
+        if isinstance(exc, NotAuthenticated) and accepts_html(self.request):
+            return redirect_to_login(self.request.path, reverse("admin:login"))
+        return super().handle_exception(exc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +124,7 @@ def document(renderer: type[BaseRenderer]) -> Document:
     with _making:
         if renderer not in _documents:
             schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
-            body = renderer().render(schema, renderer_context={})
+            body = force_bytes(renderer().render(schema, renderer_context={}))
             etag = quote_etag(hashlib.sha256(body).hexdigest()[:32])
             _documents[renderer] = Document(body, etag)
         return _documents[renderer]

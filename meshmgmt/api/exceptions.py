@@ -209,5 +209,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """
     error = sys.exception()
     if isinstance(error, DatabaseError | InterfaceError):
-        return error_answer(request, *reversed(_database(error)))
+        status, message = _database(error)
+        return error_answer(request, message, status)
     return error_answer(request, INTERNAL, 500)

@@ -1,7 +1,7 @@
 """HTML outside of the admin site's own pages: errors, and what every page promises."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -11,21 +11,13 @@ from django.utils.http import urlencode
 
 from meshmgmt.core import context
 
-CONTENT_SECURITY_POLICY: Final = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "font-src 'self'",
-        "connect-src 'self'",
-        # Browsers hold the redirects of a form to it too: none of ours leaves this site,
-        # for the way to an identity provider is a link.
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
+CONTENT_SECURITY_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none';"
+    " frame-ancestors 'none'"
 )
+"""Browsers hold redirects of a form to `form-action` too: none of ours leaves this site,
+for the way to an identity provider is a link."""
 SESSION_ENDED: Final = (
     "Your session has ended, and what you sent was not saved. Sign in to go on."
 )
@@ -36,7 +28,7 @@ _TITLES: Final = {
     404: "Nothing is here",
     405: "This page does not work that way",
     410: "This is over",
-    429: "Too many tries",
+    429: "Please wait",
     503: "Not available at this moment",
 }
 _INTERNAL: Final = "Something went wrong here"
@@ -73,11 +65,16 @@ def wants_page(request: HttpRequest) -> bool:
     """
     if request.path.startswith("/api/"):
         return False
-    return _in_admin(request) or "text/html" in request.headers.get("Accept", "")
+    return _in_admin(request) or accepts_html(request)
+
+
+def accepts_html(request: Any) -> bool:
+    """Tell whether a browser asks, which names HTML; `*/*` is what programs send."""
+    return "text/html" in request.headers.get("Accept", "")
 
 
 def error_page(message: str, status: int, *, title: str = "") -> HttpResponse:
-    """Return an error as a page, made without request and database: either may be broken."""
+    """Return an error as a page, made without request and database, which may be broken."""
     facts = {
         "title": title or _TITLES.get(status, _INTERNAL),
         "message": sentence(message),

@@ -7,7 +7,6 @@ files into the data folder, and later ones find them there until the installed o
 import fcntl
 import hashlib
 import logging
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,9 @@ from typing import Final
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
-from whitenoise.storage import CompressedManifestStaticFilesStorage
+from whitenoise.storage import (  # type: ignore[import-untyped]
+    CompressedManifestStaticFilesStorage,
+)
 
 _LOG: Final = logging.getLogger(__name__)
 _STAMP: Final = ".collected"
@@ -23,7 +24,7 @@ _LEFT_OUT: Final = ("redoc",)
 """Another reader of the API's schema, which no page uses."""
 
 
-class HashedFiles(CompressedManifestStaticFilesStorage):
+class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # untyped
     """Addresses with hashes; plain ones of files that nobody has collected."""
 
     def stored_name(self, name: str) -> str:
@@ -67,5 +68,5 @@ def _fingerprint() -> str:
 def _facts() -> Iterator[str]:
     for finder in finders.get_finders():
         for name, storage in finder.list(_LEFT_OUT):
-            facts = os.stat(storage.path(name))
+            facts = Path(storage.path(name)).stat()
             yield f"{name} {facts.st_size} {facts.st_mtime_ns}"
