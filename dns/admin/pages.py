@@ -15,7 +15,7 @@ from dns.live import LiveAnswer, ask_all
 from dns.resolution import RECORD_TYPES, Explanation
 from dns.resolution.render import ENDS, STAGES
 from dns.selectors.effective import name_explanation, peer_dns
-from dns.selectors.findings import findings
+from dns.selectors.findings import findings, is_behind
 from groups.models import GroupPeer
 from meshmgmt.core.errors import BadRequest, NotFound
 from meshmgmt.core.roles import Operation, allowed
@@ -91,6 +91,7 @@ def lint_page(request: HttpRequest) -> TemplateResponse:
     rows = [(finding, _path(finding)) for finding in (*serious, *others)]
     facts = {
         "kept": kept,
+        "behind": is_behind(kept),
         "rows": rows,
         "warnings": len(serious),
         "notes": len(others),

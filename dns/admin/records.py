@@ -1,5 +1,6 @@
 """Records: on the page of their zone, and in a list of all."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -8,10 +9,17 @@ from django.contrib import admin
 from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 
+from dns.admin.pieces import PiecesAdmin
 from dns.models import Record
 from dns.rules import RecordDraft, name_in_zone
-from dns.services.records import record_create, record_delete, record_update
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from dns.services.records import (
+    record_create,
+    record_delete,
+    record_update,
+    records_thin_out,
+)
+from dns.services.zones import RECORDS_AT_ONCE
+from meshmgmt.api.admin import ServiceForm
 from meshmgmt.core.errors import NotFound
 
 MEDIUM = forms.TextInput(attrs={"size": 30})
@@ -88,7 +96,7 @@ class RecordInline(admin.TabularInline):  # type: ignore[type-arg]  # not at run
 
 
 @admin.register(Record)
-class RecordAdmin(ServiceAdmin):
+class RecordAdmin(PiecesAdmin):
     """Records of all zones."""
 
     form = RecordForm
@@ -111,3 +119,11 @@ class RecordAdmin(ServiceAdmin):
 
     def delete_object(self, instance: Record) -> None:
         record_delete(zone_id=instance.zone_id, record_id=instance.pk)
+
+    def large_deletion(self, ids: Sequence[str]) -> list[str]:
+        """Count many records."""
+        return [f"{len(ids)} records: will be deleted"] * (len(ids) > RECORDS_AT_ONCE)
+
+    def thin_out(self, ids: Sequence[str]) -> None:
+        """Delete most of many records."""
+        records_thin_out(record_ids=ids)

@@ -5,13 +5,14 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.utils import unquote
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils.html import format_html
 
 from dns.admin import pages, zonefiles
+from dns.admin.pieces import PiecesAdmin
 from dns.admin.records import WIDE, RecordAdmin, RecordInline
 from dns.models import Zone, ZoneGroup
 from dns.rules import ZoneDraft
@@ -23,7 +24,7 @@ from dns.services.zones import (
     zone_thin_out,
     zone_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.core.errors import InvalidArgument, ServiceError
 from meshmgmt.core.fielderrors import FieldError
@@ -105,7 +106,7 @@ def _take_in(zone: Zone, text: str) -> None:
 
 
 @admin.register(Zone)
-class ZoneAdmin(ServiceAdmin):
+class ZoneAdmin(PiecesAdmin):
     """Custom zones."""
 
     form = ZoneForm
@@ -169,45 +170,26 @@ class ZoneAdmin(ServiceAdmin):
             '<a href="{}?zone__id__exact={}">{}</a>', path, zone.pk, text
         )
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Tell what goes; the records of large zones as a number, without trying it."""
-        zones = list(Zone.objects.filter(pk__in=[zone.pk for zone in objs]))
-        counts = {zone: zone.records.count() for zone in zones}
-        if sum(counts.values()) <= RECORDS_AT_ONCE:
-            return super().get_deleted_objects(objs, request)
-        lines = [
+    def large_deletion(self, ids: Sequence[str]) -> list[str]:
+        """Count the records of large zones."""
+        zones = Zone.objects.filter(pk__in=ids).annotate(count=Count("records"))
+        if sum(zone.count for zone in zones) <= RECORDS_AT_ONCE:
+            return []
+        return [
             format_html(
                 'zone <a href="{}">{}</a>: will be deleted, with its {} record{}',
                 reverse("admin:dns_zone_change", args=[zone.pk]),
                 zone.name,
-                count,
-                "" if count == 1 else "s",
+                zone.count,
+                pluralize(zone.count),
             )
-            for zone, count in counts.items()
+            for zone in zones
         ]
-        return lines, {"zones": len(zones)}, set(), []
 
-    def delete_view(
-        self, request: HttpRequest, object_id: str, extra_context: Any = None
-    ) -> HttpResponse:
-        """Delete a zone, most records of a large one before the transaction begins."""
-        if request.method == "POST":
-            self._thin_out(request, [unquote(object_id)])
-        return super().delete_view(request, object_id, extra_context)
-
-    def changelist_view(
-        self, request: HttpRequest, extra_context: Any = None
-    ) -> HttpResponse:
-        """Show the list and run its actions; delete large zones as their pages do."""
-        sent = request.POST
-        if sent.get("action") == "delete_selected" and sent.get("post"):
-            self._thin_out(request, sent.getlist("_selected_action"))
-        return super().changelist_view(request, extra_context)
-
-    def _thin_out(self, request: HttpRequest, ids: Sequence[str]) -> None:
-        if self.has_delete_permission(request):
-            for pk in Zone.objects.filter(pk__in=ids).values_list("pk", flat=True):
-                zone_thin_out(zone_id=pk)
+    def thin_out(self, ids: Sequence[str]) -> None:
+        """Delete records of large zones."""
+        for pk in Zone.objects.filter(pk__in=ids).values_list("pk", flat=True):
+            zone_thin_out(zone_id=pk)
 
     def delete_object(self, instance: Zone) -> None:
         zone_delete(zone_id=instance.pk)

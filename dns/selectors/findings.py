@@ -34,7 +34,7 @@ class Kept:
     findings: tuple[Finding, ...]
     computed_at: dt.datetime
     cost: float
-    _mark: _Mark
+    mark: _Mark
     _since: float
 
     @property
@@ -45,7 +45,7 @@ class Kept:
     def serves(self, mark: _Mark) -> bool:
         """Tell whether they may be shown when the account is as `mark` says."""
         lag = LAG * max(0.0, self.cost - CHEAP)
-        bound = MOST_SECONDS if self._mark == mark else lag
+        bound = MOST_SECONDS if self.mark == mark else lag
         return self.age < bound
 
 
@@ -74,6 +74,11 @@ def findings_count() -> FindingsCount:
     found = findings().findings
     warnings = len(at_least(found, Severity.WARNING))
     return FindingsCount(warnings, len(found) - warnings)
+
+
+def is_behind(kept: Kept) -> bool:
+    """Tell whether something changed since."""
+    return kept.mark != _mark()
 
 
 def _computed() -> Kept:

@@ -72,6 +72,9 @@ def test_the_page_says_how_old_they_are_and_computes_again(
     assert "0 warnings" in page
     assert "Computed 0 s ago" in page
     created(owner.post(ZONES, zone()))
-    assert "0 warnings" in browser.get(PAGE).content.decode()
+    assert "something changed since" not in page
+    late = browser.get(PAGE).content.decode()
+    assert "0 warnings" in late
+    assert "something changed since" in late
     assert 'name="anew"' in page
     assert "1 warning," in browser.get(f"{PAGE}?anew=1").content.decode()

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from dns.admin import zones as pages
-from dns.services import zonefiles, zones
+from dns.admin import records as record_pages
+from dns.admin import zones as zone_pages
+from dns.models import Record
+from dns.services import records, zonefiles, zones
 from events.audit.emission import changes_written
 from events.models import AuditEvent
 from meshmgmt.core.transactions import lock_held
@@ -27,7 +29,8 @@ AT_ONCE = 4
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zones, "RECORDS_AT_ONCE", AT_ONCE)
     monkeypatch.setattr(zonefiles, "RECORDS_AT_ONCE", AT_ONCE)
-    monkeypatch.setattr(pages, "RECORDS_AT_ONCE", AT_ONCE)
+    for module in (zone_pages, record_pages, records):
+        monkeypatch.setattr(module, "RECORDS_AT_ONCE", AT_ONCE)
 
 
 @contextmanager
@@ -215,3 +218,23 @@ def test_only_who_may_delete_a_zone_thins_it_out(owner: Api, path: str) -> None:
     page = f"/admin/dns/zone/{pk}/delete/"
     assert browser.post(page, {"post": "yes"}).status_code == 403
     assert len(held(owner, path)) == 16
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_admin_site_deletes_many_records_in_pieces(owner: Api, path: str) -> None:
+    put(owner, path, text_of("abcdefghij"))
+    browser = client_of(person("network_admin"))
+    ids = list(Record.objects.order_by("id").values_list("pk", flat=True))
+    chosen = {"action": "delete_selected", "_selected_action": ids}
+
+    written: list[int] = []
+    with transactions_of(written):
+        page = browser.post("/admin/dns/record/", chosen).content.decode()
+        assert "16 records: will be deleted" in page
+        assert sum(written) == 0
+        done = browser.post("/admin/dns/record/", chosen | {"post": "yes"})
+        assert done.status_code == 302
+
+    assert held(owner, path) == []
+    assert sum(written) == 16
+    assert max(written) == AT_ONCE
