@@ -16,7 +16,7 @@ from dns.services.records import (
     record_create,
     record_delete,
     record_update,
-    records_thin_out,
+    records_delete,
 )
 from dns.services.zones import RECORDS_AT_ONCE
 from meshmgmt.api.admin import ServiceForm
@@ -126,4 +126,8 @@ class RecordAdmin(PiecesAdmin):
 
     def thin_out(self, ids: Sequence[str]) -> None:
         """Delete most of many records."""
-        records_thin_out(record_ids=ids)
+        records_delete(record_ids=ids[:-RECORDS_AT_ONCE])
+
+    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
+        """Delete the chosen records."""
+        records_delete(record_ids=list(queryset.values_list("pk", flat=True)))

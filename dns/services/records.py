@@ -51,15 +51,10 @@ def record_delete(*, zone_id: str, record_id: str) -> None:
         _get(zone_id, record_id).delete()
 
 
-def records_thin_out(*, record_ids: Sequence[str]) -> None:
-    """Delete the first of many records, in pieces, until RECORDS_AT_ONCE are left.
-
-    For callers that delete those inside of a transaction; what is gone already is passed
-    over.
-    """
-    while len(record_ids) > RECORDS_AT_ONCE:
-        piece = record_ids[:RECORDS_AT_ONCE]
-        record_ids = record_ids[RECORDS_AT_ONCE:]
+def records_delete(*, record_ids: Sequence[str]) -> None:
+    """Delete records of any zones, in pieces; those that are gone are passed over."""
+    for start in range(0, len(record_ids), RECORDS_AT_ONCE):
+        piece = record_ids[start : start + RECORDS_AT_ONCE]
         with account_write():
             stored = Record.objects.select_related("zone").filter(pk__in=piece)
             audited_bulk_delete(list(stored))
