@@ -14,13 +14,8 @@ from rest_framework.response import Response
 
 from meshmgmt.api.fields import REQUIRED, TYPE_CODE
 from meshmgmt.api.pages import error_page, wants_page
-<<<<<<< HEAD
-from meshmgmt.api.renderers import CONTENT_TYPE, to_json
-from meshmgmt.core.errors import ServiceError
-=======
 from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer, to_json
-from meshmgmt.core.errors import ServiceError, TooManyRequests
->>>>>>> main
+from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.turns import BUSY
 
