@@ -11,7 +11,9 @@ class ObservabilityConfig(AppConfig):
 
     def ready(self) -> None:
         """Measure the account write lock and the rate limits."""
+        from observability import homecards  # noqa: PLC0415
         from observability.metrics import limits, store  # noqa: PLC0415
 
         store.connect()
+        homecards.contribute()
         limits.connect()

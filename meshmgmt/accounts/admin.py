@@ -33,6 +33,7 @@ from meshmgmt.accounts.settingrules import GROUP_LISTS
 from meshmgmt.accounts.tokens import is_well_formed, token_hash
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound, raise_field_errors
 from meshmgmt.core.roles import Role
@@ -224,7 +225,7 @@ class AccessTokenAdmin(ByAdmin):
         "last_used",
         "valid",
     ]
-    list_filter = ["scope", "user__is_service_user"]
+    list_filter = [EndFilter, "scope", "user__is_service_user"]
     list_select_related = ["user"]
     search_fields = ["name", "user__email", "user__name", "=id"]
     autocomplete_fields = ["user"]

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.control import adminpages
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.services.proxies import (
@@ -44,6 +45,7 @@ class ProxyTokenAdmin(ServiceAdmin):
 
     form = ProxyTokenForm
     list_display = ["name", "created_at", "expires_at", "last_used", "valid"]
+    list_filter = [EndFilter]
     search_fields = ["name", "=id"]
     ordering = ["id"]
 

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from meshmgmt.accounts.models import User
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import LinesField
+from meshmgmt.inventory.adminfilters import PeerStateFilter
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.registries import peer_groups
@@ -137,6 +138,7 @@ class PeerAdmin(ServiceAdmin):
         "approval_required",
     ]
     list_filter = [
+        PeerStateFilter,
         "connected",
         "approval_required",
         "login_expired",

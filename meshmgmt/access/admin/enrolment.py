@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from meshmgmt.access.admin.fields import ReadOnlyAdmin, groups_field
+from meshmgmt.access.adminfilters import SetupKeyStateFilter
 from meshmgmt.access.models import (
     SetupKey,
     SetupKeyAutoGroup,
@@ -76,7 +77,7 @@ class SetupKeyAdmin(ServiceAdmin):
         *("name", "masked", "type", "state", "used_times", "usage_limit"),
         *("expires_at", "last_used"),
     ]
-    list_filter = ["type", "revoked", "ephemeral"]
+    list_filter = [SetupKeyStateFilter, "type", "revoked", "ephemeral"]
     search_fields = ["name", "key_prefix", "=id"]
     ordering = ["id"]
     made = (
