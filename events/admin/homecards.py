@@ -58,6 +58,6 @@ def _changes(request: HttpRequest) -> Iterator[Line]:
         who = event.initiator_name or event.initiator_email or event.initiator_id
         yield Line(
             event.activity,
-            f"{target_name(event)}, {who}, {shown_second(event.timestamp)} UTC",
+            f"{target_name(event)}, by {who}, {shown_second(event.timestamp)} UTC",
             reverse("admin:events_auditevent_change", args=[event.pk]),
         )

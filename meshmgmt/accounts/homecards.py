@@ -13,7 +13,7 @@ from meshmgmt.api.home import Figure, Place, Tone
 def contribute() -> None:
     """Add the tokens about to end and the people nobody has let in yet."""
     home.contribute(Place.ENDING, "pats", _tokens)
-    home.contribute(Place.WAITING, "users", _pending)
+    home.contribute(Place.PEOPLE, "users", _pending)
 
 
 def _tokens(request: HttpRequest) -> Iterator[Figure]:
@@ -24,4 +24,4 @@ def _tokens(request: HttpRequest) -> Iterator[Figure]:
 def _pending(request: HttpRequest) -> Iterator[Figure]:
     waiting = home.visible(request, User).filter(pending_approval=True)
     url = home.list_url(User, {"pending_approval__exact": "1"})
-    yield Figure("people to let in", waiting.count(), url, Tone.WARN)
+    yield Figure("to let in", waiting.count(), url, Tone.WARN)

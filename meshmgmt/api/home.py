@@ -29,7 +29,7 @@ class Place(StrEnum):
     PEERS = "Peers"
     LAST_HOUR = "Last hour"
     ENDING = "Ends within 7 days"
-    WAITING = "Waits for somebody"
+    PEOPLE = "People"
     DNS = "DNS"
     CHANGES = "Newest changes"
 
@@ -86,6 +86,11 @@ class Card:
     place: Place
     figures: list[Figure]
     lines: list[Line]
+
+    @property
+    def light(self) -> Line | None:
+        """The first line with a badge: it sums the others up."""
+        return next((line for line in self.lines if line.badge), None)
 
 
 _contributions: Final[list[tuple[Place, str, Read]]] = []

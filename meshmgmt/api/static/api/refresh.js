@@ -13,7 +13,7 @@
 
   function headline() {
     const found = part.querySelector("[data-headline]");
-    return found ? found.textContent.trim() : "";
+    return found ? found.dataset.headline : "";
   }
 
   function say(text) {
