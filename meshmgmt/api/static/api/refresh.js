@@ -1,18 +1,18 @@
-/* Renews the part of a page marked data-refresh="SECONDS" while somebody can see it.
+/* Renews the parts of a page marked data-refresh="SECONDS" while somebody can see it.
 
    The page itself is asked for again. What has data-headline is read out when it
    changed; the focus stays where it was. */
 "use strict";
 (function () {
-  const part = document.querySelector("[data-refresh]");
-  if (!part) return;
+  const parts = [...document.querySelectorAll("[data-refresh]")];
+  if (!parts.length) return;
   const status = document.querySelector(".refresh-status");
-  const every = Number(part.dataset.refresh) * 1000;
+  const every = Number(parts[0].dataset.refresh) * 1000;
   let due = Date.now() + every;
   let asking = false;
 
   function headline() {
-    const found = part.querySelector("[data-headline]");
+    const found = document.querySelector("[data-headline]");
     return found ? found.dataset.headline : "";
   }
 
@@ -24,25 +24,25 @@
     const answer = await fetch(location.href, { cache: "no-store" });
     if (answer.redirected) throw new Error("you are signed out, load the page again");
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    return document.importNode(page.getElementById(part.id), true);
+    return new DOMParser().parseFromString(await answer.text(), "text/html");
   }
 
   /* Puts the new content in place; a link that had the focus keeps it. */
-  function show(anew) {
-    const before = headline();
+  function show(part, anew) {
     const links = () => [...part.querySelectorAll("a")];
     const place = links().indexOf(document.activeElement);
-    part.replaceChildren(...anew.childNodes);
+    part.replaceChildren(...document.importNode(anew, true).childNodes);
     if (place >= 0 && links()[place]) links()[place].focus({ preventScroll: true });
-    say(headline() === before ? "" : headline());
   }
 
   async function renew() {
     if (asking || document.hidden || Date.now() < due) return;
     asking = true;
+    const before = headline();
     try {
-      show(await pageAnew());
+      const page = await pageAnew();
+      parts.forEach((part) => show(part, page.getElementById(part.id)));
+      say(headline() === before ? "" : headline());
     } catch (error) {
       say(`Not renewed: ${error.message}`);
     }
