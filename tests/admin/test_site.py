@@ -29,11 +29,6 @@ def test_first_page_of_an_empty_database_works():
     assert signed_in(person("owner")).get("/admin/").status_code == 200
 
 
-def test_the_bare_address_leads_to_the_admin_site():
-    answer = Client().get("/")
-    assert (answer.status_code, answer["Location"]) == (302, "/admin/")
-
-
 def test_first_page_leads_to_the_tools():
     client = signed_in(person("owner"))
     page = client.get("/admin/").content.decode()

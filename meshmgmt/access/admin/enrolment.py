@@ -3,9 +3,8 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.html import format_html
 
 from meshmgmt.access.admin.fields import ReadOnlyAdmin, groups_field
 from meshmgmt.access.adminfilters import SetupKeyStateFilter
@@ -20,7 +19,8 @@ from meshmgmt.access.services.setupkeys import (
     setup_key_delete,
     setup_key_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import ServiceForm
+from meshmgmt.api.admintokens import SecretPages
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys
 
@@ -69,7 +69,7 @@ class SetupKeyForm(ServiceForm):
 
 
 @admin.register(SetupKey)
-class SetupKeyAdmin(ServiceAdmin):
+class SetupKeyAdmin(SecretPages):
     """Setup keys."""
 
     form = SetupKeyForm
@@ -112,8 +112,7 @@ class SetupKeyAdmin(ServiceAdmin):
     ) -> None:
         """Show a key just made, this once."""
         if form.plain:
-            text = format_html("The key, shown only now: <code>{}</code>", form.plain)
-            self.message_user(request, text, messages.WARNING)
+            self.show_secret(request, "The key", form.plain)
 
     def delete_object(self, instance: SetupKey) -> None:
         """Delete a key; peers that it enrolled stay."""
