@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Final, NoReturn, TypeVar
 from django.db import models
 from django.dispatch import Signal
 
-from meshmgmt.core.queries import BATCH, batches
+from meshmgmt.core.queries import batches
+from meshmgmt.core.tables import insert_rows
 from meshmgmt.core.transactions import account_write
 
 members_changed: Final = Signal()
@@ -251,15 +252,12 @@ def _delete(
 def _insert(
     link: type[OrderedLink], owner: models.Model, keys: list[Any], start: int
 ) -> None:
-    objects = [
-        link(
-            **{link.owner_field: owner, "position": position},
-            **dict(zip(link.member_fields, _parts(link, key), strict=True)),
-        )
+    names = (link.owner_field, "position", *link.member_fields)
+    rows = [
+        (owner.pk, position, *_parts(link, key))
         for position, key in enumerate(keys, start)
     ]
-    rows: models.QuerySet[Any] = models.QuerySet(link)
-    rows.bulk_create(objects, batch_size=BATCH)
+    insert_rows(link, names, rows)
 
 
 def _parts(link: type[OrderedLink], key: Any) -> tuple[Any, ...]:
