@@ -147,26 +147,59 @@ def set_members(
 
 def append_members(
     link: type[OrderedLink], owner: models.Model, keys: Sequence[str]
-) -> None:
+) -> int:
     """Put members (of one column) at the end of a list, those it does not have yet.
 
-    The list is not read, so the work does not grow with it.
+    The rest of the list is not read, so the work does not grow with it. Returns how many
+    came.
     """
     with account_write(savepoint=False):
-        rows = link._default_manager.filter(**{link.owner_field: owner})
-        column = link.member_fields[0]
-        there = set(
-            rows.filter(**{f"{column}__in": keys}).values_list(column, flat=True)
-        )
+        there = set(_listed_among(link, owner, keys))
         added = [key for key in dict.fromkeys(keys) if key not in there]
         if not added:
-            return
+            return 0
+        rows = link._default_manager.filter(**{link.owner_field: owner})
         # Entries are written in the order of their positions.
         last = rows.order_by("-id").values_list("position", flat=True).first()
         _insert(link, owner, added, 0 if last is None else last + 1)
         members_changed.send(
             sender=link, link=link, owner=owner, added=added, removed=[], order=None
         )
+        return len(added)
+
+
+def drop_members(
+    link: type[OrderedLink], owner: models.Model, keys: Sequence[str]
+) -> int:
+    """Take members (of one column) out of a list, as far as it has them.
+
+    The rest of the list is neither read nor written. Returns how many went.
+    """
+    with account_write(savepoint=False):
+        removed = _listed_among(link, owner, keys)
+        if not removed:
+            return 0
+        rows = link._default_manager.filter(**{link.owner_field: owner})
+        _delete(rows, link, removed)
+        members_changed.send(
+            sender=link, link=link, owner=owner, added=[], removed=removed, order=None
+        )
+        return len(removed)
+
+
+def _listed_among(
+    link: type[OrderedLink], owner: models.Model, keys: Sequence[str]
+) -> list[str]:
+    """Return those of the keys that the list has, in the order of `keys`."""
+    column = link.member_fields[0]
+    rows = link._default_manager.filter(**{link.owner_field: owner}).order_by()
+    wanted = list(dict.fromkeys(keys))
+    there = {
+        key
+        for part in batches(wanted)
+        for key in rows.filter(**{f"{column}__in": part}).values_list(column, flat=True)
+    }
+    return [key for key in wanted if key in there]
 
 
 def remove_from_lists(
