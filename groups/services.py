@@ -45,10 +45,10 @@ def group_update(
     *,
     group_id: str,
     name: str,
-    peers: Sequence[str],
+    peers: Sequence[str] | None,
     resources: Sequence[ResourceKey],
 ) -> Group:
-    """Replace name, peers and resources of a group.
+    """Replace name, peers (None: they stay) and resources of a group.
 
     Raises NotFound, InvalidArgument (also for the group `All`), Conflict.
     """
@@ -56,11 +56,12 @@ def group_update(
         group = found(Group, group_id, kind=KIND)
         _refuse_all(group, "the group All cannot be changed")
         wanted = Group(pk=group.pk, name=name, issued=group.issued)
-        _check(wanted, peers, resources)
+        _check(wanted, peers or (), resources)
         if group.name != name:
             group.name = name
             group.save(update_fields=["name"])
-        set_members(GroupPeer, group, peers)
+        if peers is not None:
+            set_members(GroupPeer, group, peers)
         set_members(GroupResource, group, resources)
         return group
 
@@ -98,7 +99,9 @@ def set_groups_of_peer(peer_id: str, group_ids: Sequence[str]) -> None:
     with account_write():
         mine = static_groups().filter(peer_links__peer=peer_id).order_by("pk")
         before = list(mine.values_list("pk", flat=True))
-        known = set(static_groups().filter(pk__in=group_ids).values_list("pk", flat=True))
+        known = set(
+            static_groups().filter(pk__in=group_ids).values_list("pk", flat=True)
+        )
         raise_field_errors(
             [*textrules.unknown_id_errors("groups", group_ids, known, kind=KIND)]
         )

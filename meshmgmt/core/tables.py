@@ -83,7 +83,9 @@ def _insertion(
 ) -> str:
     """Return the statement; `vendor` stands for how the database quotes names."""
     quote = connections[DEFAULT_DB_ALIAS].ops.quote_name
-    columns = ", ".join(quote(model._meta.get_field(name).column) for name in names)
+    stored = {column.name: column.column for column in model._meta.concrete_fields}
+    stored |= {column.attname: column.column for column in model._meta.concrete_fields}
+    columns = ", ".join(quote(stored[name] or "") for name in names)
     marks = ", ".join([f"({', '.join(['%s'] * len(names))})"] * rows)
     table = quote(model._meta.db_table)
     return f"INSERT INTO {table} ({columns}) VALUES {marks}"  # noqa: S608 - our names
