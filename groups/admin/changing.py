@@ -62,7 +62,7 @@ class Deed:
     asks: Sequence[str]
     fixed: dict[str, list[str]] = field(default_factory=dict)
 
-    def __call__(
+    def run(
         self, pages: Any, request: HttpRequest, peers: QuerySet[Any]
     ) -> HttpResponse:
         """Show the page, or do what it says and lead back to the list."""

@@ -60,12 +60,12 @@ class MemberList(GroupedPeerAdmin):
         self, request: HttpRequest, peers: QuerySet[Any]
     ) -> HttpResponse:
         """Show who would leave, then do it."""
-        return self._deed("Remove members", "leave")(self, request, peers)
+        return self._deed("Remove members", "leave").run(self, request, peers)
 
     @admin.action(description="Add to the group", permissions=["membership"])
     def add_members(self, request: HttpRequest, peers: QuerySet[Any]) -> HttpResponse:
         """Show who would join, then do it."""
-        return self._deed("Add members", "join")(self, request, peers)
+        return self._deed("Add members", "join").run(self, request, peers)
 
     def _deed(self, title: str, side: str) -> Deed:
         return Deed(self.kept, title, [], {side: [self.group.pk]})

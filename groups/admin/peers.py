@@ -81,18 +81,15 @@ class GroupedPeerAdmin(PeerAdmin):
     list_filter = [GroupFilter, *PeerAdmin.list_filter]
     list_display = [
         *("title", "state", "address", "owner", "group_names"),
-        *("seen", "location", "client"),
+        *("location", "client"),
     ]
     search_help_text = "Name, address, DNS label, host name, owner's e-mail, or group."
-
-    class Media:
-        css = {"all": ["groups/peers.css"]}
-        js = ["groups/pages.js"]
 
     @property
     def media(self) -> forms.Media:
         """What the pages load, with what the filter needs."""
-        return super().media + FilterForm().media
+        own = forms.Media(css={"all": ["groups/peers.css"]}, js=["groups/pages.js"])
+        return super().media + FilterForm().media + own
 
     def get_changelist(
         self, request: HttpRequest, **kwargs: Any
@@ -131,19 +128,19 @@ class GroupedPeerAdmin(PeerAdmin):
     @admin.action(description="Add to group", permissions=["membership"])
     def add_to_group(self, request: HttpRequest, peers: QuerySet[Any]) -> HttpResponse:
         """Ask for groups, then add the peers to them."""
-        return _ADD(self, request, peers)
+        return _ADD.run(self, request, peers)
 
     @admin.action(description="Remove from group", permissions=["membership"])
     def remove_from_group(
         self, request: HttpRequest, peers: QuerySet[Any]
     ) -> HttpResponse:
         """Ask for groups, then take the peers out of them."""
-        return _REMOVE(self, request, peers)
+        return _REMOVE.run(self, request, peers)
 
     @admin.action(description="Move to group", permissions=["membership"])
     def move_to_group(self, request: HttpRequest, peers: QuerySet[Any]) -> HttpResponse:
         """Ask for groups, then take the peers out of some and add them to others."""
-        return _MOVE(self, request, peers)
+        return _MOVE.run(self, request, peers)
 
     @admin.display(description="groups")
     def group_names(self, peer: Any) -> SafeString:

@@ -129,7 +129,6 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
         "state",
         "address",
         "owner",
-        "seen",
         "location",
         "client",
     ]

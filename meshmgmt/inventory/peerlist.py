@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from meshmgmt.accounts.models import Account
 from meshmgmt.core import clock
@@ -74,11 +74,14 @@ class PeerColumns:
         """The name, over the label that DNS knows the peer by."""
         return _two(printable(peer.name), peer.dns_label)
 
-    @admin.display(description="state", ordering="connected")
+    @admin.display(description="state, last seen (UTC)", ordering="last_seen")
     def state(self, peer: Any) -> SafeString:
-        """Badges: whether it is connected, and what keeps it from taking part."""
+        """Badges: whether it is connected, and what hinders it; when it was last."""
         shown = badges(peer, peer.standing.reason, clock.now())
-        return format_html_join(" ", '<span class="badge badge--{}">{}</span>', shown)
+        marks = format_html_join(
+            " ", '<span class="badge badge--{}">{}</span>', shown
+        )
+        return format_html("{}{}", marks, _moment(peer.last_seen))
 
     @admin.display(description="address", ordering="ip")
     def address(self, peer: Peer) -> SafeString:
@@ -92,18 +95,6 @@ class PeerColumns:
             return printable(peer.user.email or peer.user.name)
         return f"key {printable(peer.setup_key_name)}" if peer.setup_key_name else "-"
 
-    @admin.display(description="last seen (UTC)", ordering="last_seen")
-    def seen(self, peer: Peer) -> SafeString | str:
-        """When it was connected last, to the minute."""
-        if peer.last_seen is None:
-            return "-"
-        moment = peer.last_seen.astimezone(dt.UTC)
-        return format_html(
-            '<time datetime="{}">{}</time>',
-            clock.rfc3339(moment),
-            f"{moment:%Y-%m-%d %H:%M}",
-        )
-
     @admin.display(description="location", ordering="country_code")
     def location(self, peer: Peer) -> SafeString | str:
         """Where it connects from: city and country, over the address."""
@@ -116,7 +107,18 @@ class PeerColumns:
         return _two(printable(peer.os) or "-", printable(peer.version))
 
 
+def _moment(moment: dt.datetime | None) -> SafeString:
+    """Return a moment to the minute; nothing for never."""
+    if moment is None:
+        return SafeString("")
+    return format_html(
+        '<time class="below" datetime="{}">{}</time>',
+        clock.rfc3339(moment),
+        f"{moment.astimezone(dt.UTC):%Y-%m-%d %H:%M}",
+    )
+
+
 def _two(first: str, second: str) -> SafeString:
     """Return a text, and a quieter one below it where there is one."""
     below = format_html('<span class="below">{}</span>', second)
-    return format_html("<bdi>{}</bdi>{}", first, below if second else mark_safe(""))
+    return format_html("<bdi>{}</bdi>{}", first, below if second else "")
