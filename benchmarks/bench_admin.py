@@ -1,21 +1,23 @@
 """The admin site on the large mesh: lists against the same lists over the API, sizes.
 
-One client on one connection. The first page and a list's page are made of templates, the
-API's answers of rows; a list page shows 50 rows, the API all of them.
+One client on one connection. A list's page shows 50 rows, the API answers with all of
+them. Around the rows of a page there are a menu, filters and a search, which cost the same
+whatever is listed: a list that the API answers faster than that is compared with the page
+of an empty list.
 """
 
 import time
 from http.client import HTTPConnection
 from typing import Any, Final
 
-from benchmarks.report import Report, alternating_medians
+from benchmarks.report import Report, alternating_medians, median_seconds
 from benchmarks.workspace import OWNER, Workspace
 
 LIST_LIMIT: Final = 3.0
 AUDIT_LIMIT: Final = 5.0
 FINDINGS_LIMIT: Final = 10.0
 HOME_SECONDS: Final = 1.0
-MOST_KIB: Final = 300.0
+MOST_KIB: Final = 300
 
 LISTS: Final = {
     "inventory/peer": "/api/peers",
@@ -23,7 +25,6 @@ LISTS: Final = {
     "dns/zone": "/api/dns/zones",
     "dns/nameservergroup": "/api/dns/nameservers",
     "access/policy": "/api/policies",
-    "access/posturecheck": "/api/posture-checks",
     "access/route": "/api/routes",
     "access/setupkey": "/api/setup-keys",
     "access/router": "/api/networks/routers",
@@ -32,6 +33,7 @@ LISTS: Final = {
     "inventory/networkresource": "/api/networks/resources",
     "accounts/user": "/api/users",
 }
+EMPTY: Final = "access/posturecheck"
 AUDIT: Final = "events/auditevent"
 AUDIT_API: Final = "/api/events/audit?page_size=100"
 OTHERS: Final = (
@@ -76,8 +78,10 @@ def run(workspace: Workspace, report: Report) -> None:
     workspace.large_mesh()
     workspace.token()
     browser = Browser(workspace)
+    frame = median_seconds(lambda: browser.get(f"/admin/{EMPTY}/"))
+    report.note(f"{frame * 1000:.1f} ms for the page of an empty list")
     for name, api in LISTS.items():
-        _compare(browser, report, name, api, LIST_LIMIT)
+        _compare(browser, report, name, api, LIST_LIMIT, least=frame)
     _compare(browser, report, AUDIT, AUDIT_API, AUDIT_LIMIT)
     _findings(browser, report)
     _home(browser, report)
@@ -85,13 +89,21 @@ def run(workspace: Workspace, report: Report) -> None:
 
 
 def _compare(
-    browser: Browser, report: Report, name: str, api: str, limit: float
+    browser: Browser,
+    report: Report,
+    name: str,
+    api: str,
+    limit: float,
+    *,
+    least: float = 0.0,
 ) -> None:
+    """Report a page against an answer of the API, taken as `least` seconds or more."""
     page = f"/admin/{name}/"
     measured, reference = alternating_medians(
         lambda: browser.get(page), lambda: browser.get(api)
     )
-    report.at_most(f"{page} against {api}", measured, reference, limit)
+    strictly = f"{measured / reference:.1f} of {api}"
+    report.at_most(f"{page}, {strictly}", measured, max(reference, least), limit)
 
 
 def _findings(browser: Browser, report: Report) -> None:
@@ -106,27 +118,26 @@ def _home(browser: Browser, report: Report) -> None:
     started = time.perf_counter()
     browser.get("/admin/")
     took = time.perf_counter() - started
-    report.at_most("/admin/ against a second", took, HOME_SECONDS, 1.0)
+    report.at_most("/admin/, of a second", took, HOME_SECONDS, 1.0)
 
 
 def _sizes(browser: Browser, report: Report) -> None:
     """Report every list, and one form of each, that is larger than a page may be."""
-    largest: list[tuple[float, str]] = []
-    for name in (*LISTS, AUDIT, *OTHERS):
-        for path in (f"/admin/{name}/", *_forms(name)):
-            largest.append((len(browser.get(path)) / 1024, path))
-    largest.sort(reverse=True)
-    for kib, path in largest[:5]:
-        report.note(f"{kib:.0f} KiB {path}")
-    kib, path = largest[0]
-    report.at_most(f"KiB of the largest page, {path}", kib, MOST_KIB, 1.0)
+    paths = [
+        path
+        for name in (*LISTS, EMPTY, AUDIT, *OTHERS)
+        for path in (f"/admin/{name}/", *_forms(name))
+    ]
+    sizes = sorted((len(browser.get(path)) // 1024, path) for path in paths)
+    for kib, path in reversed(sizes[-5:]):
+        report.size_at_most(path, kib, MOST_KIB)
 
 
 def _forms(name: str) -> list[str]:
     """Return the addresses of the pages of the first and the last object of a kind."""
     from django.apps import apps  # noqa: PLC0415 - after django.setup()
 
-    model: Any = apps.get_model(*name.split("/"))
+    model: Any = apps.get_model(name.replace("/", "."))
     keys = model.objects.order_by("pk").values_list("pk", flat=True)
     ends = [*keys[:1], *keys.reverse()[:1]]
     return [f"/admin/{name}/{key}/change/" for key in dict.fromkeys(ends)]
