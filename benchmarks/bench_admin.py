@@ -83,8 +83,8 @@ def run(workspace: Workspace, report: Report) -> None:
     for name, api in LISTS.items():
         _compare(browser, report, name, api, LIST_LIMIT, least=frame)
     _compare(browser, report, AUDIT, AUDIT_API, AUDIT_LIMIT)
-    _findings(browser, report)
     _home(browser, report)
+    _findings(browser, report)
     _sizes(browser, report)
 
 

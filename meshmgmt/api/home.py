@@ -21,6 +21,9 @@ from meshmgmt.core.roles import Operation, allowed
 MOST_COUNTED: Final = 10_000
 """How far rows of the big streams are counted."""
 
+RENEWAL: Final = "X-Renewal"
+"""The header of requests by `refresh.js`."""
+
 
 class Place(StrEnum):
     """The cards, in their order."""
@@ -66,13 +69,17 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence, with something smaller behind it; a `badge` stands before it."""
+    """A sentence, with something smaller behind it; a `badge` stands before it.
+
+    One said `later` stands for what takes too long for the page: see `is_renewal`.
+    """
 
     text: str
     detail: str = ""
     url: str = ""
     badge: str = ""
     tone: Tone = Tone.NONE
+    later: bool = False
 
 
 Part = Figure | Line
@@ -109,6 +116,11 @@ def cards(request: HttpRequest) -> list[Card]:
         if allowed(role, module, Operation.READ):
             parts[place] += read(request)
     return [_card(place, found) for place, found in parts.items() if found]
+
+
+def is_renewal(request: HttpRequest) -> bool:
+    """Tell whether a script asks, while the user looks at the page: it may take a while."""
+    return RENEWAL in request.headers
 
 
 def _card(place: Place, parts: list[Part]) -> Card:

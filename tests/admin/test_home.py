@@ -114,7 +114,7 @@ def _streams(api: Api) -> None:
 
 
 def cards_of(client: Client) -> list[Card]:
-    response = client.get("/admin/")
+    response = client.get("/admin/", headers={"X-Renewal": "1"})
     assert response.status_code == 200
     found: list[Card] = response.context["cards"]
     return found
@@ -254,6 +254,16 @@ def _with_relay(listener: str) -> Any:
     from dataclasses import replace  # noqa: PLC0415
 
     return replace(settings.SVC, relay_listeners=(listener,))
+
+
+def test_what_takes_long_is_left_to_the_first_renewal(busy: User) -> None:
+    client = client_of(busy)
+    for later in (True, False):
+        page = client.get("/admin/")
+        assert ("data-later" in page.content.decode()) is later
+        figures = {f.label for card in page.context["cards"] for f in card.figures}
+        assert ("warnings" in figures) is not later
+        cards_of(client)
 
 
 def test_nothing_to_count_is_not_alarming() -> None:

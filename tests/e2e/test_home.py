@@ -39,7 +39,7 @@ def page(server: Server) -> Iterator[Page]:
         page.fill("[name=password]", password)
         page.clock.install()
         page.click("[type=submit]")
-        page.get_by_text("updated").wait_for()
+        page.get_by_role("link", name="warnings").wait_for()
         yield page
         browser.close()
 

@@ -1,14 +1,15 @@
 /* Renews the parts of a page marked data-refresh="SECONDS" while somebody can see it.
 
    The page itself is asked for again. What has data-headline is read out when it
-   changed; the focus stays where it was. */
+   changed; the focus stays where it was. With data-later in it, a page was made without
+   what takes long, and asks for that at once. */
 "use strict";
 (function () {
   const parts = [...document.querySelectorAll("[data-refresh]")];
   if (!parts.length) return;
   const status = document.querySelector(".refresh-status");
   const every = Number(parts[0].dataset.refresh) * 1000;
-  let due = Date.now() + every;
+  let due = document.querySelector("[data-later]") ? 0 : Date.now() + every;
   let asking = false;
 
   function headline() {
@@ -21,7 +22,10 @@
   }
 
   async function pageAnew() {
-    const answer = await fetch(location.href, { cache: "no-store" });
+    const answer = await fetch(location.href, {
+      cache: "no-store",
+      headers: { "X-Renewal": "1" },
+    });
     if (answer.redirected) throw new Error("you are signed out, load the page again");
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
     return new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -50,6 +54,7 @@
     asking = false;
   }
 
+  renew();
   setInterval(renew, 1000);
   document.addEventListener("visibilitychange", renew);
 })();
