@@ -158,6 +158,7 @@ MIDDLEWARE = [
     "observability.middleware.BeforeMiddleware",
     "meshmgmt.api.middleware.RequestContextMiddleware",
     "observability.middleware.ObservabilityMiddleware",
+    "meshmgmt.api.pages.PagesMiddleware",
     "meshmgmt.api.middleware.TransportMiddleware",
     "meshmgmt.api.cors.CorsMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -168,6 +169,7 @@ MIDDLEWARE = [
     "meshmgmt.api.middleware.SessionActorMiddleware",
     "meshmgmt.accounts.middleware.TemporaryPasswordMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "meshmgmt.api.pages.EndedSessionMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "observability.middleware.AfterMiddleware",
 ]
@@ -221,9 +223,18 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"  # in place of an unsafe `next`
+CSRF_FAILURE_VIEW = "meshmgmt.api.pages.csrf_failure"
 
 STATIC_URL = "/static/"
-WHITENOISE_USE_FINDERS = True
+STATIC_ROOT = str(SVC.data_dir / "static")
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "meshmgmt.serving.staticfiles.HashedFiles"},
+}
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ("gz", "map", "png")
+WHITENOISE_USE_FINDERS = True  # for plain names
 WHITENOISE_AUTOREFRESH = False
 
 # Over plain HTTP a secure cookie would not come back; behind TLS the operator has named

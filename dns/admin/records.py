@@ -72,9 +72,11 @@ class RecordInline(admin.TabularInline):  # type: ignore[type-arg]  # not at run
     form = RecordForm
     formset = RecordFormSet
     fields = ["name", "type", "content", "ttl"]
-    template = "admin/dns/includes/records_inline.html"
     extra = 1
     ordering = ["id"]
+
+    class Media:
+        css = {"all": ["dns/records.css"]}
 
 
 @admin.register(Record)
