@@ -16,6 +16,7 @@ from dns.rules import ZoneDraft
 from dns.services.zones import zone_create, zone_delete, zone_update
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.orderedlinks import member_keys
 
 __all__ = ["RecordAdmin", "ZoneAdmin"]
@@ -68,7 +69,7 @@ class ZoneAdmin(ServiceAdmin):
 
     form = ZoneForm
     list_display = [
-        *("name", "domain", "enabled", "enable_search_domain", "records_count"),
+        *("name", "domain", enabled, "enable_search_domain", "records_count"),
         *("groups_count", "created_at"),
     ]
     list_filter = ["enabled", "enable_search_domain"]

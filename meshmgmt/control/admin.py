@@ -6,8 +6,10 @@ from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.adminlook import badge
 from meshmgmt.control import adminpages
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.services.proxies import (
@@ -61,10 +63,11 @@ class ProxyTokenAdmin(ServiceAdmin):
         """Refuse: a token is made and revoked, never changed."""
         return False
 
-    @admin.display(boolean=True)
-    def valid(self, token: ProxyToken) -> bool:
+    @admin.display(description="state", ordering="expires_at")
+    def valid(self, token: ProxyToken) -> SafeString:
         """Whether the token has not expired."""
-        return token.expires_at is None or token.expires_at > clock.now()
+        expired = token.expires_at is not None and token.expires_at <= clock.now()
+        return badge("expired" if expired else "valid")
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any
