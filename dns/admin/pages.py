@@ -10,11 +10,12 @@ from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
-from dns.lint import Finding
+from dns.lint import Finding, Severity
 from dns.live import LiveAnswer, ask_all
 from dns.resolution import RECORD_TYPES, Explanation
 from dns.resolution.render import ENDS, STAGES
-from dns.selectors.effective import account_findings, name_explanation, peer_dns
+from dns.selectors.effective import name_explanation, peer_dns
+from dns.selectors.findings import findings
 from groups.models import GroupPeer
 from meshmgmt.core.errors import BadRequest, NotFound
 from meshmgmt.core.roles import Operation, allowed
@@ -82,14 +83,18 @@ def explain_page(request: HttpRequest) -> TemplateResponse:
 
 
 def lint_page(request: HttpRequest) -> TemplateResponse:
-    """Show the findings, the serious ones first."""
+    """Show the findings, the serious ones first, and when they were computed."""
     _check(request)
-    with read_snapshot():
-        findings = account_findings()
-    serious = [finding for finding in findings if finding.severity == "warning"]
-    others = [finding for finding in findings if finding.severity != "warning"]
+    kept = findings(anew="anew" in request.GET)
+    serious = [f for f in kept.findings if f.severity is Severity.WARNING]
+    others = [f for f in kept.findings if f.severity is not Severity.WARNING]
     rows = [(finding, _path(finding)) for finding in (*serious, *others)]
-    facts = {"rows": rows, "warnings": len(serious), "notes": len(others)}
+    facts = {
+        "kept": kept,
+        "rows": rows,
+        "warnings": len(serious),
+        "notes": len(others),
+    }
     return _page(request, "lint", "DNS findings", facts)
 
 

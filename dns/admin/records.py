@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from dns.models import Record
-from dns.rules import RecordDraft
+from dns.rules import RecordDraft, name_in_zone
 from dns.services.records import record_create, record_delete, record_update
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import NamedFormSet
@@ -21,7 +21,13 @@ WIDE = forms.TextInput(attrs={"size": 44})
 class RecordForm(ServiceForm):
     """A record of the zone that the page, or the form, names."""
 
-    name = forms.CharField(required=False, strip=False, widget=MEDIUM)
+    name = forms.CharField(
+        required=False,
+        strip=False,
+        widget=MEDIUM,
+        help_text="www, @ for the zone itself, *.dev, or the whole name. A name that"
+        " ends in a dot is whole in any case.",
+    )
     content = forms.CharField(required=False, widget=MEDIUM)
     ttl = forms.IntegerField(label="TTL (seconds)", initial=300)
 
@@ -34,10 +40,11 @@ class RecordForm(ServiceForm):
         record: Record = self.instance
         if data.get("DELETE") or not self.has_changed() or _zone_refused(data):
             return record
-        values = {name: data[name] for name in ("name", "type", "content", "ttl")}
+        zone = data["zone"] if self.adding else record.zone
+        values = {name: data[name] for name in ("type", "content", "ttl")}
+        values["name"] = name_in_zone(data["name"], zone.domain)
         if self.adding:
-            draft = RecordDraft(**values)
-            return record_create(zone_id=data["zone"].pk, draft=draft)
+            return record_create(zone_id=zone.pk, draft=RecordDraft(**values))
         return record_update(zone_id=record.zone_id, record_id=record.pk, **values)
 
 

@@ -19,6 +19,12 @@ from events.streams.subjects import TRAFFIC_SUBJECT
 from events.vocabulary import CONNECTIONS, DIRECTIONS, KIND_BITS
 
 
+def kinds_with(kind: str) -> list[int]:
+    """Return every value of `kinds` that has the bit of an event type."""
+    bit, every = KIND_BITS[kind], 1 << len(KIND_BITS)
+    return [bits for bits in range(every) if bits & bit]
+
+
 class TypeFilter(admin.SimpleListFilter):
     """Flows with an event of a type."""
 
@@ -29,11 +35,9 @@ class TypeFilter(admin.SimpleListFilter):
         return [(kind, kind) for kind in KIND_BITS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        bit = KIND_BITS.get(self.value() or "")
-        if bit is None:
+        if self.value() not in KIND_BITS:
             return queryset
-        every = 1 << len(KIND_BITS)
-        return queryset.filter(kinds__in=[bits for bits in range(every) if bits & bit])
+        return queryset.filter(kinds__in=kinds_with(str(self.value())))
 
 
 @admin.register(TrafficEvent)

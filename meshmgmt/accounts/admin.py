@@ -3,10 +3,9 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from meshmgmt.accounts.adminforms import ByAdmin, ByForm, viewer_of
@@ -34,7 +33,9 @@ from meshmgmt.accounts.settingrules import GROUP_LISTS
 from meshmgmt.accounts.tokens import is_well_formed, token_hash
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.api.adminlook import badge
+from meshmgmt.api.admintokens import TokenPages
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound, raise_field_errors
 from meshmgmt.core.roles import Role
@@ -213,7 +214,7 @@ class TokenForm(ByForm):
 
 
 @admin.register(AccessToken)
-class AccessTokenAdmin(ByAdmin):
+class AccessTokenAdmin(TokenPages, ByAdmin):
     """Access tokens: one's own, for admins those of service users, for owners all."""
 
     form = TokenForm
@@ -226,7 +227,7 @@ class AccessTokenAdmin(ByAdmin):
         "last_used",
         "valid",
     ]
-    list_filter = ["scope", "user__is_service_user"]
+    list_filter = [EndFilter, "scope", "user__is_service_user"]
     list_select_related = ["user"]
     search_fields = ["name", "user__email", "user__name", "=id"]
     autocomplete_fields = ["user"]
@@ -243,14 +244,16 @@ class AccessTokenAdmin(ByAdmin):
             mine |= Q(user__is_service_user=True)
         return tokens.filter(mine)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """Find a token by its secret too: who pastes one wants to revoke it."""
-        pasted = search_term.strip()
-        if is_well_formed(pasted):
-            return queryset.filter(hash=token_hash(pasted)), False
-        return super().get_search_results(request, queryset, search_term)
+    def hash_of_secret(self, text: str) -> str | None:
+        """Return what is stored of an access token."""
+        return token_hash(text) if is_well_formed(text) else None
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Suggest a token of one's own."""
+        return {
+            "user": viewer_of(request).pk,
+            **super().get_changeform_initial_data(request),
+        }
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the columns: of a new token, or of a stored one."""
@@ -259,10 +262,6 @@ class AccessTokenAdmin(ByAdmin):
         return ["id", "user", "name", "scope", "created_by", *self._moments]
 
     _moments = ("created_at", "expires_at", "last_used")
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a token is made and revoked, never changed."""
-        return False
 
     @admin.display(description="state", ordering="expires_at")
     def valid(self, token: AccessToken) -> SafeString:
@@ -273,8 +272,7 @@ class AccessTokenAdmin(ByAdmin):
         self, request: HttpRequest, obj: Any, form: Any, change: Any
     ) -> None:
         """Show the token made, this once."""
-        text = format_html("The token, shown only now: <code>{}</code>", form.plain)
-        self.message_user(request, text, messages.WARNING)
+        self.show_secret(request, "The token", form.plain)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Revoke a token."""

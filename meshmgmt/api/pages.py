@@ -11,21 +11,13 @@ from django.utils.http import urlencode
 
 from meshmgmt.core import context
 
-CONTENT_SECURITY_POLICY: Final = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "font-src 'self'",
-        "connect-src 'self'",
-        # Browsers hold the redirects of a form to it too: none of ours leaves this site,
-        # for the way to an identity provider is a link.
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
+CONTENT_SECURITY_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none';"
+    " frame-ancestors 'none'"
 )
+"""Browsers hold redirects of a form to `form-action` too: none of ours leaves this site,
+for the way to an identity provider is a link."""
 SESSION_ENDED: Final = (
     "Your session has ended, and what you sent was not saved. Sign in to go on."
 )
@@ -77,7 +69,7 @@ def wants_page(request: HttpRequest) -> bool:
 
 
 def error_page(message: str, status: int, *, title: str = "") -> HttpResponse:
-    """Return an error as a page, made without request and database: either may be broken."""
+    """Return an error as a page, made without request and database, which may be broken."""
     facts = {
         "title": title or _TITLES.get(status, _INTERNAL),
         "message": sentence(message),

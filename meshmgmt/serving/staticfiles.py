@@ -7,7 +7,6 @@ files into the data folder, and later ones find them there until the installed o
 import fcntl
 import hashlib
 import logging
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -67,5 +66,5 @@ def _fingerprint() -> str:
 def _facts() -> Iterator[str]:
     for finder in finders.get_finders():
         for name, storage in finder.list(_LEFT_OUT):
-            facts = os.stat(storage.path(name))
+            facts = Path(storage.path(name)).stat()
             yield f"{name} {facts.st_size} {facts.st_mtime_ns}"

@@ -7,10 +7,8 @@ import pytest
 
 import meshmgmt
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.setup import code as setup_codes
 from meshmgmt.accounts.setup.code import is_setup_code, setup_code, start_notice
 from meshmgmt.core.notices import start_notices
-from meshmgmt.core.ratelimit import RateLimit
 from tests.api_client import Answer, Api
 from tests.mesh import Trail
 from tests.people import api_as, person
@@ -19,11 +17,6 @@ from tests.resource_contract import Body, ok
 pytestmark = pytest.mark.django_db
 
 OWNER = {"email": "ann@mesh.dev", "name": "Ann", "password": "correct horse"}
-
-
-@pytest.fixture(autouse=True)
-def _no_tries_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setup_codes, "TRIES", RateLimit(per_minute=10, burst=5))
 
 
 @pytest.fixture

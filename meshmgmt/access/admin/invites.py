@@ -3,11 +3,10 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from groups.models import Group
@@ -23,6 +22,7 @@ from meshmgmt.access.services.invites import (
 )
 from meshmgmt.accounts.adminforms import ByAdmin, ByForm
 from meshmgmt.api.adminlook import badge
+from meshmgmt.api.admintokens import SecretPages
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.transactions import account_write
 
@@ -55,7 +55,7 @@ class InviteForm(ByForm):
 
 
 @admin.register(Invite)
-class InviteAdmin(ByAdmin):
+class InviteAdmin(SecretPages, ByAdmin):
     """Invites that wait to be accepted."""
 
     form = InviteForm
@@ -108,15 +108,9 @@ class InviteAdmin(ByAdmin):
             self._show(request, one)
 
     def _show(self, request: HttpRequest, made: NewInvite) -> None:
-        path = reverse("invite", kwargs={"inviteId": made.token})
-        text = format_html(
-            "The link for {}, shown only now: <code>{}</code>. POST a <code>password"
-            "</code> to <code>{}/accept</code> makes the user.",
-            made.invite.email,
-            request.build_absolute_uri(path),
-            path,
-        )
-        self.message_user(request, text, messages.WARNING)
+        path = reverse("invite-page", kwargs={"token": made.token})
+        what = f"The link for {made.invite.email}"
+        self.show_secret(request, what, request.build_absolute_uri(path))
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any
