@@ -75,7 +75,7 @@ MENU: Final = (
             Entry("Zones", "dns.zone", ("dns.record",)),
             Entry("Nameservers", "dns.nameservergroup"),
             Entry("Explain a look-up", "admin:dns_explain", module="dns"),
-            Entry("Findings", "admin:dns_lint", module="dns"),
+            Entry("DNS findings", "admin:dns_lint", module="dns"),
             Entry("DNS settings", "dns.dnssettings"),
         ),
     ),
@@ -97,7 +97,12 @@ MENU: Final = (
     Section(
         "System",
         (
-            Entry("Metrics and checks", "admin-metrics", module="events"),
+            Entry(
+                "Metrics and checks",
+                "admin-metrics",
+                ("admin-log-level",),
+                module="events",
+            ),
             Entry("Account settings", "accounts.account"),
             Entry("Proxy tokens", "control.proxytoken"),
             Entry("API documentation", "docs"),

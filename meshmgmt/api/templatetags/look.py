@@ -3,7 +3,7 @@
 from typing import Any
 
 from django import template
-from django.template.defaultfilters import stringfilter
+from django.template.defaultfilters import capfirst, stringfilter
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -25,8 +25,8 @@ def visible(text: str) -> str:
 @register.simple_tag
 def list_title(opts: Any) -> str:
     """Return the title of a model's list: as the menu calls it, else its plural."""
-    plural = str(opts.verbose_name_plural)
-    return adminmenu.name_of(opts.label_lower) or plural[:1].upper() + plural[1:]
+    name = adminmenu.name_of(opts.label_lower)
+    return name or str(capfirst(opts.verbose_name_plural))
 
 
 @register.simple_tag
@@ -34,7 +34,9 @@ def cell(html: str, headers: list[dict[str, Any]], index: int) -> SafeString:
     """Return a cell of a list with its column's name, which phones show beside it."""
     header = headers[index]
     is_checkbox = "action-checkbox" in header["class_attrib"]
-    label = format_html(' data-label="{}"', "" if is_checkbox else header["text"])
+    label = format_html(
+        ' data-label="{}"', "" if is_checkbox else capfirst(header["text"])
+    )
     opening, mark, rest = visible(html).partition(">")
     marked: SafeString = mark_safe(opening + label + mark + rest)  # noqa: S308 - all markup
     return marked
