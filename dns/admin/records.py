@@ -5,13 +5,13 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 
 from dns.models import Record
 from dns.rules import RecordDraft, name_in_zone
 from dns.services.records import record_create, record_delete, record_update
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.adminfields import NamedFormSet
 from meshmgmt.core.errors import NotFound
 
 MEDIUM = forms.TextInput(attrs={"size": 30})
@@ -53,7 +53,7 @@ def _zone_refused(data: dict[str, Any]) -> bool:
     return "zone" in data and data["zone"]._state.adding
 
 
-class RecordFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # not at run time
+class RecordFormSet(NamedFormSet):
     """The records on a zone's page; those marked go first, to make room for others."""
 
     def full_clean(self) -> None:

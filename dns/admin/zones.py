@@ -25,6 +25,7 @@ from dns.services.zones import (
 )
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.errors import InvalidArgument, ServiceError
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.orderedlinks import member_keys
@@ -110,7 +111,7 @@ class ZoneAdmin(ServiceAdmin):
 
     form = ZoneForm
     list_display = [
-        *("name", "domain", "enabled", "enable_search_domain", "records_count"),
+        *("name", "domain", enabled, "enable_search_domain", "records_count"),
         *("groups_count", "created_at"),
     ]
     list_filter = ["enabled", "enable_search_domain"]
