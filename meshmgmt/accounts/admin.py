@@ -244,6 +244,14 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
             mine |= Q(user__is_service_user=True)
         return tokens.filter(mine)
 
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Let everybody make tokens of their own; the form refuses those of others."""
+        return bool(request.user.is_staff)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Let everybody revoke what they see, as far as the service agrees."""
+        return bool(request.user.is_staff)
+
     def hash_of_secret(self, text: str) -> str | None:
         """Return what is stored of an access token."""
         return token_hash(text) if is_well_formed(text) else None

@@ -65,6 +65,7 @@ class SchemaView(DocumentationView, SpectacularAPIView):
             request, self.get_renderers()
         )
 
+    @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Return the document, or 304 to who has it; it is made once in each process."""
         renderer, media_type = self.perform_content_negotiation(request)

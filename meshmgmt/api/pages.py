@@ -28,7 +28,7 @@ _TITLES: Final = {
     404: "Nothing is here",
     405: "This page does not work that way",
     410: "This is over",
-    429: "Too many tries",
+    429: "Please wait",
     503: "Not available at this moment",
 }
 _INTERNAL: Final = "Something went wrong here"

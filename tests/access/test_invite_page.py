@@ -131,7 +131,7 @@ def test_guessing_is_slow_and_an_open_link_is_no_guess() -> None:
         for n in range(6)
     ]
     assert [guess.status_code for guess in guesses] == [404] * 5 + [429]
-    assert "Too many tries" in guesses[5].content.decode()
+    assert "Please wait" in guesses[5].content.decode()
     assert int(guesses[5]["Retry-After"]) > 0
 
 

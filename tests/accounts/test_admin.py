@@ -471,6 +471,7 @@ class TestTokens:
         asked = client.get(f"{TOKENS}{leaked.pk}/delete/").content.decode()
         assert "Revoking access token" in asked
         assert 'value="Revoke"' in asked
+        assert "will be revoked" in asked
         assert "Delete" not in asked
         response = client.post(f"{TOKENS}{leaked.pk}/delete/", {"post": "yes"})
         assert "was revoked" in texts_of(response)
@@ -522,10 +523,16 @@ class TestTokens:
             assert secret not in page
             assert token.hash not in page
 
-    def test_a_network_admin_manages_their_own_alone(self) -> None:
-        user = person("network_admin")
+    @pytest.mark.parametrize("role", ["network_admin", "auditor"])
+    def test_everybody_who_may_sign_in_manages_their_own_alone(self, role: str) -> None:
+        user = person(role)
         client = client_of(user)
+        form = client.get(f"{TOKENS}add/").context["adminform"].form
+        assert form["user"].value() == user.pk
         assert self.add(client, user).status_code == 302
+        made = AccessToken.objects.get()
+        client.post(f"{TOKENS}{made.pk}/delete/", {"post": "yes"})
+        assert not AccessToken.objects.exists()
         errors = errors_of(self.add(client, robot()))
         assert "tokens of another user" in errors["__all__"][0]
 
