@@ -1,6 +1,6 @@
 """Pages that answer questions: explain a look-up, lint, what one peer gets."""
 
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
@@ -122,7 +122,7 @@ def _page(
     return TemplateResponse(request, f"admin/dns/{name}.html", context)
 
 
-_PAGES = {
+PAGES: Final = {
     "zone": "admin:dns_zone_change",
     "nameserver_group": "admin:dns_nameservergroup_change",
     "group": "admin:groups_group_change",
@@ -132,4 +132,4 @@ _PAGES = {
 
 def _path(finding: Finding) -> str:
     """The name of the admin page of what a finding is about, "" without one."""
-    return _PAGES.get(finding.kind, "") if finding.id else ""
+    return PAGES.get(finding.kind, "") if finding.id else ""

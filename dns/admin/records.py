@@ -15,6 +15,7 @@ from meshmgmt.api.adminfields import NamedFormSet
 from meshmgmt.core.errors import NotFound
 
 MEDIUM = forms.TextInput(attrs={"size": 30})
+NAME = forms.TextInput(attrs={"size": 30, "placeholder": "www, @ or *.dev"})
 WIDE = forms.TextInput(attrs={"size": 44})
 
 
@@ -24,7 +25,7 @@ class RecordForm(ServiceForm):
     name = forms.CharField(
         required=False,
         strip=False,
-        widget=MEDIUM,
+        widget=NAME,
         help_text="www, @ for the zone itself, *.dev, or the whole name. A name that"
         " ends in a dot is whole in any case.",
     )
@@ -83,7 +84,7 @@ class RecordInline(admin.TabularInline):  # type: ignore[type-arg]  # not at run
     ordering = ["id"]
 
     class Media:
-        css = {"all": ["dns/records.css"]}
+        css = {"all": ["dns/records.css", "dns/pages.css"]}
 
 
 @admin.register(Record)
