@@ -68,7 +68,8 @@ class MemberList(GroupedPeerAdmin):
         return self._deed("Add members", "join").run(self, request, peers)
 
     def _deed(self, title: str, side: str) -> Deed:
-        return Deed(self.kept, title, [], {side: [self.group.pk]})
+        then = "" if self.inside else _members_path(self.group)
+        return Deed(self.kept, title, [], {side: [self.group.pk]}, then)
 
     def show(self, request: HttpRequest) -> HttpResponse:
         """Return the page."""
@@ -167,7 +168,11 @@ def _added(request: HttpRequest, group: Group, done: Plan) -> HttpResponse:
         trail_link(request),
     )
     pages.message_user(request, text)
-    return HttpResponseRedirect(reverse("admin:groups_group_members", args=[group.pk]))
+    return HttpResponseRedirect(_members_path(group))
+
+
+def _members_path(group: Group) -> str:
+    return reverse("admin:groups_group_members", args=[group.pk])
 
 
 def _group(request: HttpRequest, group_id: str, right: str) -> Group:
