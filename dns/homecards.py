@@ -18,7 +18,7 @@ def contribute() -> None:
 def _findings(request: HttpRequest) -> Iterator[Figure | Line]:
     page = reverse("admin:dns_lint")
     if not (home.is_renewal(request) or are_kept()):
-        yield Line("being looked for", url=page, later=True)
+        yield Line("Findings are being looked for", url=page, later=True)
         return
     found = findings_count()
     yield Figure("warnings", found.warnings, page, Tone.WARN)

@@ -61,11 +61,6 @@ class Figure:
         more = "+" if self.number >= MOST_COUNTED else ""
         return f"{self.number:,}{more}"
 
-    @property
-    def shown_tone(self) -> Tone:
-        """The tone; nothing is never alarming."""
-        return self.tone if self.number else Tone.NONE
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -88,16 +83,12 @@ Read = Callable[[HttpRequest], Iterable[Part]]
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What the rooms say in one place."""
+    """What the rooms say in one place; `light` is the line that sums the others up."""
 
     place: Place
     figures: list[Figure]
     lines: list[Line]
-
-    @property
-    def light(self) -> Line | None:
-        """The first line with a badge: it sums the others up."""
-        return next((line for line in self.lines if line.badge), None)
+    light: Line | None
 
 
 _contributions: Final[list[tuple[Place, str, Read]]] = []
@@ -124,10 +115,12 @@ def is_renewal(request: HttpRequest) -> bool:
 
 
 def _card(place: Place, parts: list[Part]) -> Card:
+    lines = [part for part in parts if isinstance(part, Line)]
     return Card(
         place,
         [part for part in parts if isinstance(part, Figure)],
-        [part for part in parts if isinstance(part, Line)],
+        lines,
+        next((line for line in lines if line.badge), None),
     )
 
 

@@ -269,9 +269,11 @@ def test_what_takes_long_is_left_to_the_first_renewal(busy: User) -> None:
         cards_of(client)
 
 
-def test_nothing_to_count_is_not_alarming() -> None:
-    assert Figure("drops", 0, "/", Tone.BAD).shown_tone is Tone.NONE
-    assert Figure("drops", 1, "/", Tone.BAD).shown_tone is Tone.BAD
+def test_nothing_to_count_is_not_alarming(owner: User) -> None:
+    client = client_of(owner)
+    assert "home-warn" not in client.get("/admin/").content.decode()
+    mesh.peer(approval_required=True)
+    assert "home-warn" in client.get("/admin/").content.decode()
 
 
 def test_big_streams_are_counted_so_far(
