@@ -14,6 +14,7 @@ class EventsConfig(AppConfig):
     verbose_name = "Events"
 
     def ready(self) -> None:
+        from events.admin import homecards  # noqa: PLC0415
         from events.audit import checks, signals  # noqa: F401, PLC0415
         from events.audit.reading import last_id  # noqa: PLC0415
         from events.streams import partitions, retention  # noqa: PLC0415
@@ -25,3 +26,4 @@ class EventsConfig(AppConfig):
         register_job("events.retention", HOUR, retention.prune)
         modelmodules.assign("events", "events")
         versions.register_state(last_id)
+        homecards.contribute()

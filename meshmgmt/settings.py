@@ -123,6 +123,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 USE_I18N = False
+FORMAT_MODULE_PATH = ["meshmgmt.formats"]
 
 INSTALLED_APPS = [
     "meshmgmt.core",
@@ -140,7 +141,7 @@ INSTALLED_APPS = [
     "meshmgmt.transfer",
     "meshmgmt.backup",
     "meshmgmt.planning",
-    "django.contrib.admin",
+    "meshmgmt.api.adminconfig.SiteConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 
 from dns.admin.pieces import PiecesAdmin
@@ -20,6 +19,7 @@ from dns.services.records import (
 )
 from dns.services.zones import RECORDS_AT_ONCE
 from meshmgmt.api.admin import ServiceForm
+from meshmgmt.api.adminfields import NamedFormSet
 from meshmgmt.core.errors import NotFound
 
 MEDIUM = forms.TextInput(attrs={"size": 30})
@@ -62,7 +62,7 @@ def _zone_refused(data: dict[str, Any]) -> bool:
     return "zone" in data and data["zone"]._state.adding
 
 
-class RecordFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # not at run time
+class RecordFormSet(NamedFormSet):
     """The records on a zone's page; those marked go first, to make room for others."""
 
     def full_clean(self) -> None:

@@ -26,6 +26,7 @@ from dns.services.zones import (
 )
 from meshmgmt.api.admin import ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.errors import InvalidArgument, ServiceError
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.orderedlinks import member_keys
@@ -111,7 +112,7 @@ class ZoneAdmin(PiecesAdmin):
 
     form = ZoneForm
     list_display = [
-        *("name", "domain", "enabled", "enable_search_domain", "records_count"),
+        *("name", "domain", enabled, "enable_search_domain", "records_count"),
         *("groups_count", "created_at"),
     ]
     list_filter = ["enabled", "enable_search_domain"]

@@ -69,6 +69,11 @@ def findings(*, anew: bool = False) -> Kept:
         return _kept[0]
 
 
+def are_kept() -> bool:
+    """Tell whether `findings` would answer at once."""
+    return bool(_kept) and _kept[0].serves(_mark())
+
+
 def findings_count() -> FindingsCount:
     """Return the numbers of findings, cheaply: see `findings`."""
     found = findings().findings

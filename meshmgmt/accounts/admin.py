@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from meshmgmt.accounts.adminforms import ByAdmin, ByForm, viewer_of
 from meshmgmt.accounts.authority import (
@@ -32,6 +33,8 @@ from meshmgmt.accounts.settingrules import GROUP_LISTS
 from meshmgmt.accounts.tokens import is_well_formed, token_hash
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.api.adminfilters import EndFilter
+from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import TokenPages
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound, raise_field_errors
@@ -164,11 +167,11 @@ class UserAdmin(ByAdmin):
         return int(user.tokens_count)
 
     @admin.display(description="state")
-    def state(self, user: User) -> str:
+    def state(self, user: User) -> SafeString:
         """Whether the user may act."""
         if user.pending_approval:
-            return "pending approval"
-        return "blocked" if user.is_blocked else "active"
+            return badge("pending approval")
+        return badge("blocked" if user.is_blocked else "active")
 
     @admin.action(description="Let selected pending users in", permissions=["change"])
     def let_in(self, request: HttpRequest, users: QuerySet[User]) -> None:
@@ -224,7 +227,7 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
         "last_used",
         "valid",
     ]
-    list_filter = ["scope", "user__is_service_user"]
+    list_filter = [EndFilter, "scope", "user__is_service_user"]
     list_select_related = ["user"]
     search_fields = ["name", "user__email", "user__name", "=id"]
     autocomplete_fields = ["user"]
@@ -268,10 +271,10 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
 
     _moments = ("created_at", "expires_at", "last_used")
 
-    @admin.display(boolean=True)
-    def valid(self, token: AccessToken) -> bool:
+    @admin.display(description="state", ordering="expires_at")
+    def valid(self, token: AccessToken) -> SafeString:
         """Whether the token has not expired."""
-        return token.expires_at > clock.now()
+        return badge("valid" if token.expires_at > clock.now() else "expired")
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any

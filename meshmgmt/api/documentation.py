@@ -66,9 +66,10 @@ class SchemaView(DocumentationView, SpectacularAPIView):
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
         """Return JSON when the query or the header ask for it, else YAML."""
-        return DefaultContentNegotiation().select_renderer(
-            request, self.get_renderers()
-        )
+        wanted = request.query_params.get("format", "")
+        offered = self.get_renderers()
+        chosen = [each for each in offered if each.format == wanted]
+        return DefaultContentNegotiation().select_renderer(request, chosen or offered)
 
     @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:

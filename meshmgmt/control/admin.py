@@ -5,9 +5,12 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from meshmgmt.accounts.tokens import is_well_formed, token_hash
 from meshmgmt.api.admin import ServiceForm
+from meshmgmt.api.adminfilters import EndFilter
+from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import TokenPages
 from meshmgmt.control import adminpages
 from meshmgmt.control.models import ProxyToken
@@ -46,6 +49,7 @@ class ProxyTokenAdmin(TokenPages):
 
     form = ProxyTokenForm
     list_display = ["name", "created_at", "expires_at", "last_used", "valid"]
+    list_filter = [EndFilter]
     search_fields = ["name", "=id"]
     ordering = ["id"]
 
@@ -63,10 +67,11 @@ class ProxyTokenAdmin(TokenPages):
         """Return what is stored of a proxy's token."""
         return token_hash(text) if is_well_formed(text, PREFIX) else None
 
-    @admin.display(boolean=True)
-    def valid(self, token: ProxyToken) -> bool:
+    @admin.display(description="state", ordering="expires_at")
+    def valid(self, token: ProxyToken) -> SafeString:
         """Whether the token has not expired."""
-        return token.expires_at is None or token.expires_at > clock.now()
+        expired = token.expires_at is not None and token.expires_at <= clock.now()
+        return badge("expired" if expired else "valid")
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any

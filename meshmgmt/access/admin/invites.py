@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.safestring import SafeString
 
 from groups.models import Group
 from meshmgmt.access.admin.fields import groups_field
@@ -20,6 +21,7 @@ from meshmgmt.access.services.invites import (
     invite_regenerate,
 )
 from meshmgmt.accounts.adminforms import ByAdmin, ByForm
+from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import SecretPages
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.transactions import account_write
@@ -83,10 +85,10 @@ class InviteAdmin(SecretPages, ByAdmin):
         """Let those make links who may change invites."""
         return super().has_change_permission(request)
 
-    @admin.display(boolean=True)
-    def valid(self, invite: Invite) -> bool:
+    @admin.display(description="state", ordering="expires_at")
+    def valid(self, invite: Invite) -> SafeString:
         """Whether the link can be used."""
-        return is_valid(invite)
+        return badge("valid" if is_valid(invite) else "expired")
 
     @admin.display(description="auto-groups")
     def groups(self, invite: Invite) -> str:

@@ -26,6 +26,7 @@ from meshmgmt.access.services.networks import (
 )
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Network, NetworkResource
 
@@ -147,7 +148,7 @@ class NetworkResourceAdmin(InNetworkAdmin):
     """Resources of networks."""
 
     form = ResourceForm
-    list_display = ["name", "network", "type", "address", "enabled"]
+    list_display = ["name", "network", "type", "address", enabled]
     list_filter = ["type", "enabled"]
     list_select_related = ["network"]
     search_fields = ["name", "address", "network__name", "=id"]
@@ -192,7 +193,7 @@ class RouterAdmin(InNetworkAdmin):
     """Routers of networks."""
 
     form = RouterForm
-    list_display = ["id", "network", "peer", "metric", "masquerade", "enabled"]
+    list_display = ["id", "network", "peer", "metric", "masquerade", enabled]
     list_filter = ["enabled", "masquerade"]
     list_select_related = ["network", "peer"]
     search_fields = ["network__name", "peer__name", "=id"]

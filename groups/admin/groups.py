@@ -6,19 +6,21 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from groups.admin.members import urls as member_urls
+from groups.audit import resource_names
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from groups.references import Usage, usages_of
 from groups.rules import ResourceKey
+from groups.selectors import static_groups
 from groups.services import group_create, group_delete, group_update
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
-from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.core.orderedlinks import member_keys
-
-_PEER = GroupPeer._meta.get_field("peer")
+from meshmgmt.core.printable import printable
 
 
 class ResourcesField(forms.CharField):
@@ -42,10 +44,9 @@ class ResourcesField(forms.CharField):
 
 
 class GroupForm(ServiceForm):
-    """A group with its members, in their order."""
+    """The name of a group and its resources; members have pages of their own."""
 
     name = forms.CharField(required=False, strip=False)
-    peers = OrderedListField(_PEER)
     resources = ResourcesField(
         help_text="One per line: id and type (host, subnet, domain or peer)."
     )
@@ -57,15 +58,14 @@ class GroupForm(ServiceForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.adding:
-            self.initial["peers"] = member_keys(GroupPeer, self.instance)
             self.initial["resources"] = member_keys(GroupResource, self.instance)
 
     def apply(self, data: dict[str, Any]) -> Group:
-        """Create or replace the group."""
-        wanted = {name: data[name] for name in ("name", "peers", "resources")}
+        """Create or change the group; its peers stay."""
+        wanted = {name: data[name] for name in ("name", "resources")}
         if self.adding:
             return group_create(**wanted)
-        return group_update(group_id=self.instance.pk, **wanted)
+        return group_update(group_id=self.instance.pk, peers=None, **wanted)
 
 
 def _count(link: type[GroupPeer] | type[GroupResource]) -> Coalesce:
@@ -85,10 +85,16 @@ class GroupAdmin(ServiceAdmin):
     search_fields = ["name", "=id"]
     ordering = ["id"]
     fields = [
-        *("id", "name", "issued", "peers", "resources", "created_at"),
-        "used_by",
+        *("id", "name", "issued", "members", "resources", "known_resources"),
+        *("created_at", "used_by"),
     ]
-    readonly_fields = ["id", "issued", "created_at", "used_by"]
+    readonly_fields = [
+        *("id", "issued", "members", "known_resources", "created_at", "used_by"),
+    ]
+
+    def get_urls(self) -> list[Any]:
+        """Add the pages of members."""
+        return [*member_urls(), *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Group]:
         """Count the members along."""
@@ -101,9 +107,29 @@ class GroupAdmin(ServiceAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the columns; a new group has fewer, `All` lists no members."""
         if obj is None:
-            return ["name", "peers", "resources"]
-        hidden = {"peers", "resources"} if obj.is_all else set()
+            return ["name", "resources"]
+        hidden = {"resources", "known_resources"} if obj.is_all else set()
         return [name for name in self.fields or [] if name not in hidden]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Find groups; where peers are to be put into one, those that people fill."""
+        found, repeats = super().get_search_results(request, queryset, search_term)
+        if request.GET.get("model_name") == GroupPeer._meta.model_name:
+            found = found.filter(pk__in=static_groups().values("pk"))
+        return found, repeats
+
+    def response_add(
+        self, request: HttpRequest, obj: Group, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Lead from a new group to its members, unless something else is asked for."""
+        response = super().response_add(request, obj, post_url_continue)
+        if {"_continue", "_addanother", "_popup"} & request.POST.keys():
+            return response
+        return HttpResponseRedirect(
+            reverse("admin:groups_group_members", args=[obj.pk])
+        )
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let `All` be read only."""
@@ -118,9 +144,34 @@ class GroupAdmin(ServiceAdmin):
         group_delete(group_id=instance.pk)
 
     @admin.display(description="peers", ordering="number_of_peers")
-    def peers_count(self, group: Any) -> int | str:
-        """How many peers are listed; everybody in `All`."""
-        return "all" if group.is_all else int(group.number_of_peers)
+    def peers_count(self, group: Any) -> SafeString:
+        """How many peers are listed, leading to them; everybody in `All`."""
+        number = "all" if group.is_all else int(group.number_of_peers)
+        return _link("members", group, number)
+
+    @admin.display(description="members")
+    def members(self, group: Any) -> SafeString:
+        """How many peers are in the group, and where they are changed."""
+        if group.is_all:
+            return _link("members", group, "every peer")
+        number = int(group.number_of_peers)
+        return format_html(
+            "{} · {} · {}",
+            _link("members", group, f"{number} peer{'' if number == 1 else 's'}"),
+            _link("paste", group, "Add by a list"),
+            _link("choose", group, "Add by search"),
+        )
+
+    @admin.display(description="known as")
+    def known_resources(self, group: Group) -> SafeString | str:
+        """What the resources are, as far as their ids name something."""
+        keys = member_keys(GroupResource, group)
+        names = resource_names(keys)
+        rows = ((printable(names.get(key, "unknown")), *key) for key in keys)
+        lines = format_html_join(
+            "", "<tr><td><bdi>{}</bdi></td><td>{}</td><td>{}</td></tr>", rows
+        )
+        return format_html("<table>{}</table>", lines) if keys else "-"
 
     @admin.display(description="resources", ordering="number_of_resources")
     def resources_count(self, group: Any) -> int:
@@ -135,6 +186,11 @@ class GroupAdmin(ServiceAdmin):
             return "nothing"
         items = format_html_join("", "<li>{}</li>", ((_line(x),) for x in usages))
         return format_html("<ul>{}</ul>", items)
+
+
+def _link(page: str, group: Group, text: object) -> SafeString:
+    path = reverse(f"admin:groups_group_{page}", args=[group.pk])
+    return format_html('<a href="{}">{}</a>', path, text)
 
 
 def _is_all(group: Group | None) -> bool:

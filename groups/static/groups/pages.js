@@ -1,0 +1,28 @@
+"use strict";
+
+// What is chosen by looking it up shows its effect at once, without a further click.
+// The look-up reports choices as events of jQuery alone.
+document.addEventListener("DOMContentLoaded", () => {
+  django.jQuery(document).on(
+    "select2:select select2:unselect",
+    "[data-autosubmit], [data-busy] select",
+    (event) => event.target.form.requestSubmit(),
+  );
+});
+
+// A form that is on its way says so, and is not sent again.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!("busy" in form.dataset)) return;
+  if (form.ariaBusy === "true") {
+    event.preventDefault();
+    return;
+  }
+  form.ariaBusy = "true";
+  if (event.submitter) event.submitter.textContent = form.dataset.busy;
+});
+
+// A page that comes back out of the browser's memory is to be used again.
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) location.reload();
+});
