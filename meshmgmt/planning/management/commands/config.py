@@ -67,7 +67,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Do what is asked."""
         with clear_errors():
-            getattr(self, f"_{options['deed']}")(options)
+            deeds = {
+                "export": self._export,
+                "plan": self._plan,
+                "apply": self._apply,
+                "drift": self._drift,
+            }
+            deeds[options["deed"]](options)
 
     def _export(self, options: dict[str, Any]) -> None:
         document = _own()
