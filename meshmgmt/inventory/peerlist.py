@@ -78,9 +78,7 @@ class PeerColumns:
     def state(self, peer: Any) -> SafeString:
         """Badges: whether it is connected, and what hinders it; when it was last."""
         shown = badges(peer, peer.standing.reason, clock.now())
-        marks = format_html_join(
-            " ", '<span class="badge badge--{}">{}</span>', shown
-        )
+        marks = format_html_join(" ", '<span class="badge badge--{}">{}</span>', shown)
         return format_html("{}{}", marks, _moment(peer.last_seen))
 
     @admin.display(description="address", ordering="ip")
