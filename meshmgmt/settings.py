@@ -258,6 +258,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["meshmgmt.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["meshmgmt.api.renderers.OrjsonRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "meshmgmt.api.negotiation.Negotiation",
+    "URL_FORMAT_OVERRIDE": None,
     "DEFAULT_SCHEMA_CLASS": "meshmgmt.api.schema.ApiSchema",
     "DEFAULT_METADATA_CLASS": None,
     "EXCEPTION_HANDLER": "meshmgmt.api.exceptions.exception_handler",

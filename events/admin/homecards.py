@@ -1,26 +1,24 @@
 """What the streams and the trail say on the admin site's first page."""
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
 from events.admin.audit import target_name
-from events.admin.readonly import shown_second
-from events.admin.traffic import kinds_with
+from events.admin.cells import shown_second
+from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
 from events.audit.reading import newest_first
-from events.models import AuditEvent, ProxyEntry, TrafficEvent
+from events.models import AuditEvent
 from meshmgmt.api import home
 from meshmgmt.api.home import Figure, Line, Place, Tone
 from meshmgmt.core import clock
+from meshmgmt.core.clock import rfc3339
 
 NEWEST: Final = 10
 HOUR: Final = dt.timedelta(hours=1)
-_DROP: Final = "TYPE_DROP"
-_FAILED: Final = 500
 
 
 def contribute() -> None:
@@ -31,26 +29,28 @@ def contribute() -> None:
 
 def _last_hour(request: HttpRequest) -> Iterator[Figure]:
     now = clock.now()
-    drops, bounds = _hour_until(now, home.visible(request, TrafficEvent), "time")
-    drops = drops.filter(kinds__in=kinds_with(_DROP))
-    url = home.list_url(TrafficEvent, {"type": _DROP, **bounds})
-    yield home.bounded_figure("dropped flows", drops, url, Tone.WARN)
-    failed, bounds = _hour_until(now, home.visible(request, ProxyEntry), "timestamp")
-    failed = failed.filter(status_code__gte=_FAILED)
-    url = home.list_url(ProxyEntry, {"status_code__gte": str(_FAILED), **bounds})
-    yield home.bounded_figure("5xx of proxies", failed, url, Tone.WARN)
+    hour = {"start_date": rfc3339(now - HOUR), "end_date": rfc3339(now)}
+    for label, filters, query in (
+        ("dropped flows", TrafficFilterSet, {"type": "TYPE_DROP"}),
+        ("5xx of proxies", ProxyFilterSet, {"status_class": "5xx"}),
+    ):
+        yield _counted(request, label, filters, {**query, **hour})
 
 
-def _hour_until(
-    now: dt.datetime, rows: QuerySet[Any], time_field: str
-) -> tuple[QuerySet[Any], dict[str, str]]:
-    """Return the rows of the last hour, and the query of the list that shows them.
+def _counted(
+    request: HttpRequest,
+    label: str,
+    filters: type[StreamFilterSet],
+    query: Mapping[str, Any],
+) -> Figure:
+    """Return how many events an explorer shows for a query.
 
     It is bounded at both ends: what comes later is not what was counted.
     """
-    hour = {f"{time_field}__gte": now - HOUR, f"{time_field}__lt": now}
-    bounds = {name: moment.isoformat() for name, moment in hour.items()}
-    return rows.filter(**hour), bounds
+    model = filters._meta.model
+    assert model is not None
+    rows = filters(query, home.visible(request, model)).qs
+    return home.bounded_figure(label, rows, home.list_url(model, query), Tone.WARN)
 
 
 def _changes(request: HttpRequest) -> Iterator[Line]:

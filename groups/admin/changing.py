@@ -54,13 +54,15 @@ class GroupsForm(forms.Form):
 class Deed:
     """An action on peers: what it is called, and which lists of groups it takes.
 
-    `fixed` gives groups that are no choice: those of the page that one is on.
+    `fixed` gives groups that are no choice: those of the page that one is on. `then` is
+    where it leads when it is done, "" for back to the list.
     """
 
     name: str
     title: str
     asks: Sequence[str]
     fixed: dict[str, list[str]] = field(default_factory=dict)
+    then: str = ""
 
     def run(
         self, pages: Any, request: HttpRequest, peers: QuerySet[Any]
@@ -73,7 +75,7 @@ class Deed:
             if doing and page.may_apply:
                 carry_out(page.plan)
                 page.tell()
-                return HttpResponseRedirect(request.get_full_path())
+                return HttpResponseRedirect(self.then or request.get_full_path())
         return page.response()
 
 
@@ -116,6 +118,9 @@ class _Page:
         )
         counts = links.order_by().values_list("group").annotate(number=Count("id"))
         shared = [pk for pk, found in counts if found == number]
+        if len(shared) > 1:  # the one that was searched for
+            sought = {"pk__in": shared, "name__iexact": self.request.GET.get("q", "")}
+            shared = list(static_groups().filter(**sought).values_list("pk", flat=True))
         return shared if len(shared) == 1 else []
 
     def _groups(self) -> dict[str, list[str]]:

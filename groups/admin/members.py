@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.html import format_html
@@ -17,10 +18,8 @@ from groups.admin.peers import GroupedPeerAdmin
 from groups.memberships import Plan, carry_out, plan
 from groups.models import Group
 from groups.pasting import Candidate, Resolved, resolve
-from groups.selectors import KIND
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.printable import printable
-from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 
@@ -68,7 +67,8 @@ class MemberList(GroupedPeerAdmin):
         return self._deed("Add members", "join").run(self, request, peers)
 
     def _deed(self, title: str, side: str) -> Deed:
-        return Deed(self.kept, title, [], {side: [self.group.pk]})
+        then = "" if self.inside else _members_path(self.group)
+        return Deed(self.kept, title, [], {side: [self.group.pk]}, then)
 
     def show(self, request: HttpRequest) -> HttpResponse:
         """Return the page."""
@@ -167,17 +167,21 @@ def _added(request: HttpRequest, group: Group, done: Plan) -> HttpResponse:
         trail_link(request),
     )
     pages.message_user(request, text)
-    return HttpResponseRedirect(reverse("admin:groups_group_members", args=[group.pk]))
+    return HttpResponseRedirect(_members_path(group))
+
+
+def _members_path(group: Group) -> str:
+    return reverse("admin:groups_group_members", args=[group.pk])
 
 
 def _group(request: HttpRequest, group_id: str, right: str) -> Group:
-    """Return the group for who has the right. Raises NotFound, PermissionDenied."""
+    """Return the group for who has the right. Raises Http404, PermissionDenied."""
     user = request.user
     if not (
         user.has_perm(f"groups.{right}_group") and user.has_perm("inventory.view_peer")
     ):
         raise PermissionDenied
-    group = found(Group, group_id, kind=KIND)
+    group = get_object_or_404(Group, pk=group_id)
     if right == "change" and group.is_all:
         raise PermissionDenied
     return group

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from meshmgmt.api.fields import REQUIRED, TYPE_CODE
 from meshmgmt.api.pages import error_page, wants_page
-from meshmgmt.api.renderers import CONTENT_TYPE, to_json
+from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer, to_json
 from meshmgmt.core.errors import ServiceError, TooManyRequests
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.turns import BUSY
@@ -69,6 +69,9 @@ def error_answer(request: HttpRequest, message: str, status: int) -> HttpRespons
 def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
     """Return the answer for anything a view raises; what is unforeseen is logged."""
     status, message, errors = describe(exc)
+    request = context["request"]
+    request.accepted_renderer = OrjsonRenderer()  # an export was perhaps asked for
+    request.accepted_media_type = OrjsonRenderer.media_type
     response = Response(error_body(message, status, errors), status=status)
     if status == 401:  # noqa: PLR2004
         response["WWW-Authenticate"] = CHALLENGE

@@ -134,6 +134,9 @@ def listed(client: Client, figure: Figure) -> int:
     assert response.status_code == 200, figure.url
     if "cl" in response.context:
         return int(response.context["cl"].result_count)
+    if "explorer" in response.context:
+        assert response.context["errors"] == []
+        return len(response.context["rows"])
     return int(response.context[figure.label])
 
 

@@ -57,6 +57,6 @@ def test_the_history_of_an_object_is_its_audit_trail() -> None:
     page = client.get(f"/admin/groups/group/{made.pk}/history/", follow=True)
 
     text = page.content.decode()
-    assert page.redirect_chain == [(f"/admin/events/auditevent/?q={made.pk}", 302)]
+    assert page.redirect_chain == [(f"/admin/events/auditevent/?search={made.pk}", 302)]
     assert "renamed" in text
     assert "group.add" in text

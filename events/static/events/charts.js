@@ -1,4 +1,5 @@
-/* Draws the summaries of a stream above its list, from the API. */
+/* Draws the summary of a stream above its list, from the API, with the list's filters.
+   A bar, a point and a row of the table lead to the events behind them. */
 "use strict";
 (function () {
   const panel = document.getElementById("stream-charts");
@@ -14,12 +15,32 @@
     ],
   };
   const darkScheme = window.matchMedia("(prefers-color-scheme: dark)");
-  const filters = JSON.parse(document.getElementById("summary-filters").textContent);
+  const filters = JSON.parse(panel.dataset.filters);
   const status = panel.querySelector("[role=status]");
   const charts = {};
 
   function chosen(name) {
     return panel.querySelector(`[name=${name}]`).value;
+  }
+
+  /* The address of the list with further filters; "" where a group has no filter. */
+  function behind(group, dates) {
+    const name = chosen("group_by");
+    const value = group.key[name];
+    if (!filters[name] || !value) return "";
+    const query = new URLSearchParams(window.location.search);
+    query.delete("cursor");
+    query.set(filters[name], value);
+    for (const [key, moment] of Object.entries(dates || {})) query.set(key, moment);
+    return `?${query}`;
+  }
+
+  function open(address) {
+    if (address) window.location.assign(address);
+  }
+
+  function pointer(event, hits) {
+    event.native.target.classList.toggle("leads", hits.length > 0);
   }
 
   function label(group) {
@@ -111,11 +132,14 @@
         datasets: [{
           label: summary.metric,
           data: values,
+          maxBarThickness: 26,
           backgroundColor: values.map((_, n) => shown.colours[n % shown.colours.length]),
         }],
       },
       options: {
         indexAxis: "y",
+        onClick: (_, hits) => hits.length && open(behind(summary.groups[hits[0].index])),
+        onHover: pointer,
         scales: axes(summary, shown, "x", Math.max(0, ...values)),
         plugins: { legend: { display: false }, tooltip: tooltip(summary, "x") },
       },
@@ -161,6 +185,16 @@
       },
       options: {
         interaction: { mode: "nearest", axis: "x", intersect: false },
+        onClick: (_, hits) => {
+          if (!hits.length) return;
+          const from = times[hits[0].index];
+          const to = from + summary.bucket_seconds * 1000 - 1;
+          open(behind(summary.groups[hits[0].datasetIndex], {
+            start_date: new Date(from).toISOString(),
+            end_date: new Date(to).toISOString(),
+          }));
+        },
+        onHover: pointer,
         scales,
         plugins: {
           legend: { display: false },
@@ -170,6 +204,33 @@
     });
   }
 
+  function cell(row, text, address) {
+    const holder = row.insertCell();
+    const name = document.createElement(address ? "a" : "bdi");
+    if (address) name.href = address;
+    name.textContent = text;
+    holder.append(name);
+  }
+
+  /* The same for those who do not see the charts, or use no mouse. */
+  function drawTable(summary) {
+    const table = panel.querySelector(".chart-table table");
+    table.querySelector("[data-group]").textContent = chosen("group_by").replace("_", " ");
+    table.querySelector("[data-metric]").textContent = summary.metric;
+    table.tBodies[0].replaceChildren();
+    for (const group of summary.groups) {
+      const row = table.tBodies[0].insertRow();
+      cell(row, label(group), behind(group));
+      cell(row, amount(group.value, summary.metric));
+      cell(row, short(group.first));
+      cell(row, short(group.last));
+    }
+  }
+
+  function short(moment) {
+    return new Date(moment).toISOString().slice(0, 16).replace("T", " ");
+  }
+
   let newest = null;
 
   function redraw() {
@@ -177,25 +238,22 @@
     const shown = theme();
     drawTop(newest, shown);
     drawSeries(newest, shown);
+    drawTable(newest);
   }
 
   function inAll(summary) {
     const total = amount(summary.total, summary.metric);
-    return `${total}${summary.metric === "bytes" ? "" : ` ${summary.metric}`} in all`;
+    const what = `${total}${summary.metric === "bytes" ? "" : ` ${summary.metric}`} in all`;
+    return `${what}, from ${short(summary.start_date)} to ${short(summary.end_date)} UTC`;
   }
 
   let asked = 0;
 
   async function refresh() {
     const number = ++asked;
-    const start = new Date(Date.now() - Number(chosen("span")) * 3600e3);
-    const query = new URLSearchParams({
-      group_by: chosen("group_by"),
-      metric: chosen("metric"),
-      start_date: start.toISOString(),
-    });
-    for (const [name, value] of Object.entries(filters)) query.set(name, value);
-    status.textContent = "Loading …";
+    const query = new URLSearchParams(window.location.search);
+    query.set("group_by", chosen("group_by"));
+    query.set("metric", chosen("metric"));
     try {
       const answer = await fetch(`${panel.dataset.url}?${query}`);
       const summary = await answer.json();
@@ -211,10 +269,21 @@
     }
   }
 
-  panel.addEventListener("change", refresh);
+  /* What is followed brings new rows all the time: the charts need not keep step. */
+  const patience = 10000;
+  let waiting = false;
+  document.addEventListener("explorer:new", () => {
+    if (waiting) return;
+    waiting = true;
+    window.setTimeout(() => {
+      waiting = false;
+      refresh();
+    }, patience);
+  });
   darkScheme.addEventListener("change", redraw);
   new MutationObserver(redraw).observe(document.documentElement, {
     attributeFilter: ["data-theme"],
   });
+  status.textContent = "Loading …";
   refresh();
 })();
