@@ -16,6 +16,7 @@ pytestmark = needs_a_browser
 
 DEMO_OWNER = "mara.lindqvist@halden.internal"
 DESKTOP, PHONE = 1280, 390
+TOOLS = ".object-tools a:not([download])"
 Theme = Literal["light", "dark"]
 
 
@@ -76,10 +77,10 @@ def all_pages(page: Page) -> list[str]:
     for address in lists:
         page.goto(address)
         objects = addresses(page, "#result_list tbody th a")[:1]
-        found += [*objects, *addresses(page, ".object-tools a")]
+        found += [*objects, *addresses(page, TOOLS)]
         for one in objects:
             page.goto(one)
-            found += addresses(page, ".object-tools a, a.deletelink")
+            found += addresses(page, f"{TOOLS}, a.deletelink")
     return list(dict.fromkeys(found))
 
 
