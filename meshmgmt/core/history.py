@@ -1,7 +1,7 @@
 """Looking at the account as it was; the room that can do it registers itself."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import Final
 
@@ -21,9 +21,12 @@ def register(at: At) -> None:
 def account_at(text: str) -> AbstractContextManager[None]:
     """Let a block of reads see the account as it was at a moment (RFC 3339).
 
+    An empty text is now.
     Raises BadRequest for a text that is no such moment, InvalidArgument for one that
     the trail does not reach back to, or that does not lie in the past.
     """
+    if not text:
+        return nullcontext()
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:

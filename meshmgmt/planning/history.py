@@ -94,21 +94,22 @@ def _rows(model: type[models.Model]) -> Any:
 
 
 def _force(undo: Undo) -> None:
+    for relation, members in undo.lists.items():
+        link = link_of(undo.model, relation)
+        assert link is not None
+        _force_members(link, undo.pk, members.out, members.back)
     rows = _rows(undo.model).filter(pk=undo.pk)
+    if undo.delete:
+        rows._raw_delete(rows.db)
+        return
     columns = {column.attname: column for column in undo.model._meta.concrete_fields}
     values = {name: columns[name].to_python(v) for name, v in undo.then.items()}
     if undo.create:
         instance = undo.model(pk=undo.pk, **values)
         _derive(instance)
         _rows(undo.model).bulk_create([instance])
-    elif values and not undo.delete:
+    elif values:
         rows.update(**values)
-    for relation, members in undo.lists.items():
-        link = link_of(undo.model, relation)
-        assert link is not None
-        _force_members(link, undo.pk, members.out, members.back)
-    if undo.delete:
-        rows._raw_delete(rows.db)
 
 
 def _derive(instance: models.Model) -> None:
@@ -127,14 +128,15 @@ def _force_members(
     rows = _rows(link).filter(**{f"{link.owner_field}_id": owner})
     for key in out:
         rows.filter(**_columns(link, key))._raw_delete(rows.db)
-    last = rows.aggregate(last=models.Max("position"))["last"]
+    there = {row.member_key: row.position for row in rows}  # some are told twice
+    missing = [key for key in back if key not in there]
     _rows(link).bulk_create(
         [
             link(
                 **{f"{link.owner_field}_id": owner, "position": position},
                 **_columns(link, key),
             )
-            for position, key in enumerate(back, 0 if last is None else last + 1)
+            for position, key in enumerate(missing, max(there.values(), default=-1) + 1)
         ]
     )
 
