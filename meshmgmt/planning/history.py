@@ -63,8 +63,11 @@ def _scratch() -> Iterator[None]:
         with queued_write():
             yield
         return
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    begins = not connection.in_atomic_block
+    with transaction.atomic():
+        if begins:
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         yield
 
 
