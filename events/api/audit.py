@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 from urllib.parse import quote
 
 import django_filters
+import orjson
 from django import forms
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -38,6 +39,7 @@ from events.audit.rows import (
     list_rows,
 )
 from events.models import AuditEvent
+from events.proof import heads
 from events.search import SHORT_SEARCH_ROWS
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
@@ -198,7 +200,7 @@ class AuditEventsView(ApiView):
         columns = LIST_COLUMNS if kind == "json" else DETAIL_COLUMNS
         paged = any(form.cleaned_data[name] for name in ("page", "page_size", "cursor"))
         if kind != "json" and not paged:
-            return _export(kind, every_row(filters.qs, columns))
+            return _with_head(_export(kind, every_row(filters.qs, columns)))
         page = self._page(form, filters.qs, columns)
         response: HttpResponseBase
         if kind == "json":
@@ -273,6 +275,14 @@ def _export(kind: str, found: Iterator[tuple[Any, ...]]) -> StreamingHttpRespons
     media_type = "application/x-ndjson" if kind == "ndjson" else "text/csv"
     response = StreamingHttpResponse(lines, content_type=f"{media_type}; charset=UTF-8")
     response["Content-Disposition"] = f'attachment; filename="audit.{kind}"'
+    return response
+
+
+def _with_head(response: HttpResponseBase) -> HttpResponseBase:
+    """Add a signed tree head, by which the export can be checked later."""
+    head = heads.for_export()
+    if head is not None:
+        response["Audit-Tree-Head"] = orjson.dumps(heads.row(head)).decode()
     return response
 
 

@@ -264,6 +264,9 @@ class Removals:
     def __contains__(self, number: int) -> bool:
         return any(first <= number <= last for first, last in self.ranges)
 
+    def __str__(self) -> str:
+        return ", ".join(f"{first}-{last}" for first, last in sorted({*self.ranges}))
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -392,46 +395,53 @@ def read_leaves(path: Path) -> list[Leaf]:
 
 def check_trail(options: argparse.Namespace) -> tuple[list[str], str]:
     """Check an NDJSON export against a head; name what was changed."""
-    head, keys = read_json(options.head), read_json(options.keys)
-    fault = head_fault(head, keys)
-    if fault:
+    head = read_json(options.head)
+    if fault := head_fault(head, read_json(options.keys)):
         return [f"head: {fault}"], ""
+    size, root = head["tree_size"], bytes.fromhex(head["root_hash"])
     export = read_export(options.export)
     faults = [*export.faults, *export.moved()]
-    size, root = head["tree_size"], bytes.fromhex(head["root_hash"])
     gone = 0
     if options.leaves is None:
-        covered = export.by_id()[:size]
-        newer = len(export.lines) - len(covered)
-        if len(covered) < size:
-            faults.append(
-                f"removed: {size - len(covered)} of {size} events; --leaves names them,"
-                " and tells what retention removed"
-            )
-        elif root_of(leaf for _, leaf in covered) != root:
-            faults.append(
-                "changed: these are not the events of the head; --leaves names them"
-            )
+        leaves = export.by_id()[:size]
+        faults += against_root(leaves, size, root)
     else:
         leaves = read_leaves(options.leaves)
         if len(leaves) != size or root_of(leaf for _, leaf in leaves) != root:
-            return ["leaves: they are not those of the head: of another tree"], ""
-        newer = sum(1 for number in export.lines if number > leaves[-1][0])
-        for kind, number in differences(leaves, export.by_id()):
-            if kind != "removed":
-                line = export.lines[number].number
-                faults.append(f"{kind}: event {number} (line {line})")
-            elif number in export.removals:
-                gone += 1
-            elif not options.part:
-                faults.append(f"removed: event {number}")
+            return ["leaves: they are of another tree than the head"], ""
+        found, gone = against_leaves(export, leaves)
+        faults += [text for text in found if not (options.part and "removed" in text)]
+    newer = sum(1 for number in export.lines if not leaves or number > leaves[-1][0])
+    if faults:
+        return faults, f"{len(faults)} faults against the head of {head['timestamp']}"
     seen = f"{len(export.lines) - newer} events are those of the head of"
     seen += f" {head['timestamp']} ({size} events)"
     seen += f"; {newer} are newer and not proven by it" if newer else ""
-    if gone:
-        ranges = ", ".join(f"{a}-{b}" for a, b in sorted(set(export.removals.ranges)))
-        seen += f"; {gone} were removed by retention, which names {ranges}"
+    seen += f"; {gone} were removed by retention: {export.removals}" if gone else ""
     return faults, seen
+
+
+def against_root(events: list[Leaf], size: int, root: bytes) -> list[str]:
+    """Return what is wrong with events of which no leaves are known."""
+    if len(events) < size:
+        return [f"removed: {size - len(events)} of {size} events; --leaves names them"]
+    if root_of(leaf for _, leaf in events) != root:
+        return ["changed: these are not the events of the head; --leaves names them"]
+    return []
+
+
+def against_leaves(export: Export, leaves: list[Leaf]) -> tuple[list[str], int]:
+    """Return the events that differ, and how many retention removed."""
+    faults, gone = [], 0
+    for kind, number in differences(leaves, export.by_id()):
+        if kind != "removed":
+            line = export.lines[number].number
+            faults.append(f"{kind}: event {number} (line {line})")
+        elif number in export.removals:
+            gone += 1
+        else:
+            faults.append(f"removed: event {number}")
+    return faults, gone
 
 
 def check_inclusion(options: argparse.Namespace) -> tuple[list[str], str]:
