@@ -19,6 +19,7 @@ from events.api.queries import WholeNumberField, parameters_of, require_valid
 from events.models import AuditHead
 from events.proof import heads, keys, tree
 from events.proof.merkle import Tree
+from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import BadRequest, Conflict, NotFound
 from meshmgmt.core.fielderrors import FieldError
@@ -205,7 +206,7 @@ class LeavesView(ApiView):
 
     module = "events"
     serializer_class = LeafSerializer
-    renderer_classes: list[type[BaseRenderer]] = [NdjsonRenderer]
+    renderer_classes: list[type[BaseRenderer]] = [OrjsonRenderer, NdjsonRenderer]
 
     @extend_schema(
         parameters=parameters_of(LeavesForm),
