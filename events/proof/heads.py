@@ -40,11 +40,15 @@ def keep_up() -> None:
     sign_growth(key)
 
 
-def sign_growth(key: AuditKey) -> None:
-    """Sign the tree unless its size was signed. Raises KeyUnavailable."""
+def sign_growth(key: AuditKey) -> AuditHead | None:
+    """Sign the tree unless its size was signed; return the newest head.
+
+    Raises KeyUnavailable.
+    """
     size, last = tree.extent().size, newest()
     if size > (0 if last is None else last.tree_size):
-        _sign(key, size)
+        return _sign(key, size)
+    return last
 
 
 def for_export() -> AuditHead | None:
@@ -54,11 +58,13 @@ def for_export() -> AuditHead | None:
     a trail that the tree has yet to catch up with.
     """
     with on_primary():
+        key = keys.current()
+        if key is None:
+            return newest()
         try:
-            if tree.grow_once():
-                log.info("the export is ahead of the tree by a lot: nothing is signed")
-            elif (key := keys.current()) is not None:
-                sign_growth(key)
+            if not tree.grow_once():
+                return sign_growth(key)
+            log.info("the export is ahead of the tree by a lot: nothing is signed")
         except (DatabaseError, keys.KeyUnavailable) as error:
             log.warning("no tree head was signed for an export: %s", error)
         return newest()
@@ -96,7 +102,7 @@ def row(head: AuditHead) -> Row:
     }
 
 
-def _sign(key: AuditKey, size: int) -> None:
+def _sign(key: AuditKey, size: int) -> AuditHead:
     head = AuditHead(
         tree_size=size,
         root_hash=tree.tree_at(size).root(),
@@ -106,3 +112,4 @@ def _sign(key: AuditKey, size: int) -> None:
     head.signature = keys.private_key(key).sign(head_text(row(head)))
     with queued_write():
         head.save()
+    return head
