@@ -20,7 +20,7 @@ from events.proof.merkle import WIDTH, Tree, extended, hashes_of
 from events.proof.verifier import Leaf, leaf_hash
 from meshmgmt.core.transactions import queued_write
 
-AT_ONCE: Final = 1024
+AT_ONCE: Final = 512
 """Events added in one transaction: SQLite lets nobody else write meanwhile."""
 
 LOCK_KEY: Final = 0x6D657374
@@ -59,9 +59,10 @@ def grow_once() -> bool:
     events = AuditEvent.objects.filter(id__gt=known.last_id).order_by("id")
     leaves = leaves_of(events.values_list(*DETAIL_COLUMNS)[:AT_ONCE])
     if leaves:
+        tiles = _changed(known, leaves)
         with _turn():
             if extent() == known:  # nobody was faster
-                _append(known, leaves)
+                _store(tiles)
     return len(leaves) == AT_ONCE
 
 
@@ -119,18 +120,23 @@ def _hashes(level: int, number: int) -> bytes:
     return bytes(tile[0])
 
 
-def _append(known: Extent, leaves: list[Leaf]) -> None:
+def _changed(known: Extent, leaves: list[Leaf]) -> list[AuditTile]:
+    """Return the tiles that change when leaves are added, with all they hold then."""
     hashes = [leaf for _, leaf in leaves]
     begun = known.size // WIDTH * WIDTH
     ids = b""
     if known.size > begun:
         ids = bytes(AuditTile.objects.get(level=0, number=begun // WIDTH).event_ids)
     ids += struct.pack(f">{len(leaves)}q", *(number for number, _ in leaves))
+    return [
+        _tile(level, number, tile, ids, begun)
+        for level, number, tile in extended(known.size, hashes, _hashes)
+    ]
+
+
+def _store(tiles: list[AuditTile]) -> None:
     AuditTile.objects.bulk_create(
-        [
-            _tile(level, number, tile, ids, begun)
-            for level, number, tile in extended(known.size, hashes, _hashes)
-        ],
+        tiles,
         update_conflicts=True,
         unique_fields=["level", "number"],
         update_fields=["hashes", "event_ids"],

@@ -53,6 +53,7 @@ def test_the_tree_holds_every_event_in_the_order_of_the_trail() -> None:
         assert list(tree.all_leaves(head.tree_size)) == leaves
         assert bytes(head.root_hash) == root_of(leaf for _, leaf in leaves)
     assert {tile.level for tile in AuditTile.objects.all()} == {0, 1}
+    leaves = stored_leaves()
     for place in (0, 255, 256, 1500, len(leaves) - 1):
         assert tree.index_of(leaves[place][0]) == place
     assert tree.index_of(leaves[-1][0] + 1) is None
@@ -91,9 +92,9 @@ def test_an_old_trail_is_taken_in_piece_by_piece(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(heads, "GROWING_SECONDS", 0)
-    write(2500)
+    write(2 * tree.AT_ONCE + 50)
     sizes = [signed().tree_size for _ in range(4)]
-    assert sizes[:2] == [1024, 2048]
+    assert sizes[:2] == [tree.AT_ONCE, 2 * tree.AT_ONCE]
     assert sizes[2] == sizes[3] == AuditEvent.objects.count()
 
 

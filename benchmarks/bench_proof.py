@@ -1,0 +1,120 @@
+"""The tree of the audit trail: what a write costs with it, how long others wait for it.
+
+References are the same writes without the tree, and five milliseconds for each time that
+adding to the tree of a million events takes the database's write lock.
+"""
+
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from django.db import connection
+
+from benchmarks.report import Report, alternating_medians, median_seconds
+from benchmarks.workspace import Workspace
+from events.models import AuditEvent
+from events.proof import heads, tree
+from groups.services import group_create, group_delete
+from meshmgmt.core.transactions import queued_write
+
+EVENTS: Final = 1_000_000
+WRITES: Final = 200
+WRITE_LIMIT: Final = 1.15
+HELD_SECONDS: Final = 0.005
+
+_COLUMNS: Final = (
+    "timestamp, activity_code, initiator_id, initiator_name, initiator_email, target_id,"
+    " target_type, meta, changes, request_id, source_address, token_id, search"
+)
+_ROW: Final = (
+    "{moment}, 'group.add', 'user', 'Ann', 'ann@mesh.internal', 'group', 'group',"
+    ' CAST(\'{{"name": "group", "peers": "3"}}\' AS {json}),'
+    ' CAST(\'{{"name": {{"before": null, "after": "group"}}}}\' AS {json}),'
+    " 'request', '192.0.2.1', 'token', 'group'"
+)
+_STATEMENT: Final = (
+    f"INSERT INTO events_auditevent ({_COLUMNS}) WITH RECURSIVE numbers(n) AS"  # noqa: S608 - stands above
+    f" (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {EVENTS})"
+    f" SELECT {_ROW} FROM numbers"
+)
+_KINDS: Final = {
+    "sqlite": {"moment": "'2026-03-01 12:00:00'", "json": "text"},
+    "postgresql": {
+        "moment": "CAST('2026-03-01 12:00:00+00' AS timestamptz)",
+        "json": "jsonb",
+    },
+}
+
+
+def run(workspace: Workspace, report: Report) -> None:
+    """Compare writes first, while the trail is short, then take a long one in."""
+    workspace.large_mesh()
+    heads.keep_up()
+    _compare_writes(report)
+    with connection.cursor() as cursor:
+        cursor.execute(_STATEMENT.format_map(_KINDS[connection.vendor]))
+    began = time.perf_counter()
+    with _timed() as held:
+        tree.grow(float("inf"))
+    took = time.perf_counter() - began
+    report.note(f"{EVENTS / took:.0f} events a second")
+    for share in (50, 99):
+        seconds = statistics.quantiles(held, n=100)[share - 1]
+        report.at_most(f"held by {share} of 100 batches", seconds, HELD_SECONDS, 1)
+    report.note(f"longest of {len(held)}: {max(held) * 1000:.1f} ms")
+    with _timed() as late:
+        for _ in range(20):
+            _write(1)
+            tree.grow_once()
+    report.at_most("held for one event more", max(late), HELD_SECONDS, 1)
+    _time_proofs(report)
+
+
+def _compare_writes(report: Report) -> None:
+    """Count all that the tree costs to the writes, though another process pays it."""
+
+    def proven() -> None:
+        _write(WRITES)
+        heads.keep_up()
+
+    alone, together = alternating_medians(lambda: _write(WRITES), proven)
+    report.at_most(f"{WRITES} writes, proven", together, alone, WRITE_LIMIT)
+
+
+def _write(count: int) -> None:
+    for number in range(count // 2 or 1):
+        group_delete(group_id=group_create(name=f"proof {number}").pk)
+
+
+@contextmanager
+def _timed() -> Iterator[list[float]]:
+    """Yield a list that gets how long each transaction of the tree takes."""
+    held: list[float] = []
+
+    @contextmanager
+    def timed() -> Iterator[None]:
+        began = time.perf_counter()
+        with queued_write():
+            yield
+        held.append(time.perf_counter() - began)
+
+    module: Any = tree
+    module.queued_write = timed
+    try:
+        yield held
+    finally:
+        module.queued_write = queued_write
+
+
+def _time_proofs(report: Report) -> None:
+    size = tree.extent().size
+    middle = AuditEvent.objects.order_by("id")[size // 2].pk
+
+    def prove() -> None:
+        index = tree.index_of(middle)
+        assert index is not None
+        tree.tree_at(size).inclusion(index)
+
+    report.note(f"a proof among {size} events: {median_seconds(prove) * 1000:.1f} ms")
