@@ -46,6 +46,7 @@ from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.transactions import read_snapshot
 
+HEAD_HEADER: Final = "Audit-Tree-Head"
 _EVENT_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
 
 
@@ -191,6 +192,13 @@ class AuditEventsView(ApiView):
     answers_list = True
     renderer_classes = [OrjsonRenderer, NdjsonRenderer, CsvRenderer]
 
+    head: AuditHead | None = None
+
+    def before_reading(self, request: Request) -> None:
+        """Sign a tree head for an export, which will have all that it covers."""
+        if request.accepted_renderer.format != "json":
+            self.head = heads.for_export()
+
     def get(self, request: Request) -> HttpResponseBase:
         """Return at most 10,000 events, or an export of any size."""
         form = AuditPageForm(request.query_params)
@@ -200,8 +208,10 @@ class AuditEventsView(ApiView):
         columns = LIST_COLUMNS if kind == "json" else DETAIL_COLUMNS
         paged = any(form.cleaned_data[name] for name in ("page", "page_size", "cursor"))
         if kind != "json" and not paged:
-            head = heads.for_export()  # first: it covers nothing that the export lacks
-            return _with_head(_export(kind, every_row(filters.qs, columns)), head)
+            export = _export(kind, every_row(filters.qs, columns))
+            if self.head is not None:
+                export[HEAD_HEADER] = orjson.dumps(heads.row(self.head)).decode()
+            return export
         page = self._page(form, filters.qs, columns)
         response: HttpResponseBase
         if kind == "json":
@@ -276,13 +286,6 @@ def _export(kind: str, found: Iterator[tuple[Any, ...]]) -> StreamingHttpRespons
     media_type = "application/x-ndjson" if kind == "ndjson" else "text/csv"
     response = StreamingHttpResponse(lines, content_type=f"{media_type}; charset=UTF-8")
     response["Content-Disposition"] = f'attachment; filename="audit.{kind}"'
-    return response
-
-
-def _with_head(response: HttpResponseBase, head: AuditHead | None) -> HttpResponseBase:
-    """Add a signed tree head, by which the export can be checked later."""
-    if head is not None:
-        response["Audit-Tree-Head"] = orjson.dumps(heads.row(head)).decode()
     return response
 
 

@@ -12,8 +12,7 @@ from events.models import AuditEvent, AuditHead, AuditKey
 from events.proof import keys, tree
 from events.proof.verifier import head_text
 from meshmgmt.core import clock
-from meshmgmt.core.replica import on_primary
-from meshmgmt.core.transactions import account_write, queued_write
+from meshmgmt.core.transactions import account_write
 
 log = logging.getLogger(__name__)
 
@@ -35,20 +34,23 @@ def keep_up() -> None:
     """
     if not AuditEvent.objects.exists():
         return
-    key = keys.ensured()
+    keys.ensured()
     tree.grow(GROWING_SECONDS)
-    sign_growth(key)
+    sign_growth()
 
 
-def sign_growth(key: AuditKey) -> AuditHead | None:
+def sign_growth() -> AuditHead | None:
     """Sign the tree unless its size was signed; return the newest head.
 
     Raises KeyUnavailable.
     """
     size, last = tree.extent().size, newest()
-    if size > (0 if last is None else last.tree_size):
-        return _sign(key, size)
-    return last
+    if size <= (0 if last is None else last.tree_size):
+        return last
+    root = tree.tree_at(size).root()
+    with tree.turn():  # nobody replaces the key meanwhile
+        key = keys.current()
+        return last if key is None else _sign(key, size, root)
 
 
 def for_export() -> AuditHead | None:
@@ -57,17 +59,14 @@ def for_export() -> AuditHead | None:
     An export is worth having when nothing can be signed: a database that cannot be written,
     a trail that the tree has yet to catch up with.
     """
-    with on_primary():
-        key = keys.current()
-        if key is None:
-            return newest()
+    if keys.current() is not None:
         try:
             if not tree.grow_once():
-                return sign_growth(key)
+                return sign_growth()
             log.info("the export is ahead of the tree by a lot: nothing is signed")
         except (DatabaseError, keys.KeyUnavailable) as error:
             log.warning("no tree head was signed for an export: %s", error)
-        return newest()
+    return newest()
 
 
 def rotate() -> AuditKey:
@@ -85,7 +84,8 @@ def rotate() -> AuditKey:
         new = keys.make(Activity.AUDIT_KEY_ROTATE, replaced=old.id)
         tree.grow(float("inf"))
         try:
-            _sign(old, tree.extent().size)
+            size = tree.extent().size
+            _sign(old, size, tree.tree_at(size).root())
         except keys.KeyUnavailable as error:
             log.warning("the new key is vouched for by no head of the old: %s", error)
         return new
@@ -102,14 +102,11 @@ def row(head: AuditHead) -> Row:
     }
 
 
-def _sign(key: AuditKey, size: int) -> AuditHead:
-    head = AuditHead(
-        tree_size=size,
-        root_hash=tree.tree_at(size).root(),
-        timestamp=key.valid_until or clock.now(),
-        key=key,
-    )
+def _sign(key: AuditKey, size: int, root: bytes) -> AuditHead:
+    """Store a signed head; in the turn of who adds to the tree, or a write."""
+    # Clocks of hosts differ, and a key signs between the times of its making and its end.
+    moment = key.valid_until or max(clock.now(), key.valid_from)
+    head = AuditHead(tree_size=size, root_hash=root, timestamp=moment, key=key)
     head.signature = keys.private_key(key).sign(head_text(row(head)))
-    with queued_write():
-        head.save()
+    head.save()
     return head

@@ -20,7 +20,7 @@ from events.proof.merkle import WIDTH, Tree, extended, hashes_of
 from events.proof.verifier import Leaf, leaf_hash
 from meshmgmt.core.transactions import queued_write
 
-AT_ONCE: Final = 512
+AT_ONCE: Final = 256
 """Events added in one transaction: SQLite lets nobody else write meanwhile."""
 
 LOCK_KEY: Final = 0x6D657374
@@ -60,7 +60,7 @@ def grow_once() -> bool:
     leaves = leaves_of(events.values_list(*DETAIL_COLUMNS)[:AT_ONCE])
     if leaves:
         tiles = _changed(known, leaves)
-        with _turn():
+        with turn():
             if extent() == known:  # nobody was faster
                 _store(tiles)
     return len(leaves) == AT_ONCE
@@ -69,6 +69,16 @@ def grow_once() -> bool:
 def leaves_of(found: Any) -> list[Leaf]:
     """Return id and leaf of tuples in the order of DETAIL_COLUMNS."""
     return [(int(row["id"]), leaf_hash(row)) for row in detail_rows(found)]
+
+
+@contextmanager
+def turn() -> Iterator[None]:
+    """Run a block as a transaction that alone adds to the tree."""
+    with queued_write():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
+        yield
 
 
 def tree_at(size: int) -> Tree:
@@ -151,13 +161,3 @@ def _tile(level: int, number: int, hashes: bytes, ids: bytes, begun: int) -> Aud
         tile.event_ids = ids[start : start + WIDTH * 8]
         [tile.first_event_id] = struct.unpack_from(">q", tile.event_ids)
     return tile
-
-
-@contextmanager
-def _turn() -> Iterator[None]:
-    """Run a block as a transaction that alone adds to the tree."""
-    with queued_write():
-        if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
-        yield

@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from threading import local
 from typing import Any, Final
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connections
@@ -21,15 +20,6 @@ REST: Final = 10.0
 _rest_until = 0.0
 
 
-class _Left(local):
-    """The primary, while this thread reads the replica in its place."""
-
-    primary: Any = None
-
-
-_left: Final = _Left()
-
-
 @contextmanager
 def reading_replica() -> Iterator[None]:
     """Run a block of reads on the replica; on the primary, if there is none to rely on.
@@ -41,29 +31,11 @@ def reading_replica() -> Iterator[None]:
     if primary.alias == REPLICA or primary.in_atomic_block or not _has_caught_up():
         yield
         return
-    with _connected_to(connections[REPLICA], instead_of=primary):
-        yield
-
-
-@contextmanager
-def on_primary() -> Iterator[None]:
-    """Run a block on the primary within `reading_replica()`, for what must be written."""
-    left = _left.primary
-    if left is None:
-        yield
-        return
-    with _connected_to(left, instead_of=None):
-        yield
-
-
-@contextmanager
-def _connected_to(chosen: Any, *, instead_of: Any) -> Iterator[None]:
-    usual, left = connections[DEFAULT_DB_ALIAS], _left.primary
-    connections[DEFAULT_DB_ALIAS], _left.primary = chosen, instead_of
+    connections[DEFAULT_DB_ALIAS] = connections[REPLICA]
     try:
         yield
     finally:
-        connections[DEFAULT_DB_ALIAS], _left.primary = usual, left
+        connections[DEFAULT_DB_ALIAS] = primary
 
 
 def read_through(parts: Iterable[Any]) -> Iterator[Any]:
