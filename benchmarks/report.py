@@ -32,6 +32,11 @@ class Report:
         figures = f"{measured:9.0f} /s against {reference:9.0f} /s"
         self._line(name, ratio, f"at least {limit:g}", ratio >= limit, figures)
 
+    def size_at_most(self, name: str, kib: int, limit: int) -> None:
+        """Report a size in KiB that may not exceed `limit`."""
+        bound, figures = "at most 1", f"{kib:9} KiB of {limit:9} KiB"
+        self._line(name, kib / limit, bound, kib <= limit, figures)
+
     def _line(
         self, name: str, ratio: float, bound: str, good: bool, figures: str
     ) -> None:

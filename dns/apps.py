@@ -17,6 +17,7 @@ class DnsConfig(AppConfig):
             bundles,
             contributions,
             gauges,
+            homecards,
             references,
             setup,
         )
@@ -25,6 +26,7 @@ class DnsConfig(AppConfig):
         bundles.register()
         contributions.contribute()
         gauges.register()
+        homecards.contribute()
         references.register_references()
         post_migrate.connect(
             setup.make_settings, sender=self, dispatch_uid="dns.make_settings"

@@ -21,7 +21,6 @@ def register_specs() -> None:
             updated=Activity.NAMESERVER_GROUP_UPDATE,
             deleted=Activity.NAMESERVER_GROUP_DELETE,
             members={"groups": MemberRule(owner=Activity.NAMESERVER_GROUP_UPDATE)},
-            unaudited=frozenset({"created_at"}),
             meta=lambda group: {"name": group.name},
         )
     )
@@ -46,7 +45,7 @@ def register_specs() -> None:
             updated=Activity.DNS_ZONE_UPDATE,
             deleted=Activity.DNS_ZONE_DELETE,
             members={"distribution_groups": MemberRule(owner=Activity.DNS_ZONE_UPDATE)},
-            unaudited=frozenset({"created_at", "canonical_domain"}),
+            unaudited=frozenset({"canonical_domain"}),
             meta=lambda zone: {"name": zone.name, "domain": zone.domain},
         )
     )

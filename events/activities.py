@@ -2,7 +2,7 @@
 
 The codes are those of the seed (section Events) and of the reference API; clients match on
 them, so they never change. `user.update`, `peer.update`, `account.setting.update`,
-`dns.setting.update`, `group.order.update`, `user.invite.link.update`,
+`dns.setting.update`, `group.order.update`, `log.level.update`, `user.invite.link.update`,
 `user.password.fail` and `audit.*` are ours: they name what the reference has no code for.
 """
 
@@ -223,6 +223,7 @@ class Activity(models.TextChoices):
     INTEGRATION_CREATE = "integration.create", "An integration was created"
     INTEGRATION_DELETE = "integration.delete", "An integration was deleted"
     INTEGRATION_UPDATE = "integration.update", "An integration was changed"
+    LOG_LEVEL_UPDATE = "log.level.update", "The log level of a server was changed"
     NAMESERVER_GROUP_ADD = "nameserver.group.add", "A nameserver group was created"
     NAMESERVER_GROUP_DELETE = (
         "nameserver.group.delete",

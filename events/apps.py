@@ -15,11 +15,14 @@ class EventsConfig(AppConfig):
 
     def ready(self) -> None:
         from events.activities import Activity  # noqa: PLC0415
+        from events.admin import homecards  # noqa: PLC0415
         from events.audit import checks, signals  # noqa: F401, PLC0415
         from events.audit import retention as trail_retention  # noqa: PLC0415
+        from events.audit.reading import last_id  # noqa: PLC0415
         from events.audit.specs import declare_emitted  # noqa: PLC0415
         from events.proof import heads  # noqa: PLC0415
         from events.streams import partitions, retention  # noqa: PLC0415
+        from meshmgmt.api import versions  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
         from meshmgmt.core.jobs import register_job  # noqa: PLC0415
 
@@ -34,3 +37,5 @@ class EventsConfig(AppConfig):
             Activity.AUDIT_PRUNE,
         )
         modelmodules.assign("events", "events")
+        versions.register_state(last_id)
+        homecards.contribute()

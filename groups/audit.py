@@ -5,10 +5,10 @@ from typing import Any
 
 from events.activities import Activity
 from events.audit.changes import Change
-from events.audit.lookup import objects_by_id
+from events.audit.lookup import facts_by_id, objects_by_id
 from events.audit.specs import AuditSpec, MemberEvent, MemberRule, Meta, register
 from groups.models import Group
-from meshmgmt.inventory.audit import fqdn
+from meshmgmt.inventory.audit import under_domain
 from meshmgmt.inventory.models import NetworkResource, Peer
 
 ResourceKey = tuple[str, str]
@@ -54,6 +54,7 @@ def _update_meta(change: Change, activity: Activity) -> Meta:
 
 
 def _describe_peers(group: Group, keys: Sequence[str]) -> Mapping[Any, MemberEvent]:
+    fqdn = under_domain()
     return {
         pk: MemberEvent(
             target_id=pk,
@@ -61,11 +62,11 @@ def _describe_peers(group: Group, keys: Sequence[str]) -> Mapping[Any, MemberEve
             meta={
                 "group": group.name,
                 "group_id": group.pk,
-                "peer_ip": peer.ip,
-                "peer_fqdn": fqdn(peer),
+                "peer_ip": ip,
+                "peer_fqdn": fqdn(label),
             },
         )
-        for pk, peer in objects_by_id(Peer, keys).items()
+        for pk, (ip, label) in facts_by_id(Peer, keys, "ip", "dns_label").items()
     }
 
 

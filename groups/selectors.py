@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypedDict
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from groups.references import usages_of
@@ -75,6 +75,11 @@ def all_group_id() -> str:
     """Return the id of the group `All`, "" when there is none."""
     ids = Group.objects.filter(name=ALL, issued=Issued.API).values_list("pk", flat=True)
     return ids.first() or ""
+
+
+def static_groups() -> QuerySet[Group]:
+    """Return the groups that people fill: all that were made over the API but `All`."""
+    return Group.objects.filter(issued=Issued.API).exclude(name=ALL)
 
 
 def known_groups(ids: Iterable[str]) -> set[str]:

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from groups import rules
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from groups.rules import ResourceKey
-from groups.selectors import KIND, resource_types
+from groups.selectors import KIND, resource_types, static_groups
+from meshmgmt.core import textrules
 from meshmgmt.core.errors import InvalidArgument, raise_field_errors
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.orderedlinks import (
     append_members,
+    drop_members,
     member_keys,
     remove_from_lists,
     set_members,
@@ -43,10 +45,10 @@ def group_update(
     *,
     group_id: str,
     name: str,
-    peers: Sequence[str],
+    peers: Sequence[str] | None,
     resources: Sequence[ResourceKey],
 ) -> Group:
-    """Replace name, peers and resources of a group.
+    """Replace name, peers (None: they stay) and resources of a group.
 
     Raises NotFound, InvalidArgument (also for the group `All`), Conflict.
     """
@@ -54,11 +56,12 @@ def group_update(
         group = found(Group, group_id, kind=KIND)
         _refuse_all(group, "the group All cannot be changed")
         wanted = Group(pk=group.pk, name=name, issued=group.issued)
-        _check(wanted, peers, resources)
+        _check(wanted, peers or (), resources)
         if group.name != name:
             group.name = name
             group.save(update_fields=["name"])
-        set_members(GroupPeer, group, peers)
+        if peers is not None:
+            set_members(GroupPeer, group, peers)
         set_members(GroupResource, group, resources)
         return group
 
@@ -74,28 +77,44 @@ def group_delete(*, group_id: str) -> None:
 def change_groups_of_peers(
     peer_ids: Sequence[str], *, join: Sequence[str] = (), leave: Sequence[str] = ()
 ) -> None:
-    """Add peers to groups and take them out of others; `All` stays as it is."""
+    """Add peers to groups and take them out of others; `All` stays as it is.
+
+    Only the rows of these peers are read and written, whatever else the groups hold.
+    """
     with account_write():
         joining, leaving = set(join), set(leave)
         groups = Group.objects.filter(pk__in=joining | leaving).order_by("pk")
         for group in groups:
             if group.is_all:
                 continue
-            after = member_keys(GroupPeer, group)
-            if group.pk in joining:
-                after = [*after, *peer_ids]  # repeats are folded
-            else:
-                gone = set(peer_ids)
-                after = [pk for pk in after if pk not in gone]
-            set_members(GroupPeer, group, after)
+            change = append_members if group.pk in joining else drop_members
+            change(GroupPeer, group, peer_ids)
+
+
+def set_groups_of_peer(peer_id: str, group_ids: Sequence[str]) -> None:
+    """Put a peer into exactly these of the groups made by people, `All` aside.
+
+    Groups of an identity provider and of claims stay as they are. Raises InvalidArgument.
+    """
+    with account_write():
+        mine = static_groups().filter(peer_links__peer=peer_id).order_by("pk")
+        before = list(mine.values_list("pk", flat=True))
+        known = set(
+            static_groups().filter(pk__in=group_ids).values_list("pk", flat=True)
+        )
+        raise_field_errors(
+            [*textrules.unknown_id_errors("groups", group_ids, known, kind=KIND)]
+        )
+        change_groups_of_peers(
+            [peer_id],
+            join=[pk for pk in group_ids if pk not in set(before)],
+            leave=[pk for pk in before if pk not in set(group_ids)],
+        )
 
 
 def add_peer_to_groups(peer_id: str, group_ids: Sequence[str]) -> None:
     """Add one peer to groups, of which `All` needs no adding."""
-    with account_write():
-        for group in Group.objects.filter(pk__in=group_ids).order_by("pk"):
-            if not group.is_all:
-                append_members(GroupPeer, group, [peer_id])
+    change_groups_of_peers([peer_id], join=group_ids)
 
 
 def set_groups_of_resource(

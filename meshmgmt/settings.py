@@ -123,6 +123,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 USE_I18N = False
+FORMAT_MODULE_PATH = ["meshmgmt.formats"]
 
 INSTALLED_APPS = [
     "meshmgmt.core",
@@ -139,7 +140,8 @@ INSTALLED_APPS = [
     "meshmgmt.demo",
     "meshmgmt.transfer",
     "meshmgmt.backup",
-    "django.contrib.admin",
+    "meshmgmt.planning",
+    "meshmgmt.api.adminconfig.SiteConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -157,6 +159,7 @@ MIDDLEWARE = [
     "observability.middleware.BeforeMiddleware",
     "meshmgmt.api.middleware.RequestContextMiddleware",
     "observability.middleware.ObservabilityMiddleware",
+    "meshmgmt.api.pages.PagesMiddleware",
     "meshmgmt.api.middleware.TransportMiddleware",
     "meshmgmt.api.cors.CorsMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -167,6 +170,7 @@ MIDDLEWARE = [
     "meshmgmt.api.middleware.SessionActorMiddleware",
     "meshmgmt.accounts.middleware.TemporaryPasswordMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "meshmgmt.api.pages.EndedSessionMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "observability.middleware.AfterMiddleware",
 ]
@@ -220,9 +224,18 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"  # in place of an unsafe `next`
+CSRF_FAILURE_VIEW = "meshmgmt.api.pages.csrf_failure"
 
 STATIC_URL = "/static/"
-WHITENOISE_USE_FINDERS = True
+STATIC_ROOT = str(SVC.data_dir / "static")
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "meshmgmt.serving.staticfiles.HashedFiles"},
+}
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ("gz", "map", "png")
+WHITENOISE_USE_FINDERS = True  # for plain names
 WHITENOISE_AUTOREFRESH = False
 
 # Over plain HTTP a secure cookie would not come back; behind TLS the operator has named
@@ -246,6 +259,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["meshmgmt.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["meshmgmt.api.renderers.OrjsonRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "meshmgmt.api.negotiation.Negotiation",
+    "URL_FORMAT_OVERRIDE": None,
     "DEFAULT_SCHEMA_CLASS": "meshmgmt.api.schema.ApiSchema",
     "DEFAULT_METADATA_CLASS": None,
     "EXCEPTION_HANDLER": "meshmgmt.api.exceptions.exception_handler",

@@ -2,17 +2,18 @@
 
 from django.contrib import admin
 from django.urls import include, path
-from django.views.generic import RedirectView
 
 from meshmgmt.accounts.signinpage import sign_in
+from meshmgmt.api.front import favicon, front
 
 admin.site.site_header = "Mesh management"
 admin.site.site_title = "Mesh management"
 admin.site.index_title = "Overview"
-admin.site.site_url = "/api/docs"
+admin.site.site_url = "/"
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="admin:index"), name="front"),
+    path("", front, name="front"),
+    path("favicon.ico", favicon),
     path("", include("observability.urls")),
     path("admin/login/", sign_in),
     path("admin/", admin.site.urls),
@@ -20,6 +21,7 @@ urlpatterns = [
     # Before the users: invites live under their path.
     path("", include("meshmgmt.access.urls")),
     path("", include("meshmgmt.accounts.urls")),
+    path("", include("meshmgmt.planning.urls")),
     path("", include("events.urls")),
     path("", include("meshmgmt.inventory.urls")),
     path("", include("groups.urls")),

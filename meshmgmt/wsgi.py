@@ -3,10 +3,15 @@
 import gc
 import os
 
+import django
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
+from meshmgmt.serving.staticfiles import collect
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "meshmgmt.settings")
+django.setup(set_prefix=False)
+collect()  # before the application looks which files there are
 application = get_wsgi_application()
 
 # Views are loaded now, not by the first request. What is loaded stays: the collector, which

@@ -1,17 +1,20 @@
-"""The admin's metrics page: the last hour as small charts, and the checks."""
+"""The admin's metrics page: the last hour as small charts, checks, the log level."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
+from meshmgmt.core import clock
 from meshmgmt.core.roles import Operation, allowed
 from observability.health import status
+from observability.loglevelform import LogLevelForm, holding
 from observability.metrics import history
 from observability.metrics.history import Point
 
@@ -43,20 +46,56 @@ _FIGURES: Final = (
 
 
 def metrics_page(request: HttpRequest) -> TemplateResponse:
-    role = getattr(request.user, "role", "")
-    if not allowed(role, "events", Operation.READ):
+    _check(request, "events", Operation.READ)
+    return _page(request, LogLevelForm())
+
+
+def log_level_page(request: HttpRequest) -> HttpResponse:
+    """Change the level, or take all changes back, and return to the metrics."""
+    _check(request, "settings", Operation.UPDATE)
+    form = LogLevelForm(request.POST or None)
+    if request.method != "POST":
+        return redirect("admin-metrics")
+    if not form.save():
+        return _page(request, form)
+    messages.success(request, form.told)
+    return redirect("admin-metrics")
+
+
+def _check(request: HttpRequest, module: str, operation: Operation) -> None:
+    if not _may(request, module, operation):
         raise PermissionDenied
+
+
+def _may(request: HttpRequest, module: str, operation: Operation) -> bool:
+    return allowed(getattr(request.user, "role", ""), module, operation)
+
+
+def _page(request: HttpRequest, form: LogLevelForm) -> TemplateResponse:
     points = history.read(settings.SVC.runtime_dir)
+    found = status.collect(detail=False)
+    changed = holding()
     context: dict[str, Any] = {
         **admin.site.each_context(request),
-        "title": "Metrics",
+        "title": "Metrics and checks",
         "charts": [chart(points, *figure) for figure in _FIGURES],
         "points": len(points),
-        "status": status.collect(detail=False),
+        "status": found,
+        "headline": _headline(found),
         "width": WIDTH,
         "height": HEIGHT,
+        "now": clock.now(),
+        "configured_level": settings.SVC.log_level,
+        "changed_levels": changed,
+        "form": form if _may(request, "settings", Operation.UPDATE) else None,
     }
     return TemplateResponse(request, "admin/observability/metrics.html", context)
+
+
+def _headline(found: status.Document) -> str:
+    """Return what is said aloud when it changes."""
+    wrong = [name for name, said in found["checks"].items() if said != "ok"]
+    return f"Checks: {', '.join(wrong)} failed" if wrong else "Checks: all ok"
 
 
 def chart(points: Sequence[Point], title: str, unit: str, name: str) -> Chart:

@@ -10,8 +10,13 @@ class ObservabilityConfig(AppConfig):
     verbose_name = "Observability"
 
     def ready(self) -> None:
-        """Measure the account write lock and the rate limits."""
+        """Measure the account write lock and the rate limits; join the first page."""
+        from events.activities import Activity  # noqa: PLC0415
+        from events.audit.specs import declare_emitted  # noqa: PLC0415
+        from observability import homecards  # noqa: PLC0415
         from observability.metrics import limits, store  # noqa: PLC0415
 
         store.connect()
+        homecards.contribute()
+        declare_emitted("observability.loglevelform", Activity.LOG_LEVEL_UPDATE)
         limits.connect()

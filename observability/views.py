@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views import View
 from rest_framework.exceptions import APIException
 
-from meshmgmt.api.exceptions import error_response
+from meshmgmt.api.exceptions import error_answer
 from meshmgmt.api.permissions import ModulePermission
 from meshmgmt.api.renderers import CONTENT_TYPE, to_json
 from meshmgmt.api.views import ApiView
@@ -73,7 +73,7 @@ class MetricsView(View):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Answer with all workers' figures; 404 hides them from others."""
         if not is_direct_loopback(request) and not may_read_events(request):
-            return error_response("this path was not found", 404)
+            return error_answer(request, "this path was not found", 404)
         return HttpResponse(_scraper().text(), content_type=exposition.CONTENT_TYPE)
 
 

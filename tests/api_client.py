@@ -46,7 +46,11 @@ class Api:
             if response.streaming
             else response.content
         )
-        is_json = response.get("Content-Type", "").startswith("application/json")
+        is_json = (
+            response.get("Content-Type", "")
+            .partition(";")[0]
+            .endswith(("/json", "+json"))
+        )
         parsed = orjson.loads(content) if content and is_json else None
         return Answer(response.status_code, parsed, response.headers, content)
 

@@ -25,7 +25,9 @@ def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what a test asked count for no other; the database forgets, too."""
     from meshmgmt.api import limits  # noqa: PLC0415 - Django is not set up above
 
-    monkeypatch.setattr(limits.LIMITS, "others", limits.configured().others)
+    fresh = limits.configured()
+    monkeypatch.setattr(limits.LIMITS, "others", fresh.others)
+    monkeypatch.setattr(limits.LIMITS, "guesses", fresh.guesses)
 
 
 def on_postgresql() -> bool:

@@ -7,10 +7,13 @@ name of the class must begin with `Test`.
 from typing import Any, ClassVar
 
 import pytest
+from django.apps import apps
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework import serializers
 
+from meshmgmt.accounts.models import AccessToken
+from meshmgmt.backup.tables import tables
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.roles import Operation, Role, allowed
 from tests.api_client import Answer, Api
@@ -26,6 +29,15 @@ def ok(answer: Answer) -> Any:
     """Return the body of a successful answer."""
     assert answer.status == 200, answer.json
     return answer.json
+
+
+def stored() -> dict[str, list[bytes]]:
+    """Return everything that is in the database, but when tokens were used last."""
+    return {
+        table.name: list(table.lines())
+        for table in tables(apps)
+        if table.model is not AccessToken
+    }
 
 
 @pytest.mark.django_db
@@ -128,6 +140,56 @@ class ResourceContract:
         assert ok(api.delete(f"{where}/{made['id']}")) == {}
         assert trail.codes == list(self.deleted_codes)
         assert api.get(f"{where}/{made['id']}").status == 404
+
+    def test_version_changes_with_what_is_read_and_only_then(
+        self, api: Api, where: str
+    ) -> None:
+        made = self.readable(self.make(api, where))
+        one = f"{where}/{made['id']}"
+        for path in (one, where):
+            first = api.get(path).headers["ETag"]
+            assert api.get(path).headers["ETag"] == first
+            unchanged = {"If-None-Match": first}
+            assert api.get(path, **unchanged).status == 304
+            put = api.put(one, made)
+            assert api.get(path, **unchanged).status == 304
+            assert put.headers["ETag"] == api.get(one).headers["ETag"]
+        before = [api.get(path).headers["ETag"] for path in (one, where)]
+        api.put(one, self.updates)
+        for path, first in zip((one, where), before, strict=True):
+            assert api.get(path, **{"If-None-Match": first}).status == 200
+            assert api.get(path).headers["ETag"] != first
+
+    def test_stale_version_refuses_a_write(self, api: Api, where: str) -> None:
+        made = self.readable(self.make(api, where))
+        one = f"{where}/{made['id']}"
+        old = {"If-Match": api.get(one).headers["ETag"]}
+        now = {"If-Match": api.put(one, self.updates, **old).headers["ETag"]}
+        trail = Trail()
+        for answer in (api.put(one, made, **old), api.delete(one, **old)):
+            assert answer.status == 412, answer.json
+            assert answer.headers["ETag"] == now["If-Match"]
+        assert trail.codes == []
+        assert api.put(one, made, **now).status == 200
+
+    def test_plan_is_what_the_write_then_does(self, api: Api, where: str) -> None:
+        body = self.body()
+        made = self.readable(self.make(api, where, 2))
+        one = f"{where}/{made['id']}"
+        for method, path, sent in (
+            (api.post, where, body),
+            (api.put, one, self.updates),
+            (api.delete, one, None),
+        ):
+            before = stored()
+            planned = ok(method(f"{path}?dry_run=true", *filter(None, [sent])))
+            assert stored() == before
+            trail = Trail()
+            guard = {"X-Plan-Hash": planned["plan_hash"]}
+            done = method(path, *filter(None, [sent]), **guard)
+            assert done.status == 200, done.json
+            codes = [event["activity_code"] for event in planned["plan"]["events"]]
+            assert trail.codes == codes != []
 
     def test_unknown_ids_are_404(self, api: Api, where: str) -> None:
         for identifier in (new_id(), "x", "%00", "0" * 21):

@@ -39,6 +39,15 @@ def clean_environ() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN)}
 
 
+def share_static_files(data_dir: Path) -> None:
+    """Let all servers of this run collect static files into one folder: once, that is."""
+    mine = data_dir / "static"
+    if VARIABLE in os.environ and not mine.is_symlink():
+        shared = path() / "static"
+        shared.mkdir(exist_ok=True)
+        mine.symlink_to(shared)
+
+
 def copy_migrated_database(target: Path) -> None:
     """Copy an SQLite file with all migrations, made once per run, to `target`."""
     folder = path() / "template"

@@ -21,7 +21,7 @@ from psycopg import sql
 
 from meshmgmt.core.ids import new_id
 from meshmgmt.env import BASE_DIR
-from tests.runfolder import copy_migrated_database
+from tests.runfolder import copy_migrated_database, share_static_files
 
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 20.0
@@ -122,6 +122,7 @@ class Server:
     def start(self) -> None:
         """Start `manage.py serve` and wait until it accepts connections."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        share_static_files(self.folder)
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
                 [*self.within, sys.executable, str(BASE_DIR / "manage.py"), "serve"],

@@ -16,6 +16,7 @@ from dns.services.nameservers import (
 )
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import LinesField, OrderedListField
+from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.orderedlinks import member_keys
 
 DNS_PORT: Final = 53
@@ -102,7 +103,7 @@ class NameserverGroupAdmin(ServiceAdmin):
 
     form = NameserverGroupForm
     list_display = [
-        *("name", "enabled", "primary", "match_domains", "search_domains_enabled"),
+        *("name", enabled, "primary", "match_domains", "search_domains_enabled"),
         *("servers", "groups_count", "created_at"),
     ]
     list_filter = ["enabled", "primary", "search_domains_enabled"]

@@ -1,6 +1,6 @@
 """Pages that answer questions: explain a look-up, lint, what one peer gets."""
 
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
@@ -10,11 +10,12 @@ from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
-from dns.lint import Finding
+from dns.lint import Finding, Severity
 from dns.live import LiveAnswer, ask_all
 from dns.resolution import RECORD_TYPES, Explanation
 from dns.resolution.render import ENDS, STAGES
-from dns.selectors.effective import account_findings, name_explanation, peer_dns
+from dns.selectors.effective import name_explanation, peer_dns
+from dns.selectors.findings import findings, is_behind
 from groups.models import GroupPeer
 from meshmgmt.core.errors import BadRequest, NotFound
 from meshmgmt.core.roles import Operation, allowed
@@ -82,14 +83,19 @@ def explain_page(request: HttpRequest) -> TemplateResponse:
 
 
 def lint_page(request: HttpRequest) -> TemplateResponse:
-    """Show the findings, the serious ones first."""
+    """Show the findings, the serious ones first, and when they were computed."""
     _check(request)
-    with read_snapshot():
-        findings = account_findings()
-    serious = [finding for finding in findings if finding.severity == "warning"]
-    others = [finding for finding in findings if finding.severity != "warning"]
+    kept = findings(anew="anew" in request.GET)
+    serious = [f for f in kept.findings if f.severity is Severity.WARNING]
+    others = [f for f in kept.findings if f.severity is not Severity.WARNING]
     rows = [(finding, _path(finding)) for finding in (*serious, *others)]
-    facts = {"rows": rows, "warnings": len(serious), "notes": len(others)}
+    facts = {
+        "kept": kept,
+        "behind": is_behind(kept),
+        "rows": rows,
+        "warnings": len(serious),
+        "notes": len(others),
+    }
     return _page(request, "lint", "DNS findings", facts)
 
 
@@ -117,7 +123,7 @@ def _page(
     return TemplateResponse(request, f"admin/dns/{name}.html", context)
 
 
-_PAGES = {
+PAGES: Final = {
     "zone": "admin:dns_zone_change",
     "nameserver_group": "admin:dns_nameservergroup_change",
     "group": "admin:groups_group_change",
@@ -127,4 +133,4 @@ _PAGES = {
 
 def _path(finding: Finding) -> str:
     """The name of the admin page of what a finding is about, "" without one."""
-    return _PAGES.get(finding.kind, "") if finding.id else ""
+    return PAGES.get(finding.kind, "") if finding.id else ""

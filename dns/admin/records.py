@@ -1,27 +1,42 @@
 """Records: on the page of their zone, and in a list of all."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 
+from dns.admin.pieces import PiecesAdmin
 from dns.models import Record
-from dns.rules import RecordDraft
-from dns.services.records import record_create, record_delete, record_update
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from dns.rules import RecordDraft, name_in_zone
+from dns.services.records import (
+    record_create,
+    record_delete,
+    record_update,
+    records_delete,
+)
+from dns.services.zones import RECORDS_AT_ONCE
+from meshmgmt.api.admin import ServiceForm
+from meshmgmt.api.adminfields import NamedFormSet
 from meshmgmt.core.errors import NotFound
 
 MEDIUM = forms.TextInput(attrs={"size": 30})
+NAME = forms.TextInput(attrs={"size": 30, "placeholder": "www, @ or *.dev"})
 WIDE = forms.TextInput(attrs={"size": 44})
 
 
 class RecordForm(ServiceForm):
     """A record of the zone that the page, or the form, names."""
 
-    name = forms.CharField(required=False, strip=False, widget=MEDIUM)
+    name = forms.CharField(
+        required=False,
+        strip=False,
+        widget=NAME,
+        help_text="www, @ for the zone itself, *.dev, or the whole name. A name that"
+        " ends in a dot is whole in any case.",
+    )
     content = forms.CharField(required=False, widget=MEDIUM)
     ttl = forms.IntegerField(label="TTL (seconds)", initial=300)
 
@@ -34,10 +49,11 @@ class RecordForm(ServiceForm):
         record: Record = self.instance
         if data.get("DELETE") or not self.has_changed() or _zone_refused(data):
             return record
-        values = {name: data[name] for name in ("name", "type", "content", "ttl")}
+        zone = data["zone"] if self.adding else record.zone
+        values = {name: data[name] for name in ("type", "content", "ttl")}
+        values["name"] = name_in_zone(data["name"], zone.domain)
         if self.adding:
-            draft = RecordDraft(**values)
-            return record_create(zone_id=data["zone"].pk, draft=draft)
+            return record_create(zone_id=zone.pk, draft=RecordDraft(**values))
         return record_update(zone_id=record.zone_id, record_id=record.pk, **values)
 
 
@@ -46,7 +62,7 @@ def _zone_refused(data: dict[str, Any]) -> bool:
     return "zone" in data and data["zone"]._state.adding
 
 
-class RecordFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # not at run time
+class RecordFormSet(NamedFormSet):
     """The records on a zone's page; those marked go first, to make room for others."""
 
     def full_clean(self) -> None:
@@ -72,13 +88,15 @@ class RecordInline(admin.TabularInline):  # type: ignore[type-arg]  # not at run
     form = RecordForm
     formset = RecordFormSet
     fields = ["name", "type", "content", "ttl"]
-    template = "admin/dns/includes/records_inline.html"
     extra = 1
     ordering = ["id"]
 
+    class Media:
+        css = {"all": ["dns/records.css", "dns/pages.css"]}
+
 
 @admin.register(Record)
-class RecordAdmin(ServiceAdmin):
+class RecordAdmin(PiecesAdmin):
     """Records of all zones."""
 
     form = RecordForm
@@ -101,3 +119,15 @@ class RecordAdmin(ServiceAdmin):
 
     def delete_object(self, instance: Record) -> None:
         record_delete(zone_id=instance.zone_id, record_id=instance.pk)
+
+    def large_deletion(self, ids: Sequence[str]) -> list[str]:
+        """Count many records."""
+        return [f"{len(ids)} records: will be deleted"] * (len(ids) > RECORDS_AT_ONCE)
+
+    def thin_out(self, ids: Sequence[str]) -> None:
+        """Delete most of many records."""
+        records_delete(record_ids=ids[:-RECORDS_AT_ONCE])
+
+    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
+        """Delete the chosen records."""
+        records_delete(record_ids=list(queryset.values_list("pk", flat=True)))

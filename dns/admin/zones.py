@@ -1,21 +1,34 @@
 """Pages of zones."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils.html import format_html
 
-from dns.admin import pages
+from dns.admin import pages, zonefiles
+from dns.admin.pieces import PiecesAdmin
 from dns.admin.records import WIDE, RecordAdmin, RecordInline
 from dns.models import Zone, ZoneGroup
 from dns.rules import ZoneDraft
-from dns.services.zones import zone_create, zone_delete, zone_update
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from dns.services.zonefiles import zone_import
+from dns.services.zones import (
+    RECORDS_AT_ONCE,
+    zone_create,
+    zone_delete,
+    zone_thin_out,
+    zone_update,
+)
+from meshmgmt.api.admin import ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.api.adminlook import enabled
+from meshmgmt.core.errors import InvalidArgument, ServiceError
+from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.orderedlinks import member_keys
 
 __all__ = ["RecordAdmin", "ZoneAdmin"]
@@ -32,6 +45,13 @@ class ZoneForm(ServiceForm):
     domain = forms.CharField(
         required=False, widget=WIDE, help_text="Cannot be changed later."
     )
+    paste = zonefiles.ZoneFileText(
+        rows=6,
+        label="Records by paste",
+        help_text=f"Up to {RECORDS_AT_ONCE} lines such as: www 300 A 10.0.0.1. Names"
+        " without a final dot are relative to the domain. Import takes more, once the zone"
+        " is there.",
+    )
     distribution_groups = OrderedListField(
         ZoneGroup._meta.get_field("group"),
         help_text="Peers in these groups get the zone.",
@@ -47,28 +67,52 @@ class ZoneForm(ServiceForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.adding:
+            self.fields.pop("paste", None)
             groups = member_keys(ZoneGroup, self.instance)
             self.initial.setdefault("distribution_groups", groups)
 
+    def clean_paste(self) -> str:
+        """Refuse what would keep others waiting: the whole page is one transaction."""
+        text: str = self.cleaned_data["paste"]
+        if len(text.splitlines()) > RECORDS_AT_ONCE:
+            raise forms.ValidationError(
+                f"These are more than {RECORDS_AT_ONCE} lines: save the zone without them,"
+                " then use Import on its page"
+            )
+        return text
+
     def apply(self, data: dict[str, Any]) -> Zone:
-        """Create the zone, or change it."""
+        """Create the zone with what was pasted, or change it."""
         if not self.adding:
             return zone_update(zone_id=self.instance.pk, **data)
         draft = ZoneDraft(data["name"], data["domain"], data["distribution_groups"])
-        return zone_create(
+        zone = zone_create(
             draft=draft,
             enabled=data["enabled"],
             enable_search_domain=data["enable_search_domain"],
         )
+        if data["paste"]:
+            _take_in(zone, data["paste"])
+        return zone
+
+
+def _take_in(zone: Zone, text: str) -> None:
+    """Import what was pasted, in the transaction of the form. Raises InvalidArgument."""
+    try:
+        zone_import(zone_id=zone.pk, text=text, merge=True, strict=True)
+    except ServiceError as error:
+        lines = zonefiles.faults(error)
+        errors = [FieldError("paste", line) for line in lines]
+        raise InvalidArgument(lines[0], errors) from error
 
 
 @admin.register(Zone)
-class ZoneAdmin(ServiceAdmin):
+class ZoneAdmin(PiecesAdmin):
     """Custom zones."""
 
     form = ZoneForm
     list_display = [
-        *("name", "domain", "enabled", "enable_search_domain", "records_count"),
+        *("name", "domain", enabled, "enable_search_domain", "records_count"),
         *("groups_count", "created_at"),
     ]
     list_filter = ["enabled", "enable_search_domain"]
@@ -78,8 +122,8 @@ class ZoneAdmin(ServiceAdmin):
     inlines = [RecordInline]
 
     def get_urls(self) -> list[Any]:
-        """Add the pages that answer questions."""
-        return [*pages.urls(), *super().get_urls()]
+        """Add the pages that answer questions and take in files."""
+        return [*pages.urls(), *zonefiles.urls(), *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Zone]:
         """Count records and groups along."""
@@ -92,8 +136,15 @@ class ZoneAdmin(ServiceAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the columns; the link to the records once there is a zone."""
         if obj is None:
-            return ZoneForm.Meta.fields
+            name, domain, *others = ZoneForm.Meta.fields
+            return [name, domain, "paste", *others]
         return [*ZoneForm.Meta.fields, *self.readonly_fields]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Show as text what a form cannot change."""
+        return (
+            self.readonly_fields if obj is None else ["domain", *self.readonly_fields]
+        )
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         """Leave the records to their own list when there are many."""
@@ -119,6 +170,27 @@ class ZoneAdmin(ServiceAdmin):
         return format_html(
             '<a href="{}?zone__id__exact={}">{}</a>', path, zone.pk, text
         )
+
+    def large_deletion(self, ids: Sequence[str]) -> list[str]:
+        """Count the records of large zones."""
+        zones = Zone.objects.filter(pk__in=ids).annotate(count=Count("records"))
+        if sum(zone.count for zone in zones) <= RECORDS_AT_ONCE:
+            return []
+        return [
+            format_html(
+                'zone <a href="{}">{}</a>: will be deleted, with its {} record{}',
+                reverse("admin:dns_zone_change", args=[zone.pk]),
+                zone.name,
+                zone.count,
+                pluralize(zone.count),
+            )
+            for zone in zones
+        ]
+
+    def thin_out(self, ids: Sequence[str]) -> None:
+        """Delete records of large zones."""
+        for pk in Zone.objects.filter(pk__in=ids).values_list("pk", flat=True):
+            zone_thin_out(zone_id=pk)
 
     def delete_object(self, instance: Zone) -> None:
         zone_delete(zone_id=instance.pk)

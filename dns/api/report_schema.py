@@ -153,6 +153,20 @@ class QuerySerializer(ObjectSerializer):
     outcome = OutcomeSerializer()
 
 
+class PhraseSerializer(ObjectSerializer):
+    """A clause, and the objects that it names."""
+
+    text = TextField()
+    objects = ArrayField(child=ObjectNameSerializer())
+
+
+class VerdictSerializer(ObjectSerializer):
+    """Why the look-up ends as it does, and what would change that."""
+
+    reason = PhraseSerializer()
+    remedies = ArrayField(child=PhraseSerializer(), help_text="At most five")
+
+
 class ExplanationSerializer(ObjectSerializer):
     """How a peer resolves a name."""
 
@@ -165,6 +179,7 @@ class ExplanationSerializer(ObjectSerializer):
     depends_on_servers = TruthField(
         help_text="The outcome depends on the answer of servers not asked here"
     )
+    verdict = VerdictSerializer()
 
 
 class FindingSerializer(ObjectSerializer):

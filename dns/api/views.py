@@ -20,7 +20,7 @@ from dns.services.nameservers import (
 from dns.services.records import record_create, record_delete, record_update
 from dns.services.settings import dns_settings_update
 from dns.services.zones import zone_create, zone_delete, zone_update
-from meshmgmt.api.views import ApiViewSet, ResourceViewSet, Row, path_id
+from meshmgmt.api.views import ApiViewSet, ResourceViewSet, Row, path_id, replaced
 
 ZONE_BODY_BYTES: Final = 16 * 1024 * 1024
 
@@ -29,6 +29,7 @@ class NameserverGroupViewSet(ResourceViewSet):
     """Nameserver groups: which DNS servers peers use."""
 
     module = "nameservers"
+    audited = True
     kind = NAMESERVER_GROUP_KIND
     lookup_url_kwarg = "nsgroupId"
     serializer_class = serializers.NameserverGroupSerializer
@@ -60,6 +61,8 @@ class DnsSettingsViewSet(ApiViewSet):
     """DNS settings: groups whose peers keep their own DNS configuration."""
 
     module = "dns"
+    plannable = True
+    audited = True
     serializer_class = serializers.DnsSettingsSerializer
     request_serializer_class = serializers.DnsSettingsSerializer
 
@@ -71,13 +74,14 @@ class DnsSettingsViewSet(ApiViewSet):
         """Replace the DNS settings and return them."""
         data = self.validated(serializers.DnsSettingsSerializer)
         dns_settings_update(**data)
-        return self.retrieve(request)
+        return replaced(self.retrieve(request).data)
 
 
 class ZoneViewSet(ResourceViewSet):
     """Custom zones, shown with their records."""
 
     module = "dns"
+    audited = True
     kind = ZONE_KIND
     lookup_url_kwarg = "zoneId"
     serializer_class = serializers.ZoneSerializer
@@ -116,6 +120,7 @@ class RecordViewSet(ResourceViewSet):
     """Records of a custom zone."""
 
     module = "dns"
+    audited = True
     kind = RECORD_KIND
     lookup_url_kwarg = "recordId"
     serializer_class = serializers.RecordSerializer

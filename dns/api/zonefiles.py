@@ -12,6 +12,7 @@ from dns.api import report_schema
 from dns.effective import Record
 from dns.selectors.zones import ZONE_KIND
 from dns.services.zonefiles import (
+    Export,
     Import,
     zone_export,
     zone_import,
@@ -41,6 +42,8 @@ class ZoneFileView(ApiView):
     """The records of a zone as text."""
 
     module = "dns"
+    plannable = True
+    audited = True
     max_body_bytes = ZONE_FILE_BYTES
 
     @extend_schema(
@@ -58,11 +61,7 @@ class ZoneFileView(ApiView):
             if truth(request, "authority", default=False)
             else None,
         )
-        return HttpResponse(
-            export.text,
-            content_type=f"{MEDIA_TYPE}; charset=utf-8",
-            headers={"Content-Disposition": f'inline; filename="{export.domain}.zone"'},
-        )
+        return zone_file_response(export, "inline")
 
     @extend_schema(
         operation_id="dns_zone_file_put",
@@ -85,10 +84,24 @@ class ZoneFileView(ApiView):
         return Response(import_json(done, preview=preview))
 
 
+def zone_file_response(export: Export, disposition: str) -> HttpResponse:
+    """Answer with a zone file, to be shown (`inline`) or saved (`attachment`)."""
+    name = f"{export.domain}.zone"
+    return HttpResponse(
+        export.text,
+        content_type=f"{MEDIA_TYPE}; charset=utf-8",
+        headers={"Content-Disposition": f'{disposition}; filename="{name}"'},
+    )
+
+
 def _text(request: Request) -> str:
-    body: bytes = request.stream.read()
+    return zone_file_text(request.stream.read())
+
+
+def zone_file_text(data: bytes) -> str:
+    """Return the text of a zone file. Raises BadRequest."""
     try:
-        return body.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadRequest("the zone file is not UTF-8 text") from error
 

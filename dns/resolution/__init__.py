@@ -7,14 +7,19 @@ from dns.resolution.model import (
     Leg,
     Outcome,
     OutcomeKind,
+    Phrase,
     Query,
     QueryError,
     Server,
     Step,
     Subject,
+    Verdict,
+    text_of,
     to_json,
 )
 from dns.resolution.render import render
+from dns.resolution.trials import covering_zones
+from dns.resolution.verdict import verdict
 
 __all__ = [
     "RECORD_TYPES",
@@ -23,12 +28,17 @@ __all__ = [
     "Leg",
     "Outcome",
     "OutcomeKind",
+    "Phrase",
     "Query",
     "QueryError",
     "Server",
     "Step",
     "Subject",
+    "Verdict",
+    "covering_zones",
     "explain",
     "render",
+    "text_of",
     "to_json",
+    "verdict",
 ]

@@ -5,6 +5,7 @@ and one more for each CNAME followed. A leg lists in the seed's order ("DNS
 resolution order on a peer") what matched, what lost and why.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -43,6 +44,18 @@ class Subject:
     kind: str
     id: str
     name: str
+
+
+Phrase = tuple[str | Subject, ...]
+"""Words in which objects are named, so that a page can link to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a look-up ends as it does, and what would change that, as clauses."""
+
+    reason: Phrase
+    remedies: tuple[Phrase, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +119,7 @@ class Explanation:
     """The whole look-up. `outcome` is that of the query that decides first.
 
     `depends` is true when that query goes to a server: should the server not know
-    the name, the queries after it are tried.
+    the name, the queries after it are tried. `verdict` is added by `verdict.verdict`.
     """
 
     peer_id: str
@@ -116,6 +129,27 @@ class Explanation:
     queries: tuple[Query, ...]
     outcome: Outcome
     depends: bool
+    verdict: Verdict | None = None
+
+
+def deciding_steps(query: Query) -> list[Step]:
+    """The steps that ended the legs of a query."""
+    return [step for leg in query.legs for step in leg.steps if step.decides]
+
+
+def text_of(phrase: Phrase) -> str:
+    """The words without the objects behind them."""
+    return "".join(part if isinstance(part, str) else part.name for part in phrase)
+
+
+def either(subjects: Sequence[Subject], last: str = " or ") -> Phrase:
+    """The subjects as words: `a`, `a or b`, `a, b or c`."""
+    parts: list[str | Subject] = []
+    for number, subject in enumerate(subjects):
+        if number:
+            parts.append(last if number == len(subjects) - 1 else ", ")
+        parts.append(subject)
+    return tuple(parts)
 
 
 def to_json(explanation: Explanation) -> dict[str, object]:
@@ -139,6 +173,22 @@ def to_json(explanation: Explanation) -> dict[str, object]:
         ],
         "outcome": _outcome(explanation.outcome),
         "depends_on_servers": explanation.depends,
+        "verdict": _verdict(explanation.verdict),
+    }
+
+
+def _verdict(verdict: Verdict | None) -> dict[str, object] | None:
+    if verdict is None:
+        return None
+    remedies = [_phrase(remedy) for remedy in verdict.remedies]
+    return {"reason": _phrase(verdict.reason), "remedies": remedies}
+
+
+def _phrase(phrase: Phrase) -> dict[str, object]:
+    subjects = dict.fromkeys(part for part in phrase if isinstance(part, Subject))
+    return {
+        "text": text_of(phrase),
+        "objects": [_subject(subject) for subject in subjects],
     }
 
 

@@ -3,7 +3,15 @@
 from collections.abc import Iterator
 
 from dns.effective import Record
-from dns.resolution.model import Explanation, Leg, Outcome, OutcomeKind, Query, Step
+from dns.resolution.model import (
+    Explanation,
+    Leg,
+    Outcome,
+    OutcomeKind,
+    Query,
+    Step,
+    text_of,
+)
 from meshmgmt.core.printable import printable
 
 STAGES = {
@@ -38,6 +46,9 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         yield from (stem + line for line in _query_lines(query))
     yield f"=> {_summary(explanation.outcome)}"
     yield from (f"   {line}" for line in _found(explanation.outcome))
+    if explanation.verdict is not None:
+        yield f"   why: {text_of(explanation.verdict.reason)}"
+        yield from (f"   {text_of(remedy)}" for remedy in explanation.verdict.remedies)
     if explanation.depends and explanation.outcome is not (
         explanation.queries[-1].outcome
     ):

@@ -15,6 +15,7 @@ from dns.rules.records import (
     record_conflicts,
     record_errors,
 )
+from dns.rules.relative import name_in_zone
 from dns.rules.zones import ZoneDraft, dns_settings_errors, zone_errors
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "StoredRecord",
     "ZoneDraft",
     "dns_settings_errors",
+    "name_in_zone",
     "nameserver_group_errors",
     "record_conflicts",
     "record_errors",

@@ -2,16 +2,25 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
-from dns.effective import Configurator, PeerDns
+from dns.effective import Configurator, PeerDns, Snapshot
 from dns.lint import Finding, lint
 from dns.mapsize import observe_all_maps, observe_map
-from dns.resolution import Explanation, QueryError, Subject, explain
+from dns.resolution import (
+    Explanation,
+    QueryError,
+    Subject,
+    covering_zones,
+    explain,
+    verdict,
+)
 from dns.resolution.explain import HiddenPeer
-from dns.selectors.snapshot import account_snapshot, peer_snapshot
+from dns.selectors.snapshot import account_snapshot, peer_snapshot, with_records
+from meshmgmt.access.reach import ReachGraph
 from meshmgmt.core import context
 from meshmgmt.core.errors import BadRequest
 from meshmgmt.inventory.models import Peer
@@ -19,12 +28,16 @@ from meshmgmt.inventory.models import Peer
 
 def peer_dns(peer_id: str) -> PeerDns:
     """Return the configuration of one peer. Raises NotFound."""
+    return _configured(peer_id)[0]
+
+
+def _configured(peer_id: str) -> tuple[PeerDns, Snapshot, ReachGraph]:
     context.update(peer_id=peer_id)
     started = time.perf_counter()
     snapshot, graph = peer_snapshot(peer_id)
     config = Configurator(snapshot, graph=graph).config(peer_id)
     observe_map(config, seconds=time.perf_counter() - started)
-    return config
+    return config, snapshot, graph
 
 
 def all_peer_dns() -> Iterator[PeerDns]:
@@ -47,12 +60,16 @@ def all_peer_dns() -> Iterator[PeerDns]:
 
 
 def name_explanation(peer_id: str, name: str, record_type: str = "A") -> Explanation:
-    """Return how a peer resolves a name. Raises NotFound, BadRequest."""
-    config = peer_dns(peer_id)
+    """Return how a peer resolves a name, and why. Raises NotFound, BadRequest."""
+    config, snapshot, graph = _configured(peer_id)
     try:
-        return explain(config, name, record_type, hidden_peer=_hidden_peer(config))
+        explanation = explain(
+            config, name, record_type, hidden_peer=_hidden_peer(config)
+        )
     except QueryError as error:
         raise BadRequest(str(error)) from error
+    whole = with_records(snapshot, covering_zones(explanation, snapshot))
+    return replace(explanation, verdict=verdict(explanation, config, whole, graph))
 
 
 def account_findings() -> list[Finding]:

@@ -6,7 +6,7 @@ As many queries whatever the size; rows are read plainly, for there are thousand
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from dns import models
@@ -53,6 +53,17 @@ def peer_snapshot(peer_id: str) -> tuple[Snapshot, ReachGraph]:
         reach=reach,
     )
     return snapshot, graph
+
+
+def with_records(snapshot: Snapshot, zone_ids: Sequence[str]) -> Snapshot:
+    """Return a snapshot of one peer with the records of further zones."""
+    lacking = {zone.id for zone in snapshot.zones if not zone.records}
+    records = _records(queries.RECORDS_OF.read(sorted(lacking.intersection(zone_ids))))
+    zones = [
+        replace(zone, records=tuple(records[zone.id])) if zone.id in records else zone
+        for zone in snapshot.zones
+    ]
+    return replace(snapshot, zones=tuple(zones))
 
 
 def account_snapshot() -> Snapshot:

@@ -1,10 +1,13 @@
 """Writes of the records of a zone."""
 
+from collections.abc import Sequence
+
 from dns.models import Record, Zone
 from dns.rules import RecordDraft, StoredRecord, record_conflicts, record_errors
 from dns.selectors.zones import RECORD_KIND
-from dns.services.zones import zone_get
+from dns.services.zones import RECORDS_AT_ONCE, zone_get
 from dns.storedform import stored_form
+from events.audit.audited import audited_bulk_delete
 from meshmgmt.core.errors import NotFound, raise_field_errors
 from meshmgmt.core.transactions import account_write
 
@@ -46,6 +49,15 @@ def record_delete(*, zone_id: str, record_id: str) -> None:
     """Delete a record. Raises NotFound."""
     with account_write():
         _get(zone_id, record_id).delete()
+
+
+def records_delete(*, record_ids: Sequence[str]) -> None:
+    """Delete records of any zones, in pieces; those that are gone are passed over."""
+    for start in range(0, len(record_ids), RECORDS_AT_ONCE):
+        piece = record_ids[start : start + RECORDS_AT_ONCE]
+        with account_write():
+            stored = Record.objects.select_related("zone").filter(pk__in=piece)
+            audited_bulk_delete(list(stored))
 
 
 def check_record(*, zone: Zone, draft: RecordDraft, record: Record) -> None:

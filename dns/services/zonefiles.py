@@ -32,6 +32,10 @@ from meshmgmt.core.transactions import account_write, read_snapshot
 _Key = tuple[str, str, str]
 
 
+class ZoneChanged(Conflict):
+    """The zone is not any more as it was when somebody looked at the changes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Export:
     """A zone as text; `left_out` holds records whose names no file can hold."""
@@ -63,17 +67,25 @@ def zone_export(*, zone_id: str, authority: Authority | None = None) -> Export:
 
 
 def zone_import(
-    *, zone_id: str, text: str, merge: bool = False, strict: bool = False
+    *,
+    zone_id: str,
+    text: str,
+    merge: bool = False,
+    strict: bool = False,
+    expected: str = "",
 ) -> Import:
     """Make the records of a zone those of a zone file; with `merge` remove none.
 
     One event per record, and one transaction for up to RECORDS_AT_ONCE changes; more go in
     pieces, between which others write. Raises NotFound, InvalidArgument with line and
-    column of each fault, and Conflict when a merge would put a record beside a CNAME.
+    column of each fault, Conflict when a merge would put a record beside a CNAME, and
+    ZoneChanged when `expected` is not the fingerprint of what would be changed now.
     """
     planned = zone_import_preview(
         zone_id=zone_id, text=text, merge=merge, strict=strict
     )
+    if expected not in ("", planned.diff.fingerprint):
+        raise ZoneChanged("The zone changed meanwhile: nothing was written")
     wanted: defaultdict[str, list[PlainRecord]] = defaultdict(list)
     for record in planned.file.records:
         wanted[record.name].append(record)

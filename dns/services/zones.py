@@ -82,18 +82,33 @@ def zone_delete(*, zone_id: str) -> None:
         pass
 
 
+def zone_thin_out(*, zone_id: str) -> None:
+    """Delete records of a zone, in pieces, until few enough for one transaction are left.
+
+    For callers that delete the zone inside of a transaction. Raises NotFound.
+    """
+    while zone_get(zone_id).records.all()[RECORDS_AT_ONCE:].exists():
+        with account_write():
+            _delete_piece(zone_get(zone_id))
+
+
 def _deleted(zone_id: str) -> bool:
     """Delete the zone with what records it has; return False when that is too many yet."""
     with account_write():
         zone = zone_get(zone_id)
-        # Read through the zone, so that the events find its name without a query each.
-        records = list(zone.records.all()[: RECORDS_AT_ONCE + 1])
-        audited_bulk_delete(records[:RECORDS_AT_ONCE])
-        if len(records) > RECORDS_AT_ONCE:
+        if _delete_piece(zone):
             return False
         set_members(ZoneGroup, zone, [])
         zone.delete()
         return True
+
+
+def _delete_piece(zone: Zone) -> bool:
+    """Delete the oldest records of a zone; return whether it has more."""
+    # Read through the zone, so that the events find its name without a query each.
+    records = list(zone.records.all()[: RECORDS_AT_ONCE + 1])
+    audited_bulk_delete(records[:RECORDS_AT_ONCE])
+    return len(records) > RECORDS_AT_ONCE
 
 
 def check_zone(*, draft: ZoneDraft, zone: Zone | None = None) -> None:

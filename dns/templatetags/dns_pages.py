@@ -4,9 +4,11 @@ from typing import Any
 
 from django import template
 from django.urls import NoReverseMatch, reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
-from dns.admin.pages import may_read_dns
+from dns.admin.pages import PAGES, may_read_dns
+from dns.resolution import Phrase, Subject
 from dns.selectors.effective import peer_dns
 from meshmgmt.core.transactions import read_snapshot
 
@@ -30,6 +32,20 @@ def effective_dns(context: template.Context, peer_id: str) -> dict[str, Any]:
 def lookup(mapping: dict[str, Any], key: str) -> Any:
     """Return the entry of a mapping, "" without one."""
     return mapping.get(key, "")
+
+
+@register.filter
+def linked(phrase: Phrase) -> SafeString:
+    """Return the words of a verdict with links to the objects they name."""
+    return format_html_join("", "{}", ((_part(part),) for part in phrase))
+
+
+def _part(part: str | Subject) -> str:
+    if isinstance(part, str):
+        return part
+    name = format_html("<bdi>{}</bdi>", part.name)
+    page = PAGES.get(part.kind, "")
+    return object_link(page, part.id, name) if page else name
 
 
 @register.simple_tag

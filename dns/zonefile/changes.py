@@ -1,5 +1,6 @@
 """What a zone file would change: added, changed and removed records."""
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,12 @@ class Diff:
         """The name of each change: first of those in the file, in its order."""
         after = [*(change.after for change in self.changed), *self.added]
         return [record.name for record in [*after, *self.removed]]
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that is equal for equal changes of the same records."""
+        changes = repr((self.added, self.changed, self.removed))
+        return hashlib.sha256(changes.encode()).hexdigest()[:32]
 
     def first(self, count: int) -> "Diff":
         """The first changes: what goes before what comes, so that no alias has company."""

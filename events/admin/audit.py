@@ -3,23 +3,24 @@
 from typing import Any, Final
 
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from events.activities import Activity
-from events.admin.changetable import change_table, mentioned_ids
-from events.admin.chartfilters import SEARCH, same
+from events.admin.cells import only, plain, shown_instant
+from events.admin.changetable import change_table, mentioned_ids, shown_value
+from events.admin.explorer import Explorer
+from events.admin.facts import Fact, joined, named, present, see_also
+from events.admin.here import Here
+from events.admin.inputs import people
 from events.admin.objectpages import ObjectPages, kind_of
-from events.admin.readonly import (
-    ChartedAdmin,
-    json_block,
-    shown_instant,
-    shown_second,
-    with_detail,
-)
+from events.admin.oldnames import SEARCH, same
+from events.admin.pageparts import TIME, Column, View
+from events.api.audit import AuditEventsView
+from events.api.auditfilters import AuditFilterSet
+from events.audit.rows import LABELS, detail_row
+from events.audit.specs import all_specs
 from events.models import AuditEvent
 from events.streams.subjects import AUDIT_SUBJECT
 
@@ -35,122 +36,117 @@ _NAMES: Final = (
 )
 """Keys of the metadata that name the target, the surest first."""
 
+_LEFT: Final = ["peer.group.delete", "resource.group.delete"]
 
-class FamilyFilter(admin.SimpleListFilter):
-    """Events whose code begins alike."""
 
-    title = "activity"
-    parameter_name = "family"
+def codes() -> dict[str, str]:
+    """Return codes and families of codes, with what they mean."""
+    families = dict.fromkeys(f"{code.partition('.')[0]}.*" for code in Activity.values)
+    return dict.fromkeys(families, "all of them") | LABELS
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        families = {code.partition(".")[0] for code in Activity.values}
-        return [(family, f"{family}.*") for family in sorted(families)]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if not self.value():
-            return queryset
-        codes = [c for c in Activity.values if c.startswith(f"{self.value()}.")]
-        return queryset.filter(activity_code__in=codes)
+def kinds() -> dict[str, str]:
+    """Return the kinds of objects that events are about."""
+    names = sorted(str(spec.model._meta.model_name) for spec in all_specs())
+    return {name: kind_of(name) for name in names}
 
 
 @admin.register(AuditEvent)
-class AuditEventAdmin(ChartedAdmin):
+class AuditEventAdmin(Explorer):
     """Who changed this."""
 
     subject = AUDIT_SUBJECT
+    filterset_class = AuditFilterSet
+    api_view = AuditEventsView
     summary_url_name = "audit-summary"
-    chart_filters = {
+    time_field = "timestamp"
+    columns = (
+        TIME,
+        Column("what", "Activity"),
+        Column("initiator", "Initiator"),
+        Column("target", "Target"),
+        Column("group", "Group"),
+        Column("source_address", "From"),
+    )
+    filters = ("activity_code", "initiator_id", "group_id", "search")
+    more_filters = ("target_id", "target_type", "source_address")
+    bar_filters = {
+        "activity": "activity_code",
+        "initiator": "initiator_id",
+        "target": "target_id",
+        "target_type": "target_type",
+        "source_address": "source_address",
+    }
+    old_names = {
         **SEARCH,
         "family": ("activity_code", "{}.*".format),
         "target_id__exact": ("target_id", same),
     }
-    time_field = "timestamp"
-    date_hierarchy = "timestamp"
-    ordering = ("-timestamp", "-id")
-    list_display = (
-        "second",
-        "what",
-        "initiator",
-        "target",
-        "source_address",
-    )
-    list_filter = (FamilyFilter,)
-    fields = (
-        "instant",
-        "activity",
-        "activity_code",
-        "initiator",
-        "target_link",
-        "changes_table",
-        "meta_block",
-        "request_id",
-        "source_address",
-        "token_id",
-    )
-    readonly_fields = (
-        "instant",
-        "activity",
-        "initiator",
-        "target_link",
-        "changes_table",
-        "meta_block",
-    )
+    suggestions = {
+        "activity_code": codes,
+        "initiator_id": people,
+        "target_type": kinds,
+    }
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).defer("search")
+    def views(self) -> list[View]:
+        week = {"start_date": "-7d"}
+        return [
+            View("Membership removed, last 7 days", week | {"activity_code": _LEFT}),
+            View("Deleted, last 7 days", week | {"activity_code": "*.delete"}),
+            View("Tokens, last 7 days", week | {"activity_code": "*.token.*"}),
+            View("Last 24 hours", {"start_date": "-24h"}),
+        ]
 
-    def get_object(
-        self, request: HttpRequest, object_id: str, from_field: str | None = None
-    ) -> AuditEvent | None:
-        """Return the event with the pages its viewer may follow from it."""
-        event: AuditEvent | None = super().get_object(request, object_id, from_field)
-        if event is not None:
-            vars(event)["pages"] = ObjectPages(request)
-        return event
+    def cells(self, row: AuditEvent, here: Here) -> list[SafeString]:
+        code = row.activity_code
+        group = row.meta.get("group_id", "")
+        kind = kind_of(row.target_type)
+        return [
+            only(here, "activity_code", code, LABELS.get(code, code), code),
+            only(here, "initiator_id", row.initiator_id, initiator_name(row)),
+            only(here, "target_id", row.target_id, target_name(row), kind),
+            only(here, "group_id", group, row.meta.get("group", "")),
+            only(here, "source_address", row.source_address),
+        ]
 
-    @admin.display(description="Time (UTC)", ordering="timestamp")
-    def second(self, event: AuditEvent) -> str:
-        return shown_second(event.timestamp)
+    def names(self, row: AuditEvent) -> dict[str, str]:
+        who = initiator_name(row)
+        return {
+            "initiator_id": who,
+            "user_id": who,
+            "group_id": str(row.meta.get("group", "")) or target_name(row),
+            "target_type": kind_of(row.target_type),
+        }
 
-    @admin.display(description="Time")
-    def instant(self, event: AuditEvent) -> str:
-        return shown_instant(event.timestamp)
-
-    @admin.display(description="Activity", ordering="activity_code")
-    def what(self, event: AuditEvent) -> SafeString | str:
-        return with_detail(event.activity, event.activity_code)
-
-    @admin.display(ordering="initiator_name")
-    def initiator(self, event: AuditEvent) -> str:
-        return event.initiator_name or event.initiator_email or event.initiator_id
-
-    @admin.display(ordering="target_id")
-    def target(self, event: AuditEvent) -> SafeString | str:
-        return with_detail(target_name(event), kind_of(event.target_type))
-
-    @admin.display(description="Object")
-    def target_link(self, event: AuditEvent) -> SafeString:
-        page = _pages(event).of_event(event)
-        shown: str = f"{kind_of(event.target_type)} {target_name(event)}".strip()
-        if page is not None:
-            shown = format_html('<a href="{}">{}</a>', page.url, shown)
-        return format_html(
-            '{} (<a href="{}?target_id__exact={}">all its events</a>)',
-            shown,
-            reverse("admin:events_auditevent_changelist"),
-            event.target_id,
+    def facts(self, row: AuditEvent, pages: ObjectPages) -> list[Fact]:
+        group = str(row.meta.get("group_id", ""))
+        ids = {row.initiator_id, row.token_id, group, *mentioned_ids(row.changes)}
+        known = pages.of_ids(ids)
+        target = pages.of_event(row)
+        at = {} if target is None else {row.target_id: target}
+        object_ = named(at, row.target_id, target_name(row))
+        changes = change_table(row.changes, known) if row.changes else "none"
+        return present(
+            [
+                Fact("Time", shown_instant(row.timestamp)),
+                Fact(
+                    "Activity", joined(LABELS.get(row.activity_code), row.activity_code)
+                ),
+                Fact("Initiator", named(known, row.initiator_id, initiator_name(row))),
+                Fact("Object", format_html("{} {}", kind_of(row.target_type), object_)),
+                Fact("Group", named(known, group, str(row.meta.get("group", "")))),
+                Fact("Reason", plain(row.meta.get("reason", ""))),
+                Fact("Changes", changes),
+                Fact("Details", shown_value(row.meta, known)),
+                Fact("From address", plain(row.source_address)),
+                Fact("Token", named(known, row.token_id)),
+                Fact("Request", plain(row.request_id)),
+                Fact("See also", _see_also(row)),
+            ]
         )
 
-    @admin.display(description="Changes")
-    def changes_table(self, event: AuditEvent) -> SafeString | str:
-        if not event.changes:
-            return "none"
-        pages = _pages(event).of_ids(mentioned_ids(event.changes))
-        return change_table(event.changes, pages)
-
-    @admin.display(description="Details")
-    def meta_block(self, event: AuditEvent) -> SafeString:
-        return json_block(event.meta)
+    def raw(self, row: AuditEvent) -> dict[str, Any]:
+        return detail_row(row)
 
 
 def target_name(event: AuditEvent) -> str:
@@ -159,6 +155,15 @@ def target_name(event: AuditEvent) -> str:
     return next((str(name) for name in names if name), event.target_id)
 
 
-def _pages(event: AuditEvent) -> ObjectPages:
-    pages: ObjectPages = vars(event)["pages"]
-    return pages
+def initiator_name(event: AuditEvent) -> str:
+    return event.initiator_name or event.initiator_email
+
+
+def _see_also(row: AuditEvent) -> SafeString:
+    trail = reverse("admin:events_auditevent_changelist")
+    ways = {
+        "all events of this object": ("target_id", row.target_id),
+        "everything its initiator did": ("initiator_id", row.initiator_id),
+        "all of the same request": ("search", row.request_id),
+    }
+    return see_also(trail, ways)

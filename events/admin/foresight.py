@@ -62,6 +62,8 @@ def effect(event: AuditEvent) -> str:
         return "will be disabled"
     if event.activity_code.endswith(".group.delete"):
         return f"leaves group {event.meta.get('group', '')}".strip()
+    if event.activity_code.endswith(".token.delete"):
+        return "will be revoked"
     if event.activity_code.endswith(".delete"):
         return "will be deleted"
     fields = ", ".join(event.changes)

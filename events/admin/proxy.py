@@ -3,103 +3,176 @@
 from typing import Any, Final
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
-from events.admin.chartfilters import SEARCH, same
-from events.admin.readonly import StreamAdmin, shown_second, with_detail
+from events.admin.cells import only, plain, shown_instant, shown_size
+from events.admin.changetable import mentioned_ids, shown_value
+from events.admin.explorer import Explorer
+from events.admin.facts import Fact, joined, named, present, see_also
+from events.admin.here import Here
+from events.admin.inputs import people
+from events.admin.objectpages import ObjectPages
+from events.admin.oldnames import SEARCH, same
+from events.admin.pageparts import BY_TIME, TIME, Column, View
+from events.admin.rowpages import RowPage, sorted_rows
+from events.api.filters import ProxyFilterSet, StreamFilterSet
+from events.api.pagination import ProxyPageForm
+from events.api.queries import require_valid
+from events.api.streams import ProxyEntriesView
 from events.directory import directory
 from events.models import ProxyEntry
 from events.streams.subjects import PROXY_SUBJECT
 from events.vocabulary import METHODS
+from meshmgmt.core import clock
 
 _PATH_SHOWN: Final = 60
 
 
-class OutcomeFilter(admin.SimpleListFilter):
-    """What went well, or what did not."""
-
-    title = "outcome"
-    parameter_name = "outcome"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("success", "success (200 to 399)"), ("failed", "failed")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        well = Q(status_code__gte=200, status_code__lt=400)
-        if self.value() is None:
-            return queryset
-        return queryset.filter(well if self.value() == "success" else ~well)
-
-
-class MethodFilter(admin.SimpleListFilter):
-    """The usual methods; listing those in use would read the whole stream."""
-
-    title = "method"
-    parameter_name = "with_method"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(method, method) for method in sorted(METHODS) if method]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(method=self.value()) if self.value() else queryset
+def methods() -> dict[str, str]:
+    """Return the usual methods; finding those in use would read the whole stream."""
+    return {method: "" for method in sorted(METHODS) if method}
 
 
 @admin.register(ProxyEntry)
-class ProxyEntryAdmin(StreamAdmin):
+class ProxyEntryAdmin(Explorer):
     """Who is hammering that service."""
 
     subject = PROXY_SUBJECT
+    filterset_class = ProxyFilterSet
+    api_view = ProxyEntriesView
     summary_url_name = "proxy-summary"
-    chart_filters = {
+    time_field = "timestamp"
+    columns = (
+        Column(TIME.name, TIME.label, BY_TIME),
+        Column("method", "Method", "method"),
+        Column("host", "Host", "host"),
+        Column("path", "Path", "path"),
+        Column("status", "Status", "status_code"),
+        Column("took", "ms", "duration"),
+        Column("source", "Source address", "source_ip"),
+        Column("user", "User", "user_id"),
+        Column("reason", "Reason", "reason"),
+    )
+    filters = ("status_class", "host", "method", "path", "source_ip", "search")
+    more_filters = (
+        "status",
+        "status_code",
+        "exact_path",
+        "user_id",
+        "user_email",
+        "user_name",
+        "service_id",
+        "auth_method",
+        "reason",
+        "country_code",
+    )
+    bar_filters = {
+        "host": "host",
+        "path": "exact_path",
+        "method": "method",
+        "status": "status",
+        "status_code": "status_code",
+        "source_ip": "source_ip",
+        "user": "user_id",
+        "service": "service_id",
+        "auth_method": "auth_method",
+        "reason": "reason",
+        "country": "country_code",
+    }
+    old_names = {
         **SEARCH,
         "outcome": ("status", same),
         "with_method": ("method", same),
     }
-    time_field = "timestamp"
-    date_hierarchy = "timestamp"
-    list_display = (
-        "second",
-        "method",
-        "host",
-        "short_path",
-        "status_code",
-        "took",
-        "source",
-        "user",
-        "reason",
-    )
-    list_filter = (OutcomeFilter, MethodFilter)
+    suggestions = {"user_id": people, "method": methods}
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        listed = super().get_changelist_instance(request)
-        rows = list(listed.result_list)
+    def views(self) -> list[View]:
+        today = {"start_date": clock.now().date().isoformat()}
+        hosts = {"group_by": "host"}
+        refused = {"status": "failed", "metric": "failures", "group_by": "source_ip"}
+        return [
+            View("5xx live, by host", {"status_class": "5xx", "live": "1"} | hosts),
+            View("5xx today, by host", today | {"status_class": "5xx"} | hosts),
+            View("Refused today, top addresses", today | refused),
+            View(
+                "Slowest of the last hour", {"start_date": "-1h", "sort_by": "duration"}
+            ),
+        ]
+
+    def _read(
+        self, request: HttpRequest, filters: StreamFilterSet, size: int
+    ) -> RowPage:
+        """Return the rows, in the order that the API would give them."""
+        form = ProxyPageForm(request.GET)
+        require_valid(form, filters.form)
+        if form.newest_first:
+            return super()._read(request, filters, size)
+        return sorted_rows(filters.qs, form.order, size)
+
+    def prepare(self, rows: list[Any]) -> None:
+        """Look up what the users are called."""
         users = directory.users({row.user_id for row in rows} - {""})
         names = {user.id: user.name or user.email for user in users}
         for row in rows:
             vars(row)["user_name"] = names.get(row.user_id, "")
-        listed.result_list = rows
-        return listed
 
-    @admin.display(description="Time (UTC)", ordering="timestamp")
-    def second(self, row: ProxyEntry) -> str:
-        return shown_second(row.timestamp)
-
-    @admin.display(description="Path", ordering="path")
-    def short_path(self, row: ProxyEntry) -> str:
-        return Truncator(row.path).chars(_PATH_SHOWN)
-
-    @admin.display(description="ms", ordering="duration_ms")
-    def took(self, row: ProxyEntry) -> int:
-        return row.duration_ms
-
-    @admin.display(ordering="source_ip")
-    def source(self, row: ProxyEntry) -> SafeString | str:
+    def cells(self, row: ProxyEntry, here: Here) -> list[SafeString]:
         metadata = row.content.get("metadata") or {}
-        return with_detail(metadata.get("peer_name", ""), row.source_ip)
+        peer = metadata.get("peer_name", "")
+        path = Truncator(row.path).chars(_PATH_SHOWN)
+        return [
+            only(here, "method", row.method),
+            only(here, "host", row.host),
+            only(here, "exact_path", row.path, path),
+            only(here, "status_code", row.status_code, str(row.status_code)),
+            plain(str(row.duration_ms)),
+            only(here, "source_ip", row.source_ip, peer, row.source_ip),
+            only(here, "user_id", row.user_id, vars(row).get("user_name")),
+            only(here, "reason", row.reason),
+        ]
 
-    @admin.display(ordering="user_id")
-    def user(self, row: ProxyEntry) -> str:
-        return vars(row).get("user_name") or row.user_id or "-"
+    def names(self, row: ProxyEntry) -> dict[str, str]:
+        return {"user_id": vars(row)["user_name"]}
+
+    def facts(self, row: ProxyEntry, pages: ObjectPages) -> list[Fact]:
+        content = row.content
+        place = (
+            content.get(n) for n in ("city_name", "subdivision_code", "country_code")
+        )
+        metadata = content.get("metadata") or {}
+        known = pages.of_ids({row.user_id, row.service_id, *mentioned_ids(metadata)})
+        return present(
+            [
+                Fact("Time", shown_instant(row.timestamp)),
+                Fact("Request", joined(plain(row.method), plain(row.host + row.path))),
+                Fact("Status", str(row.status_code or "")),
+                Fact("Took", f"{row.duration_ms} ms"),
+                Fact("Reason", plain(row.reason)),
+                Fact("Source address", plain(row.source_ip)),
+                Fact("Place", joined(*map(plain, place))),
+                Fact("User", named(known, row.user_id)),
+                Fact("Signed in by", plain(row.auth_method_used)),
+                Fact("Service", named(known, row.service_id)),
+                Fact("Protocol", plain(content.get("protocol"))),
+                Fact("Uploaded", shown_size(row.bytes_upload)),
+                Fact("Downloaded", shown_size(row.bytes_download)),
+                Fact("Metadata", shown_value(metadata, known) if metadata else ""),
+                Fact("See also", _see_also(row)),
+            ]
+        )
+
+    def raw(self, row: ProxyEntry) -> dict[str, Any]:
+        return row.content
+
+
+def _see_also(row: ProxyEntry) -> SafeString:
+    entries = reverse("admin:events_proxyentry_changelist")
+    ways = {
+        "all of this host": ("host", row.host),
+        "all from this address": ("source_ip", row.source_ip),
+        "all of this user": ("user_id", row.user_id),
+    }
+    return see_also(entries, ways)

@@ -1,97 +1,193 @@
 """Explorer of the network traffic."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from events.admin.chartfilters import SEARCH, one_of, same
-from events.admin.readonly import (
-    StreamAdmin,
-    shown_second,
-    shown_size,
-    with_detail,
-)
+from events.admin.cells import NOTHING, only, plain, shown_size
+from events.admin.explorer import Explorer
+from events.admin.facts import Fact, joined, named, present, see_also
+from events.admin.here import Here
+from events.admin.inputs import people, shown_word
+from events.admin.objectpages import ObjectPage, ObjectPages
+from events.admin.oldnames import SEARCH, one_of, same
+from events.admin.pageparts import TIME, Column, View
+from events.api.filters import TrafficFilterSet
+from events.api.streams import TrafficEventsView
 from events.models import TrafficEvent
 from events.streams.subjects import TRAFFIC_SUBJECT
-from events.vocabulary import CONNECTIONS, DIRECTIONS, KIND_BITS
+from events.vocabulary import CONNECTIONS, DIRECTIONS
+from meshmgmt.core import clock
+
+_PROTOCOLS: Final = {1: "ICMP", 6: "TCP", 17: "UDP"}
 
 
-class TypeFilter(admin.SimpleListFilter):
-    """Flows with an event of a type."""
-
-    title = "type"
-    parameter_name = "type"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(kind, kind) for kind in KIND_BITS]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        bit = KIND_BITS.get(self.value() or "")
-        if bit is None:
-            return queryset
-        every = 1 << len(KIND_BITS)
-        return queryset.filter(kinds__in=[bits for bits in range(every) if bits & bit])
+def protocols() -> dict[str, str]:
+    return {str(number): name for number, name in _PROTOCOLS.items()}
 
 
 @admin.register(TrafficEvent)
-class TrafficEventAdmin(StreamAdmin):
+class TrafficEventAdmin(Explorer):
     """Who reached what."""
 
     subject = TRAFFIC_SUBJECT
+    filterset_class = TrafficFilterSet
+    api_view = TrafficEventsView
     summary_url_name = "network-traffic-summary"
-    chart_filters = {
+    time_field = "time"
+    columns = (
+        TIME,
+        Column("source", "Source"),
+        Column("destination", "Destination"),
+        Column("protocol", "Protocol"),
+        Column("direction", "Direction"),
+        Column("received", "Received"),
+        Column("sent", "Sent"),
+        Column("drops", "Drops"),
+        Column("policy", "Policy"),
+    )
+    filters = ("type", "source", "destination", "protocol", "direction", "search")
+    more_filters = ("user_id", "policy_id", "connection_type", "reporter_id")
+    bar_filters = {
+        "source": "source",
+        "destination": "destination",
+        "user": "user_id",
+        "policy": "policy_id",
+        "protocol": "protocol",
+        "reporter": "reporter_id",
+        "direction": "direction",
+        "connection_type": "connection_type",
+    }
+    old_names = {
         **SEARCH,
         "protocol__exact": ("protocol", same),
         "direction__exact": ("direction", one_of(DIRECTIONS)),
         "connection_type__exact": ("connection_type", one_of(CONNECTIONS)),
-        "type": ("type", same),
     }
-    time_field = "time"
-    date_hierarchy = "time"
-    list_display = (
-        "second",
-        "source",
-        "destination",
-        "protocol_name",
-        "way",
-        "received",
-        "sent",
-        "drops",
+    suggestions = {"user_id": people, "protocol": protocols}
+
+    def views(self) -> list[View]:
+        today = {"start_date": clock.now().date().isoformat()}
+        dropped = today | {"type": "TYPE_DROP", "metric": "drops"}
+        return [
+            View("Dropped today, top peers", dropped | {"group_by": "source"}),
+            View("Dropped today, by policy", dropped | {"group_by": "policy"}),
+            View("Most traffic today, by user", today | {"group_by": "user"}),
+            View("Last hour", {"start_date": "-1h"}),
+        ]
+
+    def cells(self, row: TrafficEvent, here: Here) -> list[SafeString]:
+        content = row.content
+        direction = DIRECTIONS[row.direction]
+        connection = CONNECTIONS[row.connection_type]
+        protocol = _PROTOCOLS.get(row.protocol, "")
+        drops = only(here, "type", "TYPE_DROP", row.drops) if row.drops else NOTHING
+        return [
+            _end(here, row, content, "source"),
+            _end(here, row, content, "destination"),
+            only(here, "protocol", row.protocol, protocol or str(row.protocol)),
+            only(
+                here, "direction", direction, shown_word(direction).lower(), connection
+            ),
+            plain(shown_size(row.rx_bytes)),
+            plain(shown_size(row.tx_bytes)),
+            drops,
+            only(here, "policy_id", row.policy_id, content["policy"]["name"]),
+        ]
+
+    def names(self, row: TrafficEvent) -> dict[str, str]:
+        content = row.content
+        ends = {side: content[side]["name"] for side in ("source", "destination")}
+        return {
+            **ends,
+            **{f"{side}_id": name for side, name in ends.items()},
+            "user_id": content["user"]["name"] or content["user"]["email"],
+            "policy_id": content["policy"]["name"],
+            "protocol": _PROTOCOLS.get(row.protocol, ""),
+        }
+
+    def facts(self, row: TrafficEvent, pages: ObjectPages) -> list[Fact]:
+        content = row.content
+        user, policy = content["user"], content["policy"]
+        ends = content["source"], content["destination"]
+        ids = {row.reporter_id, user["id"], policy["id"], *(end["id"] for end in ends)}
+        known = pages.of_ids(ids)
+        counted = "{num_of_starts} starts, {num_of_ends} ends, {num_of_drops} drops"
+        icmp = "type {type}, code {code}".format(**content["icmp"])
+        amount = "{} in {} packets"
+        return present(
+            [
+                Fact("Window", f"{content['window_start']} to {content['window_end']}"),
+                Fact("Source", _end_fact(known, ends[0])),
+                Fact("Destination", _end_fact(known, ends[1])),
+                Fact(
+                    "User",
+                    joined(named(known, user["id"], user["name"]), user["email"]),
+                ),
+                Fact("Policy", named(known, policy["id"], policy["name"])),
+                Fact("Reported by", named(known, row.reporter_id)),
+                Fact("Protocol", _PROTOCOLS.get(row.protocol, str(row.protocol))),
+                Fact("ICMP", icmp if row.protocol == 1 else ""),
+                Fact("Direction", shown_word(content["direction"])),
+                Fact("Connection", content["connection_type"]),
+                Fact(
+                    "Received",
+                    amount.format(shown_size(row.rx_bytes), content["rx_packets"]),
+                ),
+                Fact(
+                    "Sent",
+                    amount.format(shown_size(row.tx_bytes), content["tx_packets"]),
+                ),
+                Fact("Counted", counted.format(**content)),
+                Fact("Events", _inner(content["events"])),
+                Fact("Arrived", content["receive_timestamp"]),
+                Fact("Flow", plain(content["flow_id"])),
+                Fact("See also", _see_also(row)),
+            ]
+        )
+
+    def raw(self, row: TrafficEvent) -> dict[str, Any]:
+        return row.content
+
+
+def _end(
+    here: Here, row: TrafficEvent, content: dict[str, Any], side: str
+) -> SafeString:
+    end = content[side]
+    key = getattr(row, f"{side}_id") or getattr(row, f"{side}_address")
+    return only(here, side, key, end["name"] or key, end["address"])
+
+
+def _end_fact(known: dict[str, ObjectPage], end: dict[str, Any]) -> SafeString:
+    place = end["geo_location"]
+    return joined(
+        named(known, end["id"], end["name"]),
+        plain(end["address"]),
+        shown_word(end["type"]),
+        plain(end["dns_label"]),
+        plain(end["os"]),
+        plain(place["city_name"]),
+        plain(place["country_code"]),
     )
-    list_filter = ("protocol", "direction", "connection_type", TypeFilter)
-
-    @admin.display(description="Time (UTC)", ordering="time")
-    def second(self, row: TrafficEvent) -> str:
-        return shown_second(row.time)
-
-    @admin.display(ordering="source_address")
-    def source(self, row: TrafficEvent) -> SafeString | str:
-        return _shown_end(row.content["source"])
-
-    @admin.display(ordering="destination_address")
-    def destination(self, row: TrafficEvent) -> SafeString | str:
-        return _shown_end(row.content["destination"])
-
-    @admin.display(description="Protocol", ordering="protocol")
-    def protocol_name(self, row: TrafficEvent) -> str:
-        return row.get_protocol_display() or str(row.protocol)
-
-    @admin.display(description="Direction", ordering="direction")
-    def way(self, row: TrafficEvent) -> SafeString | str:
-        direction = DIRECTIONS[row.direction].removeprefix("DIRECTION_").lower()
-        return with_detail(direction, CONNECTIONS[row.connection_type])
-
-    @admin.display(description="Received", ordering="rx_bytes")
-    def received(self, row: TrafficEvent) -> str:
-        return shown_size(row.rx_bytes)
-
-    @admin.display(description="Sent", ordering="tx_bytes")
-    def sent(self, row: TrafficEvent) -> str:
-        return shown_size(row.tx_bytes)
 
 
-def _shown_end(end: dict[str, Any]) -> SafeString | str:
-    return with_detail(end["name"] or end["id"], end["address"])
+def _inner(events: list[dict[str, str]]) -> SafeString:
+    lines = ((shown_word(event["type"]), event["timestamp"]) for event in events)
+    return format_html_join("", "<div>{} {}</div>", lines)
+
+
+def _see_also(row: TrafficEvent) -> SafeString:
+    flows = reverse("admin:events_trafficevent_changelist")
+    ways = {
+        "all from this source": ("source", row.source_id or row.source_address),
+        "all to this destination": (
+            "destination",
+            row.destination_id or row.destination_address,
+        ),
+        "all of this user": ("user_id", row.user_id),
+        "all of this policy": ("policy_id", row.policy_id),
+    }
+    return see_also(flows, ways)

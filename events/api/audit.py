@@ -1,36 +1,33 @@
 """Reading the audit trail: lists, one event, exports."""
 
-import re
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
-from itertools import chain
 from math import ceil
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 from urllib.parse import quote
 
-import django_filters
 import orjson
 from django import forms
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from events.activities import Activity
-from events.api.filters import StreamFilterSet
+from events.api.auditfilters import AuditFilterSet
+from events.api.exports import CsvRenderer, NdjsonRenderer, export
 from events.api.pagination import PRECISION_HEADER, SCOPE_HEADER, PageForm
-from events.api.queries import (
-    InstantFilter,
-    TextFilter,
-    parameters_of,
-    require_valid,
-)
+from events.api.queries import parameters_of, require_valid
 from events.audit.cursors import Cursor, parse_cursor
-from events.audit.exports import csv_lines, ndjson_lines
-from events.audit.reading import NEWEST, Trail, TrailPage, every_row, read_page
+from events.audit.exports import FIELDS, ndjson_lines
+from events.audit.reading import (
+    NEWEST,
+    Trail,
+    TrailPage,
+    event_by_id,
+    every_row,
+    read_page,
+)
 from events.audit.rows import (
     DETAIL_COLUMNS,
     LIST_COLUMNS,
@@ -38,16 +35,15 @@ from events.audit.rows import (
     detail_rows,
     list_rows,
 )
+from events.csvlines import csv_lines
 from events.models import AuditEvent, AuditHead
 from events.proof import heads
 from events.search import SHORT_SEARCH_ROWS
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
-from meshmgmt.core.errors import NotFound
 from meshmgmt.core.transactions import read_snapshot
 
 HEAD_HEADER: Final = "Audit-Tree-Head"
-_EVENT_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
 
 
 class AuditEventSerializer(serializers.Serializer[AuditEvent]):
@@ -76,71 +72,6 @@ class AuditEventDetailSerializer(AuditEventSerializer):
     token_id = serializers.CharField()
 
 
-def expand_codes(patterns: list[str]) -> list[str]:
-    """Return the activity codes that codes or patterns (`group.*`) name.
-
-    Raises ValueError for one that names none.
-    """
-    codes: list[str] = []
-    for pattern in patterns:
-        found = [code for code in Activity.values if fnmatchcase(code, pattern)]
-        if "*" not in pattern or "[" in pattern or "?" in pattern:
-            found = [pattern] if pattern in Activity.values else []
-        if not found:
-            raise ValueError(
-                f"{pattern[:80]!r} is no activity code, nor a pattern of any"
-            )
-        codes += found
-    return codes
-
-
-class CodesField(forms.Field):
-    """Activity codes and patterns; the parameter may be repeated."""
-
-    widget = forms.SelectMultiple
-
-    def to_python(self, value: Any) -> list[str] | None:
-        patterns = [text.strip().lower() for text in value or [] if text.strip()]
-        if not patterns:
-            return None
-        try:
-            return expand_codes(patterns)
-        except ValueError as error:
-            raise forms.ValidationError(str(error)) from error
-
-
-class CodesFilter(django_filters.Filter):
-    field_class = CodesField
-
-
-class AuditFilterSet(StreamFilterSet):
-    time_field = "timestamp"
-
-    activity_code = CodesFilter(
-        lookup_expr="in",
-        help_text="A code or a pattern such as group.*; may be repeated",
-    )
-    initiator_id = TextFilter(help_text="Who did it")
-    user_id = TextFilter(
-        field_name="initiator_id", help_text="The same as initiator_id"
-    )
-    target_id = TextFilter(help_text="What it was done to")
-    search = TextFilter(help_text="Part of any text of the event")
-    start_date = InstantFilter(
-        field_name="timestamp", lookup_expr="gte", help_text="Not older (ISO 8601)"
-    )
-    end_date = InstantFilter(
-        field_name="timestamp",
-        lookup_expr="lte",
-        end=True,
-        help_text="Not newer (ISO 8601)",
-    )
-
-    class Meta:
-        model = AuditEvent
-        fields: ClassVar[list[str]] = []
-
-
 class AuditPageForm(PageForm):
     """`page` and `page_size`, or `cursor`."""
 
@@ -163,18 +94,6 @@ class AuditPageForm(PageForm):
             return parse_cursor(text)
         except (ValueError, OverflowError) as error:
             raise forms.ValidationError(str(error)) from error
-
-
-class NdjsonRenderer(BaseRenderer):
-    """Chosen by `Accept: application/x-ndjson`."""
-
-    media_type = "application/x-ndjson"
-    format = "ndjson"
-
-
-class CsvRenderer(BaseRenderer):
-    media_type = "text/csv"
-    format = "csv"
 
 
 @extend_schema_view(
@@ -208,10 +127,10 @@ class AuditEventsView(ApiView):
         columns = LIST_COLUMNS if kind == "json" else DETAIL_COLUMNS
         paged = any(form.cleaned_data[name] for name in ("page", "page_size", "cursor"))
         if kind != "json" and not paged:
-            export = _export(kind, every_row(filters.qs, columns))
+            file = _export(kind, every_row(filters.qs, columns))
             if self.head is not None:
-                export[HEAD_HEADER] = orjson.dumps(heads.row(self.head)).decode()
-            return export
+                file[HEAD_HEADER] = orjson.dumps(heads.row(self.head)).decode()
+            return file
         page = self._page(form, filters.qs, columns)
         response: HttpResponseBase
         if kind == "json":
@@ -279,14 +198,9 @@ def _page_ways(page: TrailPage, form: AuditPageForm) -> dict[str, dict[str, str]
 
 
 def _export(kind: str, found: Iterator[tuple[Any, ...]]) -> StreamingHttpResponse:
-    """Return a stream of events; the first is read before the headers are sent."""
-    first = next(found, None)
-    rows = detail_rows(chain([] if first is None else [first], found))
-    lines = ndjson_lines(rows) if kind == "ndjson" else csv_lines(rows)
-    media_type = "application/x-ndjson" if kind == "ndjson" else "text/csv"
-    response = StreamingHttpResponse(lines, content_type=f"{media_type}; charset=UTF-8")
-    response["Content-Disposition"] = f'attachment; filename="audit.{kind}"'
-    return response
+    rows = detail_rows(found)
+    lines = ndjson_lines(rows) if kind == "ndjson" else csv_lines(FIELDS, rows)
+    return export("audit", kind, lines)
 
 
 class AuditEventView(ApiView):
@@ -297,9 +211,4 @@ class AuditEventView(ApiView):
 
     def get(self, request: Request, event_id: str) -> Response:
         """Return the event. Raises NotFound."""
-        if not _EVENT_ID.fullmatch(event_id):
-            raise NotFound.of("audit event", event_id)
-        event = AuditEvent.objects.filter(id=int(event_id)).first()
-        if event is None:
-            raise NotFound.of("audit event", event_id)
-        return Response(detail_row(event))
+        return Response(detail_row(event_by_id(event_id)))

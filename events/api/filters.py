@@ -97,6 +97,14 @@ class TrafficFilterSet(StreamFilterSet):
     reporter_id = TextFilter(help_text="Id of the reporting peer")
     source_id = TextFilter(help_text="Id of the source")
     destination_id = TextFilter(help_text="Id of the destination")
+    source = TextFilter(
+        method="of_end", help_text="Id of the source, its address if it has no id"
+    )
+    destination = TextFilter(
+        method="of_end",
+        help_text="Id of the destination, its address if it has no id",
+    )
+    policy_id = TextFilter(help_text="Id of the policy")
     protocol = WholeNumberFilter(
         high=255, help_text="IP protocol: 1 = ICMP, 6 = TCP, 17 = UDP"
     )
@@ -130,6 +138,11 @@ class TrafficFilterSet(StreamFilterSet):
         model = TrafficEvent
         fields: ClassVar[list[str]] = []
 
+    def of_end(self, queryset: Rows, name: str, key: str) -> Rows:
+        """Keep flows with an end that summaries know by this key."""
+        nameless = Q(**{f"{name}_id": "", f"{name}_address": key})
+        return queryset.filter(Q(**{f"{name}_id": key}) | nameless)
+
     def of_type(self, queryset: Rows, name: str, bit: int) -> Rows:
         """Keep events whose bits include `bit`, spelt as an index can serve it."""
         every = 1 << len(KIND_BITS)
@@ -154,8 +167,8 @@ class AddressFilter(django_filters.CharFilter):
 
 
 class ProxyFilterSet(StreamFilterSet):
-    tally_filters = frozenset({"method", "status", "status_code"})
-    text_filters = frozenset({"search", "path"})
+    tally_filters = frozenset({"method", "status", "status_class", "status_code"})
+    text_filters = frozenset({"search", "path", "exact_path"})
     time_field = "timestamp"
 
     host = TextFilter(help_text="The Host header, exactly")
@@ -168,10 +181,22 @@ class ProxyFilterSet(StreamFilterSet):
         method="of_status",
         help_text="success = 200 to 399, failed = everything else",
     )
+    status_class = EnumFilter(
+        words={f"{hundreds}xx": 100 * hundreds for hundreds in range(1, 6)},
+        method="of_class",
+        help_text="5xx = 500 to 599, and so on",
+    )
     source_ip = AddressFilter(help_text="The client's IP address")
     path = TextFilter(
         method="of_path", help_text="Part of the path, letter case counts"
     )
+    exact_path = TextFilter(method="of_exact_path", help_text="The whole path")
+    service_id = TextFilter(help_text="Id of the service")
+    auth_method = TextFilter(
+        field_name="auth_method_used", help_text="How the client proved who it is"
+    )
+    reason = TextFilter(help_text="Why the request was refused")
+    country_code = TextFilter(help_text="Country of the client's address, such as DE")
     user_id = TextFilter(help_text="Id of the user")
     user_email = TextFilter(
         method="of_email", help_text="Part of the e-mail of any user"
@@ -210,11 +235,21 @@ class ProxyFilterSet(StreamFilterSet):
         well = Q(status_code__gte=200, status_code__lt=400)
         return queryset.filter(well if success else ~well)
 
+    def of_class(self, queryset: Rows, name: str, least: int) -> Rows:
+        return queryset.filter(status_code__gte=least, status_code__lt=least + 100)
+
     def of_path(self, queryset: Rows, name: str, part: str) -> Rows:
-        """Keep entries whose path contains `part`; the search index narrows first."""
-        if len(fold(part)) >= SHORTEST_INDEXED:
-            queryset = queryset.filter(search__holds=fold(part))
-        return queryset.filter(path__holds=part)
+        """Keep entries whose path contains `part`."""
+        return self._narrowed(queryset, part).filter(path__holds=part)
+
+    def of_exact_path(self, queryset: Rows, name: str, path: str) -> Rows:
+        return self._narrowed(queryset, path).filter(path=path)
+
+    def _narrowed(self, queryset: Rows, text: str) -> Rows:
+        """Let the search index find what may hold a text, if it can."""
+        if len(fold(text)) < SHORTEST_INDEXED:
+            return queryset
+        return queryset.filter(search__holds=fold(text))
 
     def of_email(self, queryset: Rows, name: str, part: str) -> Rows:
         return queryset.filter(user_id__in=directory.find_users(fold(part), ""))

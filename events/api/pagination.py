@@ -18,6 +18,8 @@ from events.streams import pages
 from events.streams.catalogue import Stream
 from events.streams.pages import Page
 from meshmgmt.api.renderers import CONTENT_TYPE
+from meshmgmt.core.errors import BadRequest
+from meshmgmt.core.fielderrors import FieldError
 
 PRECISION_HEADER: Final = "X-Total-Count-Precision"
 SCOPE_HEADER: Final = "X-Search-Scope"
@@ -37,6 +39,11 @@ class PageForm(forms.Form):
         self.fields["page_size"] = WholeNumberField(
             low=1, top=self.max_size, required=False
         )
+
+    @property
+    def asked(self) -> bool:
+        """Whether a page is wanted, and not all there is."""
+        return any(self.cleaned_data[name] for name in ("page", "page_size"))
 
     @property
     def newest_first(self) -> bool:
@@ -61,6 +68,7 @@ class TrafficPageForm(PageForm):
 
     default_size = 1000
     max_size = 50_000
+    order = ("-time", "-id")
 
 
 class ProxyPageForm(PageForm):
@@ -110,7 +118,7 @@ class StreamPagination(BasePagination):
     """
 
     form_class: ClassVar[type[PageForm]]
-    form: PageForm
+    form: "TrafficPageForm | ProxyPageForm"
     stream: Stream
     filterset: StreamFilterSet
 
@@ -136,6 +144,21 @@ class StreamPagination(BasePagination):
         if found is not None:
             return Page(found.pieces(form.offset, form.page_size), total, exact)
         return Page(self._pieces(queryset, total if exact else None), total, exact)
+
+    def asked_page(self, matching: QuerySet[Any]) -> list[str] | None:
+        """Return the texts of the page of an export, None when all is wanted.
+
+        Raises BadRequest where all is wanted in an order that would be found anew for
+        every piece.
+        """
+        form = self.form
+        if form.asked:
+            texts = matching.order_by(*form.order).values_list("body", flat=True)
+            return list(texts[form.offset : form.offset + form.page_size])
+        if form.newest_first:
+            return None
+        text = "sort_by: an export of everything comes newest first; ask for a page"
+        raise BadRequest(text, [FieldError("sort_by", text)])
 
     def _total(self) -> tuple[int, bool]:
         if not self.filterset.on_tallies:

@@ -13,7 +13,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from events.api.audit import NdjsonRenderer
+from events.api.exports import NdjsonRenderer
 from events.api.pagination import PageForm
 from events.api.queries import WholeNumberField, parameters_of, require_valid
 from events.models import AuditHead

@@ -1,12 +1,12 @@
 """Query parameters read strictly: a bad value is 400 and names its parameter.
 
 An empty value equals an absent one, enums ignore letter case, dates are ISO 8601 and mean
-UTC where they name no zone (decisions: Events, Query values).
+UTC where they name no zone (decisions: Events, Query values); `-24h` is a day ago.
 """
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
 import django_filters
@@ -14,11 +14,14 @@ from django import forms
 from django.http import QueryDict
 from drf_spectacular.utils import OpenApiParameter
 
+from meshmgmt.core import clock
 from meshmgmt.core.errors import BadRequest
 from meshmgmt.core.fielderrors import FieldError
 
 _DIGITS: Final = re.compile(r"[0-9]+")
 _MOST_DIGITS: Final = 18
+_AGO: Final = re.compile(r"-([0-9]{1,6})([smhdw])")
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 # A "+" that nobody escaped arrives as a space.
 _LOST_PLUS: Final = re.compile(r"(.+[Tt].+) (\d\d:?\d\d)")
 
@@ -92,6 +95,8 @@ def parse_query_instant(text: str, *, end: bool = False) -> datetime:
     """Return the instant a query names. Raises ValueError or OverflowError."""
     if not text.isascii():
         raise ValueError("digits are 0 to 9")
+    if ago := _AGO.fullmatch(text.lower()):
+        return clock.now() - timedelta(seconds=int(ago[1]) * _UNITS[ago[2]])
     lost = _LOST_PLUS.fullmatch(text)
     value = (f"{lost[1]}+{lost[2]}" if lost else text).upper()
     try:

@@ -5,7 +5,7 @@ itself drops the entries of a savepoint that is rolled back: a step that was und
 no trace here either.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -138,9 +138,25 @@ def record(step: Step) -> None:
 
 def take_pending() -> list[Change]:
     """Return the net changes of the running write, oldest first, and mark them taken."""
-    changes: dict[tuple[type[models.Model], Any], Change] = {}
-    for step in _pending():
+    steps = [step for step in _steps() if not step.taken]
+    for step in steps:
         step.taken = True
+    return _folded(steps)
+
+
+def mark() -> int:
+    """Return where the running transaction stands, for `changes_since`."""
+    return len(transaction.get_connection().run_on_commit)
+
+
+def changes_since(begin: int) -> list[Change]:
+    """Return the net changes since `mark()` said so, taken or not."""
+    return _folded(_steps(begin))
+
+
+def _folded(steps: Iterable[Step]) -> list[Change]:
+    changes: dict[tuple[type[models.Model], Any], Change] = {}
+    for step in steps:
         key = (type(step.instance), step.pk)
         if key not in changes:
             changes[key] = Change(step.instance, step.pk)
@@ -151,7 +167,7 @@ def take_pending() -> list[Change]:
     return list(changes.values())
 
 
-def _pending() -> Iterator[Step]:
-    for _, callback, *_ in transaction.get_connection().run_on_commit:
-        if isinstance(callback, Step) and not callback.taken:
+def _steps(begin: int = 0) -> Iterator[Step]:
+    for _, callback, *_ in transaction.get_connection().run_on_commit[begin:]:
+        if isinstance(callback, Step):
             yield callback

@@ -108,6 +108,23 @@ def _updated(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
         yield _owner_event(spec, change, activity, meta, shown)
 
 
+def shown_change(change: Change) -> dict[str, Any]:
+    """Return all that became another, as events show it; {} of what is not audited."""
+    spec = spec_of(type(change.instance))
+    if spec is None:
+        return {}
+    if change.created:
+        values = {name: (None, value) for name, value in change.after.items()}
+    elif change.deleted:
+        values = {name: (value, None) for name, value in change.before.items()}
+    else:
+        values = {
+            name: (change.before.get(name), change.after[name])
+            for name in change.changed_fields
+        }
+    return _shown(spec, values, change)
+
+
 def _owner_event(
     spec: AuditSpec,
     change: Change,
@@ -161,7 +178,7 @@ def _shown(
     """
     shown: dict[str, Any] = {}
     for name, (before, after) in values.items():
-        show = _masked if name in spec.secret else _plain
+        show = _masked if name in spec.secret else shown_value
         shown[name] = {"before": show(before), "after": show(after)}
     for relation, members in change.members.items():
         if members and (only is None or relation in only):
@@ -176,20 +193,20 @@ def _masked(value: Any) -> str | None:
 
 def _shown_members(members: Members) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        "added": [_plain(key) for key in members.added],
-        "removed": [_plain(key) for key in members.removed],
+        "added": [shown_value(key) for key in members.added],
+        "removed": [shown_value(key) for key in members.removed],
     }
     if members.order is not None:
-        shown["order"] = [_plain(key) for key in members.order]
+        shown["order"] = [shown_value(key) for key in members.order]
     return shown
 
 
-def _plain(value: Any) -> Any:
+def shown_value(value: Any) -> Any:
     """Return `value` as JSON can hold it."""
     if isinstance(value, dt.datetime):
         return clock.rfc3339(value)
     if isinstance(value, tuple):
-        return [_plain(part) for part in value]
+        return [shown_value(part) for part in value]
     if value is None or isinstance(value, bool | int | float | str | list | dict):
         return value
     return str(value)

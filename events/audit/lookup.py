@@ -68,6 +68,29 @@ def objects_by_id(model: type[ModelT], ids: Iterable[Any]) -> dict[Any, ModelT]:
     }
 
 
+def facts_by_id(
+    model: type[models.Model], ids: Iterable[Any], *columns: str
+) -> dict[Any, tuple[Any, ...]]:
+    """Return columns of the objects that `objects_by_id` would find, without the rest.
+
+    For events about thousands of objects: loading one takes ten times as long as its row.
+    """
+    known = _known.get() or {}
+    found: dict[Any, tuple[Any, ...]] = {}
+    missing: list[Any] = []
+    for pk in dict.fromkeys(ids):
+        instance = known.get((model, pk))
+        if instance is None:
+            missing.append(pk)
+        else:
+            found[pk] = tuple(getattr(instance, name) for name in columns)
+    for start in range(0, len(missing), 500):
+        rows = model._default_manager.filter(pk__in=missing[start : start + 500])
+        for pk, *values in rows.order_by().values_list("pk", *columns):
+            found[pk] = tuple(values)
+    return found
+
+
 def related_object(instance: models.Model, name: str) -> Any:
     """Return what the foreign key `name` of `instance` refers to; None for nothing.
 

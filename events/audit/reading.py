@@ -1,5 +1,7 @@
 """Pages of the audit trail."""
 
+import datetime as dt
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -8,10 +10,14 @@ from django.db.models import Max, QuerySet
 
 from events.audit.cursors import After, Before, Cursor, Newer
 from events.models import AuditEvent
+from meshmgmt.core.errors import NotFound
 
 NEWEST: Final = 10_000
 EXACT_TOTAL: Final = 1_000_000
 _CHUNK: Final = 2000
+_LONGEST: Final = dt.timedelta(hours=1)
+"""No request writes for longer; requests have no index of their own."""
+_EVENT_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
 
 Trail = QuerySet[AuditEvent, Any]
 
@@ -89,6 +95,26 @@ def _since(cursor: Cursor | None, found: list[tuple[Any, ...]], size: int) -> Af
     if isinstance(cursor, After):
         return After(max(newest, cursor.id))
     return After(newest)
+
+
+def event_by_id(text: str) -> AuditEvent:
+    """Return the event of an id, as a path has it. Raises NotFound."""
+    number = int(text) if _EVENT_ID.fullmatch(text) else 0
+    event = AuditEvent.objects.filter(id=number).first()
+    if event is None:
+        raise NotFound.of("audit event", text)
+    return event
+
+
+def events_of_request(event: AuditEvent) -> list[AuditEvent]:
+    """Return all events of the request that one belongs to, newest first."""
+    if not event.request_id:
+        return [event]
+    about_then = (event.timestamp - _LONGEST, event.timestamp + _LONGEST)
+    found = AuditEvent.objects.filter(
+        request_id=event.request_id, timestamp__range=about_then
+    )
+    return list(found.order_by("-id"))
 
 
 def last_id() -> int:

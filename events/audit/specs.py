@@ -49,7 +49,8 @@ class AuditSpec:
 
     `updated` is the code of every field not named in `fields`. Fields in `unaudited`
     emit nothing (connection state and the like), nor do those in `reported` when the
-    object itself reports them; those in `secret` are kept as `"changed"`. `meta`
+    object itself reports them; those in `secret` are kept as `"changed"`, and those in
+    `random` are drawn when the object is made, so that two alike differ there. `meta`
     describes the object, `update_meta` replaces it for updates, `part_of` names the
     foreign key to the object that this one is a part of, and what the parts are called
     there: their changes are updates of that object, too. `target` gives the target id
@@ -66,6 +67,7 @@ class AuditSpec:
     unaudited: frozenset[str] = frozenset()
     reported: frozenset[str] = frozenset()
     secret: frozenset[str] = frozenset()
+    random: frozenset[str] = frozenset()
     part_of: tuple[str, str] | None = None
     meta: Callable[[Any], Meta] = lambda instance: {}
     update_meta: Callable[[Change, Activity], Meta] | None = None

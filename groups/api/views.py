@@ -31,6 +31,7 @@ class GroupViewSet(ResourceViewSet):
     """Groups of peers and resources."""
 
     module = "groups"
+    audited = True
     kind = KIND
     lookup_url_kwarg = "groupId"
     serializer_class = GroupSerializer
@@ -66,6 +67,7 @@ class GroupUsageView(ApiView):
     """What refers to one group, and what deleting it would disable."""
 
     module = "groups"
+    audited = True
     serializer_class = UsageSerializer
 
     def get(self, request: Request, groupId: str) -> Response:  # noqa: N803 - seed

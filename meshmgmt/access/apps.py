@@ -17,11 +17,13 @@ class AccessConfig(AppConfig):
             audit,
             contributions,
             defaultpolicy,
+            homecards,
             references,
         )
 
         audit.register_specs()
         contributions.contribute()
+        homecards.contribute()
         references.register_references()
         post_migrate.connect(
             defaultpolicy.after_migration,

@@ -149,6 +149,7 @@ def _register_enrolment() -> None:
             fields={"revoked": _revoked},
             unaudited=frozenset({"used_times", "last_used", "updated_at"}),
             secret=frozenset({"key_hash"}),
+            random=frozenset({"key_prefix"}),
             meta=_key_meta,
             members={
                 "auto_groups": MemberRule(
@@ -178,6 +179,7 @@ def _register_enrolment() -> None:
             deleted=Activity.USER_INVITE_LINK_DELETE,
             fields={"accepted_by": Activity.USER_INVITE_LINK_ACCEPT},
             secret=frozenset({"token_hash"}),
+            random=frozenset({"token_prefix"}),
             meta=lambda invite: {"email": invite.email},
             update_meta=_invite_meta,
             target=_invite_target,

@@ -8,6 +8,7 @@ from meshmgmt.access.api.views.policies import PolicyViewSet
 from meshmgmt.access.api.views.posture import PostureCheckViewSet
 from meshmgmt.access.api.views.routes import RouteViewSet
 from meshmgmt.access.api.views.setupkeys import SetupKeyViewSet
+from meshmgmt.access.invitepage import invite_page
 from meshmgmt.api.views import COLLECTION, ResourceRouter
 
 NETWORK = "api/networks/<str:networkId>"
@@ -24,6 +25,7 @@ router.register(
 router.register(f"{NETWORK}/routers", networks.NetworkRouterViewSet, "network-router")
 
 urlpatterns = [
+    path("invite/<str:token>", invite_page, name="invite-page"),
     path(
         "api/users/invites",
         invites.InviteViewSet.as_view(COLLECTION),

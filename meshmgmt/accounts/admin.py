@@ -3,10 +3,10 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from meshmgmt.accounts.adminforms import ByAdmin, ByForm, viewer_of
 from meshmgmt.accounts.authority import (
@@ -33,6 +33,9 @@ from meshmgmt.accounts.settingrules import GROUP_LISTS
 from meshmgmt.accounts.tokens import is_well_formed, token_hash
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.api.adminfilters import EndFilter
+from meshmgmt.api.adminlook import badge
+from meshmgmt.api.admintokens import TokenPages
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound, raise_field_errors
 from meshmgmt.core.roles import Role
@@ -164,11 +167,11 @@ class UserAdmin(ByAdmin):
         return int(user.tokens_count)
 
     @admin.display(description="state")
-    def state(self, user: User) -> str:
+    def state(self, user: User) -> SafeString:
         """Whether the user may act."""
         if user.pending_approval:
-            return "pending approval"
-        return "blocked" if user.is_blocked else "active"
+            return badge("pending approval")
+        return badge("blocked" if user.is_blocked else "active")
 
     @admin.action(description="Let selected pending users in", permissions=["change"])
     def let_in(self, request: HttpRequest, users: QuerySet[User]) -> None:
@@ -211,7 +214,7 @@ class TokenForm(ByForm):
 
 
 @admin.register(AccessToken)
-class AccessTokenAdmin(ByAdmin):
+class AccessTokenAdmin(TokenPages, ByAdmin):
     """Access tokens: one's own, for admins those of service users, for owners all."""
 
     form = TokenForm
@@ -224,7 +227,7 @@ class AccessTokenAdmin(ByAdmin):
         "last_used",
         "valid",
     ]
-    list_filter = ["scope", "user__is_service_user"]
+    list_filter = [EndFilter, "scope", "user__is_service_user"]
     list_select_related = ["user"]
     search_fields = ["name", "user__email", "user__name", "=id"]
     autocomplete_fields = ["user"]
@@ -241,14 +244,24 @@ class AccessTokenAdmin(ByAdmin):
             mine |= Q(user__is_service_user=True)
         return tokens.filter(mine)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """Find a token by its secret too: who pastes one wants to revoke it."""
-        pasted = search_term.strip()
-        if is_well_formed(pasted):
-            return queryset.filter(hash=token_hash(pasted)), False
-        return super().get_search_results(request, queryset, search_term)
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Let everybody make tokens of their own; the form refuses those of others."""
+        return bool(request.user.is_staff)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Let everybody revoke what they see, as far as the service agrees."""
+        return bool(request.user.is_staff)
+
+    def hash_of_secret(self, text: str) -> str | None:
+        """Return what is stored of an access token."""
+        return token_hash(text) if is_well_formed(text) else None
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Suggest a token of one's own."""
+        return {
+            "user": viewer_of(request).pk,
+            **super().get_changeform_initial_data(request),
+        }
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the columns: of a new token, or of a stored one."""
@@ -258,21 +271,16 @@ class AccessTokenAdmin(ByAdmin):
 
     _moments = ("created_at", "expires_at", "last_used")
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a token is made and revoked, never changed."""
-        return False
-
-    @admin.display(boolean=True)
-    def valid(self, token: AccessToken) -> bool:
+    @admin.display(description="state", ordering="expires_at")
+    def valid(self, token: AccessToken) -> SafeString:
         """Whether the token has not expired."""
-        return token.expires_at > clock.now()
+        return badge("valid" if token.expires_at > clock.now() else "expired")
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any
     ) -> None:
         """Show the token made, this once."""
-        text = format_html("The token, shown only now: <code>{}</code>", form.plain)
-        self.message_user(request, text, messages.WARNING)
+        self.show_secret(request, "The token", form.plain)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Revoke a token."""

@@ -20,6 +20,7 @@ class AccountsConfig(AppConfig):
             audit,
             eventfacts,
             gauges,
+            homecards,
             signin,
         )
         from meshmgmt.accounts.authentication import register_bearer  # noqa: PLC0415
@@ -33,6 +34,7 @@ class AccountsConfig(AppConfig):
 
         audit.register_specs()
         gauges.register()
+        homecards.contribute()
         eventfacts.register()
         account.connect()
         register_bearer(authenticate_bearer)

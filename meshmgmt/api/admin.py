@@ -167,7 +167,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
     ) -> HttpResponse:
         """Lead to the audit trail, which has the changes over the API too."""
         trail = reverse("admin:events_auditevent_changelist")
-        query = urlencode({"q": unquote(object_id)})
+        query = urlencode({"search": unquote(object_id)})
         return HttpResponseRedirect(f"{trail}?{query}")
 
     def delete_view(

@@ -7,6 +7,8 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelectMultiple
 from django.db import models
+from django.forms.models import BaseInlineFormSet
+from django.forms.utils import pretty_name
 
 
 class OrderedAutocomplete(AutocompleteSelectMultiple):
@@ -46,6 +48,16 @@ class OrderedListField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg
         """Tell whether another list was sent; another order is another list."""
         before = [str(key) for key in initial or []]
         return not self.disabled and before != [str(key) for key in data or []]
+
+
+class NamedFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # not at run time
+    """Rows of a table whose fields say their names, for the columns' are not theirs."""
+
+    def add_fields(self, form: Any, index: int | None) -> None:
+        """Name every field."""
+        super().add_fields(form, index)
+        for name, field in form.fields.items():
+            field.widget.attrs["aria-label"] = field.label or pretty_name(name)
 
 
 class LinesField(forms.CharField):

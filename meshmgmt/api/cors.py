@@ -8,9 +8,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
 METHODS: Final = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
-ALLOWED_HEADERS: Final = "Authorization, Content-Type, Accept, Idempotency-Key"
+ALLOWED_HEADERS: Final = (
+    "Authorization, Content-Type, Accept, Idempotency-Key, If-Match, If-None-Match,"
+    " X-Plan-Hash"
+)
 EXPOSED_HEADERS: Final = (
-    "X-Request-Id, Link, X-Total-Count, Retry-After, Idempotency-Replayed"
+    "X-Request-Id, Link, X-Total-Count, Retry-After, Idempotency-Replayed, ETag"
 )
 PREFLIGHT_SECONDS: Final = 600
 

@@ -1,6 +1,7 @@
 """Every error as one body: `{"message", "code"}`, with `errors` where fields are known."""
 
 import logging
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -12,8 +13,9 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
 from meshmgmt.api.fields import REQUIRED, TYPE_CODE
-from meshmgmt.api.renderers import CONTENT_TYPE, to_json
-from meshmgmt.core.errors import ServiceError, TooManyRequests
+from meshmgmt.api.pages import error_page, wants_page
+from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer, to_json
+from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.turns import BUSY
 
@@ -54,16 +56,31 @@ def error_response(message: str, status: int) -> HttpResponse:
     return response
 
 
+def error_answer(request: HttpRequest, message: str, status: int) -> HttpResponse:
+    """Return an error answer in the form that its reader expects: a page or JSON."""
+    if not wants_page(request):
+        return error_response(message, status)
+    page = error_page(message, status)
+    if status == 503:  # noqa: PLR2004
+        page["Retry-After"] = str(RETRY_SECONDS)
+    return page
+
+
 def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
     """Return the answer for anything a view raises; what is unforeseen is logged."""
     status, message, errors = describe(exc)
+    request = context["request"]
+    request.accepted_renderer = OrjsonRenderer()  # an export was perhaps asked for
+    request.accepted_media_type = OrjsonRenderer.media_type
     response = Response(error_body(message, status, errors), status=status)
+    if isinstance(exc, ServiceError):
+        response.data |= exc.details
+        for name, value in exc.headers.items():
+            response[name] = value
     if status == 401:  # noqa: PLR2004
         response["WWW-Authenticate"] = CHALLENGE
     elif status == 503:  # noqa: PLR2004
         response["Retry-After"] = str(RETRY_SECONDS)
-    if isinstance(exc, TooManyRequests):
-        response["Retry-After"] = str(exc.retry_after)
     if isinstance(exc, drf.MethodNotAllowed):
         response["Allow"] = ", ".join(getattr(context["view"], "allowed_methods", ()))
     if status >= 500:  # noqa: PLR2004
@@ -177,19 +194,26 @@ def _database(exc: Exception) -> tuple[int, str]:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer Django's own 400."""
-    return error_response("the request is malformed", 400)
+    return error_answer(request, "the request is malformed", 400)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer Django's own 403."""
-    return error_response("permission denied", 403)
+    return error_answer(request, "permission denied", 403)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer an unknown path."""
-    return error_response("this path was not found", 404)
+    return error_answer(request, "this path was not found", 404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer what no view handled; Django has logged it."""
-    return error_response(INTERNAL, 500)
+    """Answer what no view handled; Django has logged it.
+
+    A middleware that asks a database which is away gets here too.
+    """
+    error = sys.exception()
+    if isinstance(error, DatabaseError | InterfaceError):
+        status, message = _database(error)
+        return error_answer(request, message, status)
+    return error_answer(request, INTERNAL, 500)

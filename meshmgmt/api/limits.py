@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 SHARE: Final = 30
 """The permits that all workers of a host have in hand are this part of a limit."""
 MOST_KEYS: Final = 10_000
+GUESSES: Final = Limit(count=5, seconds=30)
+"""How often one address may try a secret that somebody gave it (reference API 14.5)."""
 
 request_refused: Final = Signal()
 """Sent with `caller`, what the limit counts by: "token", "user" or "address"."""
@@ -161,6 +163,7 @@ class Limits:
 
     signed_in: Limiter | None
     others: Limiter | None
+    guesses: Limiter
 
 
 def configured() -> Limits:
@@ -168,6 +171,7 @@ def configured() -> Limits:
     return Limits(
         signed_in=_limiter(settings.SVC.api_rate_limit),
         others=_limiter(settings.SVC.anonymous_rate_limit),
+        guesses=Limiter(GUESSES, settings.SVC.workers),
     )
 
 
@@ -191,6 +195,16 @@ class LimitedView(APIView):
             _count(LIMITS.signed_in, "token", token_id)
         else:
             _count(LIMITS.signed_in, "user", user.pk)
+
+
+def check_guess(what: str) -> None:
+    """Count a try of the client's address at one kind of secret. Raises TooManyRequests."""
+    name = f"{what} {site(context.current().source_address)}"
+    wait = LIMITS.guesses.take(f"guess {name}")
+    if wait:
+        seconds = math.ceil(wait)
+        text = f"too many tries: wait {seconds} seconds"
+        raise TooManyRequests(text, retry_after=seconds)
 
 
 def forget_used_permits() -> int:

@@ -12,10 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port, validate_host
 
 from meshmgmt.api.bodies import discard_rest
-from meshmgmt.api.exceptions import describe, error_response
+from meshmgmt.api.exceptions import describe, error_answer
 from meshmgmt.core import context
 from meshmgmt.core.account import account_id
 from meshmgmt.core.context import Actor, RequestContext
+from meshmgmt.core.errors import ServiceError, TooManyRequests
 from meshmgmt.core.ids import new_id
 
 log = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ class RequestContextMiddleware:
 
 
 class TransportMiddleware:
-    """Host, length and slashes; JSON errors before any view is found."""
+    """Host, length and slashes; errors before any view is found."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -96,13 +97,14 @@ class TransportMiddleware:
         """Refuse what no view should see, else pass on."""
         query = str(request.META.get("QUERY_STRING", ""))
         if len(request.path) > MAX_PATH or len(query) > MAX_QUERY:
-            return error_response("the address of the request is too long", 414)
+            return error_answer(request, "the address of the request is too long", 414)
         announced = str(request.META.get("CONTENT_LENGTH") or "0")
         if not (announced.isascii() and announced.isdecimal()):
             # Gunicorn refuses it itself; another WSGI server may pass it on.
-            return error_response("the Content-Length header is not a number", 400)
+            text = "the Content-Length header is not a number"
+            return error_answer(request, text, 400)
         if (refused := _refused_host(request)) is not None:
-            return error_response(refused, 400)
+            return error_answer(request, refused, 400)
         request.path = SLASHES.sub("/", request.path)
         path = SLASHES.sub("/", request.path_info)
         if path.startswith("/api/") and path.endswith("/") and len(path) > len("/api/"):
@@ -113,13 +115,17 @@ class TransportMiddleware:
     def process_exception(
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponse | None:
-        """Answer for a database that cannot do what a view outside of the API asks."""
-        del request
-        if not isinstance(exception, DatabaseError | InterfaceError):
+        """Answer what a view outside of the API refuses, or its database cannot do."""
+        known = (ServiceError, DatabaseError, InterfaceError)
+        if not isinstance(exception, known):
             return None
         status, message, _ = describe(exception)
-        log.error("request failed: %s", exception, exc_info=exception)
-        return error_response(message, status)
+        if not isinstance(exception, ServiceError):
+            log.error("request failed: %s", exception, exc_info=exception)
+        answer = error_answer(request, message, status)
+        if isinstance(exception, TooManyRequests):
+            answer["Retry-After"] = str(exception.retry_after)
+        return answer
 
 
 def _account_id() -> str:

@@ -5,7 +5,6 @@ transaction of the write itself, so it is there if and only if the write is.
 """
 
 import datetime as dt
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -14,13 +13,13 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.response import Response
 
+from meshmgmt.api.conditions import Answered, Condition, Handler
 from meshmgmt.api.exceptions import describe
 from meshmgmt.api.models import KeptAnswer
 from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer
 from meshmgmt.api.seals import Seal, parse_key
 from meshmgmt.core import clock
 from meshmgmt.core.errors import InvalidArgument
-from meshmgmt.core.transactions import joined_write
 
 if TYPE_CHECKING:
     from meshmgmt.api.views import ApiRequest, ApiView
@@ -35,19 +34,9 @@ ANOTHER_REQUEST: Final = (
 _TOO_MANY: Final = 429
 _SERVER_ERROR: Final = 500
 
-Handler = Callable[..., Any]
 
-
-class _Answered(Exception):
-    """The request was answered meanwhile, by the thread that had the lock before."""
-
-    def __init__(self, answer: HttpResponseBase) -> None:
-        super().__init__()
-        self.answer = answer
-
-
-class Retries:
-    """Answers one request that carries a key."""
+class Retries(Condition):
+    """The answer of the first time, for a request that carries a key."""
 
     def __init__(self, view: "ApiView", request: "ApiRequest", header: str) -> None:
         """Read the key and the body. Raises BadRequest, PayloadTooLarge."""
@@ -63,32 +52,25 @@ class Retries:
             body=b"" if method == "DELETE" else request.raw_body(),
         )
 
-    def answer(self, handler: Handler, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Return what is kept; else what the handler answers, which is kept from now on.
+    def prepare(self) -> None:
+        """Look for the answer that is kept."""
+        if (kept := self._find()) is not None:
+            raise Answered(kept)
+
+    def begin(self) -> None:
+        """Look again: the thread that had the lock before may have kept one."""
+        self.prepare()
+
+    def run(self, handler: Handler, *args: Any, **kwargs: Any) -> Response:
+        """Return the handler's answer, or its refusal; what fails is raised.
 
         Refusals by the rules of a write are kept like successes. What was refused before
         the write began, or failed, is not: it left nothing behind. A key that came with
         another request is answered 422.
         """
-        if (kept := self._find()) is not None:
-            return kept
-        try:
-            with joined_write(self._check) as write:
-                response = self._run(handler, *args, **kwargs)
-                if write.has_begun and response.status_code != _TOO_MANY:
-                    self._keep(response)
-        except _Answered as meanwhile:
-            return meanwhile.answer
-        # One that came at the same time may have deleted what this one did not find.
-        if not write.has_begun and (kept := self._find()) is not None:
-            return kept
-        return response
-
-    def _run(self, handler: Handler, *args: Any, **kwargs: Any) -> Response:
-        """Return the handler's answer or refusal; what fails is raised."""
         try:
             response: Response = handler(*args, **kwargs)
-        except _Answered:
+        except Answered:
             raise
         except Exception as error:
             if describe(error)[0] >= _SERVER_ERROR:
@@ -96,9 +78,14 @@ class Retries:
             response = self._view.handle_exception(error)
         return response
 
-    def _check(self) -> None:
-        if (kept := self._find()) is not None:
-            raise _Answered(kept)
+    def written(self, response: Response) -> None:
+        """Keep the answer, with the write."""
+        if response.status_code != _TOO_MANY:
+            self._keep(response)
+
+    def without_write(self, response: Response) -> None:
+        """Look once more: one that came at the same time may have deleted the object."""
+        self.prepare()
 
     def _find(self) -> HttpResponseBase | None:
         """Return the answer that is kept for the key, a refusal for another request."""

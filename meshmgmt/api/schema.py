@@ -6,8 +6,9 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import build_object_type
 from rest_framework import serializers
 
+from meshmgmt.api import plans, retries, versions
 from meshmgmt.api.permissions import Public
-from meshmgmt.api.retries import HEADER, REPLAYED, WRITING
+from meshmgmt.api.planschema import DRY_RUN
 from meshmgmt.api.seals import KEY_PATTERN
 from meshmgmt.api.views import ApiView, ResourceViewSet
 
@@ -48,25 +49,61 @@ _ERROR_SCHEMA: Final = {
 }
 
 
-_RETRIES: Final = "IdempotencyKey"
-_PARAMETERS: Final = {
-    _RETRIES: {
-        "name": HEADER,
+def _header(name: str, description: str, **schema: Any) -> dict[str, Any]:
+    return {
+        "name": name,
         "in": "header",
         "required": False,
-        "description": (
-            "Any text that no other request has, such as a UUID. The same request with"
-            " the same key is answered as it was the first time, for 24 hours, with"
-            f" `{REPLAYED}: true`, and not done again; another one is answered 422."
-        ),
-        "schema": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 255,
-            "pattern": f"^{KEY_PATTERN}$",
-        },
+        "description": description,
+        "schema": {"type": "string", "minLength": 1, **schema},
     }
+
+
+_PARAMETERS: Final = {
+    "IdempotencyKey": _header(
+        retries.HEADER,
+        "Any text that no other request has, such as a UUID. The same request with"
+        " the same key is answered as it was the first time, for 24 hours, with"
+        f" `{retries.REPLAYED}: true`, and not done again; another one is answered 422.",
+        maxLength=255,
+        pattern=f"^{KEY_PATTERN}$",
+    ),
+    "IfMatch": _header(
+        versions.IF_MATCH,
+        "The `ETag` that the object had when it was read, or `*`: the write is refused"
+        " (412) when it has another one now.",
+    ),
+    "IfNoneMatch": _header(
+        versions.IF_NONE_MATCH,
+        "An `ETag` that is known already: answered 304 while it is still the same.",
+    ),
+    "PlanHash": _header(
+        plans.HEADER,
+        "The `plan_hash` of a dry run: the write is refused (409), with the new plan,"
+        " when it would do something else now.",
+    ),
+    "DryRun": {
+        "name": plans.PARAMETER,
+        "in": "query",
+        "required": False,
+        "description": (
+            "Do the write, tell what it did as `plan` beside its `result`, and undo it."
+        ),
+        "schema": {"type": "boolean"},
+    },
 }
+
+
+def _conditions(view: Any, method: str) -> list[str]:
+    """Return which of the parameters above an operation has."""
+    if not isinstance(view, ApiView):
+        return []
+    if method == "GET":
+        return ["IfNoneMatch"]
+    found = [] if view.repeatable else ["IdempotencyKey"]
+    if method in ("PUT", "DELETE"):
+        found.append("IfMatch")
+    return [*found, "DryRun", "PlanHash"] if view.plannable else found
 
 
 class ApiSchema(AutoSchema):
@@ -79,15 +116,21 @@ class ApiSchema(AutoSchema):
         return super().get_tags()
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
-        """Return the operation; writes may be repeated under a key."""
+        """Return the operation with what may be asked for beside it."""
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
-        if (
-            operation is not None
-            and self.method in WRITING
-            and not getattr(self.view, "repeatable", True)
-        ):
-            reference = {"$ref": f"#/components/parameters/{_RETRIES}"}
+        if operation is None:
+            return None
+        names = _conditions(self.view, self.method)
+        for name in names:
+            reference = {"$ref": f"#/components/parameters/{name}"}
             operation.setdefault("parameters", []).append(reference)
+        if "IfNoneMatch" in names:
+            operation["responses"]["304"] = {"description": "Not changed since"}
+        if "DryRun" in names:
+            schema = {"schema": {"$ref": "#/components/schemas/DryRun"}}
+            operation["responses"]["200"].setdefault("content", {})[
+                plans.MEDIA_TYPE
+            ] = schema
         return operation
 
     def get_request_serializer(self) -> Any:
@@ -150,7 +193,8 @@ def add_error_responses(
     result: dict[str, Any], generator: Any, request: Any, public: bool
 ) -> dict[str, Any]:
     """Document the error body on every operation (drf-spectacular hook)."""
-    result["components"].setdefault("schemas", {})["Error"] = _ERROR_SCHEMA
+    schemas = result["components"].setdefault("schemas", {})
+    schemas |= {"Error": _ERROR_SCHEMA, "DryRun": DRY_RUN}
     result["components"]["parameters"] = _PARAMETERS
     for operations in result["paths"].values():
         for method, operation in operations.items():

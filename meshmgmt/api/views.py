@@ -3,6 +3,7 @@
 import io
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from django.conf import settings
@@ -15,13 +16,16 @@ from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
 from rest_framework.viewsets import ViewSetMixin
 
+from meshmgmt.api import plans, retries, versions
 from meshmgmt.api.answers import note_size, room_for
 from meshmgmt.api.bodies import read_body
+from meshmgmt.api.conditions import Condition, answered
 from meshmgmt.api.limits import LimitedView
 from meshmgmt.api.permissions import Public
-from meshmgmt.api.querystring import require_utf8
-from meshmgmt.api.retries import HEADER, WRITING, Retries
-from meshmgmt.core.errors import NotFound
+from meshmgmt.api.querystring import require_utf8, truth
+from meshmgmt.api.renderers import to_json
+from meshmgmt.api.versions import ConditionalRead
+from meshmgmt.core.errors import BadRequest, NotFound
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.replica import read_through, reading_replica
 from meshmgmt.core.roles import Operation
@@ -63,6 +67,10 @@ class ApiView(LimitedView):
     max_body_bytes: ClassVar[int] = 0
     repeatable: ClassVar[bool] = False
     """Whether its writes may be repeated anyway, so that no answer need be kept."""
+    audited: ClassVar[bool] = False
+    """Whether what it reads changes only with an event of the audit trail."""
+    plannable: ClassVar[bool] = False
+    """Whether its writes are in the database alone, so that they can be tried."""
     reads_long: ClassVar[bool] = False
     """Whether what it reads is better read from a replica, if there is one."""
     tags: ClassVar[tuple[str, ...]] = ()
@@ -91,11 +99,13 @@ class ApiView(LimitedView):
         """Answer; what is read is rendered while it has its room, and held as text."""
         with ExitStack() as self._room:
             response = super().dispatch(request, *args, **kwargs)
-            if request.method == "GET" and response.status_code == OK:
+            if request.method in ("GET", "HEAD") and response.status_code == OK:
                 if isinstance(response, Response):
                     response.render()
                     response.data = None
                 note_size(self._kind, _size(response))
+                if isinstance(response, HttpResponse):
+                    response = self._reading.versioned(response)
         if isinstance(response, StreamingHttpResponse) and self.reads_long:
             response.streaming_content = read_through(iter(response))
         return response
@@ -109,7 +119,7 @@ class ApiView(LimitedView):
             self.before_reading(request)
             if self.reads_long:
                 self._room.enter_context(reading_replica())
-        self._prepare_for_retries(request)
+        self._prepare_conditions(request)
 
     def before_reading(self, request: Request) -> None:
         """Do what the answer must know of, or a replica must have, before it is read."""
@@ -119,23 +129,43 @@ class ApiView(LimitedView):
         """What answers of the same size come from."""
         return f"{type(self).__qualname__}.{getattr(self, 'action', 'get')}"
 
-    def _prepare_for_retries(self, request: Request) -> None:
-        """Let a write that carries a key be answered once for all."""
-        method = request.method or ""
-        if method not in WRITING or self.repeatable:
-            return
-        header = request.headers.get(HEADER)
-        handler = getattr(self, method.lower(), None)
-        if header is None or handler is None:
-            return
+    def _prepare_conditions(self, request: Request) -> None:
+        """Let what headers and `?dry_run=` ask for be done around the handler."""
         assert isinstance(request, ApiRequest)
+        method = request.method or ""
+        handler = getattr(self, method.lower(), None)
+        if handler is None:
+            return
+        if method in ("GET", "HEAD"):
+            self._reading = ConditionalRead(request, audited=self.audited)
+            if (unchanged := self._reading.unchanged()) is not None:
+                # DRF looks the handler up after this; its view sets do the same.
+                setattr(self, method.lower(), lambda *args, **kwargs: unchanged)
+        elif method in retries.WRITING and (conditions := self._conditions(request)):
+            bound = partial(answered, handler, conditions)
+            setattr(self, method.lower(), bound)
 
-        def answer(*args: Any, **kwargs: Any) -> HttpResponseBase:
-            retries = Retries(self, request, header)
-            return retries.answer(handler, *args, **kwargs)
-
-        # DRF looks the handler up after this; its view sets do the same.
-        setattr(self, method.lower(), answer)
+    def _conditions(self, request: ApiRequest) -> list[Condition]:
+        """Return what a write is asked for. Raises BadRequest for what cannot be."""
+        found: list[Condition] = []
+        key = request.headers.get(retries.HEADER)
+        wanted = request.headers.get(versions.IF_MATCH)
+        planned = request.headers.get(plans.HEADER)
+        dry = truth(request, plans.PARAMETER, default=False)
+        if (dry or planned is not None) and not self.plannable:
+            raise BadRequest("what this request does cannot be planned")
+        if dry and not (key is None and planned is None):
+            other = plans.HEADER if key is None else retries.HEADER
+            raise BadRequest(f"{plans.PARAMETER} and {other} exclude each other")
+        if key is not None and not self.repeatable:
+            found.append(retries.Retries(self, request, key))
+        if wanted is not None:
+            found.append(versions.Version(self, wanted))
+        if dry:
+            found.append(plans.DryRun(request))
+        elif planned is not None:
+            found.append(plans.PlanGuard(request, planned))
+        return found
 
     def options(  # type: ignore[override]  # DRF hands its own Request to handlers
         self, request: Request, *args: Any, **kwargs: Any
@@ -186,6 +216,7 @@ class ResourceViewSet(ApiViewSet):
     equals what the next read returns.
     """
 
+    plannable = True
     kind: ClassVar[str]
     lookup_url_kwarg: ClassVar[str]
     serializer_class: ClassVar[type[serializers.BaseSerializer[Any]]]
@@ -243,12 +274,17 @@ class ResourceViewSet(ApiViewSet):
         data = self.validated(
             self.update_serializer_class or self.request_serializer_class
         )
-        return Response(self.row(self.update_object(identifier, data)))
+        return replaced(self.row(self.update_object(identifier, data)))
 
     def destroy(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Delete an object."""
         self.delete_object(self.identifier)
         return Response({})
+
+
+def replaced(row: Row) -> Response:
+    """Return the answer to a PUT: the object as it is read from now on."""
+    return Response(row, headers={"ETag": versions.etag_of(to_json(row))})
 
 
 class ResourceRouter(SimpleRouter):

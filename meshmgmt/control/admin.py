@@ -3,15 +3,20 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.accounts.tokens import is_well_formed, token_hash
+from meshmgmt.api.admin import ServiceForm
+from meshmgmt.api.adminfilters import EndFilter
+from meshmgmt.api.adminlook import badge
+from meshmgmt.api.admintokens import TokenPages
 from meshmgmt.control import adminpages
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.services.proxies import (
     MAX_DAYS,
+    PREFIX,
     proxy_token_create,
     proxy_token_delete,
 )
@@ -39,11 +44,12 @@ class ProxyTokenForm(ServiceForm):
 
 
 @admin.register(ProxyToken)
-class ProxyTokenAdmin(ServiceAdmin):
+class ProxyTokenAdmin(TokenPages):
     """Tokens with which reverse proxies send their access logs."""
 
     form = ProxyTokenForm
     list_display = ["name", "created_at", "expires_at", "last_used", "valid"]
+    list_filter = [EndFilter]
     search_fields = ["name", "=id"]
     ordering = ["id"]
 
@@ -57,21 +63,21 @@ class ProxyTokenAdmin(ServiceAdmin):
             return ["name", "expires_in"]
         return ["id", "name", "created_at", "expires_at", "last_used"]
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a token is made and revoked, never changed."""
-        return False
+    def hash_of_secret(self, text: str) -> str | None:
+        """Return what is stored of a proxy's token."""
+        return token_hash(text) if is_well_formed(text, PREFIX) else None
 
-    @admin.display(boolean=True)
-    def valid(self, token: ProxyToken) -> bool:
+    @admin.display(description="state", ordering="expires_at")
+    def valid(self, token: ProxyToken) -> SafeString:
         """Whether the token has not expired."""
-        return token.expires_at is None or token.expires_at > clock.now()
+        expired = token.expires_at is not None and token.expires_at <= clock.now()
+        return badge("expired" if expired else "valid")
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any
     ) -> None:
         """Show the token made, this once."""
-        text = format_html("The token, shown only now: <code>{}</code>", form.plain)
-        self.message_user(request, text, messages.WARNING)
+        self.show_secret(request, "The token", form.plain)
 
     def delete_object(self, instance: ProxyToken) -> None:
         """Revoke a token."""

@@ -12,7 +12,7 @@ class ControlConfig(AppConfig):
 
     def ready(self) -> None:
         """Join the audit trail, the jobs and the admin's permissions."""
-        from meshmgmt.control import audit, changes  # noqa: PLC0415
+        from meshmgmt.control import audit, changes, homecards  # noqa: PLC0415
         from meshmgmt.control.server import figures  # noqa: PLC0415
         from meshmgmt.control.services import ephemeral, presence  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
@@ -24,6 +24,7 @@ class ControlConfig(AppConfig):
         audit.register_specs()
         changes.connect()
         figures.register()
+        homecards.contribute()
         modelmodules.assign("services", "control.proxytoken")
         register_reachable_since(presence.reachable_since)
         register_job("forget_map_changes", changes.EVERY_SECONDS, changes.forget_old)

@@ -1,6 +1,7 @@
 """Errors of the domain; each knows its HTTP status (decisions: Transport, Errors)."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from meshmgmt.core.fielderrors import FieldError
 
@@ -14,6 +15,10 @@ class ServiceError(Exception):
         super().__init__(message)
         self.message = message
         self.errors = tuple(errors)
+        self.headers: dict[str, str] = {}
+        """What the answer says in headers of its own."""
+        self.details: dict[str, Any] = {}
+        """What the body of the answer has beside the sentence."""
 
 
 class BadRequest(ServiceError):
@@ -83,6 +88,7 @@ class TooManyRequests(ServiceError):
     def __init__(self, message: str, *, retry_after: int = 1) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.headers = {"Retry-After": str(retry_after)}
 
 
 class Unavailable(ServiceError):

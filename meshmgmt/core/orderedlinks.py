@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Final, NoReturn, TypeVar
 from django.db import models
 from django.dispatch import Signal
 
-from meshmgmt.core.queries import BATCH, batches
+from meshmgmt.core.queries import batches
+from meshmgmt.core.tables import insert_rows
 from meshmgmt.core.transactions import account_write
 
 members_changed: Final = Signal()
@@ -146,26 +147,59 @@ def set_members(
 
 def append_members(
     link: type[OrderedLink], owner: models.Model, keys: Sequence[str]
-) -> None:
+) -> int:
     """Put members (of one column) at the end of a list, those it does not have yet.
 
-    The list is not read, so the work does not grow with it.
+    The rest of the list is not read, so the work does not grow with it. Returns how many
+    came.
     """
     with account_write(savepoint=False):
-        rows = link._default_manager.filter(**{link.owner_field: owner})
-        column = link.member_fields[0]
-        there = set(
-            rows.filter(**{f"{column}__in": keys}).values_list(column, flat=True)
-        )
+        there = set(_listed_among(link, owner, keys))
         added = [key for key in dict.fromkeys(keys) if key not in there]
         if not added:
-            return
+            return 0
+        rows = link._default_manager.filter(**{link.owner_field: owner})
         # Entries are written in the order of their positions.
         last = rows.order_by("-id").values_list("position", flat=True).first()
         _insert(link, owner, added, 0 if last is None else last + 1)
         members_changed.send(
             sender=link, link=link, owner=owner, added=added, removed=[], order=None
         )
+        return len(added)
+
+
+def drop_members(
+    link: type[OrderedLink], owner: models.Model, keys: Sequence[str]
+) -> int:
+    """Take members (of one column) out of a list, as far as it has them.
+
+    The rest of the list is neither read nor written. Returns how many went.
+    """
+    with account_write(savepoint=False):
+        removed = _listed_among(link, owner, keys)
+        if not removed:
+            return 0
+        rows = link._default_manager.filter(**{link.owner_field: owner})
+        _delete(rows, link, removed)
+        members_changed.send(
+            sender=link, link=link, owner=owner, added=[], removed=removed, order=None
+        )
+        return len(removed)
+
+
+def _listed_among(
+    link: type[OrderedLink], owner: models.Model, keys: Sequence[str]
+) -> list[str]:
+    """Return those of the keys that the list has, in the order of `keys`."""
+    column = link.member_fields[0]
+    rows = link._default_manager.filter(**{link.owner_field: owner}).order_by()
+    wanted = list(dict.fromkeys(keys))
+    there = {
+        key
+        for part in batches(wanted)
+        for key in rows.filter(**{f"{column}__in": part}).values_list(column, flat=True)
+    }
+    return [key for key in wanted if key in there]
 
 
 def remove_from_lists(
@@ -251,15 +285,12 @@ def _delete(
 def _insert(
     link: type[OrderedLink], owner: models.Model, keys: list[Any], start: int
 ) -> None:
-    objects = [
-        link(
-            **{link.owner_field: owner, "position": position},
-            **dict(zip(link.member_fields, _parts(link, key), strict=True)),
-        )
+    names = (link.owner_field, "position", *link.member_fields)
+    rows = [
+        (owner.pk, position, *_parts(link, key))
         for position, key in enumerate(keys, start)
     ]
-    rows: models.QuerySet[Any] = models.QuerySet(link)
-    rows.bulk_create(objects, batch_size=BATCH)
+    insert_rows(link, names, rows)
 
 
 def _parts(link: type[OrderedLink], key: Any) -> tuple[Any, ...]:

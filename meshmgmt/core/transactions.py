@@ -44,10 +44,13 @@ lock_held: Final = Signal()
 class JoinedWrite:
     """The one transaction of all account writes of a block; see `joined_write()`."""
 
-    def __init__(self, on_begin: Callable[[], None]) -> None:
+    def __init__(
+        self, on_begin: Callable[[], None], on_end: Callable[[], None]
+    ) -> None:
         self.has_begun = False
         self.inside = False
         self._on_begin = on_begin
+        self._on_end = on_end
         self._stack = ExitStack()
 
     @contextmanager
@@ -60,7 +63,7 @@ class JoinedWrite:
     def part(self) -> Iterator[None]:
         """Run one account write of the block; what it wrote goes if it raises."""
         if not self.has_begun:
-            self._stack.enter_context(_whole_write())
+            self._stack.enter_context(_whole_write(self._on_end))
             self.has_begun = True
             self._on_begin()
         # What an earlier part loaded may have been rolled back with it.
@@ -109,16 +112,23 @@ def account_write(*, savepoint: bool = True) -> Iterator[None]:
         yield
 
 
+def nothing() -> None:
+    """Do nothing."""
+
+
 @contextmanager
-def joined_write(on_begin: Callable[[], None]) -> Iterator[JoinedWrite]:
+def joined_write(
+    on_begin: Callable[[], None] = nothing, on_end: Callable[[], None] = nothing
+) -> Iterator[JoinedWrite]:
     """Run a block whose account writes are one transaction.
 
     It begins, with the lock, where the first of them does, so what is prepared before
     keeps nobody waiting, and commits when the block ends. `on_begin` is called under the
-    lock; what it raises ends the block. A write that fails undoes itself alone; if the
-    block raises, nothing of it stays.
+    lock; what it raises ends the block. `on_end` is called last, when the events of the
+    writes are there. A write that fails undoes itself alone; if the block or `on_end`
+    raises, nothing of it stays.
     """
-    joined = JoinedWrite(on_begin)
+    joined = JoinedWrite(on_begin, on_end)
     _writer.joined = joined
     try:
         with joined.open():
@@ -128,12 +138,13 @@ def joined_write(on_begin: Callable[[], None]) -> Iterator[JoinedWrite]:
 
 
 @contextmanager
-def _whole_write() -> Iterator[None]:
+def _whole_write(on_end: Callable[[], None] = nothing) -> Iterator[None]:
     with _locked():
         _writer.number = next(_numbers)
         try:
             yield
             write_ending.send(sender=None)
+            on_end()
         finally:
             _writer.number = 0
 

@@ -12,9 +12,10 @@ from django.utils.safestring import SafeString, mark_safe
 from meshmgmt.accounts.models import User
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import LinesField
+from meshmgmt.inventory.adminfilters import PeerStateFilter
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.registries import peer_groups
+from meshmgmt.inventory.peerlist import PeerColumns, PeerList
 from meshmgmt.inventory.services import peer_create, peer_delete, peer_update
 
 _USER = Peer._meta.get_field("user")
@@ -103,7 +104,7 @@ class PeerForm(ServiceForm):
         """Create the peer, or change it."""
         values = dict(data)
         if not self.adding:  # the client reports some of the others by itself
-            values = {name: values[name] for name in self.changed_data}
+            values = {n: values[n] for n in self.changed_data if n in values}
         if "user" in values:
             user = values.pop("user")
             values["user_id"] = None if user is None else user.pk
@@ -120,23 +121,20 @@ class PeerForm(ServiceForm):
 
 
 @admin.register(Peer)
-class PeerAdmin(ServiceAdmin):
+class PeerAdmin(PeerColumns, ServiceAdmin):
     """Peers: also the way to make some without the peer protocol."""
 
     form = PeerForm
     list_display = [
-        "name",
-        "ip",
-        "ipv6",
-        "dns_label",
-        "user",
-        "os",
-        "version",
-        "connected",
-        "last_seen",
-        "approval_required",
+        "title",
+        "state",
+        "address",
+        "owner",
+        "location",
+        "client",
     ]
     list_filter = [
+        PeerStateFilter,
         "connected",
         "approval_required",
         "login_expired",
@@ -154,12 +152,10 @@ class PeerAdmin(ServiceAdmin):
         "user__email",
         "=id",
     ]
-    date_hierarchy = "created_at"
     ordering = ["id"]
     readonly_fields = [
         "id",
         "dns_label",
-        "groups",
         "setup_key_name",
         "created_at",
         "allow_extra_dns_labels",
@@ -177,13 +173,17 @@ class PeerAdmin(ServiceAdmin):
         ]
         if obj is None:
             return parts
-        made = ("id", "dns_label", "groups", "setup_key_name", "created_at")
+        made = ("id", "dns_label", "setup_key_name", "created_at")
         rights = ("allow_extra_dns_labels",)
         return [
             *parts,
             ("Reported by its client", {"fields": _REPORTED, "classes": ["collapse"]}),
             ("State", {"fields": (*made, *rights, *_STATE)}),
         ]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PeerList]:
+        """Return the list that completes its peers."""
+        return PeerList
 
     def delete_object(self, instance: Peer) -> None:
         """Delete a peer and take it out of every list."""
@@ -194,9 +194,3 @@ class PeerAdmin(ServiceAdmin):
         """The addresses of the machine itself, with those of its interfaces."""
         rows = ((x["net_ip"], x["mac"] or "-") for x in peer.network_addresses)
         return format_html_join(mark_safe("<br>"), "{} ({})", rows)
-
-    @admin.display(description="groups")
-    def groups(self, peer: Peer) -> SafeString:
-        """The groups the peer is in."""
-        names = ((group["name"],) for group in peer_groups([peer.pk])(peer.pk))
-        return format_html_join(", ", "{}", names)

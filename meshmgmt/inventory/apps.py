@@ -19,6 +19,7 @@ class InventoryConfig(AppConfig):
             constraints,
             eventfacts,
             gauges,
+            homecards,
             selectors,
             signals,  # noqa: F401 - connects its receivers
         )
@@ -27,6 +28,7 @@ class InventoryConfig(AppConfig):
 
         audit.register_specs()
         gauges.register()
+        homecards.contribute()
         eventfacts.register()
         constraints.register()
         register_host_names("peers", selectors.host_names)

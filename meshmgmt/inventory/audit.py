@@ -57,9 +57,14 @@ def register_specs() -> None:
 
 def fqdn(peer: Peer) -> str:
     """Return the peer's name under the account's domain."""
+    return under_domain()(peer.dns_label)
+
+
+def under_domain() -> Callable[[str], str]:
+    """Return a function that makes a DNS label a name under the account's domain."""
     account = objects_by_id(Account, [account_id()]).get(account_id())
     domain = account.dns_domain if account is not None else ""
-    return f"{peer.dns_label}.{domain}" if domain else peer.dns_label
+    return lambda label: f"{label}.{domain}" if domain else label
 
 
 def _switched(

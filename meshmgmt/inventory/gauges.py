@@ -1,8 +1,7 @@
 """Inventory gauges of peers; every label comes from a small fixed set."""
 
-from django.db.models import Q
-
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
+from meshmgmt.inventory.states import peer_states
 from observability.metrics.counting import by_state
 from observability.registries import InventoryRows, register_inventory
 
@@ -23,15 +22,7 @@ def register() -> None:
 
 def peers_by_state() -> InventoryRows:
     """Count peers: waiting for approval, expired, connected, or else offline."""
-    waiting, expired = Q(approval_required=True), Q(login_expired=True)
-    here = ~waiting & ~expired
-    return by_state(
-        Peer.objects,
-        approval_required=waiting,
-        login_expired=~waiting & expired,
-        connected=here & Q(connected=True),
-        disconnected=here & Q(connected=False),
-    )
+    return by_state(Peer.objects, **peer_states())
 
 
 def networks() -> InventoryRows:

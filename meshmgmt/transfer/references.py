@@ -7,7 +7,7 @@ Row = dict[str, Any]
 Ids = Mapping[tuple[str, str], str]
 """Our id by kind and id of the other service."""
 
-_GROUPS: Final = (
+GROUP_LISTS: Final = (
     "groups",
     "peer_groups",
     "access_control_groups",
@@ -21,7 +21,7 @@ _GROUPS: Final = (
     "network_traffic_logs_groups",
 )
 _KINDS: Final = {
-    **dict.fromkeys(_GROUPS, "group"),
+    **dict.fromkeys(GROUP_LISTS, "group"),
     "source_posture_checks": "posture check",
     "peer": "peer",
 }
@@ -30,6 +30,15 @@ _RESOURCES: Final = ("sourceResource", "destinationResource")
 
 class NotCopiedError(Exception):
     """A row names an object that has no copy here."""
+
+
+class UnknownReferenceError(NotCopiedError):
+    """It is known which; `kind` and `name` say it."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f"it names the {kind} {name}, which is not copied")
+        self.kind = kind
+        self.name = name
 
 
 def translated(row: Row, ids: Ids) -> Row:
@@ -64,5 +73,5 @@ def _ours(kind: str, entry: Any, ids: Ids) -> str:
     old = str(entry["id"] if isinstance(entry, dict) else entry)
     new = ids.get((kind, old))
     if new is None:
-        raise NotCopiedError(f"it names the {kind} {old}, which is not copied")
+        raise UnknownReferenceError(kind, old)
     return new

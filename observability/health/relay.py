@@ -68,9 +68,11 @@ class RelayHealth:
         }
 
 
-def relay_health(listeners: Sequence[str], runtime_dir: Path) -> RelayHealth:
-    """Return the relay's health, at most 3 seconds old."""
-    found = _cached(listeners, runtime_dir)
+def relay_health(
+    listeners: Sequence[str], runtime_dir: Path, *, seconds: float = CACHE_SECONDS
+) -> RelayHealth:
+    """Return the relay's health, at most `seconds` old."""
+    found = _cached(listeners, runtime_dir, seconds)
     if found is not None:
         return found
     try:
@@ -81,7 +83,7 @@ def relay_health(listeners: Sequence[str], runtime_dir: Path) -> RelayHealth:
         return check(listeners)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        found = _cached(listeners, runtime_dir)
+        found = _cached(listeners, runtime_dir, seconds)
         return found or _check_and_keep(listeners, runtime_dir)
     finally:
         os.close(lock)
@@ -101,12 +103,14 @@ def _check_and_keep(listeners: Sequence[str], runtime_dir: Path) -> RelayHealth:
     return health
 
 
-def _cached(listeners: Sequence[str], runtime_dir: Path) -> RelayHealth | None:
+def _cached(
+    listeners: Sequence[str], runtime_dir: Path, seconds: float
+) -> RelayHealth | None:
     document = runtime.read_json(runtime_dir / FILE)
     if document is None or document["listeners"] != list(listeners):
         return None
     # A time to come means that the clock was set back: check again.
-    if not 0 <= time.time() - document["checked"] <= CACHE_SECONDS:
+    if not 0 <= time.time() - document["checked"] <= seconds:
         return None
     probes = tuple(Probe(**probe) for probe in document["probes"])
     return RelayHealth(document["checked"], probes)

@@ -253,17 +253,21 @@ def describe(base: str, control: Control) -> Iterable[str]:
             yield _sentence(rule, now)
 
 
-def _sentence(rule: Rule, now: float) -> str:
-    words = [rule.level]
-    if rule.logger:
-        words.append(f"for logger {rule.logger}")
+def scope_text(rule: Rule) -> str:
+    """Say what a rule is about, "" for everything."""
+    words = [f"for logger {rule.logger}"] if rule.logger else []
     for name in ("request_id", "user_id", "path"):
         value = getattr(rule, name)
         if value:
             words.append(f"for {name} {value}")
+    return " ".join(words)
+
+
+def _sentence(rule: Rule, now: float) -> str:
+    words = [rule.level, scope_text(rule)]
     if rule.expires is not None:
         words.append(f"for another {max(1, round(rule.expires - now))}s")
-    return " ".join(words)
+    return " ".join(filter(None, words))
 
 
 def _below(name: str, logger: str) -> bool:

@@ -6,13 +6,11 @@ import pytest
 
 from groups.selectors import all_group_id
 from meshmgmt.access.api.serializers.invites import InviteSerializer
-from meshmgmt.access.api.views import invites as views
 from meshmgmt.access.models import Invite
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.core import clock
 from meshmgmt.core.ids import new_id
-from meshmgmt.core.ratelimit import RateLimit
 from tests.access.bodies import group
 from tests.api_client import Api
 from tests.mesh import Trail
@@ -24,11 +22,6 @@ pytestmark = pytest.mark.django_db
 PATH = "/api/users/invites"
 STRONG = "Correct-Horse-1"
 HOUR = 3600
-
-
-@pytest.fixture(autouse=True)
-def _no_tries_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "TRIES", RateLimit(per_minute=10, burst=5))
 
 
 @pytest.fixture
@@ -267,7 +260,7 @@ def test_id_is_no_secret(api: Api, nobody: Api) -> None:
 def test_guessing_is_slow(nobody: Api) -> None:
     answers = [nobody.get(f"{PATH}/mpi_{number}") for number in range(6)]
     assert [answer.status for answer in answers] == [404] * 5 + [429]
-    assert int(answers[-1].headers["Retry-After"]) in range(1, 7)
+    assert int(answers[-1].headers["Retry-After"]) in range(1, 32)
     assert "too many tries" in answers[-1].json["message"]
     accept = nobody.post(f"{PATH}/mpi_x/accept", {"password": STRONG})
     assert accept.status == 429

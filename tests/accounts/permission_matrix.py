@@ -40,6 +40,8 @@ ENDPOINTS: Final = """
 GET     /api/accounts                                       accounts R
 GET     /api/accounts/{accountId}                           settings R
 PUT     /api/accounts/{accountId}                           settings U
+GET     /api/config                                         settings R
+GET     /api/config/schema                                  settings R
 GET     /api/dns/explain                                    dns R
 GET     /api/dns/lint                                       dns R
 GET     /api/dns/nameservers                                nameservers R
@@ -72,6 +74,7 @@ GET     /api/events/audit/summary                           events R
 GET     /api/events/audit/tree-heads                        events R
 GET     /api/events/audit/tree-heads/latest                 events R
 GET     /api/events/audit/{event_id}                        events R
+POST    /api/events/audit/{event_id}/revert                  events R
 GET     /api/events/network-traffic                         events R
 POST    /api/events/network-traffic                         events C
 GET     /api/events/network-traffic/summary                 events R

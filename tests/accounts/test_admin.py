@@ -12,6 +12,7 @@ from events.models import AuditEvent
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, Account, User
+from meshmgmt.accounts.tokens import new_token
 from tests.admin.signed_in import form_data
 from tests.mesh import Trail, group
 from tests.people import person, robot, token_of
@@ -455,17 +456,83 @@ class TestTokens:
         plain = token_of(other)
         token_of(person("auditor"))
         leaked = AccessToken.objects.get(user=other)
-        page = client.get(TOKENS, {"q": f" {plain} "}).content.decode()
-        assert leaked.pk in page
-        assert page.count("/change/") == 1
+        assert (
+            'id="changelist-search" method="post"'
+            in client.get(TOKENS).content.decode()
+        )
+        for found in (
+            client.post(TOKENS, {"q": f" {plain} "}),
+            client.get(TOKENS, {"q": plain}),
+        ):
+            assert found["Location"] == f"{TOKENS}{leaked.pk}/change/"
+        page = client.get(f"{TOKENS}{leaked.pk}/change/").content.decode()
+        assert 'class="deletelink">Revoke<' in page
+        assert plain not in page
+        asked = client.get(f"{TOKENS}{leaked.pk}/delete/").content.decode()
+        assert "Revoking access token" in asked
+        assert 'value="Revoke"' in asked
+        assert "will be revoked" in asked
+        assert "Delete" not in asked
         response = client.post(f"{TOKENS}{leaked.pk}/delete/", {"post": "yes"})
-        assert response.status_code == 302
+        assert "was revoked" in texts_of(response)
         assert not AccessToken.objects.filter(pk=leaked.pk).exists()
 
-    def test_a_network_admin_manages_their_own_alone(self) -> None:
-        user = person("network_admin")
+    def test_a_pasted_secret_that_no_token_has_leaves_the_address_too(
+        self, client: Client
+    ) -> None:
+        response = client.post(TOKENS, {"q": new_token()})
+        assert response["Location"] == TOKENS
+        assert "No access token has the secret" in texts_of(response)
+
+    def test_secrets_of_others_tokens_lead_nowhere(self) -> None:
+        plain = token_of(person("owner"))
+        response = client_of(person("admin")).post(TOKENS, {"q": plain})
+        assert response["Location"] == TOKENS
+
+    def test_other_words_are_searched_for_in_the_list(
+        self, client: Client, owner: User
+    ) -> None:
+        token_of(owner)
+        response = client.post(TOKENS, {"q": "nothing like it", "scope": "ingest"})
+        assert response["Location"] == f"{TOKENS}?q=nothing+like+it&scope=ingest"
+        page = client.get(response["Location"]).content.decode()
+        assert 'value="nothing like it"' in page
+        assert "0 access tokens" in page
+
+    def test_several_are_revoked_at_once(self, client: Client, owner: User) -> None:
+        for _ in range(2):
+            token_of(owner)
+        assert "Revoke selected access tokens" in client.get(TOKENS).content.decode()
+        chosen = [token.pk for token in AccessToken.objects.all()]
+        sent = {"action": "delete_selected", "_selected_action": chosen}
+        asked = client.post(TOKENS, sent).content.decode()
+        assert "Revoking the selected access tokens" in asked
+        assert "Delete" not in asked
+        done = client.post(TOKENS, {**sent, "post": "yes"})
+        assert "2 access tokens revoked" in texts_of(done)
+        assert not AccessToken.objects.exists()
+
+    def test_an_owner_sees_everybodys_tokens_and_no_secret(
+        self, client: Client
+    ) -> None:
+        others = [person("user"), person("admin"), robot()]
+        secrets = [token_of(other) for other in others]
+        page = client.get(TOKENS).content.decode()
+        for token, secret in zip(AccessToken.objects.all(), secrets, strict=True):
+            assert token.pk in page
+            assert secret not in page
+            assert token.hash not in page
+
+    @pytest.mark.parametrize("role", ["network_admin", "auditor"])
+    def test_everybody_who_may_sign_in_manages_their_own_alone(self, role: str) -> None:
+        user = person(role)
         client = client_of(user)
+        form = client.get(f"{TOKENS}add/").context["adminform"].form
+        assert form["user"].value() == user.pk
         assert self.add(client, user).status_code == 302
+        made = AccessToken.objects.get()
+        client.post(f"{TOKENS}{made.pk}/delete/", {"post": "yes"})
+        assert not AccessToken.objects.exists()
         errors = errors_of(self.add(client, robot()))
         assert "tokens of another user" in errors["__all__"][0]
 

@@ -7,10 +7,9 @@ import pytest
 
 import meshmgmt
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.setup import code as setup_codes
 from meshmgmt.accounts.setup.code import is_setup_code, setup_code, start_notice
+from meshmgmt.api import limits
 from meshmgmt.core.notices import start_notices
-from meshmgmt.core.ratelimit import RateLimit
 from tests.api_client import Answer, Api
 from tests.mesh import Trail
 from tests.people import api_as, person
@@ -19,11 +18,6 @@ from tests.resource_contract import Body, ok
 pytestmark = pytest.mark.django_db
 
 OWNER = {"email": "ann@mesh.dev", "name": "Ann", "password": "correct horse"}
-
-
-@pytest.fixture(autouse=True)
-def _no_tries_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setup_codes, "TRIES", RateLimit(per_minute=10, burst=5))
 
 
 @pytest.fixture
@@ -171,6 +165,17 @@ def test_guessing_the_code_is_slow() -> None:
     answer = remote.post("/api/setup", OWNER | {"setup_code": setup_code()})
     assert answer.status == 429
     assert int(answer.headers["Retry-After"]) > 0
+
+
+def test_guesses_count_for_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    remote = RemoteApi()
+    statuses = []
+    for number in range(7):
+        another_worker = limits.configured().guesses
+        monkeypatch.setattr(limits.LIMITS, "guesses", another_worker)
+        body = OWNER | {"setup_code": f"A{number}"}
+        statuses.append(remote.post("/api/setup", body).status)
+    assert statuses == [403] * 5 + [429] * 2
 
 
 def test_code_belongs_to_this_deployment(settings: Any) -> None:

@@ -6,9 +6,7 @@ import pytest
 from django.test import Client
 
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.setup import code as setup_codes
 from meshmgmt.accounts.setup.code import setup_code
-from meshmgmt.core.ratelimit import RateLimit
 from tests.mesh import Trail
 from tests.people import person
 
@@ -20,11 +18,6 @@ OWNER = {
     "password": "correct horse",
     "password_again": "correct horse",
 }
-
-
-@pytest.fixture(autouse=True)
-def _no_tries_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setup_codes, "TRIES", RateLimit(per_minute=10, burst=5))
 
 
 @pytest.fixture

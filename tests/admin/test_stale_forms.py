@@ -9,8 +9,9 @@ from django.utils.datastructures import MultiValueDict
 from dns.models import Zone
 from dns.services.zones import zone_update
 from groups.admin import GroupForm
-from groups.models import Group, GroupPeer
-from groups.services import group_update
+from groups.models import Group, GroupResource
+from groups.selectors import groups_of_peer
+from groups.services import change_groups_of_peers, group_update
 from meshmgmt.core.orderedlinks import member_keys
 from tests.admin.signed_in import client_of, errors_of, form_data
 from tests.mesh import group, peers
@@ -30,8 +31,25 @@ def opened(client: Client, path: str) -> dict[str, Any]:
     return {**form_data(client, path), "seen": page.context["adminform"].form.seen}
 
 
-def members(of: Group) -> list[str]:
-    return list(member_keys(GroupPeer, of))
+ONE, TWO, THREE = ("r1", "host"), ("r2", "subnet"), ("r3", "domain")
+
+
+def listed(of: Group) -> list[tuple[str, str]]:
+    return list(member_keys(GroupResource, of))
+
+
+def lines(*resources: tuple[str, str]) -> str:
+    """Return resources as the form sends them."""
+    return "\n".join(" ".join(resource) for resource in resources)
+
+
+def team_of(*resources: tuple[str, str]) -> Group:
+    return group("team", resources=resources)
+
+
+def change(of: Group, name: str, *resources: tuple[str, str]) -> None:
+    """Write a group as somebody else does over the API."""
+    group_update(group_id=of.pk, name=name, peers=None, resources=resources)
 
 
 def at(of: Group) -> str:
@@ -43,81 +61,92 @@ def test_the_marks_are_in_the_page(client: Client) -> None:
     assert '<input type="hidden" name="seen" value="{&quot;name&quot;:' in text
 
 
-def test_peers_added_meanwhile_stay_when_only_the_name_is_saved(client: Client) -> None:
-    one, two, three = peers(3)
-    team = group("team", one)
+def test_members_added_meanwhile_stay_when_only_the_name_is_saved(
+    client: Client,
+) -> None:
+    team = team_of(ONE)
     late = opened(client, at(team))
-    group_update(
-        group_id=team.pk, name="team", peers=[one.pk, two.pk, three.pk], resources=[]
-    )
+    change(team, "team", ONE, TWO, THREE)
 
     assert client.post(at(team), {**late, "name": "crew"}).status_code == 302
 
     team.refresh_from_db()
     assert team.name == "crew"
-    assert members(team) == [one.pk, two.pk, three.pk]
+    assert listed(team) == [ONE, TWO, THREE]
 
 
 def test_a_field_that_both_changed_is_refused_once_and_then_meant(
     client: Client,
 ) -> None:
-    one, two, three = peers(3)
-    team = group("team", one)
-    late = {**opened(client, at(team)), "peers": [one.pk, three.pk]}
-    group_update(group_id=team.pk, name="crew", peers=[one.pk, two.pk], resources=[])
+    team = team_of(ONE)
+    late = {**opened(client, at(team)), "resources": lines(ONE, THREE)}
+    change(team, "crew", ONE, TWO)
 
     refused = client.post(at(team), late)
 
     errors = errors_of(refused)
-    assert errors["peers"] == ["somebody else changed it meanwhile"]
+    assert errors["resources"] == ["somebody else changed it meanwhile"]
     assert "changed meanwhile by" in errors["__all__"][0]
-    assert members(team) == [one.pk, two.pk]
+    assert listed(team) == [ONE, TWO]
     again = {**late, "seen": refused.context["adminform"].form.seen}
     assert client.post(at(team), again).status_code == 302
     team.refresh_from_db()
     assert team.name == "crew"  # which the page never touched
-    assert members(team) == [one.pk, three.pk]
+    assert listed(team) == [ONE, THREE]
 
 
 def test_what_is_compared_is_what_is_stored_under_the_lock() -> None:
-    one, two = peers(2)
-    team = group("team", one)
+    team = team_of(ONE)
     seen = GroupForm(instance=team).seen
-    sent = {"name": "crew", "peers": [one.pk], "resources": "", "seen": seen}
+    sent = {"name": "crew", "resources": lines(ONE), "seen": seen}
     form = GroupForm(
-        MultiValueDict({k: v if isinstance(v, list) else [v] for k, v in sent.items()}),
-        instance=team,
+        MultiValueDict({name: [value] for name, value in sent.items()}), instance=team
     )
-    group_update(group_id=team.pk, name="team", peers=[one.pk, two.pk], resources=[])
+    change(team, "team", ONE, TWO)
 
     assert form.is_valid(), form.errors
 
-    assert members(team) == [one.pk, two.pk]
+    assert listed(team) == [ONE, TWO]
 
 
 def test_the_same_change_on_both_sides_is_no_conflict(client: Client) -> None:
-    one, two = peers(2)
-    team = group("team", one)
-    late = {**opened(client, at(team)), "peers": [one.pk, two.pk]}
-    group_update(group_id=team.pk, name="team", peers=[one.pk, two.pk], resources=[])
+    team = team_of(ONE)
+    late = {**opened(client, at(team)), "resources": lines(ONE, TWO)}
+    change(team, "team", ONE, TWO)
 
     assert client.post(at(team), late).status_code == 302
 
 
 def test_another_mistake_keeps_the_marks_of_the_first_page(client: Client) -> None:
-    one, two = peers(2)
-    team = group("team", one)
+    team = team_of(ONE)
     late = opened(client, at(team))
     wrong = client.post(at(team), {**late, "name": ""})
     assert errors_of(wrong)["name"]
-    group_update(group_id=team.pk, name="team", peers=[one.pk, two.pk], resources=[])
+    change(team, "team", ONE, TWO)
     marks = wrong.context["adminform"].form.seen
 
     assert (
         client.post(at(team), {**late, "name": "crew", "seen": marks}).status_code
         == 302
     )
-    assert members(team) == [one.pk, two.pk]
+    assert listed(team) == [ONE, TWO]
+
+
+def test_a_group_that_a_peer_joined_meanwhile_stays_when_the_page_is_late(
+    client: Client,
+) -> None:
+    [one] = peers(1)
+    mine, late_group, wanted = group("mine", one), group("late"), group("wanted")
+    path = f"/admin/inventory/peer/{one.pk}/change/"
+    late = opened(client, path)
+    change_groups_of_peers([one.pk], join=[late_group.pk])
+
+    assert client.post(path, {**late, "name": "renamed"}).status_code == 302
+
+    assert groups_of_peer(one.pk)[1:] == [mine.pk, late_group.pk]
+    chosen = [mine.pk, wanted.pk]
+    refused = client.post(path, {**late, "groups": chosen})
+    assert errors_of(refused)["groups"] == ["somebody else changed it meanwhile"]
 
 
 def test_switches_of_a_zone_changed_meanwhile_stay(client: Client) -> None:

@@ -21,7 +21,9 @@ KIND = "a list"
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "_sizes", {})
-    monkeypatch.setattr(limits, "LIMITS", limits.Limits(None, None))
+    monkeypatch.setattr(
+        limits, "LIMITS", limits.Limits(None, None, limits.LIMITS.guesses)
+    )
 
 
 class ListView(ApiView):

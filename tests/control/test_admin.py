@@ -39,7 +39,13 @@ def test_faults_are_shown_at_the_fields(client: Client) -> None:
 
 
 def test_token_is_revoked(client: Client) -> None:
-    token = proxy_token_create(name="edge").token
+    made = proxy_token_create(name="edge")
+    token = made.token
+    found = client.post(TOKENS, {"q": made.plain})
+    assert found["Location"] == f"{TOKENS}{token.pk}/change/"
+    asked = client.get(f"{TOKENS}{token.pk}/delete/").content.decode()
+    assert "Revoking proxy token" in asked
+    assert "will be revoked" in asked
     response = client.post(f"{TOKENS}{token.pk}/delete/", {"post": "yes"})
     assert response.status_code == 302
     assert not ProxyToken.objects.exists()

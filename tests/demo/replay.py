@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from dns.models import DnsSettings
 from events.activities import Activity
-from events.audit.emission import _masked, _plain
+from events.audit.emission import _masked, shown_value
 from events.audit.signals import current_values
 from events.audit.specs import AuditSpec, all_specs
 from events.models import AuditEvent
@@ -155,7 +155,7 @@ def stored() -> State:
             pk = owner if model == "accesstoken" else instance.pk
             assert (model, str(pk)) not in state.values
             state.values[model, str(pk)] = {
-                name: _masked(value) if name in spec.secret else _plain(value)
+                name: _masked(value) if name in spec.secret else shown_value(value)
                 for name, value in current_values(spec, instance).items()
             }
     for link in all_links():
@@ -171,4 +171,4 @@ def _add_members(state: State, link: type[OrderedLink]) -> None:
     for row in link._default_manager.order_by("position", "id"):
         key = (model, str(getattr(row, f"{link.owner_field}_id")))
         members = state.members.setdefault((key, link.relation), [])
-        members.append(_plain(row.member_key))
+        members.append(shown_value(row.member_key))

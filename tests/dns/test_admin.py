@@ -232,7 +232,7 @@ def test_zone_page_changes_deletes_and_adds_records(browser: Client) -> None:
 @pytest.mark.parametrize(
     ("changes", "field", "text"),
     [
-        ({"name": "www.other.test"}, "name", "not inside the zone"),
+        ({"name": "www.other.test."}, "name", "not inside the zone"),
         ({"content": "x"}, "content", "IPv4"),
         ({"ttl": "-1"}, "ttl", "2147483647"),
         ({"ttl": "soon"}, "ttl", "whole number"),
@@ -258,15 +258,35 @@ def test_record_that_clashes_on_the_page_is_shown(browser: Client) -> None:
     assert not Zone.objects.exists()
 
 
-def test_zone_form_refuses_another_domain(browser: Client) -> None:
+def test_zone_form_shows_the_domain_as_text(browser: Client) -> None:
     saved(browser.post(f"{ZONES}add/", zone_form()))
     made = Zone.objects.get()
-    shown = errors_of(
-        browser.post(f"{ZONES}{made.pk}/change/", zone_form(domain="b.test"))
-    )
-    assert shown == {"domain": ["The domain of a zone cannot be changed"]}
+    path = f"{ZONES}{made.pk}/change/"
+    page = browser.get(path).content.decode()
+    assert 'name="domain"' not in page
+    assert '<div class="readonly">svc.test</div>' in page
+    saved(browser.post(path, zone_form(domain="b.test", name="Renamed")))
+    made.refresh_from_db()
+    assert (made.name, made.domain) == ("Renamed", "svc.test")
     shown = errors_of(browser.post(f"{ZONES}add/", zone_form(domain="SVC.test")))
     assert "already exists" in shown["domain"][0]
+
+
+def test_record_forms_take_relative_names(browser: Client) -> None:
+    apex = RECORD | {"name": "@"}
+    relative = RECORD | {"name": "*.dev"}
+    saved(browser.post(f"{ZONES}add/", zone_form(RECORD, apex, relative)))
+    made = Zone.objects.get()
+    names = made.records.order_by("id").values_list("name", flat=True)
+    assert list(names) == ["www.svc.test", "svc.test", "*.dev.svc.test"]
+    saved(browser.post(f"{RECORDS}add/", RECORD | {"name": "new", "zone": made.pk}))
+    last = made.records.get(name="new.svc.test")
+    before = len(events())
+    saved(browser.post(f"{RECORDS}{last.pk}/change/", RECORD | {"name": "new"}))
+    assert len(events()) == before
+    saved(browser.post(f"{RECORDS}{last.pk}/change/", RECORD | {"name": "newer"}))
+    last.refresh_from_db()
+    assert last.name == "newer.svc.test"
 
 
 def test_zone_and_records_are_deleted_together(browser: Client) -> None:

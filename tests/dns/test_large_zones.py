@@ -1,15 +1,23 @@
 """Many records at once: written in pieces, so that nobody waits for the lock for long."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from django.db import connection
 
-from dns.services import zonefiles, zones
+from dns.admin import records as record_pages
+from dns.admin import zones as zone_pages
+from dns.models import Record
+from dns.services import records, zonefiles, zones
 from events.audit.emission import changes_written
+from events.models import AuditEvent
 from meshmgmt.core.transactions import lock_held
+from tests.admin.signed_in import client_of
 from tests.api_client import Api
 from tests.dns.bodies import created, trail, zone
+from tests.people import person
 
 pytestmark = pytest.mark.django_db
 
@@ -21,6 +29,25 @@ AT_ONCE = 4
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zones, "RECORDS_AT_ONCE", AT_ONCE)
     monkeypatch.setattr(zonefiles, "RECORDS_AT_ONCE", AT_ONCE)
+    for module in (zone_pages, record_pages, records):
+        monkeypatch.setattr(module, "RECORDS_AT_ONCE", AT_ONCE)
+
+
+@contextmanager
+def transactions_of(counts: list[int]) -> Iterator[None]:
+    """Count the events that each transaction commits."""
+    before = AuditEvent.objects.count()
+
+    def note(**kwargs: Any) -> None:
+        if not connection.in_atomic_block:
+            counts.append(AuditEvent.objects.count() - before - sum(counts))
+
+    lock_held.connect(note)
+    try:
+        yield
+        note()
+    finally:
+        lock_held.disconnect(note)
 
 
 @pytest.fixture
@@ -145,3 +172,69 @@ def test_a_large_zone_is_deleted_in_pieces(
     codes = [event["activity_code"] for event in trail(owner)[before:]]
     assert codes == ["dns.zone.record.delete"] * 16 + ["dns.zone.delete"]
     assert max(writes) == AT_ONCE + 1  # the zone itself
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("chosen_in_the_list", [False, True])
+def test_the_admin_site_deletes_a_large_zone_in_pieces(
+    owner: Api, path: str, chosen_in_the_list: bool
+) -> None:
+    put(owner, path, text_of("abcdefghij"))
+    browser = client_of(person("network_admin"))
+    events = trail(owner)
+    pk = path.rpartition("/")[2]
+    page, sent = f"/admin/dns/zone/{pk}/delete/", {"post": "yes"}
+    if chosen_in_the_list:
+        page = "/admin/dns/zone/"
+        sent |= {"action": "delete_selected", "_selected_action": pk}
+
+    written: list[int] = []
+    with transactions_of(written):
+        assert browser.post(page, sent).status_code == 302
+
+    codes = [event["activity_code"] for event in trail(owner)[len(events) :]]
+    assert codes == ["dns.zone.record.delete"] * 16 + ["dns.zone.delete"]
+    assert sum(written) == 17
+    assert max(written) == AT_ONCE + 1
+
+
+def test_the_admin_site_tells_of_a_large_zone_without_trying(
+    owner: Api, path: str, writes: list[int]
+) -> None:
+    put(owner, path, text_of("abcdefghij"))
+    pk = path.rpartition("/")[2]
+    browser = client_of(person("network_admin"))
+    writes.clear()
+    page = browser.get(f"/admin/dns/zone/{pk}/delete/").content.decode()
+    assert f'<a href="/admin/dns/zone/{pk}/change/">Services</a>' in page
+    assert "will be deleted, with its 16 records" in page
+    assert writes == []
+
+
+def test_only_who_may_delete_a_zone_thins_it_out(owner: Api, path: str) -> None:
+    put(owner, path, text_of("abcdefghij"))
+    pk = path.rpartition("/")[2]
+    browser = client_of(person("auditor"))
+    page = f"/admin/dns/zone/{pk}/delete/"
+    assert browser.post(page, {"post": "yes"}).status_code == 403
+    assert len(held(owner, path)) == 16
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_admin_site_deletes_many_records_in_pieces(owner: Api, path: str) -> None:
+    put(owner, path, text_of("abcdefghij"))
+    browser = client_of(person("network_admin"))
+    ids = list(Record.objects.order_by("id").values_list("pk", flat=True))
+    chosen = {"action": "delete_selected", "_selected_action": ids}
+
+    written: list[int] = []
+    with transactions_of(written):
+        page = browser.post("/admin/dns/record/", chosen).content.decode()
+        assert "16 records: will be deleted" in page
+        assert sum(written) == 0
+        done = browser.post("/admin/dns/record/", chosen | {"post": "yes"})
+        assert done.status_code == 302
+
+    assert held(owner, path) == []
+    assert sum(written) == 16
+    assert max(written) == AT_ONCE

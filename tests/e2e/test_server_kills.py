@@ -15,9 +15,9 @@ import pytest
 from tests.observability.servers import (
     HALF_BODY,
     HALF_HEAD,
+    PATIENCE,
     Server,
     half_request,
-    until,
 )
 from tests.servers import own_database
 
@@ -111,7 +111,8 @@ def kill_again_and_again(server: Server, load: Load) -> None:
         else:
             server.start()
             load.answered_since_start.clear()
-            until(load.answered_since_start.is_set, "a write")
+            heard = load.answered_since_start.wait(PATIENCE)
+            assert heard, (load.unexpected[-3:], server.printed()[-3000:])
             time.sleep(random.uniform(0, 1))
         assert server.process is not None
         assert server.process.poll() is None, server.printed()[-3000:]

@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 
 from events.activities import Activity
 from events.api import filters
-from events.api.audit import (
-    AuditEventDetailSerializer,
-    AuditEventSerializer,
-    expand_codes,
-)
+from events.api.audit import AuditEventDetailSerializer, AuditEventSerializer
+from events.api.auditfilters import expand_codes
 from events.audit import reading
 from events.models import AuditEvent
 from tests.api_client import Answer, Api
@@ -249,6 +246,37 @@ def test_reading_needs_events_read(role: str, status: int) -> None:
     identifier = AuditEvent.objects.order_by("id")[0].id
     assert reader.get(PATH).status == status
     assert reader.get(f"{PATH}/{identifier}").status == status
+
+
+def test_a_group_finds_its_own_events_and_those_of_its_members(api: Api) -> None:
+    about = {"group": "Staff", "group_id": "staff-1"}
+    facts: list[dict[str, Any]] = [
+        {"activity_code": "group.add", "target_id": "staff-1"},
+        {"activity_code": "peer.group.delete", "meta": about},
+        {"activity_code": "group.add", "target_id": "staff-10"},
+        {"activity_code": "route.add", "meta": {"name": "staff-1"}},
+    ]
+    written = AuditEvent.objects.bulk_create(
+        AuditEvent(timestamp=START + timedelta(days=1, minutes=n), **given)
+        for n, given in enumerate(facts)
+    )
+    expected = [str(written[1].pk), str(written[0].pk)]
+    assert ids(api.get(f"{PATH}?group_id=staff-1")) == expected
+
+
+@pytest.mark.parametrize("name", ["target_type", "source_address"])
+def test_kind_of_target_and_address_narrow(api: Api, name: str) -> None:
+    AuditEvent.objects.bulk_create(
+        [AuditEvent(activity_code="group.add", **{name: "other"})]
+    )
+    [found] = ids(api.get(f"{PATH}?{name}=other"))
+    assert api.get(f"{PATH}/{found}").json[name] == "other"
+
+
+def test_an_export_that_is_refused_says_so_in_json(api: Api) -> None:
+    for accept in ("text/csv", "application/x-ndjson"):
+        answer = api.get(f"{PATH}?start_date=soon", Accept=accept)
+        assert (answer.status, list(answer.fields)) == (400, ["start_date"])
 
 
 def test_an_export_of_lines_holds_everything(

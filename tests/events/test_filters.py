@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from events.addresses import host_of
 from events.api import filters
 from events.directory import directory
 from events.streams import batches, pages
@@ -54,8 +55,9 @@ def traffic_pool() -> list[Event]:
                 id=f"event-{n:03d}",
                 reporter_id=IDS[n % 5],
                 user={"id": IDS[n % 4], "email": f"{WORDS[n % 17]}@x.y", "name": "-"},
+                policy={"id": IDS[n % 4], "name": "-"},
                 source={
-                    "id": IDS[n % 3],
+                    "id": ("", *IDS)[n % 4],
                     "name": WORDS[n % 18],
                     "address": ADDRESSES[n % 5],
                 },
@@ -90,6 +92,8 @@ def proxy_pool() -> list[Event]:
             duration_ms=n % 9,
             reason=WORDS[n % 5],
             auth_method_used=IDS[n % 4],
+            service_id=IDS[n % 5],
+            country_code=("DE", "", "AR")[n % 3],
             timestamp=moment(MINUTES[n % 7] + n // 2),
         )
         for n in range(120)
@@ -131,6 +135,11 @@ def of_type(event: Event, value: str) -> bool:
     return value.upper() in (kinds | counted or {"TYPE_UNKNOWN"})
 
 
+def is_end(end: Event, value: str) -> bool:
+    """Tell whether an end has the id; the address counts where there is none."""
+    return bool(value == (end["id"] or host_of(end["address"])))
+
+
 DATES: dict[str, Keep] = {
     "start_date": lambda event, value: at(event) >= bounds(value, end=False),
     "end_date": lambda event, value: at(event) <= bounds(value, end=True),
@@ -141,6 +150,9 @@ TRAFFIC_FILTERS: dict[str, Keep] = DATES | {
     "reporter_id": lambda event, value: event["reporter_id"] == value,
     "source_id": lambda event, value: event["source"]["id"] == value,
     "destination_id": lambda event, value: event["destination"]["id"] == value,
+    "source": lambda event, value: is_end(event["source"], value),
+    "destination": lambda event, value: is_end(event["destination"], value),
+    "policy_id": lambda event, value: event["policy"]["id"] == value,
     "protocol": lambda event, value: event["protocol"] == int(value),
     "type": of_type,
     "connection_type": lambda e, value: e["connection_type"] == value.upper(),
@@ -175,8 +187,14 @@ PROXY_FILTERS: dict[str, Keep] = DATES | {
     "status": lambda event, value: (
         (200 <= event["status_code"] < 400) == (value.lower() == "success")
     ),
+    "status_class": lambda e, value: e["status_code"] // 100 == int(value[0]),
+    "service_id": lambda event, value: event["service_id"] == value,
+    "auth_method": lambda event, value: event.get("auth_method_used") == value,
+    "reason": lambda event, value: event.get("reason") == value,
+    "country_code": lambda event, value: event.get("country_code") == value,
     "source_ip": lambda event, value: event.get("source_ip") == value,
     "path": lambda event, value: value in event["path"],
+    "exact_path": lambda event, value: event["path"] == value,
     "user_id": lambda event, value: event.get("user_id") == value,
     "user_email": lambda event, value: user_holds(event, value, 0),
     "user_name": lambda event, value: user_holds(event, value, 1),
@@ -199,7 +217,11 @@ parts = st.one_of(
 minutes = st.integers(-10, 4100).map(lambda n: clock.now() - timedelta(minutes=n))
 dates = minutes.flatmap(
     lambda m: st.sampled_from(
-        [m.isoformat(), m.date().isoformat(), m.replace(tzinfo=None).isoformat()]
+        [
+            m.isoformat(),
+            m.date().isoformat(),
+            m.replace(tzinfo=None).isoformat(),
+        ]
     )
 )
 
@@ -216,6 +238,9 @@ traffic_params = st.fixed_dictionaries(
         "reporter_id": st.sampled_from(IDS),
         "source_id": st.sampled_from(IDS),
         "destination_id": st.sampled_from(IDS),
+        "source": st.sampled_from([*IDS, *ADDRESSES]),
+        "destination": st.sampled_from([*IDS, *ADDRESSES]),
+        "policy_id": st.sampled_from(IDS),
         "protocol": st.sampled_from(["0", "1", "06", "17", "255"]),
         "type": odd_case(TYPES),
         "connection_type": odd_case(CONNECTIONS),
@@ -232,8 +257,16 @@ proxy_params = st.fixed_dictionaries(
         "method": st.sampled_from(["GET", "get", "POST", "PROPFIND"]),
         "status_code": st.sampled_from(["0", "200", "401", "999"]),
         "status": odd_case(("success", "failed")),
+        "status_class": odd_case(("1xx", "2xx", "4xx", "5XX")),
+        "service_id": st.sampled_from(IDS),
+        "auth_method": st.sampled_from(IDS),
+        "reason": st.sampled_from(WORDS[:6]),
+        "country_code": st.sampled_from(["DE", "de", "AR"]),
         "source_ip": st.sampled_from(["10.0.0.1", "10.0.0.11", "2001:db8::1"]),
         "path": parts,
+        "exact_path": st.sampled_from(
+            ["/x/0", "/alpha/0", "/ALPHA/1", "/al%ha/2", "/x"]
+        ),
         "user_id": st.sampled_from(["ann", "bob", "carl"]),
         "user_email": st.sampled_from(["ann", "STRASSE", "x.t", "%", "nobody"]),
         "user_name": st.sampled_from(["müll", "MÜLLER", "bob", "_", "n"]),
@@ -407,3 +440,22 @@ def test_a_short_search_looks_at_the_newest_rows_and_says_so(
 def test_a_long_search_looks_at_everything() -> None:
     answer = api_as("auditor").get("/api/events/network-traffic?search=xyz")
     assert "X-Search-Scope" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("start", "found"),
+    [("-90s", 1), ("-1h", 2), ("-2d", 3), ("-1W", 3), ("2000-01-01", 4)],
+)
+def test_dates_count_back_from_now(start: str, found: int) -> None:
+    minutes = (1, 30, 60 * 30, 60 * 24 * 8)
+    times = [moment(ago) for ago in minutes[:3]]
+    batches.ingest_events(TRAFFIC, [traffic(window_end=t) for t in times])
+    batches.ingest_events(TRAFFIC, [traffic(window_end=moment(minutes[3]))])
+    answer = api_as("auditor").get(f"/api/events/network-traffic?start_date={start}")
+    assert answer.json["total_records"] == found
+
+
+@pytest.mark.parametrize("start", ["-1", "-h", "--1h", "-1y", "-9999999d", "-999999w"])
+def test_a_span_that_is_none_is_refused(start: str) -> None:
+    answer = api_as("auditor").get(f"/api/events/proxy?start_date={start}")
+    assert (answer.status, list(answer.fields)) == (400, ["start_date"])

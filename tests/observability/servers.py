@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any, Final, TypeVar
 
 from meshmgmt.env import BASE_DIR
-from tests.runfolder import clean_environ, copy_migrated_database
+from tests.runfolder import clean_environ, copy_migrated_database, share_static_files
 
 PATIENCE = 60.0
 T = TypeVar("T")
@@ -110,6 +110,7 @@ class Server:
         }
         self.process: subprocess.Popen[bytes] | None = None
         folder.mkdir(parents=True, exist_ok=True)
+        share_static_files(folder)
         if migrated and "SVC_DATABASE_URL" not in environ:
             copy_migrated_database(folder / "db.sqlite3")
 

@@ -130,8 +130,9 @@ def test_the_installed_service_serves_its_pages(
     with running(command, port, installed.folder.parent):
         for path, text in {
             "/livez": "alive",
-            "/admin/login/": "api/admin.css",
+            "/admin/login/": "/static/api/admin.",
             "/static/api/admin.css": "{",
+            "/favicon.ico": "<svg",
             "/api/schema": "openapi",
         }.items():
             with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as answer:

@@ -5,39 +5,36 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError
 
-from events.api.audit import expand_codes
+from events.api.auditfilters import expand_codes
 from events.api.queries import parse_query_instant
 from events.audit.reading import Trail, every_row, last_id
 from events.audit.rows import DETAIL_COLUMNS, LABELS, Row, detail_rows
 from events.management import proofs
 from events.models import AuditEvent
 from events.search import fold
-from meshmgmt.core import clock
 from meshmgmt.core.printable import printable
 from meshmgmt.core.tables import tables_exist
 
 POLL_SECONDS: Final = 1.0
 _AT_ONCE: Final = 2000
-_SPAN: Final = re.compile(r"([0-9]{1,6})([smhdw])")
+_SPAN: Final = re.compile(r"[0-9]{1,6}[smhdw]")
 _DEEDS: Final = {
     "verify": proofs.verify,
     "rotate-key": proofs.rotate_key,
     "verifier": proofs.print_verifier,
 }
-_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 def parse_since(text: str) -> datetime:
     """Return the instant that `1h`, `2d` or a date names. Raises ValueError."""
-    if match := _SPAN.fullmatch(text.lower()):
-        return clock.now() - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
-    return parse_query_instant(text)
+    span = _SPAN.fullmatch(text.lower())
+    return parse_query_instant(f"-{text}" if span else text)
 
 
 class Command(BaseCommand):

@@ -3,11 +3,12 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from meshmgmt.access.admin.fields import ReadOnlyAdmin, groups_field
+from meshmgmt.access.adminfilters import SetupKeyStateFilter
 from meshmgmt.access.models import (
     SetupKey,
     SetupKeyAutoGroup,
@@ -19,7 +20,9 @@ from meshmgmt.access.services.setupkeys import (
     setup_key_delete,
     setup_key_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import ServiceForm
+from meshmgmt.api.adminlook import badge
+from meshmgmt.api.admintokens import SecretPages
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys
 
@@ -68,7 +71,7 @@ class SetupKeyForm(ServiceForm):
 
 
 @admin.register(SetupKey)
-class SetupKeyAdmin(ServiceAdmin):
+class SetupKeyAdmin(SecretPages):
     """Setup keys."""
 
     form = SetupKeyForm
@@ -76,7 +79,7 @@ class SetupKeyAdmin(ServiceAdmin):
         *("name", "masked", "type", "state", "used_times", "usage_limit"),
         *("expires_at", "last_used"),
     ]
-    list_filter = ["type", "revoked", "ephemeral"]
+    list_filter = [SetupKeyStateFilter, "type", "revoked", "ephemeral"]
     search_fields = ["name", "key_prefix", "=id"]
     ordering = ["id"]
     made = (
@@ -96,23 +99,23 @@ class SetupKeyAdmin(ServiceAdmin):
         return [] if obj is None else [*self.made, "days"]
 
     @admin.display(description="state")
-    def state(self, key: SetupKey) -> str:
+    def state(self, key: SetupKey) -> SafeString:
         """Whether the key is good."""
-        return state_of(
+        state = state_of(
             expires_at=key.expires_at,
             revoked=key.revoked,
             used_times=key.used_times,
             usage_limit=key.usage_limit,
             now=clock.now(),
         )
+        return badge(state)
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any
     ) -> None:
         """Show a key just made, this once."""
         if form.plain:
-            text = format_html("The key, shown only now: <code>{}</code>", form.plain)
-            self.message_user(request, text, messages.WARNING)
+            self.show_secret(request, "The key", form.plain)
 
     def delete_object(self, instance: SetupKey) -> None:
         """Delete a key; peers that it enrolled stay."""

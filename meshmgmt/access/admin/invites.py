@@ -3,11 +3,11 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from groups.models import Group
 from meshmgmt.access.admin.fields import groups_field
@@ -21,6 +21,8 @@ from meshmgmt.access.services.invites import (
     invite_regenerate,
 )
 from meshmgmt.accounts.adminforms import ByAdmin, ByForm
+from meshmgmt.api.adminlook import badge
+from meshmgmt.api.admintokens import SecretPages
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.transactions import account_write
 
@@ -53,7 +55,7 @@ class InviteForm(ByForm):
 
 
 @admin.register(Invite)
-class InviteAdmin(ByAdmin):
+class InviteAdmin(SecretPages, ByAdmin):
     """Invites that wait to be accepted."""
 
     form = InviteForm
@@ -83,10 +85,10 @@ class InviteAdmin(ByAdmin):
         """Let those make links who may change invites."""
         return super().has_change_permission(request)
 
-    @admin.display(boolean=True)
-    def valid(self, invite: Invite) -> bool:
+    @admin.display(description="state", ordering="expires_at")
+    def valid(self, invite: Invite) -> SafeString:
         """Whether the link can be used."""
-        return is_valid(invite)
+        return badge("valid" if is_valid(invite) else "expired")
 
     @admin.display(description="auto-groups")
     def groups(self, invite: Invite) -> str:
@@ -106,15 +108,9 @@ class InviteAdmin(ByAdmin):
             self._show(request, one)
 
     def _show(self, request: HttpRequest, made: NewInvite) -> None:
-        path = reverse("invite", kwargs={"inviteId": made.token})
-        text = format_html(
-            "The link for {}, shown only now: <code>{}</code>. POST a <code>password"
-            "</code> to <code>{}/accept</code> makes the user.",
-            made.invite.email,
-            request.build_absolute_uri(path),
-            path,
-        )
-        self.message_user(request, text, messages.WARNING)
+        path = reverse("invite-page", kwargs={"token": made.token})
+        what = f"The link for {made.invite.email}"
+        self.show_secret(request, what, request.build_absolute_uri(path))
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any

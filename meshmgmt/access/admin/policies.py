@@ -20,6 +20,7 @@ from meshmgmt.access.services.policies import (
 )
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.orderedlinks import member_keys
@@ -89,7 +90,7 @@ class PolicyAdmin(ServiceAdmin):
     """Policies."""
 
     form = PolicyForm
-    list_display = ["name", "enabled", "rules_count", "checks_count", "created_at"]
+    list_display = ["name", enabled, "rules_count", "checks_count", "created_at"]
     list_filter = ["enabled"]
     search_fields = ["name", "description", "=id"]
     ordering = ["id"]

@@ -19,6 +19,7 @@ from meshmgmt.access.rules.routes import RouteDraft
 from meshmgmt.access.services.routes import route_create, route_delete, route_update
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import LinesField
+from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.orderedlinks import member_keys
 
 _LISTS: dict[str, type[GroupLink]] = {
@@ -72,7 +73,7 @@ class RouteAdmin(ServiceAdmin):
 
     form = RouteForm
     list_display = [
-        *("network_id", "destination", "enabled", "peer", "metric", "masquerade"),
+        *("network_id", "destination", enabled, "peer", "metric", "masquerade"),
         *("groups_count", "created_at"),
     ]
     list_filter = ["enabled", "masquerade", "keep_route"]

@@ -27,6 +27,7 @@ from meshmgmt.access.rules.policies import (
 from meshmgmt.access.services.policies import policy_update, stored_draft
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 from meshmgmt.api.adminfields import LinesField
+from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.transactions import account_write
@@ -195,7 +196,7 @@ class PolicyRuleAdmin(ServiceAdmin):
 
     form = PolicyRuleForm
     list_display = [
-        *("name", "policy", "enabled", "action", "protocol", "bidirectional"),
+        *("name", "policy", enabled, "action", "protocol", "bidirectional"),
         *("sources_count", "destinations_count"),
     ]
     list_filter = ["enabled", "action", "protocol", "bidirectional"]

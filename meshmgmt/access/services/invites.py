@@ -84,8 +84,8 @@ def invite_delete(*, invite_id: str) -> None:
         found(Invite, invite_id, kind=KIND, accepted_by="").delete()
 
 
-def invite_accept(*, token: str, password: str) -> User:
-    """Make the invited user, with the password they chose.
+def invite_accept(*, token: str, password: str, name: str = "") -> User:
+    """Make the invited user, with the password they chose, and the name unless empty.
 
     Raises NotFound, PreconditionFailed for an expired link, InvalidArgument for a weak
     password, Conflict when the e-mail address is taken by now.
@@ -94,6 +94,7 @@ def invite_accept(*, token: str, password: str) -> User:
         invite = open_invite(token)
         if not is_valid(invite):
             raise PreconditionFailed("this invite has expired: ask for another link")
+        invite.name = name or invite.name  # as the trail tells it; it is not saved
         newcomer = User(pk=new_id(), email=invite.email, name=invite.name)
         raise_field_errors(new_password_errors("password", password, newcomer))
         set_actor(newcomer)  # nobody else initiates what follows

@@ -46,7 +46,7 @@ from meshmgmt.accounts.services.userchanges import (
 from meshmgmt.accounts.services.users import user_approve, user_delete, user_get
 from meshmgmt.api.permissions import READING
 from meshmgmt.api.querystring import truth
-from meshmgmt.api.views import ApiView, ResourceViewSet, path_id
+from meshmgmt.api.views import ApiView, ResourceViewSet, path_id, replaced
 from meshmgmt.core.account import account_id
 from meshmgmt.core.errors import (
     Forbidden,
@@ -128,6 +128,7 @@ class UserApprovalView(ApiView):
     """Lets in a user who waits for approval."""
 
     module = "users"
+    plannable = True
     operation = Operation.UPDATE
     serializer_class = UserSerializer
 
@@ -142,6 +143,7 @@ class UserRejectionView(ApiView):
     """Turns away a user who waits for approval."""
 
     module = "users"
+    plannable = True
 
     @extend_schema(responses={200: OpenApiTypes.OBJECT})
     def delete(self, request: Request, userId: str) -> Response:  # noqa: N803 - path
@@ -239,6 +241,7 @@ class AccountsView(ApiView):
     """The account, as a list of one."""
 
     module = "accounts"
+    audited = True
     serializer_class = AccountSerializer
     answers_list = True
 
@@ -252,6 +255,8 @@ class AccountView(ApiView):
     """The account with its settings."""
 
     module = "settings"
+    plannable = True
+    audited = True
     tags = ("accounts",)
     serializer_class = AccountSerializer
     request_serializer_class = AccountRequestSerializer
@@ -269,8 +274,10 @@ class AccountView(ApiView):
         try:
             account_update(settings={**settings, **extra})
         except ServiceError as error:
+            if not error.errors:
+                raise
             raise type(error)(error.message, map(_in_body, error.errors)) from error
-        return Response(account_rows()[0])
+        return replaced(account_rows()[0])
 
 
 def _check_account(identifier: str) -> None:

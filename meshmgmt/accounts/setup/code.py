@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import hmac
-import math
 from typing import Final
 
 from django.conf import settings
@@ -11,15 +10,11 @@ from django.db import DatabaseError
 
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.oidc.configured import is_configured
-from meshmgmt.core import context
+from meshmgmt.api.limits import check_guess
 from meshmgmt.core.account import account_id
-from meshmgmt.core.errors import Forbidden, TooManyRequests
-from meshmgmt.core.ratelimit import RateLimit
+from meshmgmt.core.errors import Forbidden
 
 LENGTH: Final = 16  # characters of base32: 80 bits
-TRIES: Final = RateLimit(per_minute=10, burst=5)
-"""How often one address may guess."""
-
 WHERE: Final = (
     "the server prints it on standard output when it starts, while there is no owner"
     " (as a service: journalctl -u meshmgmt; in a container: its log)"
@@ -41,10 +36,7 @@ def is_setup_code(text: str) -> bool:
 
 def check_setup_code(code: str) -> None:
     """Raise TooManyRequests, or Forbidden for a wrong code."""
-    if wait := TRIES.take(context.current().source_address):
-        seconds = math.ceil(wait)
-        message = f"too many tries: wait {seconds} seconds"
-        raise TooManyRequests(message, retry_after=seconds)
+    check_guess("setup code")
     if not is_setup_code(code):
         raise Forbidden(
             f"permission denied: from another host, setup needs the setup_code; {WHERE}"

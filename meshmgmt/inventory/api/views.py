@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from meshmgmt.accounts.api.views import viewer_of
 from meshmgmt.api.absent import EmptyListView
 from meshmgmt.api.permissions import READING
-from meshmgmt.api.views import ApiView, path_id
+from meshmgmt.api.views import ApiView, path_id, replaced
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.inventory.api.serializers import (
     PeerInListSerializer,
@@ -50,6 +50,7 @@ class PeerView(ApiView):
     """One peer."""
 
     module = "peers"
+    plannable = True
     open_methods = READING
     serializer_class = PeerSerializer
     request_serializer_class = PeerUpdateSerializer
@@ -64,7 +65,7 @@ class PeerView(ApiView):
         identifier = path_id(KIND, peerId)
         data = self.validated(PeerUpdateSerializer)
         peer_update(peer_id=identifier, **data)
-        return Response(peer_row(viewer_of(request), identifier))
+        return replaced(peer_row(viewer_of(request), identifier))
 
     @extend_schema(responses={200: {"type": "object"}})
     def delete(self, request: Request, peerId: str) -> Response:  # noqa: N803 - seed

@@ -1,8 +1,7 @@
 """Endpoints of invites: made by those who manage users, used without credentials."""
 
-import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -20,24 +19,10 @@ from meshmgmt.access.services.invites import (
     invite_regenerate,
 )
 from meshmgmt.accounts.api.views import viewer_of
+from meshmgmt.api.limits import check_guess
 from meshmgmt.api.parsers import OptionalJSONParser
 from meshmgmt.api.views import ApiView, ResourceViewSet, Row, path_id
-from meshmgmt.core import context
-from meshmgmt.core.errors import TooManyRequests
-from meshmgmt.core.ratelimit import RateLimit
 from meshmgmt.core.roles import Operation
-
-TRIES: Final = RateLimit(per_minute=10, burst=5)
-"""How often one address may look at and accept links (reference API 14.5)."""
-
-
-def check_rate() -> None:
-    """Count a try of the client's address. Raises TooManyRequests."""
-    wait = TRIES.take(context.current().source_address)
-    if wait:
-        seconds = math.ceil(wait)
-        message = f"too many tries: wait {seconds} seconds"
-        raise TooManyRequests(message, retry_after=seconds)
 
 
 class InviteViewSet(ResourceViewSet):
@@ -69,7 +54,7 @@ class InviteView(ApiView):
 
     def get(self, request: Request, inviteId: str) -> Response:  # noqa: N803 - path
         """Return what the link is for; `inviteId` is its secret."""
-        check_rate()
+        check_guess(KIND)
         return Response(invite_facts(open_invite(inviteId)))
 
     @extend_schema(responses={200: OpenApiTypes.OBJECT})
@@ -111,7 +96,7 @@ class InviteAcceptanceView(ApiView):
 
     def post(self, request: Request, inviteToken: str) -> Response:  # noqa: N803 - path
         """Accept the invite with a password of one's own."""
-        check_rate()
+        check_guess(KIND)
         data = self.validated(bodies.InviteAcceptanceSerializer)
         invite_accept(token=inviteToken, password=data["password"])
         return Response({"success": True})

@@ -21,6 +21,7 @@ class NetworkViewSet(ResourceViewSet):
     """Networks behind routing peers."""
 
     module = "networks"
+    audited = True
     kind = services.KIND
     lookup_url_kwarg = "networkId"
     serializer_class = bodies.NetworkSerializer
@@ -45,6 +46,7 @@ class _InNetwork(ResourceViewSet):
     """What belongs to the network in the path."""
 
     module = "networks"
+    audited = True
 
     @property
     def network_id(self) -> str:
@@ -107,6 +109,7 @@ class AllResourcesView(ApiView):
     """The resources of all networks."""
 
     module = "networks"
+    audited = True
     serializer_class = bodies.NetworkResourceSerializer
     answers_list = True
 
@@ -121,6 +124,7 @@ class AllRoutersView(ApiView):
     """The routers of all networks."""
 
     module = "networks"
+    audited = True
     serializer_class = bodies.NetworkRouterSerializer
     answers_list = True
 

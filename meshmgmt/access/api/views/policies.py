@@ -24,6 +24,7 @@ class PolicyViewSet(ResourceViewSet):
     """Policies: which groups may talk to which."""
 
     module = "policies"
+    audited = True
     kind = KIND
     lookup_url_kwarg = "policyId"
     serializer_class = PolicySerializer

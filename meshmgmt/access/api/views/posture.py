@@ -23,6 +23,7 @@ class PostureCheckViewSet(ResourceViewSet):
     """Posture checks: what peers must fulfil before a policy lets them in."""
 
     module = "policies"
+    audited = True
     tags = ("posture-checks",)
     kind = KIND
     lookup_url_kwarg = "postureCheckId"

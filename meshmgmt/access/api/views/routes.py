@@ -23,6 +23,7 @@ class RouteViewSet(ResourceViewSet):
     """Routes: networks and domains that peers forward to."""
 
     module = "routes"
+    audited = True
     kind = KIND
     lookup_url_kwarg = "routeId"
     serializer_class = RouteSerializer

@@ -1,0 +1,196 @@
+"""Pages that take zone files in, after showing what they change, and give them out."""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+
+from dns.api.zonefiles import ZONE_FILE_BYTES, zone_file_response, zone_file_text
+from dns.effective import Record
+from dns.models import Zone
+from dns.services.zonefiles import (
+    Import,
+    ZoneChanged,
+    zone_export,
+    zone_import,
+    zone_import_preview,
+)
+from dns.zonefile import Diff
+from meshmgmt.core.errors import NotFound, ServiceError
+from meshmgmt.core.roles import Operation, allowed
+
+SHOWN: Final = 50
+"""Changes of each kind that a preview lists."""
+CARRIED: Final = 200_000
+"""Characters of a file that the page with the preview holds for the next step."""
+
+
+class ZoneFileText(forms.CharField):
+    """Records as lines of a zone file, pasted below a TTL for those without."""
+
+    def __init__(self, *, rows: int, **kwargs: Any) -> None:
+        look = {"rows": rows, "spellcheck": "false", "class": "dns-paste"}
+        kwargs |= {"required": False, "strip": False, "initial": "$TTL 300\n"}
+        super().__init__(widget=forms.Textarea(attrs=look), **kwargs)
+
+
+class ImportForm(forms.Form):
+    """A zone file, pasted or chosen, and what becomes of the records it lacks."""
+
+    text = ZoneFileText(
+        rows=12,
+        label="Paste a zone file",
+        help_text="Lines such as: www 300 A 10.0.0.1. Names without a final dot are"
+        " relative to the zone; A, AAAA and CNAME are taken.",
+    )
+    file = forms.FileField(required=False, label="or choose a file")
+    mode = forms.ChoiceField(
+        label="Records that it lacks",
+        choices=[("merge", "stay (merge)"), ("replace", "are removed (replace)")],
+        initial="merge",
+        widget=forms.RadioSelect,
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Take the text out of the file, if there is one."""
+        data: dict[str, Any] = super().clean() or {}
+        file = data.get("file")
+        if file is not None:
+            if file.size > ZONE_FILE_BYTES:
+                raise forms.ValidationError(
+                    f"the file is larger than {ZONE_FILE_BYTES} bytes"
+                )
+            try:
+                data["text"] = zone_file_text(file.read())
+            except ServiceError as error:
+                raise forms.ValidationError(error.message) from error
+        return data
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the services take."""
+        merge = self.cleaned_data["mode"] == "merge"
+        return {"text": self.cleaned_data["text"], "merge": merge}
+
+    def show(self, error: ServiceError) -> None:
+        """Show what a service refused."""
+        for line in faults(error):
+            self.add_error(None, line)
+
+    def carrying(self) -> "ImportForm":
+        """Return the form for the next step, which holds the text of a small file."""
+        text = self.cleaned_data["text"]
+        if not self.files or len(text) > CARRIED:
+            return self
+        return ImportForm({"text": text, "mode": self.cleaned_data["mode"]})
+
+
+class Line(NamedTuple):
+    """A line of a preview; `before` is what the record was until now."""
+
+    sign: str
+    record: Record
+    before: Record | None = None
+
+
+def urls() -> list[URLPattern]:
+    """Paths of the pages, below those of zones."""
+    view = admin.site.admin_view
+    return [
+        path("<str:zone_id>/import/", view(import_page), name="dns_zone_import"),
+        path("<str:zone_id>/export/", view(export_page), name="dns_zone_export"),
+    ]
+
+
+def export_page(request: HttpRequest, zone_id: str) -> HttpResponse:
+    """Send the zone as a file."""
+    _check(request, Operation.READ)
+    try:
+        return zone_file_response(zone_export(zone_id=zone_id), "attachment")
+    except NotFound as error:
+        raise Http404 from error
+
+
+def import_page(request: HttpRequest, zone_id: str) -> HttpResponse:
+    """Show what a zone file changes; once that is confirmed, write it."""
+    _check(request, Operation.UPDATE)
+    zone = Zone.objects.filter(pk=zone_id).first()
+    if zone is None:
+        raise Http404
+    form, planned = ImportForm(), None
+    if request.method == "POST":
+        form = ImportForm(request.POST, request.FILES)
+        if form.is_valid():
+            confirmed = request.POST.get("confirm", "")
+            if confirmed and _imported(request, zone, form, confirmed):
+                return HttpResponseRedirect(
+                    reverse("admin:dns_zone_change", args=[zone.pk])
+                )
+            planned = _planned(zone, form)
+            form = form.carrying()
+    facts = {"title": f"Import into {zone.domain}", "zone": zone, "form": form}
+    if planned is not None:
+        facts |= {"planned": planned, "lines": list(_lines(planned.diff))}
+        facts |= {"shown": SHOWN, "shown_slice": f":{SHOWN}", "again": bool(form.files)}
+    return TemplateResponse(
+        request,
+        "admin/dns/zone/import.html",
+        {**admin.site.each_context(request), **facts},
+    )
+
+
+def faults(error: ServiceError) -> list[str]:
+    """Return what is wrong with a zone file; the messages name the places."""
+    return [fault.message for fault in error.errors] or [error.message]
+
+
+def _planned(zone: Zone, form: ImportForm) -> Import | None:
+    if form.errors:
+        return None
+    try:
+        return zone_import_preview(zone_id=zone.pk, **form.facts())
+    except ServiceError as error:
+        form.show(error)
+        return None
+
+
+def _imported(
+    request: HttpRequest, zone: Zone, form: ImportForm, confirmed: str
+) -> bool:
+    """Import what was confirmed; return False if that is something else by now."""
+    try:
+        done = zone_import(zone_id=zone.pk, expected=confirmed, **form.facts())
+    except ZoneChanged:
+        messages.warning(
+            request,
+            "Nothing was written: the zone or the file changed since the preview. This"
+            " is what would change now.",
+        )
+        return False
+    except ServiceError as error:
+        form.show(error)
+        return False
+    diff = done.diff
+    messages.success(
+        request,
+        f"Records of {zone.domain}: {len(diff.added)} added, {len(diff.changed)} changed,"
+        f" {len(diff.removed)} removed.",
+    )
+    return True
+
+
+def _lines(diff: Diff) -> Iterator[Line]:
+    """The first changes of each kind: what goes, what changes, what comes."""
+    yield from (Line("removed", record) for record in diff.removed[:SHOWN])
+    for change in diff.changed[:SHOWN]:
+        yield Line("changed", change.after, change.before)
+    yield from (Line("added", record) for record in diff.added[:SHOWN])
+
+
+def _check(request: HttpRequest, operation: Operation) -> None:
+    if not allowed(getattr(request.user, "role", ""), "dns", operation):
+        raise PermissionDenied

@@ -1,0 +1,25 @@
+"""What DNS says on the admin site's first page."""
+
+from collections.abc import Iterator
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from dns.selectors.findings import are_kept, findings_count
+from meshmgmt.api import home
+from meshmgmt.api.home import Figure, Line, Place, Tone
+
+
+def contribute() -> None:
+    """Add the findings."""
+    home.contribute(Place.DNS, "dns", _findings)
+
+
+def _findings(request: HttpRequest) -> Iterator[Figure | Line]:
+    page = reverse("admin:dns_lint")
+    if not (home.is_renewal(request) or are_kept()):
+        yield Line("Findings are being looked for", url=page, later=True)
+        return
+    found = findings_count()
+    yield Figure("warnings", found.warnings, page, Tone.WARN)
+    yield Figure("notes", found.notes, page)

@@ -1,0 +1,63 @@
+"""How explorers write times, sizes, names and links."""
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import orjson
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from events.admin.here import Here
+
+_STEP: Final = 1024
+_LARGER_UNITS: Final = ("KiB", "MiB", "GiB", "TiB")
+NOTHING: Final = SafeString('<span class="quiet">-</span>')
+
+
+def shown_second(moment: datetime) -> str:
+    """Return a moment for lists, whose headings say that it is UTC."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def shown_instant(moment: datetime) -> str:
+    """Return a moment with all that is known of it."""
+    return f"{moment.astimezone(UTC).isoformat(' ').removesuffix('+00:00')} UTC"
+
+
+def shown_size(count: int) -> str:
+    """Return a number of bytes as people read it, as the charts write it."""
+    size, unit = float(count), "B"
+    for larger in _LARGER_UNITS:
+        if size < _STEP:
+            break
+        size, unit = size / _STEP, larger
+    return f"{count} B" if unit == "B" else f"{size:.1f} {unit}"
+
+
+def only(
+    here: Here, name: str, value: Any, shown: Any = "", detail: str = ""
+) -> SafeString:
+    """Return a value that leads to the rows that share it.
+
+    `shown` is what people call it, `detail` stands below, smaller.
+    """
+    text = str(shown or value)
+    if not text:
+        return NOTHING
+    cell = format_html("<bdi>{}</bdi>", text)
+    if value not in ("", None):
+        cell = format_html(
+            '<a href="{}">{}</a>', here.with_(**{name: str(value)}), cell
+        )
+    if not detail or detail == text:
+        return cell
+    return format_html('{}<div class="detail"><bdi>{}</bdi></div>', cell, detail)
+
+
+def plain(value: Any) -> SafeString:
+    return format_html("<bdi>{}</bdi>", value) if value not in ("", None) else NOTHING
+
+
+def json_block(value: Any) -> SafeString:
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    return format_html('<div class="event-json">{}</div>', text)

@@ -1,0 +1,220 @@
+"""What the three explorers share: pages made by the filters of the API."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import orjson
+from django.contrib import admin
+from django.contrib.admin.utils import quote
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from events.admin.cells import json_block, shown_second
+from events.admin.facts import Fact
+from events.admin.here import Here, link_to
+from events.admin.inputs import Suggestions, chips, inputs, people, span_of
+from events.admin.objectpages import ObjectPages
+from events.admin.oldnames import SEARCH, OldNames, renewed
+from events.admin.pageparts import ORDER, Column, Controls, Row, View, heading
+from events.admin.rowpages import RowPage, read_rows
+from events.api.exports import RENDERERS
+from events.api.filters import StreamFilterSet
+from events.api.queries import require_valid
+from events.streams.subjects import Subject
+from meshmgmt.api.adminmenu import name_of
+from meshmgmt.api.views import ApiView
+from meshmgmt.core.errors import BadRequest
+
+PAGE_ROWS: Final = 100
+LIVE_ROWS: Final = 50
+"""How many of the newest rows a live page asks for: late ones find their place, too."""
+
+
+class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
+    """Lists, charts, follows and exports a stream; changes nothing.
+
+    A subclass gives the API's views and filters, its columns with `cells`, and `facts`.
+    """
+
+    actions = None
+    change_form_template = "admin/events/event.html"
+    fields = readonly_fields = ("id",)
+    subject: ClassVar[Subject]
+    filterset_class: ClassVar[type[StreamFilterSet]]
+    api_view: ClassVar[type[ApiView]]
+    summary_url_name: ClassVar[str]
+    time_field: ClassVar[str]
+    columns: ClassVar[tuple[Column, ...]]
+    filters: ClassVar[tuple[str, ...]]
+    more_filters: ClassVar[tuple[str, ...]]
+    bar_filters: ClassVar[Mapping[str, str]]
+    """By group of the summary: the filter that shows the rows behind a bar."""
+    old_names: ClassVar[OldNames] = SEARCH
+    suggestions: ClassVar[Suggestions] = {"user_id": people, "initiator_id": people}
+
+    def views(self) -> list[View]:
+        """Return the questions that are asked often."""
+        raise NotImplementedError
+
+    def cells(self, row: Any, here: Here) -> list[SafeString]:
+        """Return what the list shows of a row beside its time."""
+        raise NotImplementedError
+
+    def names(self, row: Any) -> dict[str, str]:
+        """Return what people call the ids in a row, by filter."""
+        raise NotImplementedError
+
+    def facts(self, row: Any, pages: ObjectPages) -> list[Fact]:
+        """Return what the page of a row tells, its raw form left aside."""
+        raise NotImplementedError
+
+    def raw(self, row: Any) -> dict[str, Any]:
+        """Return a row as clients of the API get it."""
+        raise NotImplementedError
+
+    def prepare(self, rows: list[Any]) -> None:
+        """Look up what `cells` needs, for all rows at once."""
+
+    def _no(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    has_add_permission = has_change_permission = has_delete_permission = _no
+
+    def get_urls(self) -> list[Any]:
+        """Add the exports to the admin site's own pages."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_export"
+        view = self.admin_site.admin_view(self.export_view)
+        exports = [
+            path(f"export.{kind}", view, {"kind": kind}, f"{name}_{kind}")
+            for kind in RENDERERS
+        ]
+        return exports + super().get_urls()
+
+    def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
+        """Return what the API exports for the same filters, to whoever is signed in."""
+        view = self.api_view.as_view(renderer_classes=[RENDERERS[kind]])
+        answer: HttpResponseBase = view(request)
+        return answer
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the list, or its newest rows alone to a page that follows them."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        today = renewed(request.GET, self.old_names, self.time_field)
+        if today is not None:
+            return HttpResponseRedirect(f"?{today.urlencode()}")
+        here = Here(request.GET)
+        filters = self.filterset_class(request.GET, self.get_queryset(request))
+        live = request.GET.get("fragment") == "rows"
+        errors: list[str] = []
+        try:
+            page = self._read(request, filters, LIVE_ROWS if live else PAGE_ROWS)
+        except BadRequest as error:
+            page, errors = RowPage([]), [fault.message for fault in error.errors]
+        context: dict[str, Any] = {"rows": list(self._rows(page, here))}
+        template = "admin/events/includes/rows.html"
+        if not live:
+            template = "admin/events/explorer.html"
+            context |= self._context(request, filters, here, page)
+        context |= {"errors": errors, **(extra_context or {})}
+        return TemplateResponse(request, template, context)
+
+    def _read(
+        self, request: HttpRequest, filters: StreamFilterSet, size: int
+    ) -> RowPage:
+        """Return the rows. Raises BadRequest naming every wrong parameter."""
+        require_valid(filters.form)
+        cursor = request.GET.get("cursor", "")
+        rows = filters.qs.defer("search")
+        return read_rows(rows, self.time_field, size, cursor)
+
+    def _rows(self, page: RowPage, here: Here) -> Iterator[Row]:
+        self.prepare(list(page.rows))
+        for row in page.rows:
+            cells = [self._time_cell(row), *self.cells(row, here)]
+            yield Row(str(row.pk), list(zip(self.columns, cells, strict=True)))
+
+    def _time_cell(self, row: Any) -> SafeString:
+        """Return the time of a row, which leads to its page."""
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
+        url = reverse(name, args=[quote(row.pk)])
+        moment = shown_second(getattr(row, self.time_field))
+        return format_html('<a href="{}">{}</a>', url, moment)
+
+    def _context(
+        self, request: HttpRequest, filters: StreamFilterSet, here: Here, page: RowPage
+    ) -> dict[str, Any]:
+        return {
+            **self.admin_site.each_context(request),
+            "title": name_of(self.opts.label_lower),
+            "opts": self.opts,
+            "explorer": self._controls(request, filters, here, page),
+            "chart": {
+                "url": reverse(self.summary_url_name),
+                "groups": list(self.subject.groups),
+                "metrics": list(self.subject.metrics),
+                "group": request.GET.get("group_by", ""),
+                "metric": request.GET.get("metric", ""),
+                "filters": orjson.dumps(dict(self.bar_filters)).decode(),
+            },
+        }
+
+    def _controls(
+        self, request: HttpRequest, filters: StreamFilterSet, here: Here, page: RowPage
+    ) -> Controls:
+        make = partial(inputs, filters, here, suggestions=self.suggestions)
+        more = list(make(self.more_filters))
+        ordered = bool(here.values("sort_by"))
+        at_newest = not ordered and not request.GET.get("cursor")
+        live = bool(here.values("live")) and at_newest
+        # All rows share what the filters name, so one of them knows what it is called.
+        names = self.names(page.rows[0]) if page.rows else {}
+        return Controls(
+            views=[
+                (v.label, link_to(v.pairs), here.is_at(v.pairs)) for v in self.views()
+            ],
+            span=span_of(here),
+            inputs=list(make(self.filters)),
+            more=more,
+            more_chosen=any(field.value for field in more),
+            chips=list(chips(filters, here, names)),
+            hidden=[pair for pair in here.pairs if pair[0] in ("live", *ORDER)],
+            live=live,
+            toggle=here.with_(live="" if live else "1"),
+            newer=here.with_(cursor=page.newer) if page.newer else "",
+            older=here.with_(cursor=page.older) if page.older else "",
+            newest=link_to(here.pairs),
+            exports=self._exports(filters, here),
+            headings=[heading(column, here) for column in self.columns],
+            sorted=ordered,
+        )
+
+    def _exports(self, filters: StreamFilterSet, here: Here) -> list[tuple[str, str]]:
+        known = filters.form.fields
+        query = link_to(pair for pair in here.pairs if pair[0] in known)
+        base = f"admin:{self.opts.app_label}_{self.opts.model_name}_export"
+        return [(kind, reverse(f"{base}_{kind}") + query) for kind in RENDERERS]
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        *args: Any,
+        **kwargs: Any,
+    ) -> HttpResponse:
+        """Show one row: what it tells, then its raw form."""
+        row = context["original"]
+        context |= {
+            "title": str(self.opts.verbose_name).capitalize(),
+            "facts": self.facts(row, ObjectPages(request)),
+            "raw": json_block(self.raw(row)),
+        }
+        return super().render_change_form(request, context, *args, **kwargs)

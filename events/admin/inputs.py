@@ -1,0 +1,136 @@
+"""The filters of an explorer as inputs and chips, made from those of the API."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from django import forms
+
+from events.admin.here import Here
+from events.api.auditfilters import CodesField
+from events.api.filters import StreamFilterSet
+from events.api.queries import EnumField
+from events.directory import directory
+
+SPANS: Final = {
+    "": "any time",
+    "-1h": "the last hour",
+    "-24h": "the last 24 hours",
+    "-7d": "the last 7 days",
+    "-30d": "the last 30 days",
+}
+DATES: Final = ("start_date", "end_date")
+_LABELS: Final = {
+    "activity_code": "activity",
+    "source_ip": "source address",
+    "source_address": "from address",
+    "user_email": "user's e-mail",
+    "user_name": "user's name",
+    "start_date": "from",
+    "end_date": "to",
+}
+_MOST_PEOPLE: Final = 300
+_PREFIXES: Final = ("TYPE_", "DIRECTION_")
+
+Suggestions = Mapping[str, Callable[[], dict[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One filter on the page. `options` are values and what people call them.
+
+    `chosen` of them must be one where `closed`; else they are suggestions. `kept` are
+    further values, which stay.
+    """
+
+    name: str
+    label: str
+    help: str
+    value: str
+    options: dict[str, str]
+    closed: bool
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One value that narrows the list, and the address without it."""
+
+    label: str
+    value: str
+    away: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The time range: one of `spans`, or `between` two times."""
+
+    start: str
+    end: str
+    between: bool
+    spans: dict[str, str]
+
+
+def span_of(here: Here) -> Span:
+    start, end = ("".join(here.values(name)[:1]) for name in DATES)
+    return Span(start, end, between=bool(end) or start not in SPANS, spans=SPANS)
+
+
+def label_of(name: str) -> str:
+    text = _LABELS.get(name, name.removesuffix("_id").replace("_", " "))
+    return text.capitalize()
+
+
+def inputs(
+    filters: StreamFilterSet,
+    here: Here,
+    names: tuple[str, ...],
+    suggestions: Suggestions,
+) -> Iterator[Input]:
+    """Yield inputs for the named filters."""
+    for name in names:
+        field = filters.form.fields[name]
+        values = here.values(name)
+        many = isinstance(field, CodesField)
+        options = _options(field)
+        spelt = {option.lower(): option for option in options}
+        value = next(iter(values), "")
+        yield Input(
+            name=name,
+            label=label_of(name),
+            help=str(field.help_text),
+            value="" if many else spelt.get(value.lower(), value),
+            options=options or suggestions.get(name, dict)(),
+            closed=isinstance(field, EnumField),
+            kept=tuple(values) if many else (),
+        )
+
+
+def _options(field: forms.Field) -> dict[str, str]:
+    names = field.names if isinstance(field, EnumField) else []
+    return {name: shown_word(name) for name in names}
+
+
+def shown_word(name: str) -> str:
+    for prefix in _PREFIXES:
+        name = name.removeprefix(prefix)
+    return name
+
+
+def people() -> dict[str, str]:
+    """Return those who may have done something, as far as a list can hold them."""
+    ids = sorted(directory.find_users("", ""))[:_MOST_PEOPLE]
+    return {user.id: user.email or user.name for user in directory.users(ids)}
+
+
+def chips(
+    filters: StreamFilterSet, here: Here, names: Mapping[str, str]
+) -> Iterator[Chip]:
+    """Yield what narrows the list; `names` tells by filter what people call its id."""
+    for name, value in here.pairs:
+        if name not in filters.form.fields:
+            continue
+        label, shown = label_of(name), shown_word(names.get(name) or value)
+        if name in DATES and value in SPANS:
+            label, shown = "Time", SPANS[value]
+        yield Chip(label, shown, here.without(name, value))

@@ -1,0 +1,39 @@
+/* Filters of an explorer: choices apply at once, what is empty stays out of the address. */
+"use strict";
+(function () {
+  const form = document.getElementById("filters");
+  if (!form) return;
+  const phone = window.matchMedia("(max-width: 767px)");
+  if (phone.matches) form.closest("details").open = false;
+  const span = form.querySelector("[data-span]");
+  const between = document.getElementById("between");
+
+  span.addEventListener("change", () => {
+    const open = span.value === "between";
+    between.hidden = between.disabled = !open;
+    if (open) {
+      span.removeAttribute("name");
+      between.querySelector("input").focus();
+    } else {
+      span.name = "start_date";
+      form.requestSubmit();
+    }
+  });
+  for (const select of document.querySelectorAll("select[form=filters]")) {
+    select.addEventListener("change", () => form.requestSubmit());
+  }
+  form.addEventListener("submit", () => {
+    for (const input of form.elements) {
+      const first = input.form && input.tagName === "SELECT" && input.hasAttribute("form")
+        && input.selectedIndex === 0;
+      if (input.name && (input.value === "" || first)) input.disabled = true;
+    }
+  });
+  /* Coming back by the browser's history, what was switched off is needed again. */
+  window.addEventListener("pageshow", () => {
+    for (const input of form.elements) {
+      if (input !== between && !between.contains(input)) input.disabled = false;
+    }
+    for (const input of between.querySelectorAll("input")) input.disabled = false;
+  });
+})();

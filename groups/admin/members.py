@@ -1,0 +1,187 @@
+"""The members of one group: a list to search and remove from, and ways to add more."""
+
+from typing import Any, Final
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils.html import format_html
+
+from groups.admin.changing import Deed, group_link, trail_link
+from groups.admin.filters import GroupFilter, members, strangers
+from groups.admin.peers import GroupedPeerAdmin
+from groups.memberships import Plan, carry_out, plan
+from groups.models import Group
+from groups.pasting import Candidate, Resolved, resolve
+from meshmgmt.accounts.models import Account
+from meshmgmt.core.printable import printable
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.models import Peer
+
+PASTE: Final = "admin/groups/paste.html"
+
+
+class MemberList(GroupedPeerAdmin):
+    """The peers in a group, or with `inside=False` all others."""
+
+    change_list_template = "admin/groups/members.html"
+    list_filter = [GroupFilter, "connected", "approval_required", "login_expired"]
+    ordering = ["name", "id"]
+    actions = ["remove_members", "add_members"]
+
+    def __init__(self, group: Group, *, inside: bool) -> None:
+        super().__init__(Peer, admin.site)
+        self.group = group
+        self.inside = inside
+        self.kept = "remove_members" if inside else "add_members"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the peers of this list."""
+        chosen = members if self.inside else strangers
+        return chosen(super().get_queryset(request), self.group)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the one thing that can be done here."""
+        actions = super().get_actions(request)
+        return {name: actions[name] for name in actions if name == self.kept}
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Make no peers here."""
+        return False
+
+    @admin.action(description="Remove from the group", permissions=["membership"])
+    def remove_members(
+        self, request: HttpRequest, peers: QuerySet[Any]
+    ) -> HttpResponse:
+        """Show who would leave, then do it."""
+        return self._deed("Remove members", "leave").run(self, request, peers)
+
+    @admin.action(description="Add to the group", permissions=["membership"])
+    def add_members(self, request: HttpRequest, peers: QuerySet[Any]) -> HttpResponse:
+        """Show who would join, then do it."""
+        return self._deed("Add members", "join").run(self, request, peers)
+
+    def _deed(self, title: str, side: str) -> Deed:
+        then = "" if self.inside else _members_path(self.group)
+        return Deed(self.kept, title, [], {side: [self.group.pk]}, then)
+
+    def show(self, request: HttpRequest) -> HttpResponse:
+        """Return the page."""
+        title = "Members" if self.inside else "Choose members"
+        context = {
+            "title": f"{title} of {printable(self.group.name)}",
+            "group": self.group,
+            "inside": self.inside,
+            "may_change": self.has_membership_permission(request),
+        }
+        return self.changelist_view(request, context)
+
+
+class PasteForm(forms.Form):
+    """A list of peers as people have it."""
+
+    peers = forms.CharField(
+        label="Peers",
+        help_text="One per line: name, DNS label, address or id.",
+        widget=forms.Textarea(attrs={"rows": 12, "cols": 50, "spellcheck": "false"}),
+        required=False,
+    )
+
+
+def urls() -> list[Any]:
+    """Return the addresses of a group's member pages."""
+    wrap = admin.site.admin_view
+    prefix = "<str:group_id>/members/"
+    return [
+        path(prefix, wrap(_inside), name="groups_group_members"),
+        path(f"{prefix}choose/", wrap(_outside), name="groups_group_choose"),
+        path(f"{prefix}paste/", wrap(_paste), name="groups_group_paste"),
+    ]
+
+
+def _inside(request: HttpRequest, group_id: str) -> HttpResponse:
+    group = _group(request, group_id, "view")
+    if group.is_all:  # everybody
+        return HttpResponseRedirect(reverse("admin:inventory_peer_changelist"))
+    return MemberList(group, inside=True).show(request)
+
+
+def _outside(request: HttpRequest, group_id: str) -> HttpResponse:
+    group = _group(request, group_id, "change")
+    return MemberList(group, inside=False).show(request)
+
+
+def _paste(request: HttpRequest, group_id: str) -> HttpResponse:
+    """Take a list of peers; nothing is written while a line of it is unclear."""
+    group = _group(request, group_id, "change")
+    form = PasteForm(request.POST or None)
+    shown: dict[str, Any] = {"resolved": None, "plan": None}
+    if form.is_valid():
+        with account_write():
+            resolved = _resolved(form.cleaned_data["peers"])
+            wanted = plan(resolved.peers, join=[group.pk], leave=[])
+            if _is_meant(request, resolved, wanted):
+                carry_out(wanted)
+                return _added(request, group, wanted)
+        shown = {"resolved": resolved, "plan": wanted}
+    context = {
+        **admin.site.each_context(request),
+        "title": f"Add members to {printable(group.name)}",
+        "opts": Group._meta,
+        "group": group,
+        "form": form,
+        "media": admin.site.get_model_admin(Peer).media,
+        **shown,
+    }
+    return TemplateResponse(request, PASTE, context)
+
+
+def _is_meant(request: HttpRequest, resolved: Resolved, wanted: Plan) -> bool:
+    """Tell whether to write: all is clear, or the rest is wanted that was shown."""
+    if not resolved.peers:
+        return False
+    return resolved.is_clear or request.POST.get("rest") == wanted.mark
+
+
+def _resolved(text: str) -> Resolved:
+    rows = Peer.objects.order_by("pk").values_list(
+        "pk", "name", "dns_label", "ip", "ipv6"
+    )
+    domain = Account.objects.get().dns_domain
+    return resolve(text.splitlines(), [Candidate(*row) for row in rows], domain)
+
+
+def _added(request: HttpRequest, group: Group, done: Plan) -> HttpResponse:
+    [part] = done.parts
+    pages = admin.site.get_model_admin(Peer)
+    text = format_html(
+        "{} joined {}, {} were in it. {}",
+        len(part.changing),
+        group_link(group),
+        part.same,
+        trail_link(request),
+    )
+    pages.message_user(request, text)
+    return HttpResponseRedirect(_members_path(group))
+
+
+def _members_path(group: Group) -> str:
+    return reverse("admin:groups_group_members", args=[group.pk])
+
+
+def _group(request: HttpRequest, group_id: str, right: str) -> Group:
+    """Return the group for who has the right. Raises Http404, PermissionDenied."""
+    user = request.user
+    if not (
+        user.has_perm(f"groups.{right}_group") and user.has_perm("inventory.view_peer")
+    ):
+        raise PermissionDenied
+    group = get_object_or_404(Group, pk=group_id)
+    if right == "change" and group.is_all:
+        raise PermissionDenied
+    return group

@@ -1,0 +1,173 @@
+"""What groups add to the pages of peers: a column, a filter, actions, a field."""
+
+from typing import Any, Final
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.views.main import SEARCH_VAR
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from groups.admin.changing import Deed, group_link
+from groups.admin.filters import FilterForm, GroupFilter
+from groups.models import Group, GroupPeer
+from groups.selectors import all_group_id, static_groups
+from groups.services import set_groups_of_peer
+from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.core.printable import printable
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.admin import PeerAdmin, PeerForm
+from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.peerlist import PeerList
+
+SHOWN: Final = 3
+"""How many groups of a peer a list names."""
+
+
+class GroupedPeerForm(PeerForm):
+    """A peer with the groups that people put it into."""
+
+    groups = OrderedListField(
+        GroupPeer._meta.get_field("group"),
+        help_text="Every peer is in All; groups of an identity provider are not listed.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.adding:
+            mine = static_groups().filter(peer_links__peer=self.instance.pk)
+            ids = mine.order_by("pk").values_list("pk", flat=True)
+            self.initial["groups"] = list(ids)
+
+    def apply(self, data: dict[str, Any]) -> Peer:
+        """Write the peer, and the memberships that came and went."""
+        values = dict(data)
+        groups = values.pop("groups")
+        with account_write():
+            written = super().apply(values)
+            set_groups_of_peer(written.pk, groups)
+            return written
+
+
+class GroupedPeerList(PeerList):
+    """A page of peers with their groups."""
+
+    def complete(self, shown: list[Any]) -> None:
+        """Read the groups of all peers of the page at once."""
+        super().complete(shown)
+        by_peer: dict[str, list[Group]] = {}
+        links = GroupPeer.objects.filter(peer__in=[peer.pk for peer in shown])
+        for link in links.select_related("group").order_by("group__name", "id"):
+            by_peer.setdefault(link.peer_id, []).append(link.group)
+        for peer in shown:
+            peer.listed_groups = by_peer.get(peer.pk, [])
+
+
+_SHOWN_GROUPS: Final = ("fixed_groups", "all_groups")
+_ADD = Deed("add_to_group", "Add peers to groups", ["join"])
+_REMOVE = Deed("remove_from_group", "Remove peers from groups", ["leave"])
+_MOVE = Deed("move_to_group", "Move peers to other groups", ["leave", "join"])
+
+admin.site.unregister(Peer)
+
+
+@admin.register(Peer)
+class GroupedPeerAdmin(PeerAdmin):
+    """Peers and the groups they are in."""
+
+    form = GroupedPeerForm
+    actions = ["add_to_group", "remove_from_group", "move_to_group"]
+    list_filter = [GroupFilter, *PeerAdmin.list_filter]
+    list_display = [
+        *("title", "state", "address", "owner", "group_names"),
+        *("location", "client"),
+    ]
+    search_help_text = "Name, address, DNS label, host name, owner's e-mail, or group."
+
+    @property
+    def media(self) -> forms.Media:
+        """What the pages load, with what the filter needs."""
+        own = forms.Media(css={"all": ["groups/peers.css"]}, js=["groups/pages.js"])
+        return super().media + FilterForm().media + own
+
+    def get_changelist(
+        self, request: HttpRequest, **kwargs: Any
+    ) -> type[GroupedPeerList]:
+        """Return the list that knows groups."""
+        return GroupedPeerList
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Find peers, in the list also by the name of a group."""
+        found, repeats = super().get_search_results(request, queryset, search_term)
+        if not search_term or SEARCH_VAR not in request.GET:
+            return found, repeats
+        named = Group.objects.filter(name__icontains=search_term.strip())
+        links = GroupPeer.objects.filter(group__in=named).order_by()
+        return found | queryset.filter(pk__in=links.values("peer")), repeats
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Put the groups beside what a peer is; who may not change it sees them all."""
+        first, *rest = super().get_fieldsets(request, obj)
+        names = ["groups", "fixed_groups"] if obj else ["groups"]
+        if not self.has_change_permission(request, obj):
+            names = ["all_groups"]
+        return [first, ("Groups", {"fields": names}), *rest]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return what is shown only."""
+        return [*super().get_readonly_fields(request, obj), *_SHOWN_GROUPS]
+
+    def has_membership_permission(self, request: HttpRequest) -> bool:
+        """Tell whether somebody may change groups, which the actions do."""
+        return bool(request.user.has_perm("groups.change_group"))
+
+    @admin.action(description="Add to group", permissions=["membership"])
+    def add_to_group(self, request: HttpRequest, peers: QuerySet[Any]) -> HttpResponse:
+        """Ask for groups, then add the peers to them."""
+        return _ADD.run(self, request, peers)
+
+    @admin.action(description="Remove from group", permissions=["membership"])
+    def remove_from_group(
+        self, request: HttpRequest, peers: QuerySet[Any]
+    ) -> HttpResponse:
+        """Ask for groups, then take the peers out of them."""
+        return _REMOVE.run(self, request, peers)
+
+    @admin.action(description="Move to group", permissions=["membership"])
+    def move_to_group(self, request: HttpRequest, peers: QuerySet[Any]) -> HttpResponse:
+        """Ask for groups, then take the peers out of some and add them to others."""
+        return _MOVE.run(self, request, peers)
+
+    @admin.display(description="groups")
+    def group_names(self, peer: Any) -> SafeString:
+        """The first groups, and how many more there are."""
+        groups = peer.listed_groups
+        names = format_html_join(", ", "{}", ((group_link(x),) for x in groups[:SHOWN]))
+        more = len(groups) - SHOWN
+        if more <= 0:
+            return names or format_html("{}", "-")
+        return format_html('{} <span class="below">and {} more</span>', names, more)
+
+    @admin.display(description="always in")
+    def fixed_groups(self, peer: Peer) -> SafeString:
+        """Groups that the form does not change: `All`, and those of a provider."""
+        return _names(_groups_of(peer).exclude(pk__in=static_groups().values("pk")))
+
+    @admin.display(description="groups")
+    def all_groups(self, peer: Peer) -> SafeString:
+        """Every group that the peer is in."""
+        return _names(_groups_of(peer))
+
+
+def _groups_of(peer: Peer) -> QuerySet[Group]:
+    listed = GroupPeer.objects.filter(peer=peer).values("group")
+    return Group.objects.filter(Q(pk__in=listed) | Q(pk=all_group_id())).order_by("pk")
+
+
+def _names(groups: QuerySet[Group]) -> SafeString:
+    names = ((printable(group.name),) for group in groups)
+    return format_html_join(", ", "<bdi>{}</bdi>", names)

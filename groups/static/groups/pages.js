@@ -1,0 +1,30 @@
+"use strict";
+
+// What is chosen by looking it up shows its effect at once, without a further click.
+// The look-up reports choices as events of jQuery alone.
+document.addEventListener("DOMContentLoaded", () => {
+  django.jQuery(document).on(
+    "select2:select select2:unselect",
+    "[data-autosubmit], [data-busy] select",
+    (event) => event.target.form.requestSubmit(),
+  );
+});
+
+// A form that is on its way says so, and is not sent again.
+document.addEventListener("submit", (event) => {
+  const { target: form, submitter } = event;
+  if (!("busy" in form.dataset)) return;
+  if (form.ariaBusy === "true") {
+    event.preventDefault();
+    return;
+  }
+  form.ariaBusy = "true";
+  const text = submitter?.textContent;
+  if (submitter) submitter.textContent = form.dataset.busy;
+  // A page that comes back out of the browser's memory can be used again.
+  const restore = () => {
+    form.ariaBusy = null;
+    if (submitter) submitter.textContent = text;
+  };
+  window.addEventListener("pagehide", restore, { once: true });
+});

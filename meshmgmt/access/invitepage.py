@@ -1,0 +1,118 @@
+"""`/invite/<secret>`: the page on which an invited person chooses name and password."""
+
+from typing import Any, Final
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods
+
+from meshmgmt.access.models import Invite
+from meshmgmt.access.selectors.invites import invite_facts, is_valid, open_invite
+from meshmgmt.access.services.invites import KIND, invite_accept
+from meshmgmt.accounts.models import User
+from meshmgmt.api.limits import check_guess
+from meshmgmt.api.pages import error_page, sentence
+from meshmgmt.core.errors import NotFound, ServiceError
+
+UNKNOWN: Final = (
+    "this link was used already, was replaced or taken back, or is not complete. If you"
+    " have chosen your password, sign in; else ask for another link"
+)
+EXPIRED: Final = "this link has expired: ask whoever invited you for another one"
+_TITLE: Final = "This invite cannot be used"
+
+
+class InviteForm(forms.Form):
+    """Who accepts; the services judge the values."""
+
+    email = forms.CharField(
+        label="E-mail address",
+        required=False,
+        disabled=True,
+        widget=forms.EmailInput(attrs={"autocomplete": "username"}),
+    )
+    name = forms.CharField(widget=forms.TextInput(attrs={"autocomplete": "name"}))
+    password = forms.CharField(
+        strip=False,
+        help_text="At least 8 characters: a capital letter, a digit, a special character.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+    password_again = forms.CharField(
+        label="Password again",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Compare the two passwords."""
+        data: dict[str, Any] = self.cleaned_data
+        if data.get("password") != data.get("password_again"):
+            self.add_error("password_again", "The two passwords differ.")
+        return data
+
+
+@never_cache
+@sensitive_variables("token")
+@require_http_methods(["GET", "HEAD", "POST"])
+def invite_page(request: HttpRequest, token: str) -> HttpResponse:
+    """Show the form, or make the user; the secret leaves the page in no Referer."""
+    try:
+        response = _page(request, token)
+    except NotFound:
+        check_guess(KIND)
+        response = error_page(UNKNOWN, 404, title=_TITLE)
+    # The origin stays, for browsers send it along with the form.
+    response["Referrer-Policy"] = "strict-origin"
+    return response
+
+
+def _page(request: HttpRequest, token: str) -> HttpResponse:
+    """Raises NotFound."""
+    invite = open_invite(token)
+    if not is_valid(invite):
+        return error_page(EXPIRED, 410, title=_TITLE)
+    shown = {"email": invite.email, "name": invite.name}
+    form = InviteForm(request.POST or None, initial=shown)
+    status = 200
+    if form.is_valid():
+        try:
+            return _welcomed(request, _accepted(token, form))
+        except NotFound:
+            raise
+        except ServiceError as error:
+            _show(form, error)
+            status = error.status
+    return _form(request, invite, form, status)
+
+
+def _form(
+    request: HttpRequest, invite: Invite, form: InviteForm, status: int
+) -> HttpResponse:
+    facts = {"title": "Welcome to the mesh", "form": form, **invite_facts(invite)}
+    return render(request, "pages/invite.html", facts, status=status)
+
+
+def _accepted(token: str, form: InviteForm) -> User:
+    data = form.cleaned_data
+    return invite_accept(token=token, name=data["name"], password=data["password"])
+
+
+def _welcomed(request: HttpRequest, user: User) -> HttpResponse:
+    """Lead to the sign-in page whoever may enter the admin site."""
+    if user.is_staff:
+        messages.success(request, f"Welcome, {user.name}: you can sign in now.")
+        return HttpResponseRedirect(reverse("admin:login"))
+    return render(request, "pages/invited.html", {"title": f"Welcome, {user.name}"})
+
+
+def _show(form: InviteForm, error: ServiceError) -> None:
+    for fault in error.errors:
+        field = fault.field if fault.field in form.fields else None
+        form.add_error(field, sentence(fault.message))
+    if not error.errors:
+        form.add_error(None, sentence(error.message))

@@ -1,0 +1,27 @@
+"""What accounts say on the admin site's first page."""
+
+from collections.abc import Iterator
+
+from django.http import HttpRequest
+
+from meshmgmt.accounts.models import AccessToken, User
+from meshmgmt.api import home
+from meshmgmt.api.adminfilters import EndFilter
+from meshmgmt.api.home import Figure, Place, Tone
+
+
+def contribute() -> None:
+    """Add the tokens about to end and the people nobody has let in yet."""
+    home.contribute(Place.ENDING, "pats", _tokens)
+    home.contribute(Place.PEOPLE, "users", _pending)
+
+
+def _tokens(request: HttpRequest) -> Iterator[Figure]:
+    shown = {"about_to_end": ("access tokens", Tone.WARN)}
+    yield from home.state_figures(request, AccessToken, EndFilter, shown)
+
+
+def _pending(request: HttpRequest) -> Iterator[Figure]:
+    waiting = home.visible(request, User).filter(pending_approval=True)
+    url = home.list_url(User, {"pending_approval__exact": "1"})
+    yield Figure("to let in", waiting.count(), url, Tone.WARN)

@@ -1,0 +1,9 @@
+"""Django application of the admin site; it makes `admin.site` ours."""
+
+from django.contrib.admin.apps import AdminConfig
+
+
+class SiteConfig(AdminConfig):
+    """The admin site of this service."""
+
+    default_site = "meshmgmt.api.adminsite.Site"

@@ -1,0 +1,36 @@
+"""How pages of the admin site show states, and texts that others chose."""
+
+from typing import Any, Final
+
+from django.contrib import admin
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from meshmgmt.core.printable import printable
+
+_TONES: Final = {
+    "ok": ("active", "connected", "enabled", "valid"),
+    "warn": ("expiring", "pending", "pending approval"),
+    "bad": ("blocked", "expired", "overused", "revoked"),
+}
+_TONE_OF: Final = {state: tone for tone, states in _TONES.items() for state in states}
+
+
+def badge(state: str, tone: str = "") -> SafeString:
+    """Return a state as a coloured word.
+
+    Tones are ok, warn, bad and off, which is that of states that are not known here.
+    """
+    tone = tone or _TONE_OF.get(state, "off")
+    return format_html('<span class="badge badge--{}">{}</span>', tone, state)
+
+
+@admin.display(description="state", ordering="enabled")
+def enabled(row: Any) -> SafeString:
+    """Return whether an object is switched on, as a column of lists."""
+    return badge("enabled" if row.enabled else "disabled")
+
+
+def shown(text: object) -> SafeString:
+    """Return a text that others chose, apart from its surroundings, hiding nothing."""
+    return format_html("<bdi>{}</bdi>", printable(str(text)))

@@ -1,0 +1,140 @@
+"""The menu of the admin site: sections and entries in the operator's words and order.
+
+Models and pages are named by text, for this room stands below those they live in.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the menu, and what lives inside of it without a line of its own.
+
+    `target` is a model (`app.model`) or the name of a page's path; so is each of `inner`.
+    `module` says whose readers see a page; everybody who may enter does without one.
+    """
+
+    name: str
+    target: str
+    inner: tuple[str, ...] = ()
+    module: str = ""
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it leads to a model's list."""
+        return is_model(self.target)
+
+    def holds(self, view: str) -> bool:
+        """Tell whether the page with this name of a path belongs here."""
+        return any(_covers(target, view) for target in (self.target, *self.inner))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with its entries."""
+
+    name: str
+    entries: tuple[Entry, ...]
+
+
+MENU: Final = (
+    Section("Overview", (Entry("Overview", "admin:index"),)),
+    Section(
+        "Peers",
+        (
+            Entry(
+                "Peers", "inventory.peer", ("admin:control_netmap", "admin:dns_peer")
+            ),
+            Entry("Setup keys", "access.setupkey"),
+        ),
+    ),
+    Section("Groups", (Entry("Groups", "groups.group"),)),
+    Section(
+        "Access",
+        (
+            Entry("Policies", "access.policy", ("access.policyrule",)),
+            Entry("Posture checks", "access.posturecheck"),
+        ),
+    ),
+    Section(
+        "Networks",
+        (
+            Entry(
+                "Networks",
+                "inventory.network",
+                ("inventory.networkresource", "access.router"),
+            ),
+            Entry("Routes", "access.route"),
+        ),
+    ),
+    Section(
+        "DNS",
+        (
+            Entry("Zones", "dns.zone", ("dns.record",)),
+            Entry("Nameservers", "dns.nameservergroup"),
+            Entry("Explain a look-up", "admin:dns_explain", module="dns"),
+            Entry("DNS findings", "admin:dns_lint", module="dns"),
+            Entry("DNS settings", "dns.dnssettings"),
+        ),
+    ),
+    Section(
+        "Events",
+        (
+            Entry("Audit trail", "events.auditevent"),
+            Entry("Network traffic", "events.trafficevent"),
+            Entry("Proxy logs", "events.proxyentry"),
+        ),
+    ),
+    Section(
+        "People",
+        (
+            Entry("Users", "accounts.user", ("access.invite", "access.userautogroup")),
+            Entry("Access tokens", "accounts.accesstoken"),
+        ),
+    ),
+    Section(
+        "System",
+        (
+            Entry(
+                "Metrics and checks",
+                "admin-metrics",
+                ("admin-log-level",),
+                module="events",
+            ),
+            Entry("Account settings", "accounts.account"),
+            Entry("Proxy tokens", "control.proxytoken"),
+            Entry("API documentation", "docs"),
+        ),
+    ),
+)
+
+
+def is_model(target: str) -> bool:
+    """Tell a model from the name of a page's path."""
+    return "." in target
+
+
+def place_of(view: str) -> tuple[Section, Entry] | None:
+    """Return where in the menu the page with this name of a path belongs."""
+    return next(
+        ((section, entry) for section, entry in _all() if entry.holds(view)), None
+    )
+
+
+def name_of(label: str) -> str:
+    """Return what the menu calls a model (`app.model`), "" for one inside another."""
+    return next((entry.name for _, entry in _all() if entry.target == label), "")
+
+
+def _all() -> Iterator[tuple[Section, Entry]]:
+    # Pages before models: the path of a page may be named as those of a model are.
+    pairs = [(section, entry) for section in MENU for entry in section.entries]
+    return iter(sorted(pairs, key=lambda pair: pair[1].is_model))
+
+
+def _covers(target: str, view: str) -> bool:
+    if is_model(target):
+        return view.startswith(f"admin:{target.replace('.', '_')}_")
+    return view == target

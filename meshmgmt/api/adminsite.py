@@ -1,0 +1,83 @@
+"""The admin site, with our menu in place of Django's list of applications."""
+
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest
+from django.urls import reverse
+
+from meshmgmt.api.adminmenu import MENU, Entry, Section, place_of
+from meshmgmt.core.roles import Operation, allowed
+
+
+class Site(AdminSite):
+    """Pages of all rooms."""
+
+    enable_nav_sidebar = False  # the menu of the frame stands in for it
+
+    def get_app_list(
+        self, request: HttpRequest, app_label: str | None = None
+    ) -> list[Any]:
+        """Return the sections that the viewer may see; of one application, its models."""
+        found = super().get_app_list(request, app_label)
+        if app_label is not None:
+            return found
+        models = {
+            model["model"]._meta.label_lower: model
+            for app in found
+            for model in app["models"]
+        }
+        here = _place(request)
+        sections = (_shown(request, section, models, here) for section in MENU)
+        return [section for section in sections if section["models"]]
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Add where in the menu the page is."""
+        context: dict[str, Any] = super().each_context(request)
+        if (here := _place(request)) is not None:
+            section, entry = here
+            context["place"] = {
+                "section": section.name,
+                "entry": entry.name,
+                "target": entry.target,
+                "url": _url(entry),
+            }
+        return context
+
+
+def _place(request: HttpRequest) -> tuple[Section, Entry] | None:
+    match = request.resolver_match
+    return None if match is None else place_of(match.view_name)
+
+
+def _shown(
+    request: HttpRequest,
+    section: Section,
+    models: dict[str, Any],
+    here: tuple[Section, Entry] | None,
+) -> dict[str, Any]:
+    """Return a section as templates of Django expect an application."""
+    lines = []
+    for entry in section.entries:
+        line = models.get(entry.target) if entry.is_model else _page(request, entry)
+        if line is not None:
+            current = here is not None and here[1] is entry
+            lines.append({**line, "name": entry.name, "current": current})
+    url = lines[0]["admin_url"] if lines else ""
+    label = section.name.lower()
+    return {"name": section.name, "app_label": label, "app_url": url, "models": lines}
+
+
+def _page(request: HttpRequest, entry: Entry) -> dict[str, Any] | None:
+    role = getattr(request.user, "role", "")
+    if entry.module and not allowed(role, entry.module, Operation.READ):
+        return None
+    name = entry.target.rpartition(":")[2]
+    return {"object_name": name, "admin_url": _url(entry), "view_only": True}
+
+
+def _url(entry: Entry) -> str:
+    target = entry.target
+    if entry.is_model:
+        target = f"admin:{target.replace('.', '_')}_changelist"
+    return reverse(target)

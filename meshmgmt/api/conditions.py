@@ -1,0 +1,84 @@
+"""What a request asks for beside its write: done in the transaction of the write itself.
+
+The conditions of one request run in their order around its handler, which does not know
+of them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from rest_framework.response import Response
+
+from meshmgmt.core.transactions import joined_write
+
+Handler = Callable[..., Any]
+
+
+class Answered(Exception):
+    """Ends a write, of which nothing stays, with an answer."""
+
+    def __init__(self, answer: HttpResponseBase) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+class Condition:
+    """One thing asked for; its steps do nothing unless a subclass says otherwise.
+
+    Every step may raise: a refusal, or `Answered`.
+    """
+
+    def prepare(self) -> None:
+        """Come first, without the lock."""
+
+    def begin(self) -> None:
+        """Come under the lock, before anything is written."""
+
+    def run(self, handler: Handler, *args: Any, **kwargs: Any) -> Response:
+        """Do the write and return its answer."""
+        response: Response = handler(*args, **kwargs)
+        return response
+
+    def written(self, response: Response) -> None:
+        """Come in the transaction, if there is one, when the handler has answered."""
+
+    def end(self) -> None:
+        """Come in the transaction when all events are written; then it commits."""
+
+    def without_write(self, response: Response) -> None:
+        """Come when the handler has answered and nothing was written."""
+
+
+def answered(
+    handler: Handler, conditions: Sequence[Condition], *args: Any, **kwargs: Any
+) -> HttpResponseBase:
+    """Return what the handler answers under conditions. Raises what refuses it."""
+
+    def begin() -> None:
+        for condition in conditions:
+            condition.begin()
+
+    def end() -> None:
+        for condition in conditions:
+            condition.end()
+
+    run = handler
+    for condition in reversed(conditions):
+        run = _around(condition, run)
+    try:
+        for condition in conditions:
+            condition.prepare()
+        with joined_write(begin, end) as write:
+            response: Response = run(*args, **kwargs)
+            for condition in conditions if write.has_begun else ():
+                condition.written(response)
+        for condition in () if write.has_begun else conditions:
+            condition.without_write(response)
+    except Answered as early:
+        return early.answer
+    return response
+
+
+def _around(condition: Condition, handler: Handler) -> Handler:
+    return lambda *args, **kwargs: condition.run(handler, *args, **kwargs)

@@ -1,0 +1,169 @@
+"""The admin site's first page: cards with figures, each of which leads to what it counts.
+
+Rooms contribute to the cards in their `ready()`; what a figure counts and what its list
+shows come from the same `StateFilter`, or from the same lookups.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from django.contrib import admin
+from django.db.models import Count, Model, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from meshmgmt.api.adminfilters import StateFilter
+from meshmgmt.core.roles import Operation, allowed
+
+MOST_COUNTED: Final = 10_000
+"""How far rows of the big streams are counted."""
+
+RENEWAL: Final = "X-Renewal"
+"""The header of requests by `refresh.js`."""
+
+
+class Place(StrEnum):
+    """The cards, in their order."""
+
+    HEALTH = "Health"
+    PEERS = "Peers"
+    LAST_HOUR = "Last hour"
+    ENDING = "Ends within 7 days"
+    PEOPLE = "People"
+    DNS = "DNS"
+    CHANGES = "Newest changes"
+
+
+class Tone(StrEnum):
+    """What something means for the operator."""
+
+    NONE = "off"
+    OK = "ok"
+    WARN = "warn"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number; its `url` lists exactly what it counts. `tone`: of one that is not 0."""
+
+    label: str
+    number: int
+    url: str
+    tone: Tone = Tone.NONE
+
+    @property
+    def shown(self) -> str:
+        """The number as people read it."""
+        more = "+" if self.number >= MOST_COUNTED else ""
+        return f"{self.number:,}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence, with something smaller behind it; a `badge` stands before it.
+
+    One said `later` stands for what takes too long for the page: see `is_renewal`.
+    """
+
+    text: str
+    detail: str = ""
+    url: str = ""
+    badge: str = ""
+    tone: Tone = Tone.NONE
+    later: bool = False
+
+
+Part = Figure | Line
+Read = Callable[[HttpRequest], Iterable[Part]]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What the rooms say in one place; `light` is the line that sums the others up."""
+
+    place: Place
+    figures: list[Figure]
+    lines: list[Line]
+    light: Line | None
+
+
+_contributions: Final[list[tuple[Place, str, Read]]] = []
+
+
+def contribute(place: Place, module: str, read: Read) -> None:
+    """Add figures and lines to a card, for roles that may read a module."""
+    _contributions.append((place, module, read))
+
+
+def cards(request: HttpRequest) -> list[Card]:
+    """Return the cards that the signed-in user may see; empty ones are left out."""
+    role = getattr(request.user, "role", "")
+    parts: dict[Place, list[Part]] = {place: [] for place in Place}
+    for place, module, read in _contributions:
+        if allowed(role, module, Operation.READ):
+            parts[place] += read(request)
+    return [_card(place, found) for place, found in parts.items() if found]
+
+
+def is_renewal(request: HttpRequest) -> bool:
+    """Tell whether a script asks, while the user looks at the page: it may take a while."""
+    return RENEWAL in request.headers
+
+
+def _card(place: Place, parts: list[Part]) -> Card:
+    lines = [part for part in parts if isinstance(part, Line)]
+    return Card(
+        place,
+        [part for part in parts if isinstance(part, Figure)],
+        lines,
+        next((line for line in lines if line.badge), None),
+    )
+
+
+def state_figures(
+    request: HttpRequest,
+    model: type[Model],
+    state_filter: type[StateFilter],
+    shown: Mapping[str, tuple[str, Tone]],
+) -> Iterator[Figure]:
+    """Yield how many of the rows that the user may see are in each state `shown`.
+
+    `shown` maps states to labels and tones. One query, whatever their number.
+    """
+    states = state_filter.states()
+    counted = visible(request, model).aggregate(
+        **{f"in_{name}": Count("pk", filter=states[name]) for name in shown}
+    )
+    for name, (label, tone) in shown.items():
+        url = list_url(model, {state_filter.parameter_name: name})
+        yield Figure(label, counted[f"in_{name}"], url, tone)
+
+
+def bounded_figure(
+    label: str,
+    rows: QuerySet[Any],
+    url: str,
+    tone: Tone = Tone.NONE,
+) -> Figure:
+    """Return how many rows there are, counted up to `MOST_COUNTED`."""
+    number = rows.order_by().values("pk")[:MOST_COUNTED].count()
+    return Figure(label, number, url, tone)
+
+
+def visible(request: HttpRequest, model: type[Model]) -> QuerySet[Any]:
+    """Return the rows of which the user may see the pages."""
+    pages = admin.site.get_model_admin(model)
+    if not pages.has_view_permission(request):
+        return model._default_manager.none()
+    return pages.get_queryset(request).order_by()
+
+
+def list_url(model: type[Model], query: Mapping[str, str]) -> str:
+    """Return the address of a model's list, filtered."""
+    meta = model._meta
+    path = reverse(f"admin:{meta.app_label}_{meta.model_name}_changelist")
+    return f"{path}?{urlencode(query)}"

@@ -1,0 +1,143 @@
+"""`?dry_run=true` and `X-Plan-Hash`: what a write would do, and doing just that.
+
+A dry run is the write itself, in its own transaction, which is then rolled back. What it
+did is told by the room that stands on all others; see `register`.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import orjson
+from rest_framework.response import Response
+
+from meshmgmt.api.conditions import Answered, Condition
+from meshmgmt.core.errors import Conflict
+
+if TYPE_CHECKING:
+    from meshmgmt.api.views import ApiRequest
+
+PARAMETER: Final = "dry_run"
+HEADER: Final = "X-Plan-Hash"
+MEDIA_TYPE: Final = "application/plan+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a write does: `shown` to people; `essence`, equal for two that do the same."""
+
+    shown: dict[str, Any]
+    essence: Any
+
+
+class Draft(Protocol):
+    """Follows one write."""
+
+    def prepare(self) -> None:
+        """Do what needs no lock, before the write."""
+
+    def begin(self) -> None:
+        """Look at the account as the write finds it, under the lock."""
+
+    def end(self) -> Plan:
+        """Return what was done, in the transaction, when all events are written."""
+
+    def nothing(self) -> Plan:
+        """Return the plan of a write that does nothing."""
+
+
+_drafts: list[Callable[[], Draft]] = []
+
+
+def register(make: Callable[[], Draft]) -> None:
+    """Set what makes the draft of one write."""
+    _drafts[:] = [make]
+
+
+class PlanChanged(Conflict):
+    """The write would do something else than what was planned."""
+
+    def __init__(self, plan: Plan, plan_hash: str) -> None:
+        super().__init__(
+            f"{HEADER}: this would do something else now; the new plan is in the answer"
+        )
+        self.details = {"plan": plan.shown, "plan_hash": plan_hash}
+
+
+class _Planned(Condition):
+    """Draws the plan of a write, and knows its hash."""
+
+    def __init__(self, request: "ApiRequest") -> None:
+        self._draft = _drafts[0]()
+        query = request.query_params.copy()
+        query.pop(PARAMETER, None)
+        method = request.method or ""
+        body = b"" if method == "DELETE" else request.raw_body()
+        self._request = [method, request.path, query.urlencode(), _sum(body)]
+
+    def prepare(self) -> None:
+        self._draft.prepare()
+
+    def begin(self) -> None:
+        self._draft.begin()
+
+    def _hash(self, plan: Plan) -> str:
+        essence = [*self._request, plan.essence]
+        return _sum(orjson.dumps(essence, option=orjson.OPT_SORT_KEYS))
+
+
+class DryRun(_Planned):
+    """Does the write, tells what it did, and undoes it."""
+
+    def __init__(self, request: "ApiRequest") -> None:
+        super().__init__(request)
+        self._response: Response | None = None
+
+    def written(self, response: Response) -> None:
+        """Keep what would be returned."""
+        self._response = response
+
+    def end(self) -> None:
+        """Tell, which undoes the write."""
+        assert self._response is not None
+        raise Answered(self._answer(self._response, self._draft.end()))
+
+    def without_write(self, response: Response) -> None:
+        """Tell of a write that does nothing."""
+        raise Answered(self._answer(response, self._draft.nothing()))
+
+    def _answer(self, response: Response, plan: Plan) -> Response:
+        return Response(
+            {
+                "result": response.data,
+                "plan": plan.shown,
+                "plan_hash": self._hash(plan),
+            },
+            content_type=f"{MEDIA_TYPE}; charset=UTF-8",
+        )
+
+
+class PlanGuard(_Planned):
+    """Does the write if that is what was planned. Raises PlanChanged."""
+
+    def __init__(self, request: "ApiRequest", planned: str) -> None:
+        super().__init__(request)
+        self._planned = planned
+
+    def end(self) -> None:
+        """Compare, before the commit."""
+        self._check(self._draft.end())
+
+    def without_write(self, response: Response) -> None:
+        """Compare a write that does nothing."""
+        self._check(self._draft.nothing())
+
+    def _check(self, plan: Plan) -> None:
+        found = self._hash(plan)
+        if found != self._planned:
+            raise PlanChanged(plan, found)
+
+
+def _sum(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()

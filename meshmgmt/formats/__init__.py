@@ -1,0 +1,1 @@
+"""How pages write dates and numbers; Django looks for a module per language."""

@@ -1,0 +1,30 @@
+"""What the inventory says on the admin site's first page."""
+
+from collections.abc import Iterator
+
+from django.http import HttpRequest
+
+from meshmgmt.api import home
+from meshmgmt.api.home import Figure, Place, Tone
+from meshmgmt.inventory.adminfilters import PeerStateFilter
+from meshmgmt.inventory.models import Peer
+
+
+def contribute() -> None:
+    """Add the peers."""
+    home.contribute(Place.PEERS, "peers", _peers)
+
+
+def _peers(request: HttpRequest) -> Iterator[Figure]:
+    yield from home.state_figures(
+        request,
+        Peer,
+        PeerStateFilter,
+        {
+            "connected": ("online", Tone.OK),
+            "disconnected": ("offline", Tone.NONE),
+            "approval_required": ("wait for approval", Tone.WARN),
+            "login_expired": ("need to sign in again", Tone.WARN),
+            "login_ends_soon": ("to sign in again within 3 hours", Tone.NONE),
+        },
+    )

@@ -1,0 +1,122 @@
+"""The list of peers in the admin site: is it online, where is it, whose is it."""
+
+import datetime as dt
+from collections.abc import Iterator
+from typing import Any, Final
+
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from meshmgmt.accounts.models import Account
+from meshmgmt.core import clock
+from meshmgmt.core.printable import printable
+from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.standing import BLOCKED, EXPIRED, PENDING, standing_of
+
+_HINDRANCES: Final = {
+    BLOCKED: ("bad", "owner blocked"),
+    PENDING: ("warn", "owner pending approval"),
+    EXPIRED: ("bad", "login expired"),
+}
+_UNITS: Final = (("day", 86_400), ("hour", 3600), ("minute", 60))
+
+Badge = tuple[str, str]
+"""Kind (ok, warn, bad, off) and text."""
+
+
+def badges(peer: Peer, reason: str, now: dt.datetime) -> Iterator[Badge]:
+    """Yield what there is to say of a peer's state; `reason` is that of its standing."""
+    if peer.connected:
+        yield "ok", "connected"
+    elif peer.last_seen is None:
+        yield "off", "never connected"
+    else:
+        yield "off", f"offline for {_span(now - peer.last_seen)}"
+    if peer.approval_required:
+        yield "warn", "pending approval"
+    if reason:
+        yield _HINDRANCES[reason]
+
+
+def _span(length: dt.timedelta) -> str:
+    """Return a length of time in its largest unit, as people say it."""
+    seconds = max(0, int(length.total_seconds()))
+    for name, size in _UNITS:
+        if count := seconds // size:
+            return f"{count} {name}{'s' * (count > 1)}"
+    return "moments"
+
+
+class PeerList(ChangeList):
+    """A page of peers that knows the account, which states depend on."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Read the page, and hand each peer what its columns show."""
+        super().get_results(request)
+        self.result_list: Any = list(self.result_list)
+        self.complete(self.result_list)
+
+    def complete(self, shown: list[Any]) -> None:
+        """Add to the peers of the page what is read for all of them at once."""
+        account = Account.objects.get()
+        for peer in shown:
+            peer.standing = standing_of(peer, account)
+
+
+class PeerColumns:
+    """Columns of `PeerList`, each of which says two things at most."""
+
+    @admin.display(description="name", ordering="name")
+    def title(self, peer: Peer) -> SafeString:
+        """The name, over the label that DNS knows the peer by."""
+        return _two(printable(peer.name), peer.dns_label)
+
+    @admin.display(description="state, last seen (UTC)", ordering="last_seen")
+    def state(self, peer: Any) -> SafeString:
+        """Badges: whether it is connected, and what hinders it; when it was last."""
+        shown = badges(peer, peer.standing.reason, clock.now())
+        marks = format_html_join(" ", '<span class="badge badge--{}">{}</span>', shown)
+        return format_html("{}{}", marks, _moment(peer.last_seen))
+
+    @admin.display(description="address", ordering="ip")
+    def address(self, peer: Peer) -> SafeString:
+        """Both addresses in the mesh."""
+        return _two(peer.ip, peer.ipv6 or "")
+
+    @admin.display(description="owner", ordering="user__email")
+    def owner(self, peer: Peer) -> str:
+        """Who enrolled it; peers of setup keys have the key's name."""
+        if peer.user is not None:
+            return printable(peer.user.email or peer.user.name)
+        return f"key {printable(peer.setup_key_name)}" if peer.setup_key_name else "-"
+
+    @admin.display(description="location", ordering="country_code")
+    def location(self, peer: Peer) -> SafeString | str:
+        """Where it connects from: city and country, over the address."""
+        place = ", ".join(filter(None, (peer.city_name, peer.country_code)))
+        return _two(printable(place) or "-", peer.connection_ip)
+
+    @admin.display(description="client", ordering="version")
+    def client(self, peer: Peer) -> SafeString:
+        """Its operating system, over the version of the client."""
+        return _two(printable(peer.os) or "-", printable(peer.version))
+
+
+def _moment(moment: dt.datetime | None) -> SafeString:
+    """Return a moment to the minute; nothing for never."""
+    if moment is None:
+        return SafeString("")
+    return format_html(
+        '<time class="below" datetime="{}">{}</time>',
+        clock.rfc3339(moment),
+        f"{moment.astimezone(dt.UTC):%Y-%m-%d %H:%M}",
+    )
+
+
+def _two(first: str, second: str) -> SafeString:
+    """Return a text, and a quieter one below it where there is one."""
+    below = format_html('<span class="below">{}</span>', second)
+    return format_html("<bdi>{}</bdi>{}", first, below if second else "")

@@ -1,0 +1,1 @@
+"""What a change would do before it is made; above all rooms."""

@@ -1,0 +1,17 @@
+"""Django application of plans."""
+
+from django.apps import AppConfig
+
+
+class PlanningConfig(AppConfig):
+    """Tells what writes would do."""
+
+    name = "meshmgmt.planning"
+    label = "planning"
+
+    def ready(self) -> None:
+        """Draw the plans of the API."""
+        from meshmgmt.api import plans  # noqa: PLC0415
+        from meshmgmt.planning.drafts import WriteDraft  # noqa: PLC0415
+
+        plans.register(WriteDraft)

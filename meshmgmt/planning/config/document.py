@@ -1,0 +1,126 @@
+"""From the account to the document."""
+
+from typing import Any
+
+import yaml
+
+from dns.selectors.settings import disabled_management_groups
+from groups.models import Group
+from meshmgmt.access.models import PostureCheck
+from meshmgmt.accounts.selectors import account_rows
+from meshmgmt.inventory.models import NetworkResource, Peer
+from meshmgmt.planning.config.sections import (
+    SECTIONS,
+    VERSION,
+    Key,
+    Names,
+    Row,
+    Section,
+    keyed,
+)
+from meshmgmt.transfer.references import GROUP_LISTS, translated
+
+Stored = dict[Key, tuple[str, Row, Row]]
+"""Entries by key: the object's id, the entry, and the row it was made from."""
+
+
+def configuration() -> Row:
+    """Return the whole configuration: names for ids, sorted, without secrets.
+
+    To be called in a `read_snapshot()`.
+    """
+    names = _names()
+    return {
+        "version": VERSION,
+        "settings": settings(names),
+        **{section.name: _entries(section, names) for section in SECTIONS},
+        "dns_settings": dns_settings(names),
+    }
+
+
+def as_yaml(document: Row) -> str:
+    """Return the one text that a document has, ready for a diff."""
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=92)
+
+
+def settings(names: Names) -> Row:
+    """Return the settings of the account in one level."""
+    shown = dict(account_rows()[0]["settings"])
+    extra = shown.pop("extra")
+    return _named({**shown, **extra}, names)
+
+
+def dns_settings(names: Names) -> Row:
+    """Return the DNS settings."""
+    return _named({"disabled_management_groups": disabled_management_groups()}, names)
+
+
+def stored(section: Section, names: Names, **ids: str) -> Stored:
+    """Return what the account has of a section."""
+    rows = section.rows(section.opened(**ids))
+    entries = [_entry(section, row, names) for row in rows]
+    by_key = keyed(section, entries)
+    return {
+        key: (row["id"], entry, row)
+        for (key, entry), row in zip(by_key.items(), rows, strict=True)
+    }
+
+
+def _entries(section: Section, names: Names, **ids: str) -> list[Row]:
+    found = stored(section, names, **ids)
+    return [
+        {
+            **entry,
+            **{
+                part.name: _entries(part, names, **{section.path: identifier})
+                for part in section.parts
+            },
+        }
+        for _, (identifier, entry, _) in sorted(found.items())
+    ]
+
+
+def _entry(section: Section, row: Row, names: Names) -> Row:
+    left_out = {"id", *section.derived, *(part.name for part in section.parts)}
+    kept = {name: value for name, value in row.items() if name not in left_out}
+    if "rules" in kept:
+        kept["rules"] = [
+            {name: value for name, value in rule.items() if name != "id"}
+            for rule in kept["rules"]
+        ]
+    return _named(kept, names)
+
+
+def _named(row: Row, names: Names) -> Row:
+    return {
+        name: _sorted(name, value) for name, value in translated(row, names).items()
+    }
+
+
+def _sorted(name: str, value: Any) -> Any:
+    """Return lists of groups in the order of names; other orders mean something."""
+    if name == "rules":
+        return [{k: _sorted(k, v) for k, v in rule.items()} for rule in value]
+    if name in GROUP_LISTS and isinstance(value, list):
+        return sorted(value)
+    return value
+
+
+def _names() -> dict[tuple[str, str], str]:
+    """Return the name of everything that others refer to, by kind and id."""
+    return {(kind, pk): name for kind, pk, name in referable()}
+
+
+def referable() -> list[tuple[str, str, str]]:
+    """Return kind, id and name of everything that can be referred to."""
+    kinds = {
+        "group": (Group, "name"),
+        "posture check": (PostureCheck, "name"),
+        "network resource": (NetworkResource, "name"),
+        "peer": (Peer, "dns_label"),
+    }
+    return [
+        (kind, pk, name)
+        for kind, (model, column) in kinds.items()
+        for pk, name in model._default_manager.values_list("pk", column)
+    ]

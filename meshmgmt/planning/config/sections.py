@@ -1,0 +1,149 @@
+"""The sections of the document: what is in them, and what an entry is known by."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Final, cast
+
+from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
+from groups.api.views import GroupViewSet
+from meshmgmt.access.api.views.networks import (
+    NetworkResourceViewSet,
+    NetworkRouterViewSet,
+    NetworkViewSet,
+)
+from meshmgmt.access.api.views.policies import PolicyViewSet
+from meshmgmt.access.api.views.posture import PostureCheckViewSet
+from meshmgmt.access.api.views.routes import RouteViewSet
+from meshmgmt.api.views import ResourceViewSet
+
+Row = dict[str, Any]
+Key = tuple[str, ...]
+EVERYBODY: Final = "All"
+"""The built-in group, which is in every account and in no document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Objects of one kind; `kind` is how `translated` calls those that others name.
+
+    `key` names the fields that entries are known by, `derived` those that are no
+    configuration. `parts` are sections inside of each entry, whose objects are under
+    `path`, the id of the whole.
+    """
+
+    name: str
+    view: type[ResourceViewSet]
+    key: Key = ("name",)
+    kind: str = ""
+    derived: frozenset[str] = frozenset()
+    parts: tuple["Section", ...] = ()
+    path: str = ""
+
+    def opened(self, **ids: str) -> ResourceViewSet:
+        """Return the view, for the objects under the ids."""
+        view = self.view()
+        view.kwargs = dict(ids)
+        view.request = cast("Any", SimpleNamespace(query_params={}, data=None))
+        return view
+
+    def rows(self, view: ResourceViewSet) -> list[Row]:
+        """Return the objects as the API shows them, in creation order."""
+        rows = view.rows()
+        if self.kind == "group":
+            return [row for row in rows if row["name"] != EVERYBODY]
+        return rows
+
+    def own(self, entry: Row) -> Row:
+        """Return an entry without its parts."""
+        parts = {part.name for part in self.parts}
+        return {name: value for name, value in entry.items() if name not in parts}
+
+
+_GROUP: Final = frozenset(
+    {"peers", "peers_count", "resources", "resources_count", "issued"}
+)
+_NETWORK: Final = frozenset({"policies", "routing_peers_count"})
+
+SECTIONS: Final = (
+    Section("groups", GroupViewSet, kind="group", derived=_GROUP),
+    Section("posture_checks", PostureCheckViewSet, kind="posture check"),
+    Section(
+        "networks",
+        NetworkViewSet,
+        derived=_NETWORK,
+        path="networkId",
+        parts=(
+            Section("resources", NetworkResourceViewSet, kind="network resource"),
+            Section("routers", NetworkRouterViewSet, key=("peer", "peer_groups")),
+        ),
+    ),
+    Section("policies", PolicyViewSet),
+    Section(
+        "routes", RouteViewSet, ("network_id",), derived=frozenset({"network_type"})
+    ),
+    Section("nameserver_groups", NameserverGroupViewSet),
+    Section(
+        "zones",
+        ZoneViewSet,
+        key=("domain",),
+        path="zoneId",
+        parts=(Section("records", RecordViewSet, key=("name", "type", "content")),),
+    ),
+)
+"""In an order in which what an entry names stands before it."""
+
+
+def keyed(section: Section, entries: Iterable[Row]) -> dict[Key, Row]:
+    """Return entries by key; those with the same are numbered in their order."""
+    found: dict[Key, Row] = {}
+    for entry in entries:
+        key = tuple(str(entry.get(name)) for name in section.key)
+        number = 1
+        while (*key, str(number)) in found:
+            number += 1
+        found[*key, str(number)] = entry
+    return found
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of the document; the API's rules check what is inside."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Configuration of the account",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["version"],
+        "properties": {
+            "version": {"const": VERSION},
+            "settings": {"type": "object"},
+            "dns_settings": {"type": "object"},
+            **_arrays(SECTIONS),
+        },
+    }
+
+
+def _arrays(sections: Iterable[Section]) -> dict[str, Any]:
+    return {
+        section.name: {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "not": {"required": ["id"]},
+                "required": [] if section.name == "routers" else list(section.key),
+                "properties": {
+                    **{
+                        name: {"type": ["string", "array", "null"]}
+                        for name in section.key
+                    },
+                    **_arrays(section.parts),
+                },
+            },
+        }
+        for section in sections
+    }
+
+
+VERSION: Final = 1
+Names = Mapping[tuple[str, str], str]
+Watched = Callable[[list[Section]], Iterable[Section]]

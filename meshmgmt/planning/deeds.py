@@ -1,0 +1,68 @@
+"""What became of each object in a write, for people and for comparing two writes."""
+
+from typing import Any, Final
+
+import orjson
+from django.db import models
+
+from events.audit.changes import Change
+from events.audit.emission import shown_change
+from events.audit.specs import spec_of
+
+NEW: Final = "new-{}"
+"""Stands for the id of the n-th object made, which the next time has another id."""
+
+
+def action(change: Change) -> str:
+    """Return "created", "deleted", "disabled" or "changed"."""
+    if change.created:
+        return "created"
+    if change.deleted:
+        return "deleted"
+    off = change.changed("enabled") and change.after["enabled"] is False
+    return "disabled" if off else "changed"
+
+
+def shown(change: Change) -> dict[str, Any]:
+    """Return one object and its fields, before and after, as the trail shows them."""
+    return {
+        "action": action(change),
+        "type": _kind(change),
+        "id": str(change.pk),
+        "name": str(getattr(change.instance, "name", "")),
+        "changes": shown_change(change),
+    }
+
+
+def essence(changes: list[Change]) -> list[Any]:
+    """Return what the changes do, equal for two writes that do the same.
+
+    Times and what is drawn at random are left out, for a write at another moment has
+    others, and ids made anew are numbered. What the request says is compared beside it.
+    """
+    told = orjson.dumps([_essential(change) for change in changes]).decode()
+    made = [str(change.pk) for change in changes if change.created]
+    for number, key in enumerate(made, start=1):
+        told = told.replace(key, NEW.format(number))
+    found: list[Any] = orjson.loads(told)
+    return found
+
+
+def _essential(change: Change) -> list[Any]:
+    spec = spec_of(type(change.instance))
+    differing = set(spec.random) if spec is not None else set()
+    differing |= {
+        field.attname
+        for field in change.instance._meta.concrete_fields
+        if isinstance(field, models.DateTimeField)
+    }
+    fields = {
+        name: value
+        for name, value in shown_change(change).items()
+        if name not in differing
+    }
+    return [action(change), _kind(change), str(change.pk), fields]
+
+
+def _kind(change: Change) -> str:
+    return change.instance._meta.model_name or ""

@@ -1,0 +1,141 @@
+"""What can be brought back, who may do it, and how the rules look at it again."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Final, cast
+
+from django.db import models
+
+from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
+from dns.models import DnsSettings, NameserverGroup, Record, Zone
+from dns.rules import RecordDraft, ZoneDraft
+from dns.selectors.settings import disabled_management_groups
+from dns.services.records import check_record, fill_record
+from dns.services.settings import dns_settings_update
+from dns.services.zones import check_zone
+from dns.storedform import stored_form
+from groups.api.views import GroupViewSet
+from groups.models import Group
+from meshmgmt.access.api.views.networks import (
+    NetworkResourceViewSet,
+    NetworkRouterViewSet,
+    NetworkViewSet,
+)
+from meshmgmt.access.api.views.policies import PolicyViewSet
+from meshmgmt.access.api.views.posture import PostureCheckViewSet
+from meshmgmt.access.api.views.routes import RouteViewSet
+from meshmgmt.access.api.views.setupkeys import SetupKeyViewSet
+from meshmgmt.access.models import (
+    Invite,
+    Policy,
+    PolicyRule,
+    PostureCheck,
+    Route,
+    Router,
+    SetupKey,
+)
+from meshmgmt.accounts.models import Account, User
+from meshmgmt.accounts.services.account import account_update
+from meshmgmt.accounts.services.userchanges import user_update
+from meshmgmt.api.views import ResourceViewSet
+from meshmgmt.core.names import canonical
+from meshmgmt.inventory.models import Network, NetworkResource, Peer
+from meshmgmt.inventory.services import peer_update
+
+Check = Callable[[Any, User], None]
+Lists = Mapping[str, list[Any]]
+
+
+def _nothing(*_: Any) -> None:
+    """Leave it as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How objects of one model are brought back.
+
+    `prepare` checks and completes a row that is made again, given its lists; `check` has
+    the rules look at an object that was made or changed. Where columns have rules of
+    their own, `update` changes them, in place of the row.
+    """
+
+    module: str
+    check: Check = _nothing
+    prepare: Callable[[Any, Lists], None] = _nothing
+    update: Callable[[str, dict[str, Any], User], object] | None = None
+
+
+def _sent_back(viewset: type[ResourceViewSet], **parents: str) -> Check:
+    """Replace an object by itself, as a client does that sends back what it read."""
+
+    def check(instance: models.Model, by: User) -> None:
+        view = viewset()
+        view.kwargs = {name: getattr(instance, of) for name, of in parents.items()}
+        request = SimpleNamespace(user=by, query_params={}, data=None)
+        view.request = cast("Any", request)
+        request.data = view.row(instance.pk)
+        body = view.update_serializer_class or view.request_serializer_class
+        view.update_object(instance.pk, view.validated(body))
+
+    return check
+
+
+def _prepare_zone(zone: Zone, lists: Lists) -> None:
+    groups = lists.get("distribution_groups", [])
+    check_zone(draft=ZoneDraft(zone.name, zone.domain, groups))
+    zone.canonical_domain = stored_form(canonical(zone.domain))
+
+
+def _prepare_record(record: Record, lists: Lists) -> None:
+    draft = RecordDraft(record.name, record.type, record.content, record.ttl)
+    check_record(zone=record.zone, draft=draft, record=record)
+    fill_record(record, draft)
+
+
+def _check_rule(rule: PolicyRule, by: User) -> None:
+    KINDS[Policy].check(rule.policy, by)
+
+
+def _check_dns_settings(settings: DnsSettings, by: User) -> None:
+    dns_settings_update(disabled_management_groups=disabled_management_groups())
+
+
+def _update_peer(pk: str, columns: dict[str, Any], by: User) -> None:
+    columns.pop("dns_label", None)  # follows the name
+    peer_update(peer_id=pk, **columns)
+
+
+KINDS: Final[Mapping[type[models.Model], Kind]] = {
+    Account: Kind(
+        "settings", update=lambda pk, columns, by: account_update(settings=columns)
+    ),
+    Peer: Kind("peers", update=_update_peer),
+    Group: Kind("groups", check=_sent_back(GroupViewSet)),
+    User: Kind(
+        "users",
+        update=lambda pk, columns, by: user_update(user_id=pk, changes=columns, by=by),
+    ),
+    PostureCheck: Kind("policies", check=_sent_back(PostureCheckViewSet)),
+    Policy: Kind("policies", check=_sent_back(PolicyViewSet)),
+    PolicyRule: Kind("policies", check=_check_rule),
+    Route: Kind("routes", check=_sent_back(RouteViewSet)),
+    Network: Kind("networks", check=_sent_back(NetworkViewSet)),
+    NetworkResource: Kind(
+        "networks", check=_sent_back(NetworkResourceViewSet, networkId="network_id")
+    ),
+    Router: Kind(
+        "networks", check=_sent_back(NetworkRouterViewSet, networkId="network_id")
+    ),
+    Invite: Kind("users"),
+    SetupKey: Kind("setup_keys", check=_sent_back(SetupKeyViewSet)),
+    NameserverGroup: Kind("nameservers", check=_sent_back(NameserverGroupViewSet)),
+    Zone: Kind("dns", check=_sent_back(ZoneViewSet), prepare=_prepare_zone),
+    Record: Kind(
+        "dns",
+        check=_sent_back(RecordViewSet, zoneId="zone_id"),
+        prepare=_prepare_record,
+    ),
+    DnsSettings: Kind("dns", check=_check_dns_settings),
+}
+"""What stands before another is made before it, and deleted after it."""

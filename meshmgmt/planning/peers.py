@@ -1,0 +1,144 @@
+"""What peers notice of a write: whose network map and whose DNS becomes another."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dns.effective import NameserverGroup, Zone
+from meshmgmt.control.encoding import Encoder
+from meshmgmt.control.maps import MapStore
+from meshmgmt.netmap import Mesh
+from meshmgmt.netmap.result import Dns
+from meshmgmt.netmap.snapshot import Peer
+
+EXACTLY: Final = 200
+"""Up to so many maps are made before and after; of more, who may be affected is told."""
+
+NAMED: Final = 100
+"""So many peers are named; all are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What peers notice: for people, and for comparing two plans."""
+
+    shown: dict[str, Any]
+    essence: Any
+
+
+def _told(peers: Sequence[Peer]) -> dict[str, Any]:
+    named = [
+        {"id": peer.id, "name": peer.label, "ip": peer.ip} for peer in peers[:NAMED]
+    ]
+    return {"count": len(peers), "peers": named}
+
+
+NOBODY: Final = Seen({"maps": {**_told([]), "exact": True}, "dns": []}, [])
+
+
+class PeersBefore:
+    """Keeps what peers have, to compare it with what they get."""
+
+    def __init__(self) -> None:
+        self._store = MapStore(serving=False)
+
+    def read(self) -> None:
+        """Read the account; the second time only what was written since."""
+        self._store.refresh()
+
+    def compared(self) -> Seen:
+        """Compare with what is there now, in the transaction of a write."""
+        before = self._store.mesh
+        refresh = self._store.refresh()
+        after = self._store.mesh
+        common = before.snapshot.peers.keys() & after.snapshot.peers.keys()
+        ids = common if refresh.affected is None else common & refresh.affected
+        exact = len(ids) <= EXACTLY
+        if exact:
+            ids = _with_another_map(before, after, ids)
+        peers = [after.snapshot.peers[peer_id] for peer_id in sorted(ids)]
+        peers.sort(key=lambda peer: peer.label)
+        return Seen(
+            {
+                "maps": {**_told(peers), "exact": exact},
+                "dns": _dns_changes(before, after, peers),
+            },
+            sorted(ids),
+        )
+
+
+def _with_another_map(before: Mesh, after: Mesh, ids: Iterable[str]) -> set[str]:
+    old, new = Encoder(), Encoder()
+    old.use(before)
+    new.use(after)
+    return {
+        peer_id
+        for peer_id in ids
+        if old.encode(before.network_map(peer_id)).digest
+        != new.encode(after.network_map(peer_id)).digest
+    }
+
+
+def _dns_changes(
+    before: Mesh, after: Mesh, peers: Sequence[Peer]
+) -> list[dict[str, Any]]:
+    """Return each difference with the peers that have it, the most frequent first."""
+    found: defaultdict[tuple[Any, ...], list[Peer]] = defaultdict(list)
+    for peer in peers:
+        difference = _difference(_dns(before, peer.id), _dns(after, peer.id))
+        if difference is not None:
+            found[difference].append(peer)
+    many_first = sorted(found.items(), key=lambda item: -len(item[1]))
+    return [
+        {
+            "managed": {"before": managed[0], "after": managed[1]},
+            "zones": _lists(zones),
+            "nameserver_groups": _lists(groups),
+            "peers": _told(having),
+        }
+        for (managed, zones, groups), having in many_first
+    ]
+
+
+def _dns(mesh: Mesh, peer_id: str) -> Dns | None:
+    if peer_id not in mesh.membership.peers:
+        return None
+    peer = mesh.snapshot.peers[peer_id]
+    return mesh.names.of(peer, mesh.membership.groups_of(peer_id))
+
+
+def _difference(old: Dns | None, new: Dns | None) -> tuple[Any, ...] | None:
+    managed = (old is not None, new is not None)
+    zones = _compared(old.zones if old else (), new.zones if new else ())
+    groups = _compared(
+        old.nameserver_groups if old else (), new.nameserver_groups if new else ()
+    )
+    if managed[0] == managed[1] and not any((*zones, *groups)):
+        return None
+    return managed, zones, groups
+
+
+def _compared(
+    old: Sequence[Zone] | Sequence[NameserverGroup],
+    new: Sequence[Zone] | Sequence[NameserverGroup],
+) -> tuple[tuple[str, ...], ...]:
+    """Return the names of what was added, removed and changed."""
+    before = {item.id: item for item in old}
+    after = {item.id: item for item in new}
+    return (
+        tuple(after[key].name for key in after if key not in before),
+        tuple(before[key].name for key in before if key not in after),
+        tuple(
+            after[key].name
+            for key in after
+            if key in before
+            and after[key] is not before[key]
+            and after[key] != before[key]
+        ),
+    )
+
+
+def _lists(compared: tuple[tuple[str, ...], ...]) -> dict[str, list[str]]:
+    added, removed, changed = map(list, compared)
+    return {"added": added, "removed": removed, "changed": changed}

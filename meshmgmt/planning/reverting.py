@@ -1,0 +1,182 @@
+"""Reverting: the inverse of what was done, as a change of its own.
+
+Nothing is done unless all can be: each object must still be what the events left, the
+rules must accept what comes back, and nothing else may change with it.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django.db import models
+from django.db.models import ProtectedError
+
+from events.audit.changes import changes_since, mark
+from events.audit.emission import shown_value
+from events.audit.signals import current_values
+from events.models import AuditEvent
+from meshmgmt.accounts.models import User
+from meshmgmt.core import context
+from meshmgmt.core.errors import Forbidden, ServiceError
+from meshmgmt.core.orderedlinks import member_keys, set_members
+from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.models import Peer
+from meshmgmt.planning.inverse import Irreversible, Undo, inverse_of, link_of
+from meshmgmt.planning.kinds import KINDS
+
+_RANK: Final = {model: number for number, model in enumerate(KINDS)}
+
+
+def revert(events: Sequence[AuditEvent], *, by: User) -> list[Undo]:
+    """Take events, given newest first, back; return what was done to each object.
+
+    Raises Irreversible with every reason that stands in the way, Forbidden without the
+    permission to change one of the objects, and what the rules find.
+    """
+    numbers = ", ".join(str(event.pk) for event in reversed(events[:9]))
+    with account_write(), context.scope(reason=f"revert of {numbers}"):
+        undos = sorted(inverse_of(events), key=lambda undo: _rank(undo.model))
+        _check_permissions(undos, by)
+        begin = mark()
+        _Reverting(undos, by).run()
+        _check_nothing_else_changed(undos, begin)
+    return undos
+
+
+def _rank(model: type[models.Model]) -> int:
+    return _RANK.get(model, len(_RANK))
+
+
+def _check_permissions(undos: Sequence[Undo], by: User) -> None:
+    for undo in undos:
+        kind = KINDS.get(undo.model)
+        if kind is None:
+            raise Irreversible(
+                f"{undo.label}: objects of this kind are not brought back"
+            )
+        operation = (
+            Operation.CREATE
+            if undo.create
+            else Operation.DELETE
+            if undo.delete
+            else Operation.UPDATE
+        )
+        if not allowed(by.role, kind.module, operation):
+            raise Forbidden(f"permission denied: {undo.label} is not yours to change")
+
+
+class _Reverting:
+    """Does one revert, in the running write."""
+
+    def __init__(self, undos: Sequence[Undo], by: User) -> None:
+        self._undos = undos
+        self._by = by
+        self._found = {(undo.model, undo.pk): self._stored(undo) for undo in undos}
+
+    def run(self) -> None:
+        """Look for reasons against it, then make, change, delete and check."""
+        reasons = [reason for undo in self._undos for reason in self._reasons(undo)]
+        if reasons:
+            raise Irreversible("; ".join(reasons))
+        for undo in self._undos:
+            if undo.create:
+                self._make(undo)
+        for undo in self._undos:
+            if not undo.delete:
+                self._change(undo)
+        for undo in reversed(self._undos):
+            if undo.delete:
+                self._delete(undo)
+        for undo in self._undos:
+            if not undo.delete:
+                self._check(undo)
+
+    def _stored(self, undo: Undo) -> Any:
+        rows = undo.model._base_manager
+        if undo.model is Peer and "." in undo.pk:  # named by its address
+            return rows.filter(ip=undo.pk).first()
+        return rows.filter(pk=undo.pk).first()
+
+    def _reasons(self, undo: Undo) -> list[str]:
+        """Return what of the object is no longer as the events left it."""
+        instance = self._found[undo.model, undo.pk]
+        if undo.create:
+            return [] if instance is None else [f"{undo.label} is there already"]
+        if instance is None:
+            return [f"{undo.label} was deleted since"]
+        values = current_values(undo.spec, instance)
+        return [
+            f"{undo.label}: {name} was changed since"
+            for name, expected in undo.now.items()
+            if name not in undo.spec.secret
+            and not undo.delete
+            and shown_value(values[name]) != expected
+        ]
+
+    def _make(self, undo: Undo) -> None:
+        instance = undo.model(pk=undo.pk, **self._columns(undo))
+        lists = {relation: members.back for relation, members in undo.lists.items()}
+        self._found[undo.model, undo.pk] = instance
+        self._with_rules(undo, lambda: KINDS[undo.model].prepare(instance, lists))
+        instance.save(force_insert=True)
+
+    def _change(self, undo: Undo) -> None:
+        instance = self._found[undo.model, undo.pk]
+        update = KINDS[undo.model].update
+        columns = {} if undo.create else self._columns(undo)
+        if columns and update is not None:
+            self._with_rules(undo, lambda: update(instance.pk, columns, self._by))
+        elif columns:
+            for name, value in columns.items():
+                setattr(instance, name, value)
+            instance.save()
+        for relation, members in undo.lists.items():
+            link = link_of(undo.model, relation)
+            assert link is not None
+            there = [] if undo.create else member_keys(link, instance)
+            kept = [key for key in there if key not in members.out]
+            wanted = kept + [key for key in members.back if key not in kept]
+            set_members(link, instance, wanted, new=undo.create)
+
+    def _columns(self, undo: Undo) -> dict[str, Any]:
+        """Return the values to store, of the columns that the events tell of."""
+        columns = {
+            column.attname: column for column in undo.model._meta.concrete_fields
+        }
+        return {
+            name: columns[name].to_python(value) for name, value in undo.then.items()
+        }
+
+    def _delete(self, undo: Undo) -> None:
+        try:
+            self._found[undo.model, undo.pk].delete()
+        except ProtectedError as error:
+            raise Irreversible(f"{undo.label} is in use since") from error
+
+    def _check(self, undo: Undo) -> None:
+        instance = self._found[undo.model, undo.pk]
+        instance.refresh_from_db()
+        self._with_rules(undo, lambda: KINDS[undo.model].check(instance, self._by))
+
+    def _with_rules(self, undo: Undo, do: Any) -> None:
+        try:
+            do()
+        except ServiceError as error:
+            raise Irreversible(
+                f"{undo.label}: {error.message}", error.errors
+            ) from error
+
+
+def _check_nothing_else_changed(undos: Sequence[Undo], begin: int) -> None:
+    meant = {(undo.model, undo.pk) for undo in undos}
+    others = [
+        change
+        for change in changes_since(begin)
+        if change.happened and (type(change.instance), str(change.pk)) not in meant
+    ]
+    if others:
+        names = ", ".join(
+            f"{change.instance._meta.verbose_name} {str(change.instance)!r}"
+            for change in others[:9]
+        )
+        raise Irreversible(f"something else depends on it since: {names}")

@@ -1,0 +1,72 @@
+"""Static files under names that hold a hash of their content, compressed, cached for years.
+
+Whoever starts the service has no step of their own for it: the first worker collects the
+files into the data folder, and later ones find them there until the installed ones change.
+"""
+
+import fcntl
+import hashlib
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.core.management import call_command
+from whitenoise.storage import (  # type: ignore[import-untyped]
+    CompressedManifestStaticFilesStorage,
+)
+
+_LOG: Final = logging.getLogger(__name__)
+_STAMP: Final = ".collected"
+_LEFT_OUT: Final = ("redoc",)
+"""Another reader of the API's schema, which no page uses."""
+
+
+class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # untyped
+    """Addresses with hashes; plain ones of files that nobody has collected."""
+
+    def stored_name(self, name: str) -> str:
+        """Return the collected file's name."""
+        hashed: str = self.hashed_files.get(self.hash_key(name), name)
+        return hashed
+
+
+def collect() -> None:
+    """Collect the static files, unless those installed are collected already.
+
+    Where that is not possible the service works without: with plain names, which browsers
+    ask for again and again.
+    """
+    root = Path(settings.STATIC_ROOT)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with (root / _STAMP).open("a+", encoding="ascii") as stamp:
+            fcntl.flock(stamp, fcntl.LOCK_EX)
+            installed = _fingerprint()
+            stamp.seek(0)
+            if stamp.read() == installed:
+                return
+            call_command(
+                "collectstatic",
+                interactive=False,
+                verbosity=0,
+                ignore_patterns=list(_LEFT_OUT),
+            )
+            stamp.truncate(0)
+            stamp.write(installed)
+    except OSError as error:
+        _LOG.warning("static files keep plain names, for %s: %s", root, error)
+
+
+def _fingerprint() -> str:
+    """Return what changes when an installed file does."""
+    return hashlib.sha256("\n".join(sorted(_facts())).encode()).hexdigest()
+
+
+def _facts() -> Iterator[str]:
+    for finder in finders.get_finders():
+        for name, storage in finder.list(_LEFT_OUT):
+            facts = Path(storage.path(name)).stat()
+            yield f"{name} {facts.st_size} {facts.st_mtime_ns}"

@@ -1,0 +1,54 @@
+"""The health light of the admin site's first page."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
+
+from meshmgmt.api import home
+from meshmgmt.api.home import Line, Place, Tone
+from observability.health import readiness
+from observability.health.readiness import Finding
+from observability.health.relay import relay_health
+
+RELAY_SECONDS: Final = 60.0
+"""How old the relay's health may be here: a listener that hangs costs seconds."""
+
+
+def contribute() -> None:
+    """Add the light."""
+    home.contribute(Place.HEALTH, "events", _health)
+
+
+def _health(request: HttpRequest) -> Iterator[Line]:
+    del request
+    found = [*readiness.findings(), *_relay()]
+    wrong = [finding for finding in found if finding.problem]
+    yield _light(wrong)
+    for finding in wrong:
+        tone = Tone.BAD if finding.required else Tone.WARN
+        yield Line(finding.problem, badge=finding.name, tone=tone)
+    yield Line("Figures, checks and log level", url=reverse("admin-metrics"))
+
+
+def _light(wrong: list[Finding]) -> Line:
+    if any(finding.required for finding in wrong):
+        return Line(
+            "This server should get no requests", badge="failing", tone=Tone.BAD
+        )
+    if wrong:
+        return Line("Requests are answered", badge="degraded", tone=Tone.WARN)
+    return Line("Every check is fine", badge="healthy", tone=Tone.OK)
+
+
+def _relay() -> Iterator[Finding]:
+    listeners = settings.SVC.relay_listeners
+    if not listeners:
+        return
+    health = relay_health(listeners, settings.SVC.runtime_dir, seconds=RELAY_SECONDS)
+    for probe in health.probes:
+        if probe.problem:
+            text = f"{probe.url}: {probe.problem}"
+            yield Finding("relay", text, required=False)

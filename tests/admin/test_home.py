@@ -1,0 +1,292 @@
+"""The first page: each figure counts what its list shows, to those who may see it."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.db import connection
+from django.test import Client, RequestFactory
+from django.test.utils import CaptureQueriesContext
+
+from dns.selectors import findings as kept_findings
+from groups.services import group_create
+from meshmgmt.access.rules.setupkeys import SetupKeyDraft
+from meshmgmt.access.services.setupkeys import setup_key_create, setup_key_update
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.api import home
+from meshmgmt.api.home import Card, Figure, Line, Place, Tone
+from meshmgmt.control.services.proxies import proxy_token_create
+from meshmgmt.core import clock
+from meshmgmt.core.transactions import account_write
+from observability import registries
+from tests import mesh
+from tests.admin.signed_in import client_of
+from tests.api_client import Api
+from tests.dns.bodies import created, zone
+from tests.events.samples import moment, proxy, traffic
+from tests.people import api_of, person, robot
+
+pytestmark = pytest.mark.django_db
+
+HOURS = dt.timedelta(hours=1)
+DAY = 24 * 60 * 60
+WORKERS = ("owner", "admin", "network_admin", "auditor")
+BUDGET = 16
+"""Queries of the page, whatever it counts: session, user, checks, one or two a card."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_findings, "_kept", [])
+
+
+@pytest.fixture
+def owner() -> User:
+    return person("owner", name="Ada")
+
+
+@pytest.fixture
+def busy(owner: User) -> User:
+    """A mesh with something to count in every figure, and something beside it."""
+    _peers(owner)
+    _secrets(owner)
+    api = api_of(owner)
+    created(api.post("/api/dns/zones", zone()))
+    _streams(api)
+    with account_write():
+        User(email="new@mesh.dev", role="user", pending_approval=True).save()
+    return owner
+
+
+def _peers(owner: User) -> None:
+    now = clock.now()
+    mesh.peers(3)
+    mesh.peer(connected=True)
+    mesh.peer(approval_required=True, connected=True)
+    mesh.peer(login_expired=True)
+    owned: dict[str, Any] = {
+        "user": owner,
+        "login_expiration_enabled": True,
+        "connected": True,
+    }
+    for hours in (1, 22, 23, 25):  # a login is good for a day
+        mesh.peer(last_login=now - hours * HOURS, **owned)
+    mesh.peer(created_at=now - 23 * HOURS, **owned)
+    mesh.peer(last_login=now - 23 * HOURS, connected=True)  # nobody's
+
+
+def _secrets(owner: User) -> None:
+    for days in (1, 6, 8):
+        token_create(user_id=owner.pk, name=f"{days} days", expires_in=days)
+        setup_key_create(
+            draft=SetupKeyDraft(f"{days} days", "reusable", expires_in=days * DAY)
+        )
+        proxy_token_create(name=f"{days} days", expires_in=days)
+    token_create(user_id=robot().pk, name="a robot's", expires_in=2)
+    setup_key_create(draft=SetupKeyDraft("for ever", "reusable", expires_in=0))
+    made = setup_key_create(draft=SetupKeyDraft("revoked", "reusable", expires_in=DAY))
+    setup_key_update(key_id=made.key.pk, changes={"revoked": True})
+
+
+def _streams(api: Api) -> None:
+    drops = [
+        traffic(
+            window_end=moment(ago),
+            events=[{"type": "TYPE_DROP", "timestamp": moment(ago)}],
+        )
+        for ago in (5, 50, 70)
+    ]
+    for path, events in (
+        ("/api/events/network-traffic", [*drops, traffic()]),
+        (
+            "/api/events/proxy",
+            [
+                proxy(status_code=status, timestamp=moment(ago))
+                for status, ago in ((200, 5), (499, 5), (500, 5), (503, 50), (500, 70))
+            ],
+        ),
+    ):
+        answer = api.post(path, events)
+        assert answer.status in {200, 201, 202}, answer.json
+
+
+def cards_of(client: Client) -> list[Card]:
+    response = client.get("/admin/", headers={"X-Renewal": "1"})
+    assert response.status_code == 200
+    found: list[Card] = response.context["cards"]
+    return found
+
+
+def figures_of(client: Client) -> dict[str, Figure]:
+    return {
+        f"{card.place}: {figure.label}": figure
+        for card in cards_of(client)
+        for figure in card.figures
+    }
+
+
+def listed(client: Client, figure: Figure) -> int:
+    """Return how many rows the page behind a figure shows in all."""
+    response = client.get(figure.url)
+    assert response.status_code == 200, figure.url
+    if "cl" in response.context:
+        return int(response.context["cl"].result_count)
+    if "explorer" in response.context:
+        assert response.context["errors"] == []
+        return len(response.context["rows"])
+    return int(response.context[figure.label])
+
+
+def test_figures_count_what_is_to_be_looked_after(busy: User) -> None:
+    numbers = {name: f.number for name, f in figures_of(client_of(busy)).items()}
+    assert numbers == {
+        "Peers: online": 7,
+        "Peers: offline": 3,
+        "Peers: wait for approval": 1,
+        "Peers: need to sign in again": 1,
+        "Peers: to sign in again within 3 hours": 3,
+        "Last hour: dropped flows": 2,
+        "Last hour: 5xx of proxies": 2,
+        "Ends within 7 days: access tokens": 4,  # with the one of `api_of`
+        "Ends within 7 days: setup keys": 2,
+        "Ends within 7 days: proxy tokens": 2,
+        "People: to let in": 1,
+        "DNS: warnings": 1,
+        "DNS: notes": 1,
+    }
+
+
+@pytest.mark.parametrize("role", WORKERS)
+def test_each_figure_leads_to_a_list_of_as_many(busy: User, role: str) -> None:
+    client = client_of(person(role))
+    figures = figures_of(client)
+    assert len(figures) >= 12
+    for name, figure in figures.items():
+        assert listed(client, figure) == figure.number, name
+
+
+def test_a_list_of_the_last_hour_stays_what_was_counted(busy: User) -> None:
+    client = client_of(busy)
+    figure = figures_of(client)["Last hour: dropped flows"]
+    drop = {"type": "TYPE_DROP", "timestamp": moment()}
+    late = traffic(window_end=moment(), events=[drop])
+    api_of(busy).post("/api/events/network-traffic", [late])
+    assert listed(client, figure) == figure.number
+    assert figures_of(client)["Last hour: dropped flows"].number == figure.number + 1
+
+
+def test_roles_see_the_figures_of_what_they_may_read(busy: User) -> None:
+    shown = {role: set(figures_of(client_of(person(role)))) for role in WORKERS}
+    assert shown["owner"] == shown["admin"] == shown["auditor"]
+    beyond = shown["owner"] - shown["network_admin"]
+    assert beyond == {"Ends within 7 days: proxy tokens"}
+
+
+def test_only_owners_count_the_tokens_of_others(busy: User) -> None:
+    name = "Ends within 7 days: access tokens"
+    numbers = {r: figures_of(client_of(person(r)))[name].number for r in WORKERS}
+    assert numbers == {"owner": 4, "admin": 1, "network_admin": 0, "auditor": 0}
+
+
+def test_who_may_read_nothing_gets_no_card(busy: User, rf: RequestFactory) -> None:
+    request = rf.get("/admin/")
+    request.user = person("user")
+    assert home.cards(request) == []
+    request.user = AnonymousUser()
+    assert home.cards(request) == []
+    assert Client().get("/admin/").status_code == 302
+
+
+def test_the_number_of_queries_does_not_grow(owner: User) -> None:
+    client = client_of(owner)
+    cards_of(client)
+    few = _queries(client)
+    mesh.peers(40)
+    for number in range(20):
+        group_create(name=f"group {number}")
+        token_create(user_id=owner.pk, name=f"{number}", expires_in=2)
+    cards_of(client)  # computes the DNS findings anew
+    assert _queries(client) == few <= BUDGET
+
+
+def _queries(client: Client) -> int:
+    with CaptureQueriesContext(connection) as asked:
+        cards_of(client)
+    return len(asked)
+
+
+@pytest.fixture
+def problem(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a readiness check answers; nothing at first."""
+    said: list[str] = [""]
+    monkeypatch.setitem(registries.READINESS_CHECKS, "moon", lambda: said[0])
+    return said
+
+
+def health_of(client: Client) -> list[Line]:
+    [card] = [card for card in cards_of(client) if card.place is Place.HEALTH]
+    return card.lines
+
+
+def test_the_light_is_red_with_its_reasons(owner: User, problem: list[str]) -> None:
+    client = client_of(owner)
+    before = health_of(client)
+    assert before[0].tone in {Tone.OK, Tone.WARN}  # housekeeping may not run
+    problem[0] = "the moon is not full"
+    light, *reasons = health_of(client)
+    assert (light.tone, light.badge) == (Tone.BAD, "failing")
+    assert Line("the moon is not full", badge="moon", tone=Tone.BAD) in reasons
+    page = client.get("/admin/").content.decode()
+    assert 'data-headline="Health: failing"' in page
+
+
+def test_the_light_is_yellow_when_the_relay_does_not_answer(
+    owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody = "ws://127.0.0.1:9"
+    monkeypatch.setattr(settings, "SVC", _with_relay(nobody))
+    light, *reasons = health_of(client_of(owner))
+    assert light.tone is Tone.WARN
+    assert [line for line in reasons if line.badge == "relay" and nobody in line.text]
+
+
+def _with_relay(listener: str) -> Any:
+    from dataclasses import replace  # noqa: PLC0415
+
+    return replace(settings.SVC, relay_listeners=(listener,))
+
+
+def test_what_takes_long_is_left_to_the_first_renewal(busy: User) -> None:
+    client = client_of(busy)
+    for later in (True, False):
+        page = client.get("/admin/")
+        assert ("data-later" in page.content.decode()) is later
+        figures = {f.label for card in page.context["cards"] for f in card.figures}
+        assert ("warnings" in figures) is not later
+        cards_of(client)
+
+
+def test_nothing_to_count_is_not_alarming(owner: User) -> None:
+    client = client_of(owner)
+    assert "home-warn" not in client.get("/admin/").content.decode()
+    mesh.peer(approval_required=True)
+    assert "home-warn" in client.get("/admin/").content.decode()
+
+
+def test_big_streams_are_counted_so_far(
+    busy: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(home, "MOST_COUNTED", 1)
+    figures = figures_of(client_of(busy))
+    assert figures["Last hour: dropped flows"].shown == "1+"
+
+
+def test_the_page_says_when_it_was_made(owner: User) -> None:
+    page = client_of(owner).get("/admin/").content.decode()
+    assert 'data-refresh="30"' in page
+    assert " UTC</time>" in page
+    assert "<style" not in page
+    assert " style=" not in page

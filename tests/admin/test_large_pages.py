@@ -1,0 +1,88 @@
+"""Pages of the admin site over the large mesh: none is large, the first one is fast."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.db.models import Count, Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pytest_django.plugin import DjangoDbBlocker
+
+from dns.models import Zone
+from groups.models import Group, GroupPeer
+from groups.services import group_create
+from meshmgmt.accounts.models import User
+from meshmgmt.core.roles import Role
+from meshmgmt.inventory.models import Peer
+from tests.admin.signed_in import client_of
+from tests.admin.test_home import BUDGET
+from tests.admin.test_list_speed import MODELS, MOST_BYTES, MOST_QUERIES, path_of
+from tests.demo.test_seed import seed
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.slow,
+    pytest.mark.usefixtures("large"),
+    pytest.mark.timeout(600),
+]
+
+
+@pytest.fixture(scope="module")
+def large(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Seed once, with a group of everybody; undo it after the tests."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        seed("--profile", "large")
+        group_create(
+            name="5,000", peers=list(Peer.objects.values_list("pk", flat=True))
+        )
+        yield
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def client() -> Client:
+    return client_of(User.objects.filter(role=Role.OWNER)[0])
+
+
+def largest(model: type[Model]) -> list[Any]:
+    """Return the keys of the objects whose pages have the most to show, and of others."""
+    rows = model._default_manager.order_by("pk")
+    parts = {Group: "peer_links", Zone: "records"}
+    if model in parts:
+        rows = rows.annotate(parts=Count(parts[model])).order_by("-parts")
+    keys = rows.values_list("pk", flat=True)
+    return list(dict.fromkeys([*keys[:1], *keys.reverse()[:1]]))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label_lower)
+def test_no_page_is_larger_than_300_kib(model: type[Model], client: Client) -> None:
+    paths = [path_of(model)]
+    paths += [path_of(model, "change", key) for key in largest(model)]
+    for path in [*paths, path_of(model, "add")]:
+        response = client.get(path)
+        assert response.status_code in {200, 403}, path
+        assert len(response.content) < MOST_BYTES, path
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label_lower)
+def test_a_list_asks_as_little_as_in_a_small_mesh(
+    model: type[Model], client: Client
+) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get(path_of(model)).status_code == 200
+    assert len(asked) <= MOST_QUERIES
+
+
+def test_the_first_page_is_there_within_a_second(client: Client) -> None:
+    started = time.perf_counter()
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get("/admin/").status_code == 200
+    assert time.perf_counter() - started < 1
+    assert len(asked) <= BUDGET
+
+
+def test_the_group_of_everybody_is_there() -> None:
+    assert GroupPeer.objects.filter(group__name="5,000").count() == Peer.objects.count()

@@ -1,0 +1,64 @@
+"""Every list of the admin site costs few queries, and as many for one row as for fifty."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db import connection, transaction
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from pytest_django.plugin import DjangoDbBlocker
+
+from meshmgmt.accounts.models import User
+from meshmgmt.core.modelmodules import module_of
+from meshmgmt.core.roles import Role
+from tests.admin.signed_in import client_of
+from tests.demo.test_seed import seed
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("demo")]
+
+MODELS = sorted(
+    # Nobody may see the pages of models without a module, which other apps register.
+    (m for m in admin.site._registry if module_of(m._meta.app_label, m.__name__)),
+    key=lambda model: model._meta.label,
+)
+MOST_QUERIES = 12
+MOST_BYTES = 300 * 1024
+
+
+@pytest.fixture(scope="module")
+def demo(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Seed once for all tests, which only look; undo it after them."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        seed()
+        yield
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def client() -> Client:
+    return client_of(User.objects.filter(role=Role.OWNER)[0])
+
+
+def path_of(model: type[Model], page: str = "changelist", *args: Any) -> str:
+    meta = model._meta
+    return reverse(f"admin:{meta.app_label}_{meta.model_name}_{page}", args=args)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label_lower)
+def test_a_list_asks_as_often_for_one_row_as_for_many(
+    model: type[Model], client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[int, list[str]] = {}
+    for rows in (1, 50):
+        monkeypatch.setattr(admin.site._registry[model], "list_per_page", rows)
+        with CaptureQueriesContext(connection) as queries:
+            response = client.get(path_of(model))
+        assert response.status_code == 200
+        assert len(response.content) < MOST_BYTES
+        asked[rows] = [query["sql"][:200] for query in queries]
+    assert len(asked[50]) <= MOST_QUERIES, asked[50]
+    assert len(asked[50]) <= len(asked[1]) + 1, asked[50]  # that there is more to show

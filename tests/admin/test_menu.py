@@ -1,0 +1,139 @@
+"""The menu of the admin site."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.urls import URLResolver, get_resolver
+
+from meshmgmt.access.rules.networks import NetworkDraft, ResourceDraft
+from meshmgmt.access.services.networks import network_create, resource_create
+from meshmgmt.api.adminmenu import MENU, is_model, place_of
+from tests.admin.signed_in import client_of
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+OF_DJANGO = {
+    "auth.group",  # no role has a permission on it
+}
+WITHOUT_A_PLACE = {
+    *("admin:login", "admin:logout", "admin:password_change"),
+    *("admin:password_change_done", "admin:autocomplete", "admin:jsi18n"),
+    *("admin:view_on_site", "admin:app_list", "admin:None"),
+}
+
+
+def paths_of_the_site() -> set[str]:
+    """Return the names of all paths under `admin/`."""
+
+    def below(resolver: URLResolver, prefix: str, space: str) -> Any:
+        for pattern in resolver.url_patterns:
+            path = prefix + str(pattern.pattern)
+            if isinstance(pattern, URLResolver):
+                name = pattern.namespace
+                yield from below(pattern, path, f"{name}:" if name else space)
+            elif path.startswith("admin/"):
+                yield f"{space}{pattern.name}"
+
+    return set(below(get_resolver(), "", ""))
+
+
+def shown(role: str) -> dict[str, list[str]]:
+    sections = client_of(person(role)).get("/admin/").context["available_apps"]
+    return {s["name"]: [line["name"] for line in s["models"]] for s in sections}
+
+
+def test_every_model_and_page_has_a_place_in_the_menu_or_inside_of_one() -> None:
+    named = {
+        target
+        for section in MENU
+        for entry in section.entries
+        for target in (entry.target, *entry.inner)
+    }
+    models = {model._meta.label_lower for model in admin.site._registry}
+    assert {target for target in named if is_model(target)} == models - OF_DJANGO
+    names = paths_of_the_site() - WITHOUT_A_PLACE
+    lost = {
+        name
+        for name in names
+        if place_of(name) is None and not name.startswith("admin:auth_group_")
+    }
+    assert lost == {"None"}  # the sign-in page, which stands before Django's own
+
+
+def test_sections_come_in_the_operators_words_and_order() -> None:
+    everything = shown("owner")
+    assert list(everything) == [section.name for section in MENU]
+    assert everything == {
+        section.name: [entry.name for entry in section.entries] for section in MENU
+    }
+
+
+def test_a_page_is_shown_to_the_roles_that_may_read_it() -> None:
+    assert "Metrics and checks" in shown("auditor")["System"]
+    assert "Proxy tokens" not in shown("network_admin")["System"]
+
+
+@pytest.mark.parametrize(
+    ("path", "section", "current"),
+    [
+        ("/admin/", "Overview", "Overview"),
+        ("/admin/inventory/peer/", "Peers", "Peers"),
+        ("/admin/dns/zone/add/", "DNS", "Zones"),
+        ("/admin/dns/record/", "DNS", "Zones"),
+        ("/admin/dns/zone/explain/", "DNS", "Explain a look-up"),
+        ("/admin/metrics/", "System", "Metrics and checks"),
+    ],
+)
+def test_the_line_of_the_page_is_marked(path: str, section: str, current: str) -> None:
+    page = client_of(person("owner")).get(path)
+    marked = [
+        (s["name"], line["name"])
+        for s in page.context["available_apps"]
+        for line in s["models"]
+        if line["current"]
+    ]
+    assert marked == [(section, current)]
+    menu = page.content.decode().partition('<nav id="menu"')[2].partition("</nav>")[0]
+    assert menu.count('aria-current="page"') == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("/admin/inventory/peer/", "Peers"),
+        ("/admin/inventory/peer/add/", "Add peer"),
+        ("/admin/events/auditevent/", "Audit trail"),
+        ("/admin/access/policyrule/", "Policy rules"),
+    ],
+)
+def test_titles_say_what_a_page_shows(path: str, title: str) -> None:
+    page = client_of(person("owner")).get(path).content.decode()
+    head = page.partition("<title>")[2].partition("</title>")[0]
+    assert head.split("|")[0].strip() == title
+    heading = page.partition("<h1>")[2].partition("</h1>")[0]
+    assert heading.strip() == title
+
+
+def test_networks_lead_to_what_is_in_them() -> None:
+    network = network_create(draft=NetworkDraft("plant", ""))
+    other = network_create(draft=NetworkDraft("office", ""))
+    for one in (network, other):
+        resource_create(
+            network_id=one.pk, draft=ResourceDraft(f"r-{one.name}", "10.1.0.0/24")
+        )
+    client = client_of(person("owner"))
+    page = client.get(f"/admin/inventory/network/{network.pk}/change/")
+    link = f"/admin/inventory/networkresource/?network__id__exact={network.pk}"
+    assert f'href="{link}"' in page.content.decode()
+    listed = client.get(link).context["cl"].result_list
+    assert [row.name for row in listed] == ["r-plant"]
+
+
+def test_invites_are_made_from_the_list_of_users() -> None:
+    page = client_of(person("owner")).get("/admin/accounts/user/").content.decode()
+    assert 'href="/admin/access/invite/add/"' in page
+    page = client_of(person("auditor")).get("/admin/accounts/user/").content.decode()
+    assert 'href="/admin/access/invite/"' in page
+    assert 'href="/admin/access/invite/add/"' not in page

@@ -1,0 +1,47 @@
+"""A real browser for tests that need one."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes.util import find_library
+from typing import Final
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.servers import Server
+
+OWNER: Final = "owner@mesh.internal"
+_CHROMIUM: Final = shutil.which("chromium") or shutil.which("chromium-browser")
+
+needs_a_browser: Final = [
+    pytest.mark.skipif(_CHROMIUM is None, reason="chromium is not installed"),
+    pytest.mark.skipif(
+        find_library("atomic") is None,
+        reason="libatomic, which playwright needs, is not",
+    ),
+]
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Yield a browser without pages."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=_CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()
+
+
+def sign_in(page: Page, email: str, password: str) -> None:
+    """Fill in the sign-in page that is shown, and wait for the next one."""
+    page.fill("[name=username]", email)
+    page.fill("[name=password]", password)
+    page.click("[type=submit]")
+    page.wait_for_url("**/admin/")
+
+
+def owner_password(server: Server) -> str:
+    """Return the password that `manage.py welcome` made."""
+    return (server.folder / "admin_password").read_text().strip()

@@ -1,0 +1,100 @@
+"""No page does what the content security policy forbids, in a real browser."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.e2e.browsers import chromium, needs_a_browser, owner_password, sign_in
+from tests.servers import Server, running_server
+
+pytestmark = needs_a_browser
+
+TELL: Final = """document.addEventListener("securitypolicyviolation", (event) =>
+  violated(`${location.pathname}: ${event.violatedDirective} ${event.blockedURI}`))"""
+LINKS: Final = "anchors => anchors.map((anchor) => anchor.href)"
+FEWEST_PAGES: Final = 40
+DEPTH: Final = 6
+"""Slashes in the deepest address that is looked at: `/admin/room/kind/id/change/`."""
+
+
+class Visitor:
+    """A browser window that remembers violations and errors of scripts."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page, self.url = page, url
+        self.complaints: list[str] = []
+        page.context.expose_binding(
+            "violated", lambda source, text: self.complaints.append(text)
+        )
+        page.context.add_init_script(TELL)
+        page.on(
+            "pageerror", lambda error: self.complaints.append(f"{page.url} {error}")
+        )
+
+    def open(self, path: str) -> None:
+        self.page.goto(f"{self.url}{path}", wait_until="load")
+
+    def links(self) -> Iterator[str]:
+        """Yield paths of the admin site that the page leads to."""
+        for address in self.page.eval_on_selector_all("a[href]", LINKS):
+            found = urlsplit(address)
+            if f"{found.scheme}://{found.netloc}" == self.url:
+                yield found.path
+
+
+def kind_of(path: str) -> str:
+    """Return what pages of different objects of a kind have in common."""
+    parts = path.split("/")
+    if len(parts) == DEPTH + 1:
+        parts[4] = "*"
+    return "/".join(parts)
+
+
+def test_public_pages_break_nothing(server: Server) -> None:
+    with chromium() as browser:
+        visitor = Visitor(browser.new_page(), server.url)
+        for path in ("/", "/nothing", "/invite/nobody", "/admin/login/"):
+            visitor.open(path)
+        visitor.open("/api/docs")
+        visitor.page.locator(".opblock").first.click()
+        visitor.page.click(".authorize.unlocked")
+        visitor.page.wait_for_selector(".modal-ux")
+    assert visitor.complaints == []
+
+
+def test_the_listener_hears_of_violations(server: Server) -> None:
+    with chromium() as browser:
+        visitor = Visitor(browser.new_page(), server.url)
+        visitor.open("/")
+        visitor.page.evaluate("document.body.setAttribute('style', 'color: red')")
+        visitor.page.wait_for_timeout(50)
+    assert [text.partition(" ")[2] for text in visitor.complaints] == [
+        "style-src-attr inline"
+    ]
+
+
+@pytest.mark.slow
+def test_no_page_of_the_admin_site_breaks_the_policy(tmp_path: Path) -> None:
+    with running_server(tmp_path / "var") as server, chromium() as browser:
+        visitor = Visitor(browser.new_page(), server.url)
+        visitor.open("/setup")
+        assert "Become the owner" in visitor.page.content()
+        server.manage("seed", "--profile", "demo")
+        [owner] = re.findall(r"Admin login +(\S+)", server.manage("welcome"))
+        visitor.open("/admin/login/")
+        sign_in(visitor.page, owner, owner_password(server))
+        todo, kinds = ["/admin/"], {"/admin/"}
+        for path in todo:  # which grows meanwhile
+            visitor.open(path)
+            for link in visitor.links():
+                deep = link.count("/") > DEPTH or not link.startswith("/admin/")
+                if not deep and kind_of(link) not in kinds:
+                    kinds.add(kind_of(link))
+                    todo.append(link)
+    assert len(todo) > FEWEST_PAGES
+    assert visitor.complaints == []

@@ -1,0 +1,93 @@
+"""The first page in a real browser: it renews itself, and its numbers lead somewhere."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from ctypes.util import find_library
+
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.e2e.test_bad_input import Wire
+from tests.servers import Server
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DAY = 24 * 60 * 60
+LATER = 31_000
+"""Milliseconds after which a page is due."""
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+    pytest.mark.skipif(
+        find_library("atomic") is None,
+        reason="libatomic, which playwright needs, is not",
+    ),
+]
+
+
+@pytest.fixture
+def page(server: Server) -> Iterator[Page]:
+    """The first page, of an owner; its clock is the test's."""
+    password = (server.folder / "admin_password").read_text().strip()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"]
+        )
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        page.goto(f"{server.url}/admin/login/")
+        page.fill("[name=username]", "owner@mesh.internal")
+        page.fill("[name=password]", password)
+        page.clock.install()
+        page.click("[type=submit]")
+        page.get_by_role("link", name="warnings").wait_for()
+        yield page
+        browser.close()
+
+
+def test_the_page_renews_itself_and_a_number_leads_to_its_list(
+    page: Page, server: Server, token: str
+) -> None:
+    keys = page.locator("#home").get_by_role("link", name="setup keys")
+    before = keys.inner_text().split()[0]
+    wide = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    assert not wide
+    keys.focus()
+    body = {"name": "soon", "type": "reusable", "expires_in": DAY, "auto_groups": []}
+    Wire(server, token).call("POST", "/api/setup-keys", json.dumps(body))
+    page.clock.run_for(LATER)
+    after = str(int(before) + 1)
+    expect(keys).to_contain_text(after)
+    expect(keys).to_be_focused()
+    keys.press("Enter")
+    expect(page.locator(".paginator")).to_contain_text(after)
+    expect(page.locator("#result_list")).to_contain_text("soon")
+
+
+def test_a_page_that_nobody_sees_asks_for_nothing(page: Page) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.evaluate("Object.defineProperty(document, 'hidden', {get: () => window.away})")
+    page.evaluate("window.away = true")
+    page.clock.run_for(2 * LATER)
+    assert asked == []
+    page.evaluate("window.away = false")
+    with page.expect_response("**/admin/"):
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    assert len(asked) == 1
+
+
+def test_a_page_that_cannot_be_renewed_says_so_and_stays(page: Page) -> None:
+    shown = page.locator("#home time").inner_text()
+    page.context.clear_cookies()
+    page.clock.run_for(LATER)
+    status = page.get_by_role("status")
+    expect(status).to_contain_text("Not renewed: you are signed out")
+    assert page.locator("#home time").inner_text() == shown
+
+
+def test_the_log_level_is_debug_for_ten_minutes_after_three_clicks(page: Page) -> None:
+    page.get_by_role("link", name="Figures, checks and log level").click()
+    page.get_by_role("button", name="Set the level").click()
+    expect(page.locator(".levels")).to_contain_text("debug until")
+    page.get_by_role("button", name="Back to info now").click()
+    expect(page.locator(".levels")).not_to_contain_text("debug")

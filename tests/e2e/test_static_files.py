@@ -1,0 +1,82 @@
+"""Static files as a browser gets them from the real server."""
+
+import gzip
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+from urllib.request import Request, urlopen
+
+import pytest
+
+from meshmgmt.serving.staticfiles import collect
+from tests.servers import Server
+
+LINK = re.compile(r'(?:href|src)="(/static/[^"]+)"')
+
+
+@pytest.fixture
+def page(server: Server) -> str:
+    """The sign-in page, which asks for no data."""
+    with get(server, "/admin/login/") as answer:
+        return str(answer.read().decode())
+
+
+def get(server: Server, path: str) -> Any:
+    asked = Request(f"{server.url}{path}", headers={"Accept-Encoding": "gzip"})  # noqa: S310
+    return urlopen(asked)  # noqa: S310 - our own server
+
+
+def test_pages_name_files_by_their_content_and_browsers_keep_them(
+    server: Server, page: str
+) -> None:
+    paths = LINK.findall(page)
+    assert len(paths) > 4
+    for path in paths:
+        assert re.search(r"\.[0-9a-f]{12}\.(css|js|svg)$", path), path
+        with get(server, path) as answer:
+            assert "immutable" in answer.headers["Cache-Control"]
+            assert int(re.findall(r"max-age=(\d+)", answer.headers["Cache-Control"])[0])
+
+
+def test_files_are_compressed(server: Server, page: str) -> None:
+    [path] = [path for path in LINK.findall(page) if "/admin/css/base." in path]
+    with get(server, path) as answer:
+        assert answer.headers["Content-Encoding"] == "gzip"
+        assert answer.headers["Vary"] == "Accept-Encoding"
+        sent = answer.read()
+    plain = gzip.decompress(sent).decode()
+    assert len(sent) < len(plain) / 3
+    inside = re.findall(r'url\("?([^")]+)"?\)', plain)
+    assert inside
+    with get(server, urljoin(path, inside[0])) as answer:
+        assert "immutable" in answer.headers["Cache-Control"]
+
+
+def test_plain_names_work_but_are_asked_for_again(server: Server) -> None:
+    with get(server, "/static/api/admin.css") as answer:
+        assert "immutable" not in answer.headers["Cache-Control"]
+
+
+class TestCollecting:
+    @pytest.fixture
+    def root(self, settings: Any, tmp_path: Path) -> Path:
+        settings.STATIC_ROOT = str(tmp_path / "static")
+        return tmp_path / "static"
+
+    def test_happens_once_and_again_when_files_were_lost(self, root: Path) -> None:
+        collect()
+        manifest = root / "staticfiles.json"
+        first = manifest.stat().st_mtime_ns
+        collect()
+        assert manifest.stat().st_mtime_ns == first
+        (root / ".collected").write_text("of another version")
+        collect()
+        assert manifest.stat().st_mtime_ns > first
+
+    def test_a_folder_that_cannot_be_written_stops_no_start(
+        self, root: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        root.write_text("a file where the folder should be")
+        collect()
+        assert "static files keep plain names" in caplog.text

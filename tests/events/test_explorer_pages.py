@@ -1,0 +1,375 @@
+"""The explorers: places in lists, links into filters, what follows, exports, one event."""
+
+import html
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.test import Client
+from django.urls import reverse
+
+from events.admin import explorer
+from events.admin.here import link_to
+from events.models import AuditEvent, ProxyEntry, TrafficEvent
+from events.streams import batches
+from events.streams.catalogue import PROXY, TRAFFIC
+from groups.models import Group
+from meshmgmt.core import clock
+from tests.events.samples import moment, proxy, traffic
+from tests.mesh import peer as make_peer
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+AUDIT_PAGE = "/admin/events/auditevent/"
+TRAFFIC_PAGE = "/admin/events/trafficevent/"
+PROXY_PAGE = "/admin/events/proxyentry/"
+PAGES = {AUDIT_PAGE: AuditEvent, TRAFFIC_PAGE: TrafficEvent, PROXY_PAGE: ProxyEntry}
+
+
+@pytest.fixture
+def site() -> Client:
+    """The owner, signed in, with rows in every stream, some of them at the same time."""
+    client = Client()
+    client.force_login(person("owner"))
+    AuditEvent.objects.prune()
+    now = clock.now()
+    AuditEvent.objects.bulk_create(
+        AuditEvent(
+            timestamp=now - timedelta(minutes=number // 3),
+            activity_code=("group.add", "route.add")[number % 2],
+            initiator_id=f"user-{number % 3}",
+            target_id=f"object-{number % 4}",
+            target_type=("group", "peer")[number % 2],
+            source_address=("192.0.2.1", "")[number % 2],
+        )
+        for number in range(25)
+    )
+    times = [moment(number // 3) for number in range(25)]
+    batches.ingest_events(
+        TRAFFIC,
+        [
+            traffic(
+                id=f"flow.{n}",
+                window_end=time,
+                source={"id": ("", "peer-1")[n % 2]},
+                user={"id": ("ann", "bob")[n % 2]},
+                policy={"id": ("", "p")[n % 2], "name": "Office"},
+                protocol=(6, 17, 1)[n % 3],
+                direction=("INGRESS", "EGRESS")[n % 2],
+                num_of_drops=n % 2,
+            )
+            for n, time in enumerate(times)
+        ],
+    )
+    batches.ingest_events(
+        PROXY,
+        [
+            proxy(
+                id=f"entry.{n}",
+                timestamp=time,
+                status_code=(200, 404, 503)[n % 3],
+                path=("/start", "/start/more")[n % 2],
+                duration_ms=n * 7 % 25,
+                user_id=("", "ann")[n % 2],
+                reason=("", "no leave")[n % 2],
+                auth_method_used=("", "password")[n % 2],
+                country_code=("", "DE")[n % 2],
+                source_ip=("192.0.2.7", "")[n % 2],
+            )
+            for n, time in enumerate(times)
+        ],
+    )
+    return client
+
+
+def text_of(site: Client, address: str) -> str:
+    answer = site.get(address)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def keys(text: str) -> list[str]:
+    return [html.unescape(key) for key in re.findall(r'data-key="([^"]*)"', text)]
+
+
+def link(text: str, relation: str) -> str | None:
+    found = re.search(rf'rel="{relation}" href="([^"]*)"', text)
+    return html.unescape(found[1]) if found else None
+
+
+def in_order(model: Any) -> list[str]:
+    return (
+        [str(row.pk) for row in model.objects.order_by("-time", "-pk")]
+        if (model is TrafficEvent)
+        else [str(row.pk) for row in model.objects.order_by("-timestamp", "-pk")]
+    )
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_older_and_newer_lead_over_every_row_once_while_others_come_in(
+    site: Client, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explorer, "PAGE_ROWS", 7)
+    expected = in_order(PAGES[address])
+    text = text_of(site, address)
+    assert link(text, "prev") is None
+    pages = [keys(text)]
+    while following := link(text, "next"):
+        batches.ingest_events(TRAFFIC, [traffic(window_end=moment(-1))])
+        batches.ingest_events(PROXY, [proxy(timestamp=moment(-1))])
+        text = text_of(site, address + following)
+        pages.append(keys(text))
+    assert [key for page in pages for key in page] == expected
+    for page in reversed(pages[:-1]):
+        before = link(text, "prev")
+        assert before is not None
+        text = text_of(site, address + before)
+        assert keys(text) == page
+
+
+@pytest.mark.parametrize(
+    "cursor", ["x", "before.1", "before.9e9.1", f"newer.{'9' * 18}.1", "before.1.%00"]
+)
+@pytest.mark.parametrize("address", PAGES)
+def test_a_place_that_is_none_is_said_to_be_none(
+    site: Client, address: str, cursor: str
+) -> None:
+    text = text_of(site, f"{address}?cursor={cursor}")
+    assert "cursor: is no place in this list" in text
+    assert not keys(text)
+
+
+@pytest.mark.parametrize("cursor", [f"before.1.{'9' * 150}", f"newer.1.{'9' * 30}"])
+def test_a_place_far_away_is_just_that(site: Client, cursor: str) -> None:
+    for address in PAGES:
+        assert "errornote" not in text_of(site, f"{address}?cursor={cursor}")
+
+
+@pytest.mark.parametrize(
+    ("address", "query"),
+    [
+        (AUDIT_PAGE, "activity_code=nothing"),
+        (TRAFFIC_PAGE, "protocol=tcp"),
+        (PROXY_PAGE, "status_class=9xx"),
+        (PROXY_PAGE, "sort_by=colour"),
+        (PROXY_PAGE, "host=a&host=b"),
+        (AUDIT_PAGE, "start_date=soon"),
+    ],
+)
+def test_a_bad_filter_is_named_and_nothing_listed(
+    site: Client, address: str, query: str
+) -> None:
+    text = text_of(site, f"{address}?{query}")
+    assert f'errornote">{query.partition("=")[0]}: ' in text
+    assert not keys(text)
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_the_rows_behind_every_bar_are_as_many_as_it_says(
+    site: Client, address: str
+) -> None:
+    shown: Any = admin.site.get_model_admin(PAGES[address])
+    assert shown.bar_filters.keys() == shown.subject.groups.keys()
+    summary = reverse(shown.summary_url_name)
+    metric = {"events": "events", "bytes": "flows", "requests": "requests"}[
+        next(iter(shown.subject.metrics))
+    ]
+    checked = 0
+    for group, name in shown.bar_filters.items():
+        answer = site.get(f"{summary}?group_by={group}&metric={metric}").json()
+        for bar in answer["groups"]:
+            value = bar["key"][group]
+            if value:
+                query = link_to({name: value})
+                assert len(keys(text_of(site, address + query))) == bar["events"]
+                checked += 1
+    assert checked >= len(shown.bar_filters)
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_every_filter_of_the_api_has_its_place_on_the_page(
+    site: Client, address: str
+) -> None:
+    shown: Any = admin.site.get_model_admin(PAGES[address])
+    known = set(shown.filterset_class().form.fields)
+    text = text_of(site, address)
+    on_page = {name for name in known if f'name="{name}"' in text}
+    # Another name of the initiator, and ends by id alone, which `source` knows, too.
+    also = {
+        AUDIT_PAGE: {"user_id"},
+        TRAFFIC_PAGE: {"source_id", "destination_id"},
+        PROXY_PAGE: set(),
+    }
+    assert known - on_page == also[address]
+
+
+@pytest.mark.parametrize(
+    ("address", "cell"),
+    [
+        (AUDIT_PAGE, "initiator_id=user-0"),
+        (AUDIT_PAGE, "target_id=object-0"),
+        (AUDIT_PAGE, "activity_code=group.add"),
+        (TRAFFIC_PAGE, "source=100.64.0.1"),
+        (TRAFFIC_PAGE, "destination=peer-2"),
+        (TRAFFIC_PAGE, "policy_id=p"),
+        (PROXY_PAGE, "host=wiki.internal"),
+        (PROXY_PAGE, "status_code=503"),
+    ],
+)
+def test_cells_lead_to_the_rows_that_share_them_and_keep_the_other_filters(
+    site: Client, address: str, cell: str
+) -> None:
+    text = text_of(site, f"{address}?start_date=-7d&live=1&cursor=")
+    assert f'href="?start_date=-7d&amp;live=1&amp;{cell}"' in text
+
+
+def test_a_filter_in_force_is_a_chip_with_a_name_and_a_way_out(site: Client) -> None:
+    source = {"id": "old", "name": "edge-7"}
+    batches.ingest_events(TRAFFIC, [traffic(source=source, num_of_drops=1)])
+    query = "source=old&type=TYPE_DROP&start_date=-24h"
+    text = text_of(site, f"{TRAFFIC_PAGE}?{query}")
+    assert "Source: <bdi>edge-7</bdi>" in text
+    assert "Time: <bdi>the last 24 hours</bdi>" in text
+    assert 'href="?source=old&amp;start_date=-24h" aria-label="Remove Type' in text
+
+
+def test_one_of_several_activities_can_be_taken_away(site: Client) -> None:
+    text = text_of(site, f"{AUDIT_PAGE}?activity_code=group.add&activity_code=route.*")
+    assert 'href="?activity_code=route.%2A" aria-label="Remove Activity' in text
+    assert '<input type="hidden" name="activity_code" value="group.add">' in text
+    assert len(keys(text)) == 25
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_a_page_that_follows_asks_for_the_newest_rows_alone(
+    site: Client, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explorer, "LIVE_ROWS", 5)
+    text = text_of(site, f"{address}?live=1&fragment=rows")
+    assert keys(text) == in_order(PAGES[address])[:5]
+    assert "<html" not in text
+    assert "fragment" not in text
+    assert "data-live" in text_of(site, f"{address}?live=1")
+    assert "data-live" not in text_of(site, address)
+
+
+def test_older_rows_are_not_followed_until_one_is_back_at_the_newest(
+    site: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explorer, "PAGE_ROWS", 7)
+    older = link(text_of(site, f"{PROXY_PAGE}?live=1"), "next")
+    text = text_of(site, f"{PROXY_PAGE}{older}")
+    assert "data-live" not in text
+    assert '<a class="live-toggle" href="?live=1">Live</a>' in text
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_proxy_entries_are_sorted_as_by_the_api(site: Client, order: str) -> None:
+    query = f"sort_by=duration&sort_order={order}"
+    listed = site.get(f"/api/events/proxy?{query}").json()["data"]
+    text = text_of(site, f"{PROXY_PAGE}?{query}&live=1")
+    assert keys(text) == [entry["id"] for entry in listed]
+    assert "data-live" not in text
+
+
+@pytest.mark.parametrize("kind", ["ndjson", "csv"])
+@pytest.mark.parametrize("address", PAGES)
+def test_the_exports_of_a_page_are_those_of_the_api_with_its_filters(
+    site: Client, address: str, kind: str
+) -> None:
+    query = "start_date=-7d&search=a&group_by=user&live=1"
+    text = text_of(site, f"{address}?{query}")
+    found = re.search(rf'href="([^"]*export\.{kind}[^"]*)"', text)
+    assert found is not None
+    given: Any = site.get(html.unescape(found[1]))
+    shown: Any = admin.site.get_model_admin(PAGES[address])
+    api = reverse(shown.summary_url_name).removesuffix("/summary")
+    accept = {"ndjson": "application/x-ndjson", "csv": "text/csv"}[kind]
+    expected: Any = site.get(f"{api}?{query}", headers={"Accept": accept})
+    assert given.getvalue() == expected.getvalue()
+    assert given["Content-Disposition"] == expected["Content-Disposition"]
+    assert given["Content-Disposition"].endswith(f'.{kind}"')
+
+
+def test_an_export_needs_somebody_who_may_read_events(site: Client) -> None:
+    del site
+    address = f"{TRAFFIC_PAGE}export.csv"
+    assert Client().get(address).status_code == 302
+    nobody = Client()
+    nobody.force_login(person("user"))
+    assert nobody.get(address).status_code in {302, 403}
+    assert nobody.get(TRAFFIC_PAGE).status_code in {302, 403}
+
+
+def test_one_flow_leads_to_what_it_names(site: Client) -> None:
+    owner = person("owner")
+    ends = [make_peer(name="edge-7"), make_peer(name="db-1")]
+    batches.ingest_events(
+        TRAFFIC,
+        [
+            traffic(
+                id="named",
+                reporter_id=ends[0].pk,
+                source={"id": ends[0].pk, "name": "edge-7"},
+                destination={"id": ends[1].pk, "name": "<b>"},
+                user={"id": owner.pk, "name": "Ann"},
+            )
+        ],
+    )
+    text = text_of(site, f"{TRAFFIC_PAGE}named/change/")
+    for peer in ends:
+        assert reverse("admin:inventory_peer_change", args=[peer.pk]) in text
+    assert reverse("admin:accounts_user_change", args=[owner.pk]) in text
+    assert "<bdi>&lt;b&gt;</bdi>" in text
+    assert f"{TRAFFIC_PAGE}?source={ends[0].pk}" in text
+    assert re.search(r'<details class="raw">\s*<summary>', text)
+
+
+def test_a_peer_that_left_a_group_is_shown_with_the_group(site: Client) -> None:
+    group = Group(name="Field service")
+    group.save()
+    AuditEvent.objects.bulk_create(
+        [
+            AuditEvent(
+                activity_code="peer.group.delete",
+                target_id="gone",
+                target_type="peer",
+                meta={"group": group.name, "group_id": group.pk, "peer_fqdn": "rui"},
+            )
+        ]
+    )
+    shown: Any = admin.site.get_model_admin(AuditEvent)
+    [view] = [view for view in shown.views() if view.label.startswith("Membership")]
+    asked = "&".join(f"{name}={value}" for name, value in view.pairs)
+    text = text_of(site, f"{AUDIT_PAGE}?{asked}")
+    assert len(keys(text)) == 1
+    assert f"group_id={group.pk}" in text
+    detail = text_of(site, f"{AUDIT_PAGE}{keys(text)[0]}/change/")
+    assert reverse("admin:groups_group_change", args=[group.pk]) in detail
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_every_question_asked_often_can_be_asked(site: Client, address: str) -> None:
+    shown: Any = admin.site.get_model_admin(PAGES[address])
+    text = text_of(site, address)
+    for view in shown.views():
+        assert html.escape(view.label, quote=False) in text
+        asked = "&".join(f"{name}={value}" for name, value in view.pairs)
+        answer = text_of(site, f"{address}?{asked}")
+        assert "errornote" not in answer
+        assert 'aria-current="true">' + view.label in answer
+        summary = site.get(f"{reverse(shown.summary_url_name)}?{asked}")
+        assert summary.status_code == 200
+
+
+@pytest.mark.parametrize("address", [*PAGES, f"{PROXY_PAGE}entry.1/change/"])
+def test_pages_run_no_script_and_no_style_of_their_own(
+    site: Client, address: str
+) -> None:
+    text = text_of(site, address)
+    content = text[text.index('id="content"') :]
+    assert not re.search(r"<script(?![^>]*\ssrc=)", content)
+    assert not re.search(r"<style|\sstyle=|\son[a-z]+=", content)

@@ -1,0 +1,213 @@
+"""The two big streams as files: lines of JSON, or CSV."""
+
+import csv
+import io
+import tracemalloc
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connection
+
+from events.api.serializers import ProxyEntrySerializer, TrafficEventSerializer
+from events.models import ProxyEntry, TrafficEvent
+from events.streams import batches, exports
+from events.streams.catalogue import PROXY, TRAFFIC
+from meshmgmt.env import BASE_DIR
+from tests.api_client import Answer, Api
+from tests.events.samples import moment, proxy, traffic
+from tests.people import api_as
+
+pytestmark = pytest.mark.django_db
+
+TRAFFIC_PATH = "/api/events/network-traffic"
+PROXY_PATH = "/api/events/proxy"
+CSV, LINES = "text/csv", "application/x-ndjson"
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Api:
+    """A reader of 50 events in each stream, some at the same time, read in small steps."""
+    monkeypatch.setattr(exports, "_CHUNK", 7)
+    times = [moment(number // 4) for number in range(50)]
+    batches.ingest_events(
+        TRAFFIC, [traffic(id=f"flow-{n}", window_end=t) for n, t in enumerate(times)]
+    )
+    batches.ingest_events(
+        PROXY,
+        [
+            proxy(id=f"entry-{n}", timestamp=t, status_code=200 + n % 4 * 100)
+            for n, t in enumerate(times)
+        ],
+    )
+    return api_as("auditor")
+
+
+def listed(api: Api, path: str) -> list[dict[str, Any]]:
+    answer = api.get(path)
+    events: list[dict[str, Any]] = answer.json["data"]
+    assert answer.json["total_records"] == len(events)
+    return events
+
+
+def lines(answer: Answer) -> list[dict[str, Any]]:
+    assert answer.headers["Content-Type"] == "application/x-ndjson; charset=UTF-8"
+    return [orjson.loads(line) for line in answer.body.splitlines()]
+
+
+def table(answer: Answer) -> list[dict[str, str]]:
+    assert answer.headers["Content-Type"] == "text/csv; charset=UTF-8"
+    return list(csv.DictReader(io.StringIO(answer.body.decode())))
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), [(TRAFFIC_PATH, "traffic"), (PROXY_PATH, "proxy")]
+)
+def test_an_export_holds_everything_newest_first(
+    api: Api, path: str, name: str
+) -> None:
+    everything = listed(api, f"{path}?page_size=100")
+    answer = api.get(path, Accept=LINES)
+    assert lines(answer) == everything
+    assert (
+        answer.headers["Content-Disposition"] == f'attachment; filename="{name}.ndjson"'
+    )
+    answer = api.get(path, Accept=CSV)
+    assert [row["id"] for row in table(answer)] == [event["id"] for event in everything]
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}.csv"'
+
+
+def test_an_export_follows_the_filters(api: Api) -> None:
+    query = f"{PROXY_PATH}?status_class=5xx"
+    found = lines(api.get(query, Accept=LINES))
+    assert found == listed(api, query)
+    assert {event["status_code"] for event in found} == {500}
+
+
+@pytest.mark.parametrize("accept", [CSV, LINES])
+def test_a_bad_filter_of_an_export_is_named_in_json(api: Api, accept: str) -> None:
+    answer = api.get(f"{PROXY_PATH}?status_class=9xx", Accept=accept)
+    assert (answer.status, list(answer.fields)) == (400, ["status_class"])
+
+
+def test_an_export_of_a_page_is_that_page(api: Api) -> None:
+    query = f"{PROXY_PATH}?page=2&page_size=10&sort_by=status_code&sort_order=asc"
+    assert lines(api.get(query, Accept=LINES)) == api.get(query).json["data"]
+    query = f"{TRAFFIC_PATH}?page=2&page_size=10"
+    assert lines(api.get(query, Accept=LINES)) == api.get(query).json["data"]
+    assert len(table(api.get(query, Accept=CSV))) == 10
+
+
+def test_a_whole_export_cannot_be_sorted_otherwise(api: Api) -> None:
+    answer = api.get(f"{PROXY_PATH}?sort_by=host", Accept=CSV)
+    assert (answer.status, list(answer.fields)) == (400, ["sort_by"])
+    newest = api.get(f"{PROXY_PATH}?sort_by=timestamp&sort_order=desc", Accept=CSV)
+    assert newest.status == 200
+
+
+@pytest.mark.parametrize("name", ["traffic", "proxy"])
+def test_csv_has_a_column_for_every_field_and_the_documentation_names_them(
+    name: str,
+) -> None:
+    serializer = {"traffic": TrafficEventSerializer(), "proxy": ProxyEntrySerializer()}
+    assert sorted(exports.CSV_FIELDS[name]) == sorted(_columns(serializer[name].fields))
+    assert len(set(exports.CSV_FIELDS[name])) == len(exports.CSV_FIELDS[name])
+    text = " ".join((BASE_DIR / "docs/events.md").read_text().split())
+    shown = [
+        field.replace("destination_", "source_") for field in exports.CSV_FIELDS[name]
+    ]
+    assert all(f"`{field}`" in text for field in shown)
+
+
+def _columns(fields: Any, prefix: str = "") -> list[str]:
+    found: list[str] = []
+    for name, field in fields.items():
+        inner = getattr(field, "fields", None)
+        if inner is None:
+            found.append(prefix + name)
+        else:
+            found += _columns(inner, f"{prefix}{name}_")
+    return found
+
+
+def test_csv_writes_objects_flat_and_runs_no_formula(api: Api) -> None:
+    batches.ingest_events(
+        TRAFFIC,
+        [
+            traffic(
+                id="new",
+                window_end=moment(-1),
+                source={"name": "=cmd()", "geo_location": {"country_code": "DE"}},
+                num_of_drops=2,
+            )
+        ],
+    )
+    first = table(api.get(TRAFFIC_PATH, Accept=CSV))[0]
+    assert first["source_name"] == "'=cmd()"
+    assert first["source_geo_location_country_code"] == "DE"
+    assert (first["num_of_drops"], first["source_os"]) == ("2", "")
+    batches.ingest_events(
+        PROXY, [proxy(id="new", timestamp=moment(-1), metadata={"peer_name": "db"})]
+    )
+    first = table(api.get(PROXY_PATH, Accept=CSV))[0]
+    assert orjson.loads(first["metadata"]) == {"peer_name": "db"}
+    assert first["reason"] == ""
+
+
+def test_an_empty_export_has_its_heading(api: Api) -> None:
+    answer = api.get(f"{PROXY_PATH}?host=nobody", Accept=CSV)
+    assert answer.body.startswith(b"id,service_id,timestamp,")
+    assert answer.body.count(b"\n") == 1
+    assert api.get(f"{PROXY_PATH}?host=nobody", Accept=LINES).body == b""
+
+
+def test_what_is_sent_is_answered_in_json_whatever_is_accepted(api: Api) -> None:
+    del api
+    answer = api_as("admin").post(PROXY_PATH, [proxy(id="sent")], Accept=CSV)
+    assert answer.json == {"accepted": 1, "duplicates": 0}
+
+
+def test_an_export_needs_leave_to_read(api: Api) -> None:
+    del api
+    assert api_as("user").get(TRAFFIC_PATH, Accept=CSV).status == 403
+
+
+def test_a_short_search_says_how_far_it_looked(api: Api) -> None:
+    answer = api.get(f"{PROXY_PATH}?search=wi", Accept=LINES)
+    assert answer.headers["X-Search-Scope"] == "newest-100000"
+    assert len(lines(answer)) == 50
+
+
+@pytest.mark.parametrize("kind", ["ndjson", "csv"])
+def test_an_export_takes_memory_for_a_piece_of_it_only(kind: str) -> None:
+    batches.ingest_events(
+        TRAFFIC, [traffic(destination={"name": "x" * 250}) for _ in range(9000)]
+    )
+    bodies = TrafficEvent.objects.values_list("body", flat=True)
+    whole = sum(map(len, bodies))
+    connection.queries_log.clear()
+    tracemalloc.start()
+    texts = exports.every_text(TRAFFIC, TrafficEvent.objects.all())
+    pieces = (
+        exports.ndjson_pieces(texts)
+        if kind == "ndjson"
+        else exports.csv_pieces(TRAFFIC, texts)
+    )
+    sent = sum(map(len, pieces))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert sent > whole / 3
+    assert peak < whole / 2
+
+
+def test_an_entry_that_arrives_meanwhile_is_given_once_at_most(api: Api) -> None:
+    del api
+    texts = exports.every_text(PROXY, ProxyEntry.objects.all())
+    seen = [orjson.loads(text)["id"] for text in next(texts)]
+    batches.ingest_events(
+        PROXY,
+        [proxy(id="late", timestamp=moment(10)), proxy(id="now", timestamp=moment(-1))],
+    )
+    seen += [orjson.loads(text)["id"] for chunk in texts for text in chunk]
+    assert len(seen) == len(set(seen)) == 51
+    assert "late" in seen

@@ -1,0 +1,191 @@
+"""The members of a group: a list to search and remove from, and ways to add more."""
+
+from typing import Any
+
+import pytest
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from groups.models import Group, GroupPeer
+from groups.selectors import all_group_id
+from meshmgmt.core.orderedlinks import member_keys
+from tests.admin.signed_in import client_of, texts_of
+from tests.mesh import Trail, group, peer, peers
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client() -> Client:
+    return client_of(person("owner"))
+
+
+def at(of: Group, page: str = "") -> str:
+    return f"/admin/groups/group/{of.pk}/members/{page}"
+
+
+def members(of: Group) -> list[str]:
+    return list(member_keys(GroupPeer, of))
+
+
+def listed(response: Any) -> list[str]:
+    return [one.pk for one in response.context["cl"].result_list]
+
+
+def test_the_lists_hold_who_is_in_and_who_is_not(client: Client) -> None:
+    inside, outside = peer("kitchen"), peer("office")
+    team = group("team", inside)
+
+    assert listed(client.get(at(team))) == [inside.pk]
+    assert listed(client.get(at(team), {"q": "KITCH"})) == [inside.pk]
+    assert listed(client.get(at(team), {"q": "office"})) == []
+    assert listed(client.get(at(team, "choose/"))) == [outside.pk]
+
+
+def test_members_of_all_are_the_peers(client: Client) -> None:
+    found = client.get(f"/admin/groups/group/{all_group_id()}/members/")
+
+    assert found["Location"] == "/admin/inventory/peer/"
+
+
+@pytest.mark.parametrize(
+    ("page", "action", "word", "led_to"),
+    [
+        ("", "remove_members", "leave", ""),
+        ("choose/", "add_members", "join", ""),
+    ],
+)
+def test_all_that_match_are_removed_or_added_at_once(
+    client: Client, page: str, action: str, word: str, led_to: str
+) -> None:
+    made = [peer(f"printer {n}") for n in range(60)]
+    other = peer("laptop")
+    team = group("team", *([*made, other] if word == "leave" else []))
+    path = f"{at(team, page)}?q=printer"
+    sent = {
+        "action": action,
+        ACTION_CHECKBOX_NAME: [made[0].pk],
+        "select_across": "1",
+    }
+    trail = Trail()
+
+    preview = client.post(path, sent)
+    assert f"60 peers would\n      {word}" in preview.content.decode()
+    assert trail.codes == []
+    sent |= {"apply": "1", "shown": preview.context["plan"].mark}
+    done = client.post(path, sent)
+
+    assert done["Location"] == (path if word == "leave" else at(team))
+    left = [other.pk] if word == "leave" else [one.pk for one in made]
+    assert members(team) == left
+    assert len(trail.codes) == 60
+
+
+def test_a_pasted_list_is_added(client: Client) -> None:
+    one, two, three = peers(3)
+    team = group("team", three)
+    trail = Trail()
+    text = f"{one.name}\n\n{two.ip}\r\n{two.dns_label}\n{three.pk}"
+
+    done = client.post(at(team, "paste/"), {"peers": text, "add": "1"})
+
+    assert done["Location"] == at(team)
+    assert members(team) == [three.pk, one.pk, two.pk]
+    assert trail.codes == ["peer.group.add"] * 2
+    told = texts_of(done)
+    assert told.startswith("2 joined ")
+    assert ", 1 were in it" in told
+
+
+def test_nothing_is_added_while_a_line_is_unclear(client: Client) -> None:
+    one, two = peer("printer", dns_label="printer"), peer("printer", dns_label="p2")
+    three = peer("laptop")
+    team = group("team")
+    trail = Trail()
+    text = "printer\nlaptop\n<b>who</b>"
+
+    page = client.post(at(team, "paste/"), {"peers": text, "add": "1"})
+
+    shown = page.content.decode()
+    assert "Nothing was added yet" in shown
+    assert "<bdi>&lt;b&gt;who&lt;/b&gt;</bdi>" in shown
+    assert f"({one.ip})" in shown
+    assert f"({two.ip})" in shown
+    assert trail.codes == []
+    rest = {"peers": text, "rest": page.context["plan"].mark}
+    assert client.post(at(team, "paste/"), rest).status_code == 302
+    assert members(team) == [three.pk]
+
+
+def test_the_rest_is_added_only_as_it_was_shown(client: Client) -> None:
+    one, two = peer("one"), peer("two")
+    team = group("team")
+    text = "one\ntwo\nwho"
+    page = client.post(at(team, "paste/"), {"peers": text, "add": "1"})
+    two.delete()
+
+    late = client.post(
+        at(team, "paste/"), {"peers": text, "rest": page.context["plan"].mark}
+    )
+
+    assert late.status_code == 200
+    assert members(team) == []
+    again = {"peers": text, "rest": late.context["plan"].mark}
+    client.post(at(team, "paste/"), again)
+    assert members(team) == [one.pk]
+
+
+@pytest.mark.parametrize("text", ["", " \n ", "who"])
+def test_a_list_without_peers_adds_nobody(client: Client, text: str) -> None:
+    page = client.post(at(group("team"), "paste/"), {"peers": text, "add": "1"})
+
+    assert page.status_code == 200
+    assert 'name="rest"' not in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("role", "look", "write"),
+    [("auditor", 200, 403), ("network_admin", 200, 200), ("admin", 200, 200)],
+)
+def test_role_decides(role: str, look: int, write: int) -> None:
+    client, team = client_of(person(role)), group("team", *peers(1))
+
+    assert client.get(at(team)).status_code == look
+    assert client.get(at(team, "paste/")).status_code == write
+    assert client.get(at(team, "choose/")).status_code == write
+
+
+def test_there_are_no_members_of_a_group_that_is_not_there(client: Client) -> None:
+    assert client.get("/admin/groups/group/nope/members/").status_code == 404
+
+
+def test_all_takes_nobody(client: Client) -> None:
+    path = f"/admin/groups/group/{all_group_id()}/members/paste/"
+
+    assert client.post(path, {"peers": peer().name}).status_code == 403
+
+
+@pytest.mark.parametrize("size", [600, pytest.param(5000, marks=pytest.mark.slow)])
+def test_pages_bear_a_large_group(client: Client, size: int) -> None:
+    team = group("team", *peers(size))
+
+    with CaptureQueriesContext(connection) as captured:
+        page = client.get(at(team))
+
+    assert len(captured) <= 14
+    assert len(page.content) < 150_000
+    assert f"{size} results" in page.content.decode()
+
+
+@pytest.mark.parametrize(("role", "offered"), [("auditor", False), ("admin", True)])
+def test_pages_offer_what_one_may_do(role: str, *, offered: bool) -> None:
+    client, team = client_of(person(role)), group("team", *peers(1))
+
+    form = client.get(f"/admin/groups/group/{team.pk}/change/").content.decode()
+    members_page = client.get(at(team)).content.decode()
+    assert (at(team, "paste/") in form) is offered
+    assert (at(team, "paste/") in members_page) is offered
+    assert ("remove_members" in members_page) is offered

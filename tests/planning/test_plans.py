@@ -1,0 +1,307 @@
+"""`?dry_run=true` and `X-Plan-Hash`: what a write would do, and doing just that."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from groups.models import Group
+from groups.services import group_update
+from meshmgmt.access.models import Policy
+from meshmgmt.accounts.models import User
+from meshmgmt.core.account import account_id
+from meshmgmt.inventory.models import Peer
+from tests.api_client import Answer, Api
+from tests.mesh import Trail, group, peer, rule
+from tests.people import api_as, api_of, person
+from tests.resource_contract import ok, stored
+
+pytestmark = pytest.mark.django_db
+
+Body = dict[str, Any]
+
+
+def dry(path: str) -> str:
+    return f"{path}?dry_run=true"
+
+
+def guard(planned: Body) -> dict[str, str]:
+    return {"X-Plan-Hash": planned["plan_hash"]}
+
+
+def deeds(planned: Body) -> set[tuple[str, str, str]]:
+    return {
+        (done["action"], done["type"], done["name"])
+        for done in planned["plan"]["objects"]
+    }
+
+
+@pytest.fixture
+def api() -> Api:
+    return api_as()
+
+
+@pytest.fixture
+def web() -> Group:
+    """A group whose members reach another and which gets a zone."""
+    members = [peer("alpha"), peer("beta")]
+    made = group("web", *members)
+    rule([made], [group("db", peer("gamma"))])
+    return made
+
+
+def zone(api: Api, made: Group, domain: str = "web.example") -> Body:
+    body = {
+        "name": "web zone",
+        "domain": domain,
+        "distribution_groups": [made.pk],
+        "enable_search_domain": False,
+    }
+    zone: Body = ok(api.post("/api/dns/zones", body))
+    record = {"name": domain, "type": "A", "content": "10.0.0.1", "ttl": 300}
+    ok(api.post(f"/api/dns/zones/{zone['id']}/records", record))
+    return zone
+
+
+class TestWhatIsTold:
+    def test_deleting_a_group_names_all_that_it_takes_along(
+        self, api: Api, web: Group
+    ) -> None:
+        zone(api, web)
+        planned = ok(api.delete(dry(f"/api/groups/{web.pk}")))
+        policy = Policy.objects.exclude(name="Default").get()
+        assert deeds(planned) >= {
+            ("deleted", "group", "web"),
+            ("disabled", "policy", policy.name),
+            ("disabled", "zone", "web zone"),
+        }
+        changes = {done["name"]: done["changes"] for done in planned["plan"]["objects"]}
+        assert changes[policy.name]["enabled"] == {"before": True, "after": False}
+        assert planned["result"] == {}
+
+    def test_peers_whose_map_and_dns_become_others_are_named(
+        self, api: Api, web: Group
+    ) -> None:
+        zone(api, web)
+        seen = ok(api.delete(dry(f"/api/groups/{web.pk}")))["plan"]["peers"]
+        assert seen["maps"]["count"] == 3
+        assert seen["maps"]["exact"] is True
+        [difference] = seen["dns"]
+        assert difference["zones"] == {
+            "added": [],
+            "removed": ["web zone"],
+            "changed": [],
+        }
+        assert difference["peers"]["count"] == 2
+
+    def test_peers_that_may_be_affected_and_are_not_do_not_count(
+        self, api: Api, web: Group
+    ) -> None:
+        policy = Policy.objects.exclude(name="Default").get()
+        body = ok(api.get(f"/api/policies/{policy.pk}")) | {"name": "renamed"}
+        planned = ok(api.put(dry(f"/api/policies/{policy.pk}"), body))
+        assert planned["plan"]["peers"]["maps"]["count"] == 0
+
+    def test_a_change_of_everybody_is_counted_for_all(
+        self, api: Api, web: Group
+    ) -> None:
+        path = f"/api/accounts/{account_id()}"
+        settings = ok(api.get(path))["settings"] | {"dns_domain": "other.example"}
+        planned = ok(api.put(dry(path), {"settings": settings}))
+        assert planned["plan"]["peers"]["maps"]["count"] == 3
+        assert deeds(planned) == {("changed", "account", "")}
+
+    def test_a_write_that_changes_nothing_has_an_empty_plan(
+        self, api: Api, web: Group
+    ) -> None:
+        path = f"/api/groups/{web.pk}"
+        same = {"name": "web", "peers": [p["id"] for p in ok(api.get(path))["peers"]]}
+        planned = ok(api.put(dry(path), same))
+        assert planned["plan"]["objects"] == planned["plan"]["events"] == []
+        assert api.put(path, same, **guard(planned)).status == 200
+
+    def test_secrets_are_no_part_of_a_plan(self, api: Api) -> None:
+        body = {"name": "k", "type": "one-off", "expires_in": 86400, "usage_limit": 1}
+        planned = ok(api.post(dry("/api/setup-keys"), body))
+        plain = planned["result"]["key"]
+        assert plain not in str(planned["plan"])
+
+
+class TestNothingStays:
+    @pytest.mark.parametrize("kind", ["group", "zone", "user", "token", "peer"])
+    def test_the_database_is_the_same_and_the_plan_can_be_applied(
+        self, api: Api, web: Group, kind: str
+    ) -> None:
+        made = zone(api, web)
+        user = person("user")
+        own = api_of(user)
+        somebody = Peer.objects.get(name="alpha")
+        path, body = {
+            "group": ("/api/groups", {"name": "new", "peers": [somebody.pk]}),
+            "zone": (
+                f"/api/dns/zones/{made['id']}/records",
+                {"name": "a.web.example", "type": "A", "content": "10.1.1.1", "ttl": 9},
+            ),
+            "user": (
+                "/api/users",
+                {
+                    "is_service_user": True,
+                    "role": "user",
+                    "auto_groups": [],
+                    "name": "r",
+                },
+            ),
+            "token": (f"/api/users/{user.pk}/tokens", {"name": "t", "expires_in": 9}),
+            "peer": (f"/api/peers/{somebody.pk}", {"name": "delta"}),
+        }[kind]
+        caller = own if kind == "token" else api
+        call = caller.put if kind == "peer" else caller.post
+        before = stored()
+        planned = ok(call(dry(path), body))
+        assert stored() == before
+        trail = Trail()
+        ok(call(path, body, **guard(planned)))
+        told = [event["activity_code"] for event in planned["plan"]["events"]]
+        assert trail.codes == told != []
+
+    def test_a_refused_write_is_refused_alike(self, api: Api, web: Group) -> None:
+        for body in ({"name": ""}, {"name": "db"}, {"name": 1}, b"no json"):
+            planned = api.put(dry(f"/api/groups/{web.pk}"), body)
+            done = api.put(f"/api/groups/{web.pk}", body)
+            assert planned.status == done.status >= 400
+            assert planned.json == done.json
+
+    def test_who_may_not_write_may_not_plan(self, web: Group) -> None:
+        path = dry(f"/api/groups/{web.pk}")
+        assert api_as("auditor").delete(path).status == 403
+
+    def test_what_is_no_database_write_cannot_be_planned(self, api: Api) -> None:
+        for method, path in (
+            (api.put, "/api/users/{}/password"),
+            (api.post, "/api/events/network-traffic"),
+        ):
+            answer = method(dry(path.format(User.objects.first())), [])
+            assert answer.status == 400
+            assert "cannot be planned" in answer.json["message"]
+
+    def test_neither_true_nor_false_is_refused(self, api: Api, web: Group) -> None:
+        answer = api.delete(f"/api/groups/{web.pk}?dry_run=perhaps")
+        assert answer.status == 400
+        assert Group.objects.filter(pk=web.pk).exists()
+
+
+class TestGuard:
+    def test_a_world_that_moved_refuses_and_shows_the_new_plan(
+        self, api: Api, web: Group
+    ) -> None:
+        path = f"/api/groups/{web.pk}"
+        planned = ok(api.delete(dry(path)))
+        zone(api, web)
+        answer = api.delete(path, **guard(planned))
+        assert answer.status == 409
+        assert ("disabled", "zone", "web zone") in deeds(answer.json)
+        assert Group.objects.filter(pk=web.pk).exists()
+        assert api.delete(path, **guard(answer.json)).status == 200
+
+    def test_more_peers_that_notice_refuse_too(self, api: Api, web: Group) -> None:
+        path = f"/api/groups/{web.pk}"
+        planned = ok(api.put(dry(path), {"name": "web", "peers": []}))
+        db = Group.objects.get(name="db")
+        [gamma] = ok(api.get(f"/api/groups/{db.pk}"))["peers"]
+        group_update(
+            group_id=db.pk, name="db", peers=[gamma["id"], peer().pk], resources=[]
+        )
+        assert (
+            api.put(path, {"name": "web", "peers": []}, **guard(planned)).status == 409
+        )
+
+    def test_what_others_did_elsewhere_does_not_matter(
+        self, api: Api, web: Group
+    ) -> None:
+        path = f"/api/groups/{web.pk}"
+        planned = ok(api.delete(dry(path)))
+        ok(api.post("/api/groups", {"name": "elsewhere"}))
+        assert api.delete(path, **guard(planned)).status == 200
+
+    @pytest.mark.parametrize("forged", ["0", "", "é", "a" * 64])
+    def test_a_forged_hash_changes_nothing(
+        self, api: Api, web: Group, forged: str
+    ) -> None:
+        path = f"/api/groups/{web.pk}"
+        before = stored()
+        answer = api.put(path, {"name": "x"}, **{"X-Plan-Hash": forged})
+        assert answer.status == 409
+        assert stored() == before
+
+    def test_a_plan_is_for_its_own_body_and_path(self, api: Api, web: Group) -> None:
+        path = f"/api/groups/{web.pk}"
+        planned = ok(api.put(dry(path), {"name": "x"}))
+        assert api.put(path, {"name": "y"}, **guard(planned)).status == 409
+
+    def test_a_key_and_a_dry_run_exclude_each_other(self, api: Api) -> None:
+        answer = api.post(dry("/api/groups"), {"name": "x"}, **{"Idempotency-Key": "k"})
+        assert answer.status == 400
+
+    def test_a_key_keeps_what_a_guarded_write_answered(self, api: Api) -> None:
+        planned = ok(api.post(dry("/api/groups"), {"name": "x"}))
+        headers = {"Idempotency-Key": "k", **guard(planned)}
+        first = api.post("/api/groups", {"name": "x"}, **headers)
+        again = api.post("/api/groups", {"name": "x"}, **headers)
+        assert first.status == again.status == 200
+        assert again.body == first.body
+
+
+class TestVersions:
+    def test_an_unchanged_list_costs_one_query_beside_the_token(
+        self, api: Api, web: Group
+    ) -> None:
+        def ask(**headers: str) -> tuple[Answer, int]:
+            with CaptureQueriesContext(
+                connection,
+            ) as queries:
+                answer = api.get("/api/groups", **headers)
+            reads = [q for q in queries if not q["sql"].startswith(("SAVE", "RELEASE"))]
+            return answer, len(reads)
+
+        tag = {"If-None-Match": api.get("/api/groups").headers["ETag"]}
+        ask(**tag)
+        unchanged, few = ask(**tag)
+        assert (unchanged.status, unchanged.body) == (304, b"")
+        assert unchanged.headers["ETag"] == tag["If-None-Match"]
+        assert few == 2
+        ok(api.put(f"/api/groups/{web.pk}", {"name": "other"}))
+        assert ask(**tag)[0].status == 200
+
+    @pytest.mark.parametrize("tag", ["*", "W/{}", '"x", {}'])
+    def test_reads_compare_weakly(self, api: Api, web: Group, tag: str) -> None:
+        known = api.get("/api/groups").headers["ETag"]
+        tags = {"If-None-Match": tag.format(known)}
+        assert api.get("/api/groups", **tags).status == 304
+
+    def test_writes_compare_strongly(self, api: Api, web: Group) -> None:
+        path = f"/api/groups/{web.pk}"
+        weak = {"If-Match": f"W/{api.get(path).headers['ETag']}"}
+        assert api.put(path, {"name": "x"}, **weak).status == 412
+        assert api.put(path, {"name": "x"}, **{"If-Match": "*"}).status == 200
+
+    def test_an_answer_is_nobody_elses(self, web: Group) -> None:
+        """What one may see tells nothing about the answer for another."""
+        mine = api_as().get("/api/users").headers["ETag"]
+        answer = api_as("user").get("/api/users", **{"If-None-Match": mine})
+        assert answer.status == 200
+
+    def test_two_writers_with_one_version_leave_one_write(
+        self, api: Api, web: Group
+    ) -> None:
+        path = f"/api/groups/{web.pk}"
+        tag = {"If-Match": api.get(path).headers["ETag"]}
+        answers = [api.put(path, {"name": name}, **tag) for name in ("x", "y")]
+        assert [answer.status for answer in answers] == [200, 412]
+        assert Group.objects.filter(name="x").exists()
+
+    def test_missing_object_is_404_and_path_without_reading_400(self, api: Api) -> None:
+        tag = {"If-Match": '"x"'}
+        assert api.delete("/api/groups/06h07fd5p8p1l2de8h70", **tag).status == 404
+        other = api.post("/api/users/06h07fd5p8p1l2de8h70/approve", **tag)
+        assert other.status == 400

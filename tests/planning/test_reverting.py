@@ -1,0 +1,243 @@
+"""Reverting: every change can be taken back exactly, or says why it cannot."""
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from events.activities import Activity
+from events.audit.emission import audit_record
+from events.models import AuditEvent
+from groups.models import Group
+from meshmgmt.access.models import Policy
+from meshmgmt.core import context
+from meshmgmt.core.account import account_id
+from meshmgmt.core.orderedlinks import all_links
+from tests.api_client import Api
+from tests.mesh import Trail, group, peer, peers, rule
+from tests.people import api_as, person, robot
+from tests.planning.writes import Writer
+from tests.resource_contract import Body, ok, stored
+
+pytestmark = pytest.mark.django_db
+
+LINKS = {link._meta.db_table for link in all_links()}
+TRACES = {
+    "events_auditevent",
+    "control_mapchange",
+    "api_keptanswer",
+    "dns_dnssettings",  # a row without columns
+}
+
+
+def state() -> dict[str, list[Any]]:
+    """Everything that is stored, but for the order of members within a list."""
+    return {
+        name: sorted(row.split(b",", 2)[2] if name in LINKS else row for row in rows)
+        for name, rows in stored().items()
+        if name not in TRACES
+    }
+
+
+def newest() -> int:
+    return AuditEvent.objects.order_by("-id").values_list("id", flat=True)[0]
+
+
+def revert(api: Api, event: int, query: str = "", **headers: str) -> Any:
+    path = f"/api/events/audit/{event}/revert{query}"
+    return api.post(path, {"whole_request": True}, **headers)
+
+
+@pytest.fixture
+def api() -> Api:
+    return api_as()
+
+
+@pytest.fixture
+def web() -> Group:
+    made = group("web", peer("alpha"), peer("beta"))
+    rule([made], [group("db", peer("gamma"))])
+    return made
+
+
+class TestWhatComesBack:
+    def test_a_deleted_group_with_all_that_went_along(
+        self, api: Api, web: Group
+    ) -> None:
+        before = state()
+        ok(api.delete(f"/api/groups/{web.pk}"))
+        assert not Policy.objects.exclude(name="Default").get().enabled
+        ok(revert(api, newest()))
+        assert state() == before
+
+    def test_one_event_of_several(self, api: Api, web: Group) -> None:
+        ok(api.put(f"/api/groups/{web.pk}", {"name": "other", "peers": []}))
+        renamed = AuditEvent.objects.get(activity_code="group.update")
+        ok(api.post(f"/api/events/audit/{renamed.pk}/revert"))
+        found = ok(api.get(f"/api/groups/{web.pk}"))
+        assert (found["name"], found["peers"]) == ("web", [])
+
+    def test_settings_of_the_account_and_of_dns(self, api: Api, web: Group) -> None:
+        before = state()
+        path = f"/api/accounts/{account_id()}"
+        shown = ok(api.get(path))["settings"]
+        ok(api.put(path, {"settings": shown | {"dns_domain": "other.example"}}))
+        first = newest()
+        body = {"disabled_management_groups": [web.pk]}
+        ok(api.put("/api/dns/settings", body))
+        ok(revert(api, newest()))
+        ok(revert(api, first))
+        assert state() == before
+
+    def test_a_role(self, api: Api) -> None:
+        user = person("user")
+        before = state()
+        body = {"role": "admin", "auto_groups": [], "is_blocked": False}
+        ok(api.put(f"/api/users/{user.pk}", body))
+        ok(revert(api, newest()))
+        assert state() == before
+
+    def test_a_peer_with_its_address_and_groups(self, api: Api, web: Group) -> None:
+        before = {name: rows for name, rows in state().items() if "peer" in name}
+        alpha = ok(api.get(f"/api/groups/{web.pk}"))["peers"][0]["id"]
+        ok(api.delete(f"/api/peers/{alpha}"))
+        ok(revert(api, newest()))
+        after = state()
+        assert {name: after[name] for name in before} == before
+
+    def test_it_is_a_change_of_its_own(self, api: Api, web: Group) -> None:
+        ok(api.put(f"/api/groups/{web.pk}", {"name": "other", "peers": []}))
+        event = newest()
+        trail = Trail()
+        ok(revert(api, event))
+        assert trail.codes
+        assert {str(event) in e.meta["reason"] for e in trail.events} == {True}
+
+
+class TestWhatStandsInTheWay:
+    def test_twice(self, api: Api, web: Group) -> None:
+        ok(api.delete(f"/api/groups/{web.pk}"))
+        event = newest()
+        ok(revert(api, event))
+        before = stored()
+        answer = revert(api, event)
+        assert answer.status == 409
+        assert "is there already" in answer.json["message"]
+        assert stored() == before
+
+    def test_a_later_change_of_the_same_field(self, api: Api, web: Group) -> None:
+        path = f"/api/groups/{web.pk}"
+        kept = {"peers": [p["id"] for p in ok(api.get(path))["peers"]]}
+        ok(api.put(path, {"name": "second", **kept}))
+        event = newest()
+        ok(api.put(path, {"name": "third", **kept}))
+        answer = revert(api, event)
+        assert answer.status == 409
+        assert "name was changed since" in answer.json["message"]
+
+    def test_use_by_others_since(self, api: Api, web: Group) -> None:
+        made = ok(api.post("/api/groups", {"name": "new"}))
+        event = newest()
+        rule([Group.objects.get(pk=made["id"])], [web])
+        before = stored()
+        answer = revert(api, event)
+        assert answer.status == 409
+        assert "depends on it" in answer.json["message"]
+        assert stored() == before
+
+    def test_a_name_that_was_given_away(self, api: Api, web: Group) -> None:
+        ok(api.delete(f"/api/groups/{web.pk}"))
+        event = newest()
+        ok(api.post("/api/groups", {"name": "web"}))
+        assert revert(api, event).status == 409
+
+    def test_a_secret(self, api: Api) -> None:
+        body = {"name": "k", "type": "one-off", "expires_in": 86400, "usage_limit": 1}
+        made = ok(api.post("/api/setup-keys", body))
+        ok(api.delete(f"/api/setup-keys/{made['id']}"))
+        answer = revert(api, newest())
+        assert answer.status == 409
+        assert "secret" in answer.json["message"]
+
+    def test_what_is_no_object_of_the_account(self, api: Api) -> None:
+        path = f"/api/users/{robot().pk}/tokens"
+        ok(api.post(path, {"name": "t", "expires_in": 9}))
+        answer = revert(api, newest())
+        assert answer.status == 409
+        assert "not brought back" in answer.json["message"]
+
+    def test_what_is_no_change(self, api: Api) -> None:
+        with context.scope():
+            audit_record(Activity.DASHBOARD_LOGIN, target_id="x", meta={})
+        answer = revert(api, newest())
+        assert answer.status == 409
+        assert "is not a change" in answer.json["message"]
+
+    @pytest.mark.parametrize("identifier", ["0", "x", "99999999", "9" * 30])
+    def test_unknown_events_are_404(self, api: Api, identifier: str) -> None:
+        assert api.post(f"/api/events/audit/{identifier}/revert").status == 404
+
+    def test_wrong_bodies_are_400(self, api: Api, web: Group) -> None:
+        path = f"/api/events/audit/{newest()}/revert"
+        assert api.post(path, {"whole_request": "yes"}).status == 400
+
+    def test_who_may_not_change_the_object(self, api: Api, web: Group) -> None:
+        ok(api.delete(f"/api/groups/{web.pk}"))
+        event = newest()
+        assert revert(api_as("auditor"), event).status == 403
+        assert revert(api_as("user"), event).status == 403
+        assert revert(api_as("network_admin"), event).status == 200
+
+    def test_an_admin_gives_no_ownership(self, api: Api) -> None:
+        second = person("owner")
+        body = {"role": "admin", "auto_groups": [], "is_blocked": False}
+        ok(api.put(f"/api/users/{second.pk}", body))
+        assert revert(api_as("admin"), newest()).status in (403, 409)
+        second.refresh_from_db()
+        assert second.role == "admin"
+
+
+def test_a_revert_can_be_planned_and_guarded(api: Api, web: Group) -> None:
+    ok(api.delete(f"/api/groups/{web.pk}"))
+    event = newest()
+    before = stored()
+    planned: Body = ok(revert(api, event, "?dry_run=true"))
+    assert stored() == before
+    done = {(o["action"], o["type"]) for o in planned["plan"]["objects"]}
+    assert ("created", "group") in done
+    assert planned["plan"]["peers"]["maps"]["count"] == 3
+    ok(revert(api, event, **{"X-Plan-Hash": planned["plan_hash"]}))
+
+
+def check_histories(examples: int, writes: int) -> None:
+    """Write at random, then take everything back, newest first, step by step."""
+    members = peers(4)
+    caller = api_as()
+
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
+    @given(st.integers(0, 2**32))
+    def taken_back(seed: int) -> None:
+        writer = Writer(caller, Random(seed), [member.pk for member in members])
+        steps = []
+        for _ in range(writes):
+            before, newest_before = state(), Trail().start
+            writer.write()
+            if newest() > newest_before:
+                steps.append((newest(), before))
+        assert steps
+        for event, before in reversed(steps):
+            ok(revert(caller, event))
+            assert state() == before
+
+    taken_back()
+
+
+def test_histories_are_taken_back_to_their_beginning() -> None:
+    check_histories(examples=3, writes=12)
+
+
+@pytest.mark.slow
+def test_long_histories_are_taken_back_to_their_beginning() -> None:
+    check_histories(examples=4, writes=200)

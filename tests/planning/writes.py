@@ -1,0 +1,119 @@
+"""Random writes over the API, of objects that refer to each other."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from tests.api_client import Api
+from tests.resource_contract import Body
+
+COLLECTIONS = ("groups", "policies", "dns/zones", "dns/nameservers", "networks")
+
+
+class Writer:
+    """Writes as clients do; what is refused changes nothing."""
+
+    def __init__(self, api: Api, random: Random, peers: Sequence[str]) -> None:
+        self._api = api
+        self._random = random
+        self._peers = peers
+        self._number = 0
+
+    def write(self) -> None:
+        """Make, replace or delete one object; sometimes a record or a setting."""
+        deed = self._random.choice(
+            [
+                *[self._make, self._replace] * 2,
+                *[self._delete, self._record, self._unmanage],
+            ]
+        )
+        deed()
+
+    def _some(self, choices: Sequence[Any]) -> list[Any]:
+        return self._random.sample(choices, self._random.randint(0, len(choices)))
+
+    def _ids(self, collection: str) -> list[str]:
+        return [
+            found["id"]
+            for found in self._api.get(f"/api/{collection}").json
+            if found["name"] != "All"
+        ]
+
+    def _body(self, collection: str) -> Body:
+        self._number += 1
+        name = f"{collection[:3]} {self._number}"
+        groups = self._ids("groups")
+        some = self._some(groups)[:3]
+        bodies: dict[str, Body] = {
+            "groups": {"peers": self._some(self._peers)},
+            "policies": {
+                "enabled": True,
+                "rules": [
+                    {
+                        "name": name,
+                        "enabled": self._random.random() < 0.7,
+                        "action": "accept",
+                        "bidirectional": True,
+                        "protocol": "tcp",
+                        "ports": [str(self._random.randint(1, 99))],
+                        "sources": some,
+                        "destinations": self._some(groups)[:2],
+                    }
+                ],
+            },
+            "dns/zones": {
+                "domain": f"z{self._number}.example",
+                "distribution_groups": some or groups[:1],
+                "enable_search_domain": False,
+            },
+            "dns/nameservers": {
+                "description": "",
+                "nameservers": [{"ip": "9.9.9.9", "ns_type": "udp", "port": 53}],
+                "enabled": True,
+                "groups": some or groups[:1],
+                "primary": True,
+                "domains": [],
+                "search_domains_enabled": False,
+            },
+            "networks": {"description": name},
+        }
+        return {"name": name, **bodies[collection]}
+
+    def _make(self) -> None:
+        collection = self._random.choice(COLLECTIONS)
+        self._api.post(f"/api/{collection}", self._body(collection))
+
+    def _one(self) -> tuple[str, str]:
+        collection = self._random.choice(COLLECTIONS)
+        ids = self._ids(collection)
+        return collection, self._random.choice(ids) if ids else "none"
+
+    def _replace(self) -> None:
+        collection, one = self._one()
+        body = self._body(collection)
+        body.pop("domain", None)  # it stays what it is
+        self._api.put(f"/api/{collection}/{one}", body)
+
+    def _delete(self) -> None:
+        collection, one = self._one()
+        self._api.delete(f"/api/{collection}/{one}")
+
+    def _record(self) -> None:
+        zones = self._api.get("/api/dns/zones").json
+        if not zones:
+            return
+        zone = self._random.choice(zones)
+        path = f"/api/dns/zones/{zone['id']}/records"
+        if zone["records"] and self._random.random() < 0.4:
+            self._api.delete(f"{path}/{self._random.choice(zone['records'])['id']}")
+            return
+        name = f"{self._random.choice('abc')}.{zone['domain']}"
+        kind, content = self._random.choice(
+            [("A", "10.0.0.1"), ("A", "10.0.0.2"), ("CNAME", "x.example")]
+        )
+        body = {"name": name, "type": kind, "content": content, "ttl": 300}
+        self._api.post(path, body)
+
+    def _unmanage(self) -> None:
+        body = {"disabled_management_groups": self._some(self._ids("groups"))[:2]}
+        self._api.put("/api/dns/settings", body)
