@@ -1,5 +1,6 @@
 """What `manage.py audit verify`, `rotate-key` and `verifier` do."""
 
+import ast
 import dataclasses
 from pathlib import Path
 from typing import Any, Final
@@ -7,12 +8,15 @@ from typing import Any, Final
 import orjson
 from django.core.management.base import CommandError, OutputWrapper
 
-from events.proof import heads, verifier
+from events.proof import canonical, hashing, heads, verifier
 from events.proof.check import Report, check
 from meshmgmt.core.progress import bar
 
 FAULTY: Final = 1
 """Status of a check that found something."""
+
+_VERIFIER: Final = (canonical, hashing, verifier)
+"""Its modules, each after those that it needs."""
 
 _KINDS: Final = {
     "changed": "is not what it was",
@@ -52,6 +56,17 @@ def rotate_key(out: OutputWrapper, options: dict[str, Any]) -> None:
 
 
 def print_verifier(out: OutputWrapper, options: dict[str, Any]) -> None:
-    """Print the verifier that needs nothing of this service."""
-    text = Path(verifier.__file__).read_text(encoding="utf-8")
-    out.write(text, ending="")
+    """Print the verifier, one file that needs nothing of this service."""
+    texts = [_alone(Path(module.__file__ or "")) for module in _VERIFIER]
+    about = f'#!/usr/bin/env python3\n"""{verifier.__doc__}"""\n'
+    out.write("\n\n".join([about, *texts]), ending="")
+
+
+def _alone(path: Path) -> str:
+    """Return the text of a module without its imports of the others."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    for node in ast.parse(text).body[::-1]:
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("events."):
+            del lines[node.lineno - 1 : node.end_lineno]
+    return "".join(lines)

@@ -8,16 +8,9 @@ from typing import Any, Final
 from events.audit.rows import DETAIL_COLUMNS
 from events.models import AuditEvent, AuditHead, AuditTile
 from events.proof import heads, keys, tree
+from events.proof.hashing import Peaks, head_fault, root_of
 from events.proof.merkle import HEIGHT, WIDTH, hashes_of
-from events.proof.verifier import (
-    PRUNED,
-    Leaf,
-    Peaks,
-    Removals,
-    differences,
-    head_fault,
-    root_of,
-)
+from events.proof.verifier import PRUNED, Leaf, Removals, differences
 
 _AT_ONCE: Final = 2000
 

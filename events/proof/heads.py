@@ -10,7 +10,7 @@ from events.activities import Activity
 from events.instants import render_instant
 from events.models import AuditEvent, AuditHead, AuditKey
 from events.proof import keys, tree
-from events.proof.verifier import head_text
+from events.proof.hashing import head_text
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import account_write
 

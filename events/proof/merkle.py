@@ -7,7 +7,7 @@ the full tiles below. What is stored is never changed, only tiles at the right e
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from events.proof.verifier import HASH_BYTES, inner_hash
+from events.proof.hashing import HASH_BYTES, inner_hash
 
 HEIGHT: Final = 8
 WIDTH: Final = 2**HEIGHT

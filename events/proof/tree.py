@@ -16,8 +16,9 @@ from django.db import connection
 
 from events.audit.rows import DETAIL_COLUMNS, detail_rows
 from events.models import AuditEvent, AuditTile
+from events.proof.hashing import leaf_hash
 from events.proof.merkle import WIDTH, Tree, extended, hashes_of
-from events.proof.verifier import Leaf, leaf_hash
+from events.proof.verifier import Leaf
 from meshmgmt.core.transactions import queued_write
 
 AT_ONCE: Final = 256

@@ -1,229 +1,36 @@
-#!/usr/bin/env python3
 """Checks an audit trail without trusting the service that wrote it.
 
-One file on Python 3.11, its standard library and `cryptography`: copy it to where exports
-and signed tree heads are kept. The tree is that of RFC 9162 over the canonical JSON
-(RFC 8785) of the events; the service itself computes its leaves and heads by this file.
-Ends with status 0 when everything is as the head says, 1 when not, 2 when it cannot tell.
+`manage.py audit verifier` prints this as one file on Python 3.11, its standard library and
+`cryptography`, to be copied to where exports and signed tree heads are kept. Ends with
+status 0 when everything is as the head says, 1 when not, 2 when it cannot tell.
 """
 
 import argparse
 import json
-import math
 import sys
-from base64 import b64decode
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-LEAF_FIELDS: Final = (
-    "id",
-    "timestamp",
-    "activity_code",
-    "initiator_id",
-    "initiator_name",
-    "initiator_email",
-    "target_id",
-    "target_type",
-    "meta",
-    "changes",
-    "request_id",
-    "source_address",
-    "token_id",
+from events.proof.hashing import (
+    head_fault,
+    instant,
+    leaf_hash,
+    proves_consistency,
+    proves_inclusion,
+    root_of,
 )
-"""What of an exported event is proven: all but `activity`, our words for its code."""
 
-HEAD_FIELDS: Final = ("key_id", "root_hash", "timestamp", "tree_size")
-HEAD_PREFIX: Final = b"audit-tree-head/1\n"
 PRUNED: Final = "audit.prune"
 """Activity of the events by which retention tells what it removed."""
-
-HASH_BYTES: Final = 32
-_EXACT: Final = 2**53
-_PLAIN_DIGITS: Final = 21
-_SMALLEST_PLAIN: Final = -6
-_quoted: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class CannotTell(Exception):
     """A file that was given is not what it should be; one sentence."""
 
-
-# Canonical JSON (RFC 8785)
-
-
-def canonical(value: Any) -> bytes:
-    """Return the canonical JSON of a value. Raises ValueError for what has none."""
-    return _json(value).encode()
-
-
-def _json(value: Any) -> str:
-    if isinstance(value, str):
-        return _quoted(value)
-    if value is None or value is True or value is False:
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, int) and abs(value) <= _EXACT:
-        return str(value)
-    if isinstance(value, int | float):
-        return _number(float(value))
-    if isinstance(value, list):
-        return f"[{','.join(map(_json, value))}]"
-    if isinstance(value, dict):
-        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
-        pairs = (f"{_quoted(name)}:{_json(value[name])}" for name in names)
-        return f"{{{','.join(pairs)}}}"
-    raise ValueError(f"{type(value).__name__} is not JSON")
-
-
-def _number(value: float) -> str:
-    """Return a number as ECMAScript writes it (Number::toString)."""
-    if not math.isfinite(value):
-        raise ValueError("JSON has no such number")
-    if value == 0:
-        return "0"
-    sign = "-" if value < 0 else ""
-    parts = Decimal(repr(abs(value))).normalize().as_tuple()
-    digits = "".join(map(str, parts.digits))
-    point = len(digits) + int(parts.exponent)
-    if _SMALLEST_PLAIN < point <= _PLAIN_DIGITS:
-        if point <= 0:
-            return f"{sign}0.{'0' * -point}{digits}"
-        whole, rest = digits[:point].ljust(point, "0"), digits[point:]
-        return f"{sign}{whole}.{rest}" if rest else f"{sign}{whole}"
-    rest = f".{digits[1:]}" if digits[1:] else ""
-    return f"{sign}{digits[0]}{rest}e{point - 1:+d}"
-
-
-# The tree (RFC 9162, section 2.1)
-
-
-def leaf_hash(event: dict[str, Any]) -> bytes:
-    """Return the leaf of an event as the NDJSON export shows it. Raises ValueError."""
-    proven = {name: event[name] for name in LEAF_FIELDS}
-    return sha256(b"\0" + canonical(proven)).digest()
-
-
-def inner_hash(left: bytes, right: bytes) -> bytes:
-    return sha256(b"\1" + left + right).digest()
-
-
-class Peaks:
-    """The roots of the complete subtrees of a growing tree, the largest first."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._peaks: list[bytes] = []
-
-    def add(self, leaf: bytes) -> None:
-        place, node = self.size, leaf
-        while place & 1:
-            node = inner_hash(self._peaks.pop(), node)
-            place >>= 1
-        self._peaks.append(node)
-        self.size += 1
-
-    def root(self) -> bytes:
-        if not self._peaks:
-            return sha256().digest()
-        *others, node = self._peaks
-        for peak in reversed(others):
-            node = inner_hash(peak, node)
-        return node
-
-
-def root_of(leaves: Iterable[bytes]) -> bytes:
-    peaks = Peaks()
-    for leaf in leaves:
-        peaks.add(leaf)
-    return peaks.root()
-
-
-def proves_inclusion(
-    leaf: bytes, index: int, size: int, path: list[bytes], root: bytes
-) -> bool:
-    """Tell whether `leaf` is at `index` of the tree (section 2.1.3.2)."""
-    if not 0 <= index < size:
-        return False
-    place, last, node = index, size - 1, leaf
-    for beside in path:
-        if last == 0:
-            return False
-        if place & 1 or place == last:
-            node = inner_hash(beside, node)
-            while place and not place & 1:
-                place, last = place >> 1, last >> 1
-        else:
-            node = inner_hash(node, beside)
-        place, last = place >> 1, last >> 1
-    return last == 0 and node == root
-
-
-def proves_consistency(
-    first: int, second: int, path: list[bytes], first_root: bytes, second_root: bytes
-) -> bool:
-    """Tell whether the first tree is the beginning of the second (section 2.1.4.2)."""
-    if not 0 < first <= second:
-        return False
-    if first == second:
-        return not path and first_root == second_root
-    if first & (first - 1) == 0:
-        path = [first_root, *path]
-    if not path:
-        return False
-    place, last = first - 1, second - 1
-    while place & 1:
-        place, last = place >> 1, last >> 1
-    old = new = path[0]
-    for beside in path[1:]:
-        if last == 0:
-            return False
-        if place & 1 or place == last:
-            old, new = inner_hash(beside, old), inner_hash(beside, new)
-            while place and not place & 1:
-                place, last = place >> 1, last >> 1
-        else:
-            new = inner_hash(new, beside)
-        place, last = place >> 1, last >> 1
-    return last == 0 and old == first_root and new == second_root
-
-
-# Signed heads
-
-
-def head_text(head: dict[str, Any]) -> bytes:
-    """Return what the signature of a tree head signs."""
-    return HEAD_PREFIX + canonical({name: head[name] for name in HEAD_FIELDS})
-
-
-def head_fault(head: dict[str, Any], keys: list[dict[str, Any]]) -> str:
-    """Return what is wrong with the signature of a head, "" when it is good."""
-    key = next((key for key in keys if key["key_id"] == head["key_id"]), None)
-    if key is None:
-        return f"it is signed by {head['key_id']}, which is none of the keys"
-    try:
-        public = Ed25519PublicKey.from_public_bytes(b64decode(key["public_key"]))
-        public.verify(b64decode(head["signature"]), head_text(head))
-    except (InvalidSignature, ValueError):
-        return "its signature is not that of the key"
-    signed, until = _instant(head["timestamp"]), key["valid_until"]
-    if signed < _instant(key["valid_from"]) or (until and signed > _instant(until)):
-        return "it is signed at a time at which its key was not valid"
-    return ""
-
-
-def _instant(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
-# Comparing a trail with its tree
 
 Leaf = tuple[int, bytes]
 
@@ -292,7 +99,7 @@ class Export:
                 text, object_pairs_hook=_pairs, parse_constant=_no_number
             )
             line = Line(
-                number, int(event["id"]), leaf_hash(event), _instant(event["timestamp"])
+                number, int(event["id"]), leaf_hash(event), instant(event["timestamp"])
             )
             if event["activity_code"] == PRUNED:
                 self.removals.note(event)

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.proof import merkle
-from events.proof.merkle import Tree, extended
-from events.proof.verifier import (
+from events.proof.hashing import (
     inner_hash,
     proves_consistency,
     proves_inclusion,
     root_of,
 )
+from events.proof.merkle import Tree, extended
 
 # The tree that the tests of Certificate Transparency's reference code are made with.
 INPUTS = [

@@ -7,7 +7,7 @@ import pytest
 
 from events.models import AuditEvent, AuditHead
 from events.proof import heads
-from events.proof.verifier import (
+from events.proof.hashing import (
     head_fault,
     leaf_hash,
     proves_consistency,

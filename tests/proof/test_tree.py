@@ -16,7 +16,7 @@ from events.audit.rows import DETAIL_COLUMNS
 from events.models import AuditEvent, AuditHead, AuditKey, AuditTile
 from events.proof import heads, keys, tree
 from events.proof.check import check
-from events.proof.verifier import head_fault, proves_consistency, root_of
+from events.proof.hashing import head_fault, proves_consistency, root_of
 from groups.services import group_create
 from meshmgmt.core import clock
 from tests.proof.trails import keep_days, tamper, write

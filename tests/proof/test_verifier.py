@@ -279,3 +279,6 @@ def test_the_printed_file_runs_alone(vault: Vault) -> None:
     )
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.startswith("ok: ")
+    assert "events." not in "".join(
+        line for line in script.read_text().splitlines() if "import" in line
+    )

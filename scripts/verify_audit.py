@@ -1,1 +1,0 @@
-../events/proof/verifier.py
