@@ -14,6 +14,7 @@ from django.db import DatabaseError, OperationalError, connection
 from events.activities import Activity
 from events.audit import retention as trail_retention
 from events.models import AuditEvent, ProxyEntry, TrafficEvent, TrafficTally
+from events.pruning import CHUNK
 from events.streams import batches, pages, partitions, retention
 from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.core import clock
@@ -302,7 +303,7 @@ def test_batches_into_a_day_that_is_being_dropped_are_stored() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_totals_are_right_when_deleting_stops_half_way() -> None:
     for ago in (7, 9):
-        store_day(ago, retention.CHUNK)
+        store_day(ago, CHUNK)
     trigger = (
         f"CREATE TRIGGER stop BEFORE DELETE ON {TRAFFIC.table} WHEN old.id = '7-1'"
         " BEGIN SELECT RAISE(ABORT, 'stopped'); END"
@@ -315,7 +316,7 @@ def test_totals_are_right_when_deleting_stops_half_way() -> None:
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP TRIGGER stop")
-    assert totals() == (retention.CHUNK, retention.CHUNK)
+    assert totals() == (CHUNK, CHUNK)
     retention.drop_days(TRAFFIC, day(3))
     assert totals() == (0, 0)
     assert not TrafficTally.objects.exists()
