@@ -13,8 +13,9 @@ from events.proof.hashing import (
     proves_consistency,
     proves_inclusion,
 )
+from tests.admin.signed_in import client_of
 from tests.api_client import Api
-from tests.people import api_as
+from tests.people import api_as, person
 from tests.proof.trails import PATH, write
 
 pytestmark = pytest.mark.django_db
@@ -157,3 +158,16 @@ def test_users_who_may_not_read_events_get_no_proofs() -> None:
     reader = api_as("user")
     for path in ("keys", "tree-heads", "tree-heads/latest", "proof/leaves"):
         assert reader.get(f"{PATH}/{path}").status == 403
+
+
+def test_the_admin_page_shows_the_newest_head(api: Api) -> None:
+    _, newer = two_heads(api)
+    client = client_of(person("auditor"))
+    shown = client.get("/admin/events/auditevent/").content.decode()
+    assert f"{newer['tree_size']} events" in shown
+    assert newer["root_hash"][:16] in shown
+    assert f'href="{PATH}/tree-heads/latest"' in shown
+    assert (
+        newer["root_hash"][:16]
+        not in client.get("/admin/events/trafficevent/").content.decode()
+    )
