@@ -32,8 +32,9 @@ def page(event: AuditEvent, query: str = "") -> str:
 
 
 def plan_on(text: str) -> str:
-    [found] = re.findall(r'name="plan" value="([0-9a-f]{64})"', text)
-    return found
+    found: list[str] = re.findall(r'name="plan" value="([0-9a-f]{64})"', text)
+    assert len(found) == 1
+    return found[0]
 
 
 def test_an_event_leads_to_a_page_that_takes_it_back() -> None:
