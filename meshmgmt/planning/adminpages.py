@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
+from events.admin.objectpages import kind_of
 from events.audit.reading import event_by_id, events_of_request
 from meshmgmt.accounts.adminforms import viewer_of
 from meshmgmt.api.plans import Plan
@@ -77,7 +78,12 @@ def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
 
 def _lines(plan: Plan) -> list[dict[str, Any]]:
     return [
-        {**done, "fields": ", ".join(done["changes"])} for done in plan.shown["objects"]
+        {
+            **done,
+            "kind": kind_of(done["type"]),
+            "fields": ", ".join(done["changes"]),
+        }
+        for done in plan.shown["objects"]
     ]
 
 
