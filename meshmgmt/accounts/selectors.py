@@ -7,6 +7,7 @@ from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.core import clock
+from meshmgmt.core.prepared import Prepared, columns_of, loaded
 from meshmgmt.core.roles import Operation, Role, allowed, permissions_of
 
 Row = dict[str, Any]
@@ -144,6 +145,11 @@ def _token_row(token: AccessToken) -> Row:
     return row if token.last_used is None else {**row, "last_used": token.last_used}
 
 
+_ACCOUNTS: Final = Prepared(
+    lambda: Account.objects.values_list(*columns_of(Account))
+)
+
+
 def account_rows() -> list[Row]:
     """Return the account, as the list of one that clients expect."""
     return [
@@ -160,7 +166,7 @@ def account_rows() -> list[Row]:
                 "signup_form_pending": False,
             },
         }
-        for account in Account.objects.all()
+        for account in (loaded(Account, row) for row in _ACCOUNTS.rows())
     ]
 
 
