@@ -102,7 +102,12 @@ def current_user_row(viewer: User) -> Row:
 
 
 def _regular_users_are_restricted() -> bool:
-    return Account.objects.filter(regular_users_view_blocked=True).exists()
+    return any(blocked for (blocked,) in _VIEW_BLOCKED.rows())
+
+
+_VIEW_BLOCKED: Final = Prepared(
+    lambda: Account.objects.values_list("regular_users_view_blocked")
+)
 
 
 def _user_row(
@@ -145,9 +150,7 @@ def _token_row(token: AccessToken) -> Row:
     return row if token.last_used is None else {**row, "last_used": token.last_used}
 
 
-_ACCOUNTS: Final = Prepared(
-    lambda: Account.objects.values_list(*columns_of(Account))
-)
+_ACCOUNTS: Final = Prepared(lambda: Account.objects.values_list(*columns_of(Account)))
 
 
 def account_rows() -> list[Row]:

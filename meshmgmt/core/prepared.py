@@ -5,6 +5,7 @@ Writing the statement of a wide table costs several times what running it costs.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from inspect import signature
 from typing import Any, Final, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection
@@ -23,8 +24,7 @@ class Prepared:
 
     def __init__(self, make: Callable[..., QuerySet[Any, Row]]) -> None:
         self._make = make
-        code: Any = make
-        self._marks: Final = [f"\0{name}" for name in code.__code__.co_varnames]
+        self._marks: Final = [f"\0{name}" for name in signature(make).parameters]
 
     @cached_property
     def _made(self) -> tuple[str, Sequence[Any], dict[int, Any]]:
