@@ -26,7 +26,9 @@ class Connection:
         """Send a whole request and return status and body of its answer."""
         self._socket.sendall(request)
         first = self._file.readline()
-        if not first:  # the worker had answered its number of requests, and was replaced
+        if (
+            not first
+        ):  # the worker had answered its number of requests, and was replaced
             self.close()
             self._open()
             self._socket.sendall(request)
