@@ -13,7 +13,7 @@ from benchmarks.report import Report
 from benchmarks.workspace import Workspace
 
 SHARE: Final = 0.5
-GUARDS: Final = {"one query": 0.35, "a group": 0.25, "many rows": 0.15}
+GUARDS: Final = {"one query": 0.35, "a group": 0.15, "many rows": 0.15}
 ONE_QUERY: Final = (
     "/livez",
     "/api/accounts",
