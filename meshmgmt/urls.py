@@ -22,6 +22,7 @@ urlpatterns = [
     path("", include("meshmgmt.access.urls")),
     path("", include("meshmgmt.accounts.urls")),
     path("", include("meshmgmt.planning.urls")),
+    path("", include("meshmgmt.delivery.urls")),
     path("", include("events.urls")),
     path("", include("meshmgmt.inventory.urls")),
     path("", include("groups.urls")),
