@@ -2,8 +2,9 @@
 
 The codes are those of the seed (section Events) and of the reference API; clients match on
 them, so they never change. `user.update`, `peer.update`, `account.setting.update`,
-`dns.setting.update`, `event.subscription.*`, `group.order.update`, `log.level.update`, `user.invite.link.update`
-and `user.password.fail` are ours: they name what the reference has no code for.
+`dns.setting.update`, `event.subscription.*`, `group.order.update`, `log.level.update`,
+`user.invite.link.update` and `user.password.fail` are ours: they name what the reference
+has no code for.
 """
 
 from django.db import models

@@ -145,7 +145,7 @@ def _insert_many(stream: Stream, rows: Sequence[Any]) -> None:
 
 
 def _next_arrival(stream: Stream) -> int:
-    """Return the number of the next row: the time in microseconds, or one more than the last.
+    """Return the next row's number: microseconds of now, or one more than the last.
 
     SQLite itself would give the numbers of deleted rows again.
     """

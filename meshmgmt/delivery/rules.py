@@ -20,12 +20,13 @@ LONGEST_WAIT: Final = 6 * 3600.0
 MAX_NAME: Final = 255
 MAX_PORT: Final = 65535
 _TIMES: Final = frozenset({"start_date", "end_date"})
-_FIELDS: Final[Mapping[str, Mapping[str, type]]] = {
-    "webhook": {"url": str},
-    "syslog": {"host": str, "port": int, "tls": bool},
-    "file": {"path": str},
+_FIELDS: Final = {
+    "webhook": ("url",),
+    "syslog": ("host", "port", "tls"),
+    "file": ("path",),
 }
-_PATH: Final = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}/){0,8}[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")  # fmt: skip
+_PART: Final = "[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}"
+_PATH: Final = re.compile(rf"(?:{_PART}/){{0,8}}{_PART}")
 _HOST: Final = re.compile(r"[A-Za-z0-9._:-]{1,253}")
 
 
@@ -64,31 +65,47 @@ def draft_errors(draft: SubscriptionDraft, allowed: Allowed) -> Iterator[FieldEr
 
 
 def _target_errors(target: Mapping[str, Any], allowed: Allowed) -> Iterator[FieldError]:
-    kind = target.get("type")
+    kind = str(target.get("type"))
     if kind not in _FIELDS:
         yield FieldError("target.type", f"must be one of {', '.join(_FIELDS)}")
         return
     wanted = _FIELDS[kind]
-    for name in sorted(target.keys() - wanted.keys() - {"type"}):
+    for name in sorted(target.keys() - set(wanted) - {"type"}):
         yield FieldError(f"target.{name}", f"is not for a target of type {kind}")
     missing = [name for name in wanted if name not in target and name != "tls"]
     for name in missing:
         yield FieldError(f"target.{name}", f"is required for a target of type {kind}")
-    if missing:
-        return
-    if kind == "webhook" and (fault := url_fault(target["url"], allowed.plain_http)):
+    if not missing:
+        yield from _CHECKS[kind](target, allowed)
+
+
+def _webhook_errors(
+    target: Mapping[str, Any], allowed: Allowed
+) -> Iterator[FieldError]:
+    if fault := url_fault(target["url"], allowed.plain_http):
         yield FieldError("target.url", fault)
-    if kind == "syslog":
-        if not _HOST.fullmatch(target["host"]):
-            yield FieldError("target.host", "must be a host name or an IP address")
-        if not 1 <= target["port"] <= MAX_PORT:
-            yield FieldError("target.port", f"must be between 1 and {MAX_PORT}")
-    if kind == "file":
-        if not _PATH.fullmatch(target["path"]):
-            text = "must be a relative path of letters, digits, '.', '_', '-' and '/'"
-            yield FieldError("target.path", text)
-        elif not allowed.files:
-            yield FieldError("target.path", "needs SVC_DELIVERY_DIR, which is not set")
+
+
+def _syslog_errors(target: Mapping[str, Any], allowed: Allowed) -> Iterator[FieldError]:
+    if not _HOST.fullmatch(target["host"]):
+        yield FieldError("target.host", "must be a host name or an IP address")
+    if not 1 <= target["port"] <= MAX_PORT:
+        yield FieldError("target.port", f"must be between 1 and {MAX_PORT}")
+
+
+def _file_errors(target: Mapping[str, Any], allowed: Allowed) -> Iterator[FieldError]:
+    if not _PATH.fullmatch(target["path"]):
+        text = "must be a relative path of letters, digits, '.', '_', '-' and '/'"
+        yield FieldError("target.path", text)
+    elif not allowed.files:
+        yield FieldError("target.path", "needs SVC_DELIVERY_DIR, which is not set")
+
+
+_CHECKS: Final = {
+    "webhook": _webhook_errors,
+    "syslog": _syslog_errors,
+    "file": _file_errors,
+}
 
 
 def url_fault(url: str, plain_http: bool) -> str:
@@ -113,7 +130,7 @@ def backoff(failures: int, chance: float) -> float:
 
     `chance` (0 to 1) spreads receivers that failed together over half of the time.
     """
-    longest = min(FIRST_WAIT * 2 ** min(failures - 1, 30), LONGEST_WAIT)
+    longest = min(FIRST_WAIT * float(2 ** min(failures - 1, 30)), LONGEST_WAIT)
     return longest * (1 + chance) / 2
 
 

@@ -35,7 +35,7 @@ def seal(secret: str, owner: str) -> bytes:
     return nonce + _cipher().encrypt(nonce, secret.encode(), owner.encode())
 
 
-def opened(sealed: bytes, owner: str) -> str:
+def opened(sealed: bytes | memoryview, owner: str) -> str:
     """Return what `seal` was given. Raises Unreadable."""
     nonce, text = bytes(sealed[:_NONCE_BYTES]), bytes(sealed[_NONCE_BYTES:])
     try:

@@ -50,6 +50,6 @@ def lags() -> dict[tuple[str, ...], float]:
 def letter_rows(subscription: Subscription) -> list[dict[str, Any]]:
     """Return the newest dead letters, newest first."""
     letters = DeadLetter.objects.filter(subscription=subscription).order_by("-id")
-    return list(
-        letters.values("event_id", "event_time", "error", "created_at")[:SHOWN_LETTERS]
-    )
+    columns = ("event_id", "event_time", "error", "created_at")
+    rows: list[dict[str, Any]] = list(letters.values(*columns)[:SHOWN_LETTERS])
+    return rows

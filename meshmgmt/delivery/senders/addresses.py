@@ -8,7 +8,7 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import Collection, Iterator
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 
@@ -21,8 +21,11 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 10.0
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
-# A cloud's own services for its machines, at an address that looks like any other.
-_METADATA: Final = frozenset({ipaddress.ip_address("168.63.129.16")})
+# A cloud's own services for its machines, at addresses that look like any others.
+_METADATA: Final = (
+    ipaddress.ip_network("168.63.129.16/32"),
+    ipaddress.ip_network("192.0.0.0/24"),
+)
 
 
 def is_open(
@@ -35,16 +38,12 @@ def is_open(
     """
     if any(address in network for network in allowed):
         return True
+    if any(address in network for network in (*_METADATA, *own)):
+        return False
     inner = [found for found in _embedded(address) if found is not None]
     if inner:
         return all(is_open(found, allowed, own) for found in inner)
-    return (
-        address.is_global
-        and not address.is_multicast
-        and not address.is_reserved
-        and address not in _METADATA
-        and not any(address in network for network in own)
-    )
+    return address.is_global and not address.is_multicast and not address.is_reserved
 
 
 def _embedded(address: Address) -> Iterator[Address | None]:
@@ -72,7 +71,7 @@ def connected(host: str, port: int, *, tls: bool) -> socket.socket:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     own = mesh_networks()
     allowed = settings.SVC.delivery_allowed_networks
-    targets = [
+    targets: list[tuple[int, Any]] = [
         (family, target)
         for family, _, _, _, target in found
         if is_open(ipaddress.ip_address(str(target[0]).partition("%")[0]), allowed, own)
@@ -94,7 +93,7 @@ def connected(host: str, port: int, *, tls: bool) -> socket.socket:
     return connection
 
 
-def _first(targets: list[tuple[int, tuple[object, ...]]]) -> socket.socket:
+def _first(targets: list[tuple[int, Any]]) -> socket.socket:
     """Return a connection to the first that answers. Raises the last's OSError."""
     for number, (family, target) in enumerate(targets, 1):
         connection = socket.socket(family, socket.SOCK_STREAM)

@@ -30,14 +30,18 @@ def send(subscription: Subscription, kind: str, events: list[Event]) -> None:
         if isinstance(connection, ssl.SSLSocket):
             # A receiver that hangs up without its own goodbye has read ours.
             with suppress(ssl.SSLError):
-                connection = connection.unwrap()
-        with suppress(ssl.SSLError):
-            connection.shutdown(socket.SHUT_WR)
-        read = 0
-        while part := connection.recv(4096):
-            read += len(part)
-            if read > _MOST_BYTES_BACK:
-                raise NotDelivered("the receiver talks back without end")
+                _read_to_end(connection.unwrap())
+            return
+        _read_to_end(connection)
+
+
+def _read_to_end(connection: socket.socket) -> None:
+    connection.shutdown(socket.SHUT_WR)
+    read = 0
+    while part := connection.recv(4096):
+        read += len(part)
+        if read > _MOST_BYTES_BACK:
+            raise NotDelivered("the receiver talks back without end")
 
 
 def framed(text: bytes) -> bytes:
