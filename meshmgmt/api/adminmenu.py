@@ -88,7 +88,7 @@ MENU: Final = (
             Entry(
                 "Subscriptions",
                 "delivery.subscription",
-                ("delivery.deadletter", "admin:delivery_replay", "admin:delivery_test"),
+                ("delivery.deadletter", "admin:delivery_sending"),
             ),
         ),
     ),
