@@ -22,7 +22,7 @@ from groups.services import group_create, group_delete, group_update
 from meshmgmt.core.transactions import account_write, lock_held
 from meshmgmt.inventory.models import Peer
 
-LIMIT: Final = 5.0
+LIMIT: Final = 2.0
 LOCK_SECONDS: Final = 2.0
 TIMES: Final = 5
 

@@ -7,7 +7,6 @@ from typing import Final
 
 from groups.models import Group, GroupPeer
 from groups.services import change_groups_of_peers
-from meshmgmt.core.queries import batches
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 
@@ -20,7 +19,8 @@ class Part:
     """What a change does to one group.
 
     `changing` are the peers that join or leave, `same` is the number of those that are
-    in the group already, or are not in it. `named` are the first names of `changing`.
+    in the group already, or are not in it. `named` are the first names of `changing`,
+    `unnamed` is the number of the others.
     """
 
     group: Group
@@ -28,11 +28,7 @@ class Part:
     changing: Sequence[str]
     same: int
     named: Sequence[str]
-
-    @property
-    def unnamed(self) -> int:
-        """How many of those who change are not named."""
-        return len(self.changing) - len(self.named)
+    unnamed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +89,11 @@ def _part(group: Group, joins: bool, chosen: Sequence[str]) -> Part:
         changing=changing,
         same=len(chosen) - len(changing),
         named=_names(changing[:NAMED]),
+        unnamed=max(0, len(changing) - NAMED),
     )
 
 
 def _names(peer_ids: Sequence[str]) -> list[str]:
-    names = {
-        pk: name
-        for part in batches(peer_ids)
-        for pk, name in Peer.objects.filter(pk__in=part).values_list("pk", "name")
-    }
+    peers = Peer.objects.filter(pk__in=peer_ids)
+    names = dict(peers.values_list("pk", "name"))
     return [names[pk] for pk in peer_ids if pk in names]

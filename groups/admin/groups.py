@@ -85,11 +85,12 @@ class GroupAdmin(ServiceAdmin):
     search_fields = ["name", "=id"]
     ordering = ["id"]
     fields = [
-        *("id", "name", "issued", "members", "resources", "known_resources"),
-        *("created_at", "used_by"),
+        *("id", "name", "issued", "members", "member_count"),
+        *("resources", "known_resources", "created_at", "used_by"),
     ]
     readonly_fields = [
-        *("id", "issued", "members", "known_resources", "created_at", "used_by"),
+        *("id", "issued", "members", "member_count"),
+        *("known_resources", "created_at", "used_by"),
     ]
 
     def get_urls(self) -> list[Any]:
@@ -105,10 +106,16 @@ class GroupAdmin(ServiceAdmin):
         )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the columns; a new group has fewer, `All` lists no members."""
+        """Return the columns; a new group has fewer, `All` lists no resources.
+
+        Who may not change the group sees the resources as what they are alone.
+        """
         if obj is None:
             return ["name", "resources"]
-        hidden = {"resources", "known_resources"} if obj.is_all else set()
+        may_change = self.has_change_permission(request, obj)
+        hidden = {"member_count"} if may_change else {"members", "resources"}
+        if obj.is_all:
+            hidden.add("known_resources")
         return [name for name in self.fields or [] if name not in hidden]
 
     def get_search_results(
@@ -150,14 +157,18 @@ class GroupAdmin(ServiceAdmin):
         return _link("members", group, number)
 
     @admin.display(description="members")
+    def member_count(self, group: Any) -> SafeString:
+        """How many peers are in the group, leading to them."""
+        number = group.number_of_peers
+        text = f"{number} peer{'' if number == 1 else 's'}"
+        return _link("members", group, "every peer" if group.is_all else text)
+
+    @admin.display(description="members")
     def members(self, group: Any) -> SafeString:
         """How many peers are in the group, and where they are changed."""
-        if group.is_all:
-            return _link("members", group, "every peer")
-        number = int(group.number_of_peers)
         return format_html(
             "{} · {} · {}",
-            _link("members", group, f"{number} peer{'' if number == 1 else 's'}"),
+            self.member_count(group),
             _link("paste", group, "Add by a list"),
             _link("choose", group, "Add by search"),
         )

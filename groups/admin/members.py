@@ -13,7 +13,7 @@ from django.urls import path, reverse
 from django.utils.html import format_html
 
 from groups.admin.changing import Deed, group_link, trail_link
-from groups.admin.filters import members, strangers
+from groups.admin.filters import GroupFilter, members, strangers
 from groups.admin.peers import GroupedPeerAdmin
 from groups.memberships import Plan, carry_out, plan
 from groups.models import Group
@@ -30,7 +30,7 @@ class MemberList(GroupedPeerAdmin):
     """The peers in a group, or with `inside=False` all others."""
 
     change_list_template = "admin/groups/members.html"
-    list_filter = ["connected", "approval_required", "login_expired"]
+    list_filter = [GroupFilter, "connected", "approval_required", "login_expired"]
     ordering = ["name", "id"]
     actions = ["remove_members", "add_members"]
 

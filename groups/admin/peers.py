@@ -5,7 +5,7 @@ from typing import Any, Final
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.views.main import SEARCH_VAR
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -65,6 +65,7 @@ class GroupedPeerList(PeerList):
             peer.listed_groups = by_peer.get(peer.pk, [])
 
 
+_SHOWN_GROUPS: Final = ("fixed_groups", "all_groups")
 _ADD = Deed("add_to_group", "Add peers to groups", ["join"])
 _REMOVE = Deed("remove_from_group", "Remove peers from groups", ["leave"])
 _MOVE = Deed("move_to_group", "Move peers to other groups", ["leave", "join"])
@@ -109,17 +110,16 @@ class GroupedPeerAdmin(PeerAdmin):
         return found | queryset.filter(pk__in=links.values("peer")), repeats
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Put the groups beside what a peer is."""
+        """Put the groups beside what a peer is; who may not change it sees them all."""
         first, *rest = super().get_fieldsets(request, obj)
-        return [
-            first,
-            ("Groups", {"fields": ["groups", "fixed_groups"][: 1 + bool(obj)]}),
-            *rest,
-        ]
+        names = ["groups", "fixed_groups"] if obj else ["groups"]
+        if not self.has_change_permission(request, obj):
+            names = ["all_groups"]
+        return [first, ("Groups", {"fields": names}), *rest]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return what is shown only."""
-        return [*super().get_readonly_fields(request, obj), "fixed_groups"]
+        return [*super().get_readonly_fields(request, obj), *_SHOWN_GROUPS]
 
     def has_membership_permission(self, request: HttpRequest) -> bool:
         """Tell whether somebody may change groups, which the actions do."""
@@ -155,8 +155,19 @@ class GroupedPeerAdmin(PeerAdmin):
     @admin.display(description="always in")
     def fixed_groups(self, peer: Peer) -> SafeString:
         """Groups that the form does not change: `All`, and those of a provider."""
-        others = Group.objects.filter(peer_links__peer=peer.pk)
-        others = others.exclude(pk__in=static_groups().values("pk")).order_by("pk")
-        everybody = Group.objects.filter(pk=all_group_id())
-        names = ((printable(group.name),) for group in [*everybody, *others])
-        return format_html_join(", ", "<bdi>{}</bdi>", names)
+        return _names(_groups_of(peer).exclude(pk__in=static_groups().values("pk")))
+
+    @admin.display(description="groups")
+    def all_groups(self, peer: Peer) -> SafeString:
+        """Every group that the peer is in."""
+        return _names(_groups_of(peer))
+
+
+def _groups_of(peer: Peer) -> QuerySet[Group]:
+    listed = GroupPeer.objects.filter(peer=peer).values("group")
+    return Group.objects.filter(Q(pk__in=listed) | Q(pk=all_group_id())).order_by("pk")
+
+
+def _names(groups: QuerySet[Group]) -> SafeString:
+    names = ((printable(group.name),) for group in groups)
+    return format_html_join(", ", "<bdi>{}</bdi>", names)

@@ -66,29 +66,39 @@ def insert_rows(
     """Insert rows of the fields `names` in their order, as the database takes values.
 
     Many rows go into a statement, which costs SQLite's full-text triggers a quarter of
-    what a statement for each does; and the statement is made once.
+    what a statement for each does; PostgreSQL copies what is more than that.
     """
     connection = connections[DEFAULT_DB_ALIAS]
+    target = _target(connection.vendor, model, tuple(names))
     at_once = MOST_PARAMETERS // len(names)
     with connection.cursor() as cursor:
+        if connection.vendor == "postgresql" and len(rows) > at_once:
+            with cursor.copy(f"COPY {target} FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+            return
         for start in range(0, len(rows), at_once):
             part = rows[start : start + at_once]
-            statement = _insertion(connection.vendor, model, tuple(names), len(part))
-            cursor.execute(statement, [value for row in part for value in row])
+            cursor.execute(
+                _insertion(target, len(names), len(part)),
+                [value for row in part for value in row],
+            )
 
 
 @cache
-def _insertion(
-    vendor: str, model: type[Model], names: tuple[str, ...], rows: int
-) -> str:
-    """Return the statement; `vendor` stands for how the database quotes names."""
+def _target(vendor: str, model: type[Model], names: tuple[str, ...]) -> str:
+    """Return table and columns; `vendor` stands for how the database quotes names."""
     quote = connections[DEFAULT_DB_ALIAS].ops.quote_name
-    stored = {column.name: column.column for column in model._meta.concrete_fields}
-    stored |= {column.attname: column.column for column in model._meta.concrete_fields}
+    stored = {field.name: field.column for field in model._meta.concrete_fields}
+    stored |= {field.attname: field.column for field in model._meta.concrete_fields}
     columns = ", ".join(quote(stored[name] or "") for name in names)
-    marks = ", ".join([f"({', '.join(['%s'] * len(names))})"] * rows)
-    table = quote(model._meta.db_table)
-    return f"INSERT INTO {table} ({columns}) VALUES {marks}"  # noqa: S608 - our names
+    return f"{quote(model._meta.db_table)} ({columns})"
+
+
+@cache
+def _insertion(target: str, columns: int, rows: int) -> str:
+    row = f"({', '.join(['%s'] * columns)})"
+    return f"INSERT INTO {target} VALUES {', '.join([row] * rows)}"  # noqa: S608 - our names
 
 
 def tables_exist(*models: type[Model]) -> bool:

@@ -19,6 +19,7 @@ from meshmgmt.access.models import UserAutoGroup
 from meshmgmt.core.orderedlinks import (
     OrderedLink,
     append_members,
+    drop_members,
     remove_from_lists,
     set_members,
 )
@@ -34,7 +35,7 @@ List = tuple[type[OrderedLink], Any, list[Any]]
 
 members = st.lists(st.integers(0, SIZE - 1), unique=True)
 steps = st.tuples(
-    st.sampled_from(["set", "set", "append", "remove", "rename", "undone"]),
+    st.sampled_from(["set", "set", "append", "drop", "remove", "rename", "undone"]),
     st.integers(0, 5),
     members,
 )
@@ -74,6 +75,8 @@ def do(deed: str, one: List, places: list[int]) -> None:
         append_members(link, owner, chosen)
     elif deed == "remove" and len(link.member_fields) == 1:
         remove_from_lists(link, **{f"{link.member_fields[0]}__in": chosen})
+    elif deed == "drop" and len(link.member_fields) == 1:
+        drop_members(link, owner, chosen)
     elif deed == "rename" and isinstance(owner, Group):
         owner.name = f"{owner.pk} {places}"
         owner.save()
@@ -89,6 +92,7 @@ def check_replay(examples: int) -> None:
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(writes)
     @example([[("set", 0, [0, 1])], [("remove", 0, [0]), ("append", 0, [0])]])
+    @example([[("set", 0, [0, 1])], [("drop", 0, [0, 2]), ("append", 0, [0])]])
     @example([[("set", 0, [0, 1])], [("set", 0, [1, 0]), ("append", 0, [2])]])
     def replayed(history: list[list[tuple[str, int, list[int]]]]) -> None:
         with transaction.atomic():

@@ -178,3 +178,14 @@ def test_pages_bear_a_large_group(client: Client, size: int) -> None:
     assert len(captured) <= 14
     assert len(page.content) < 150_000
     assert f"{size} results" in page.content.decode()
+
+
+@pytest.mark.parametrize(("role", "offered"), [("auditor", False), ("admin", True)])
+def test_pages_offer_what_one_may_do(role: str, *, offered: bool) -> None:
+    client, team = client_of(person(role)), group("team", *peers(1))
+
+    form = client.get(f"/admin/groups/group/{team.pk}/change/").content.decode()
+    members_page = client.get(at(team)).content.decode()
+    assert (at(team, "paste/") in form) is offered
+    assert (at(team, "paste/") in members_page) is offered
+    assert ("remove_members" in members_page) is offered

@@ -142,7 +142,7 @@ def test_the_group_they_leave_is_known_from_the_list(
 def test_a_change_meanwhile_is_shown_before_anything_is_done(client: Client) -> None:
     made = peers(3)
     team = group("team")
-    sent = {"chosen": "1", "join": [team.pk]}
+    sent: dict[str, Any] = {"chosen": "1", "join": [team.pk]}
     preview = act(client, "add_to_group", made, **sent)
     change_groups_of_peers([made[0].pk], join=[team.pk])
     mark = preview.context["plan"].mark
@@ -166,7 +166,7 @@ def test_a_change_meanwhile_is_shown_before_anything_is_done(client: Client) -> 
 def test_a_peer_deleted_meanwhile_is_noticed(client: Client) -> None:
     made = peers(2)
     team = group("team")
-    sent = {"chosen": "1", "join": [team.pk]}
+    sent: dict[str, Any] = {"chosen": "1", "join": [team.pk]}
     mark = act(client, "add_to_group", made, **sent).context["plan"].mark
     made[0].delete()
 

@@ -228,3 +228,14 @@ def test_groups_of_claims_are_shown_and_stay(client: Client) -> None:
     assert "<bdi>All</bdi>, <bdi>of claims</bdi>" in page
     assert done.status_code == 302
     assert claimed.peer_links.count() == 1
+
+
+def test_who_may_not_change_a_peer_sees_its_groups() -> None:
+    one = peer()
+    group("kitchen", one)
+    group("of claims", one, issued="jwt")
+    client = client_of(person("auditor"))
+
+    page = client.get(f"{PEERS}{one.pk}/change/").content.decode()
+
+    assert "<bdi>All</bdi>, <bdi>kitchen</bdi>, <bdi>of claims</bdi>" in page

@@ -122,7 +122,7 @@ def test_round_trip_into_an_empty_instance_gives_the_same_bytes(
 def test_a_plan_shows_the_difference_and_writes_nothing(
     filled: Body, tmp_path: Path
 ) -> None:
-    filled["groups"].append({"name": "brand new"})
+    filled["groups"].insert(0, {"name": "brand new"})
     filled["zones"][0]["enabled"] = not filled["zones"][0]["enabled"]
     gone = filled["nameserver_groups"].pop()["name"]
     file = tmp_path / "config.yaml"

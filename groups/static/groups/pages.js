@@ -12,17 +12,19 @@ document.addEventListener("DOMContentLoaded", () => {
 
 // A form that is on its way says so, and is not sent again.
 document.addEventListener("submit", (event) => {
-  const form = event.target;
+  const { target: form, submitter } = event;
   if (!("busy" in form.dataset)) return;
   if (form.ariaBusy === "true") {
     event.preventDefault();
     return;
   }
   form.ariaBusy = "true";
-  if (event.submitter) event.submitter.textContent = form.dataset.busy;
-});
-
-// A page that comes back out of the browser's memory is to be used again.
-window.addEventListener("pageshow", (event) => {
-  if (event.persisted) location.reload();
+  const text = submitter?.textContent;
+  if (submitter) submitter.textContent = form.dataset.busy;
+  // A page that comes back out of the browser's memory can be used again.
+  const restore = () => {
+    form.ariaBusy = null;
+    if (submitter) submitter.textContent = text;
+  };
+  window.addEventListener("pagehide", restore, { once: true });
 });

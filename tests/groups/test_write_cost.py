@@ -1,0 +1,90 @@
+"""What a write of many memberships asks of the database, and what it says of them."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from events.models import AuditEvent
+from groups.models import GroupPeer
+from groups.services import change_groups_of_peers, group_create, group_update
+from meshmgmt.accounts.models import Account
+from meshmgmt.core.orderedlinks import drop_members, member_keys
+from meshmgmt.core.queries import BATCH
+from meshmgmt.core.tables import MOST_PARAMETERS
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.models import Peer
+from tests.mesh import Trail, group, peers
+
+pytestmark = pytest.mark.django_db
+
+MANY = 1500
+EVENT_COLUMNS = len(AuditEvent._meta.concrete_fields) - 1
+LINK_COLUMNS = 3
+
+
+def parts(rows: int, at_once: int) -> int:
+    """Return how many statements take so many rows."""
+    return -(-rows // at_once)
+
+
+def test_a_large_group_is_written_in_few_statements() -> None:
+    ids = [one.pk for one in peers(MANY)]
+
+    with CaptureQueriesContext(connection) as captured:
+        group_create(name="large", peers=ids)
+
+    inserts = [x["sql"] for x in captured if x["sql"].startswith("INSERT")]
+    needed = parts(MANY, MOST_PARAMETERS // LINK_COLUMNS)
+    needed += parts(MANY + 1, MOST_PARAMETERS // EVENT_COLUMNS)
+    assert len(inserts) <= needed + 2  # the group, and the serial of the maps
+    others = len(captured) - len(inserts)
+    assert others <= 2 * parts(MANY, BATCH) + 10
+
+
+def test_a_change_of_a_few_reads_and_writes_a_few() -> None:
+    made = peers(MANY)
+    team = group("team", *made[:-2])
+
+    with CaptureQueriesContext(connection) as captured:
+        change_groups_of_peers([one.pk for one in made[-3:]], join=[team.pk])
+        change_groups_of_peers([one.pk for one in made[:3]], leave=[team.pk])
+
+    assert len(captured) < 30
+    assert member_keys(GroupPeer, team) == [one.pk for one in made[3:]]
+
+
+def test_events_tell_addresses_and_names_as_they_are_when_the_write_ends() -> None:
+    account = Account.objects.get()
+    account.dns_domain = "mesh.test"
+    account.save()
+    one, two = peers(2)
+    team = group("team", one, two)
+    trail = Trail()
+
+    with account_write():
+        one.ip = "100.99.0.1"
+        one.save()
+        two.delete()
+        group_update(group_id=team.pk, name="team", peers=[], resources=[])
+
+    told = {
+        event.target_id: event.meta
+        for event in trail.events
+        if event.activity_code == "peer.group.delete"
+    }
+    assert told[one.pk]["peer_ip"] == "100.99.0.1"
+    gone = [meta for pk, meta in told.items() if pk != one.pk]
+    assert [meta["peer_ip"] for meta in gone] == [two.ip]
+    assert [meta["peer_fqdn"] for meta in gone] == [f"{two.dns_label}.mesh.test"]
+    assert not Peer.objects.filter(ip=two.ip).exists()
+
+
+def test_dropping_who_is_not_listed_writes_nothing() -> None:
+    one, two = peers(2)
+    team = group("team", one)
+    trail = Trail()
+
+    assert drop_members(GroupPeer, team, [two.pk, two.pk]) == 0
+    assert drop_members(GroupPeer, team, [two.pk, one.pk, one.pk]) == 1
+
+    assert trail.targets == [("peer.group.delete", one.pk)]
