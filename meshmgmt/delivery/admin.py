@@ -49,12 +49,14 @@ class SubscriptionForm(ServiceForm):
         ],
     )
     url = forms.CharField(
-        required=False, label="Address", help_text="Webhook: https://HOST/PATH"
+        required=False, label="Webhook address", help_text="https://HOST/PATH"
     )
-    host = forms.CharField(required=False, help_text="Syslog")
-    port = forms.IntegerField(required=False, help_text="Syslog")
-    tls = forms.BooleanField(required=False, label="TLS", help_text="Syslog")
-    path = forms.CharField(required=False, help_text="File: below SVC_DELIVERY_DIR")
+    host = forms.CharField(required=False, label="Syslog host")
+    port = forms.IntegerField(required=False, label="Syslog port")
+    tls = forms.BooleanField(required=False, label="Syslog over TLS")
+    path = forms.CharField(
+        required=False, label="File path", help_text="Below SVC_DELIVERY_DIR"
+    )
 
     class Meta:
         model = Subscription
@@ -64,7 +66,7 @@ class SubscriptionForm(ServiceForm):
         super().__init__(*args, **kwargs)
         if self.adding:
             return
-        filters = urlencode(self.instance.filters, doseq=True)
+        filters = urlencode(self.instance.filters, doseq=True, safe="*")
         self.initial |= {**self.instance.target, "filters": filters}
         for name in _FIXED:
             if name in self.fields:
