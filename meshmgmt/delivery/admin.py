@@ -67,7 +67,7 @@ class SubscriptionForm(ServiceForm):
         if self.adding:
             return
         filters = urlencode(self.instance.filters, doseq=True, safe="*")
-        self.initial |= {**self.instance.target, "filters": filters}
+        self.initial.update(self.instance.target, filters=filters)
         for name in _FIXED:
             if name in self.fields:
                 self.fields[name].disabled = True

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from django.db import connections
@@ -110,7 +111,11 @@ def test_a_receiver_that_hangs_holds_up_no_other(
 ) -> None:
     release = threading.Event()
     hanging = subscribe("proxy", name="hangs").subscription
-    receiver.behaviours = [lambda handler, message: release.wait(5) and None]
+
+    def wait(handler: Any, message: Any) -> None:
+        release.wait(5)
+
+    receiver.behaviours = [wait]
     batches.ingest_events(PROXY, [proxy(id="a")])
     begun = time.monotonic()
     worker.turn()
