@@ -23,6 +23,7 @@ urlpatterns = [
     # Before the users: invites live under their path.
     path("", include("meshmgmt.access.urls")),
     path("", include("meshmgmt.accounts.urls")),
+    path("", include("meshmgmt.delivery.urls")),
     path("", include("events.urls")),
     path("", include("meshmgmt.inventory.urls")),
     path("", include("groups.urls")),

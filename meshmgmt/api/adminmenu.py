@@ -85,6 +85,11 @@ MENU: Final = (
             Entry("Audit trail", "events.auditevent", ("admin-audit-revert",)),
             Entry("Network traffic", "events.trafficevent"),
             Entry("Proxy logs", "events.proxyentry"),
+            Entry(
+                "Subscriptions",
+                "delivery.subscription",
+                ("delivery.deadletter", "admin:delivery_sending"),
+            ),
         ),
     ),
     Section(

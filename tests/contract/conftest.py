@@ -24,6 +24,8 @@ from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.core.account import account_id
+from meshmgmt.delivery.rules import SubscriptionDraft
+from meshmgmt.delivery.services import subscription_create
 from meshmgmt.demo.seeding import seed
 from meshmgmt.inventory.models import NetworkResource, Peer
 
@@ -86,4 +88,12 @@ def _ids(owner: User) -> dict[str, str]:
         "resourceId": NetworkResource.objects.filter(network=router.network_id)[0].pk,
         "keyId": SetupKey.objects.all()[0].pk,
         "setupKeyId": SetupKey.objects.all()[0].pk,
+        "subscriptionId": _subscription_id(),
     }
+
+
+def _subscription_id() -> str:
+    draft = SubscriptionDraft(
+        "contract", "audit", {"type": "webhook", "url": "https://siem.test/hook"}
+    )
+    return subscription_create(draft=draft).subscription.pk
