@@ -72,7 +72,7 @@ class Migration(migrations.Migration):
     atomic = False  # for CONCURRENTLY; each step may be repeated
 
     dependencies = [
-        ("events", "0003_audit_search"),
+        ("events", "0004_proof"),
     ]
 
     operations = [
