@@ -27,6 +27,7 @@ from events.api.exports import RENDERERS
 from events.api.filters import StreamFilterSet
 from events.api.queries import require_valid
 from events.streams.subjects import Subject
+from meshmgmt.api.adminmenu import name_of
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import BadRequest
 
@@ -153,7 +154,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     ) -> dict[str, Any]:
         return {
             **self.admin_site.each_context(request),
-            "title": str(self.opts.verbose_name_plural).capitalize(),
+            "title": name_of(self.opts.label_lower),
             "opts": self.opts,
             "explorer": self._controls(request, filters, here, page),
             "chart": {

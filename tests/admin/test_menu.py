@@ -6,6 +6,8 @@ import pytest
 from django.contrib import admin
 from django.urls import URLResolver, get_resolver
 
+from meshmgmt.access.rules.networks import NetworkDraft, ResourceDraft
+from meshmgmt.access.services.networks import network_create, resource_create
 from meshmgmt.api.adminmenu import MENU, is_model, place_of
 from tests.admin.signed_in import client_of
 from tests.people import person
@@ -112,3 +114,26 @@ def test_titles_say_what_a_page_shows(path: str, title: str) -> None:
     assert head.split("|")[0].strip() == title
     heading = page.partition("<h1>")[2].partition("</h1>")[0]
     assert heading.strip() == title
+
+
+def test_networks_lead_to_what_is_in_them() -> None:
+    network = network_create(draft=NetworkDraft("plant", ""))
+    other = network_create(draft=NetworkDraft("office", ""))
+    for one in (network, other):
+        resource_create(
+            network_id=one.pk, draft=ResourceDraft(f"r-{one.name}", "10.1.0.0/24")
+        )
+    client = client_of(person("owner"))
+    page = client.get(f"/admin/inventory/network/{network.pk}/change/")
+    link = f"/admin/inventory/networkresource/?network__id__exact={network.pk}"
+    assert f'href="{link}"' in page.content.decode()
+    listed = client.get(link).context["cl"].result_list
+    assert [row.name for row in listed] == ["r-plant"]
+
+
+def test_invites_are_made_from_the_list_of_users() -> None:
+    page = client_of(person("owner")).get("/admin/accounts/user/").content.decode()
+    assert 'href="/admin/access/invite/add/"' in page
+    page = client_of(person("auditor")).get("/admin/accounts/user/").content.decode()
+    assert 'href="/admin/access/invite/"' in page
+    assert 'href="/admin/access/invite/add/"' not in page

@@ -16,6 +16,7 @@ pytestmark = needs_a_browser
 
 DEMO_OWNER = "mara.lindqvist@halden.internal"
 DESKTOP, PHONE = 1280, 390
+TOOLS = ".object-tools a:not([download])"
 Theme = Literal["light", "dark"]
 
 
@@ -76,10 +77,10 @@ def all_pages(page: Page) -> list[str]:
     for address in lists:
         page.goto(address)
         objects = addresses(page, "#result_list tbody th a")[:1]
-        found += [*objects, *addresses(page, ".object-tools a")]
+        found += [*objects, *addresses(page, TOOLS)]
         for one in objects:
             page.goto(one)
-            found += addresses(page, ".object-tools a, a.deletelink")
+            found += addresses(page, f"{TOOLS}, a.deletelink")
     return list(dict.fromkeys(found))
 
 
@@ -124,6 +125,47 @@ def test_menu_and_filters_are_drawers_on_phones(site: Site) -> None:
         page.keyboard.press("Escape")
         assert not page.locator(drawer).is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until what is chosen has the focus."""
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"document.activeElement.matches({selector!r})"):
+            return
+    pytest.fail(f"Tab does not reach {selector}")
+
+
+def follow(page: Page, selector: str) -> None:
+    """Go to a link or button with Tab, and through it with Enter."""
+    tab_to(page, selector)
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+
+
+def fill(page: Page, selector: str, text: str) -> None:
+    """Go to a field with Tab and type."""
+    tab_to(page, selector)
+    page.keyboard.type(text)
+
+
+def test_a_zone_and_its_record_are_made_with_the_keyboard_alone(site: Site) -> None:
+    page = site.page()
+    page.goto("/admin/")
+    follow(page, "#menu a[href='/admin/dns/zone/']")
+    follow(page, ".object-tools a.addlink")
+    fill(page, "#id_name", "Typed")
+    fill(page, "#id_domain", "typed.internal")
+    fill(page, ".field-distribution_groups .select2-search__field", "Engin")
+    page.locator(".select2-results__option--highlighted").wait_for()
+    page.keyboard.press("Enter")
+    fill(page, "#id_records-0-name", "www.typed.internal")
+    fill(page, "#id_records-0-type", "A")
+    fill(page, "#id_records-0-content", "10.9.8.7")
+    follow(page, "[name=_save]")
+    assert "was added successfully" in page.locator(".messagelist").inner_text()
+    page.goto("/admin/dns/record/?q=typed")
+    assert "10.9.8.7" in page.locator("#result_list tbody tr").inner_text()
 
 
 @pytest.mark.slow

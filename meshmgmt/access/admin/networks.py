@@ -6,6 +6,9 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from groups.models import GroupPeer
 from groups.selectors import groups_of_resources
@@ -55,7 +58,7 @@ class NetworkAdmin(ServiceAdmin):
     list_display = ["name", "description", "resources_count", "routers_count"]
     search_fields = ["name", "description", "=id"]
     ordering = ["id"]
-    readonly_fields = ["id", "created_at"]
+    readonly_fields = ["all_resources", "all_routers", "id", "created_at"]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields; a new network has no id yet."""
@@ -80,9 +83,32 @@ class NetworkAdmin(ServiceAdmin):
         """How many routers the network has."""
         return int(network.routers_count)
 
+    @admin.display(description="resources")
+    def all_resources(self, network: Network) -> SafeString:
+        """A link to the network's resources."""
+        return _inside("inventory_networkresource", network, network.resources.count())
+
+    @admin.display(description="routers")
+    def all_routers(self, network: Network) -> SafeString:
+        """A link to the network's routers."""
+        return _inside("access_router", network, network.routers.count())
+
     def delete_object(self, instance: Network) -> None:
         """Delete a network with what is in it."""
         network_delete(network_id=instance.pk)
+
+
+def _inside(model: str, network: Network, count: int) -> SafeString:
+    """Return links to what is in a network, and to a new one."""
+    return format_html(
+        '<a href="{}?network__id__exact={}">{} of them</a> ·'
+        ' <a href="{}?network={}">Add one</a>',
+        reverse(f"admin:{model}_changelist"),
+        network.pk,
+        count,
+        reverse(f"admin:{model}_add"),
+        network.pk,
+    )
 
 
 class InNetworkForm(ServiceForm):

@@ -1,0 +1,64 @@
+"""How pages show states, moments, and texts that others chose."""
+
+import pytest
+from django.template import Context, Template
+from django.utils.html import format_html
+
+from groups.services import group_create
+from meshmgmt.api.adminlook import badge, shown
+from tests.admin.signed_in import client_of
+from tests.people import person
+
+HOSTILE = "in\u202evoice\x1b[2J"
+SEEN = r"in\u202evoice\x1b[2J"
+
+
+@pytest.mark.parametrize(
+    ("state", "tone"),
+    [
+        ("connected", "ok"),
+        ("pending", "warn"),
+        ("expired", "bad"),
+        ("disabled", "off"),
+        ("never heard of", "off"),
+    ],
+)
+def test_a_state_is_a_word_in_its_colour(state: str, tone: str) -> None:
+    assert badge(state) == f'<span class="badge badge--{tone}">{state}</span>'
+
+
+def test_a_tone_may_be_given() -> None:
+    assert 'badge--warn"' in badge("offline for 3 days", "warn")
+
+
+def test_a_text_is_isolated_and_shows_what_it_hides() -> None:
+    assert shown(HOSTILE + "<b>") == f"<bdi>{SEEN}&lt;b&gt;</bdi>"
+
+
+def test_markup_stays_markup_when_its_text_is_made_visible() -> None:
+    made = Template("{% load look %}{{ text|visible }} {{ plain|visible }}").render(
+        Context({"text": format_html("{}\n\u202e", shown("a")), "plain": "<i>\x07"})
+    )
+    assert made == "<bdi>a</bdi>\n\\u202e &lt;i&gt;\\x07"
+
+
+@pytest.mark.django_db
+def test_lists_and_pages_of_objects_hide_nothing_of_their_names() -> None:
+    group = group_create(name=HOSTILE)
+    client = client_of(person("owner"))
+    listed = client.get("/admin/groups/group/").content.decode()
+    assert SEEN in listed
+    assert 'data-label="Name"' in listed
+    page = client.get(f"/admin/groups/group/{group.pk}/change/").content.decode()
+    title = page.partition("<h1>")[2].partition("</h1>")[0]
+    assert f"<bdi>{SEEN}</bdi>" in title
+    for text in (listed, title):
+        assert "\u202e" not in text
+        assert "\x1b" not in text
+
+
+@pytest.mark.django_db
+def test_moments_are_written_as_iso_8601_in_utc() -> None:
+    group = group_create(name="dated")
+    page = client_of(person("owner")).get("/admin/groups/group/").content.decode()
+    assert f"{group.created_at:%Y-%m-%d %H:%M:%SZ}" in page
