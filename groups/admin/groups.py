@@ -127,7 +127,7 @@ class GroupAdmin(ServiceAdmin):
             found = found.filter(pk__in=static_groups().values("pk"))
         return found, repeats
 
-    def get_list_display(self, request: HttpRequest) -> list[str]:
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
         """End rows with a way to their deletion, for those who may delete."""
         may_delete = self.has_delete_permission(request)
         return [*self.list_display, *(["deletion"] if may_delete else [])]
@@ -161,7 +161,7 @@ class GroupAdmin(ServiceAdmin):
         number = "all" if group.is_all else int(group.number_of_peers)
         return _link("members", group, number)
 
-    @admin.display(description="")
+    @admin.display(description="deletion")
     def deletion(self, group: Any) -> SafeString | str:
         """The page that tells what would break, and deletes."""
         if _is_all(group):

@@ -43,8 +43,7 @@ class Operator:
         """Click `target`, by default the link or button of this name."""
         page = self.page
         link, button = (
-            page.get_by_role(role, name=name, exact=True)  # type: ignore[arg-type]
-            for role in ("link", "button")
+            page.get_by_role(role, name=name, exact=True) for role in ("link", "button")
         )
         found = link.or_(button) if target is None else target
         found.filter(visible=True).first.click()

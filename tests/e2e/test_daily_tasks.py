@@ -18,6 +18,8 @@ pytestmark = needs_a_browser
 
 OWNER = "mara.lindqvist@halden.internal"
 PEERS = 30
+MOST_BYTES = 150_000
+"""Of a picture in the documentation."""
 STRONG = "Correct-Horse-1"
 LINES = """www A 10.9.0.1
 @ A 10.9.0.2
@@ -222,6 +224,7 @@ def test_invite_a_person_who_then_signs_in(
     page.keyboard.press("Tab")
     page.keyboard.type("auditor")
     operator.click("Save")
+    page.get_by_role("button", name="Copy").wait_for()
     operator.picture("invite")
     operator.click("Copy")
     page.get_by_role("button", name="Copied").wait_for()
@@ -308,3 +311,21 @@ def test_log_level_debug_for_ten_minutes(begin: Begin) -> None:
     operator.picture("log-level")
     page.get_by_role("button", name="Back to info now").click()
     expect(page.locator(".levels")).not_to_contain_text("debug")
+
+
+@pytest.mark.slow
+def test_pictures_of_the_documentation(begin: Begin, demo: Server, wire: Wire) -> None:
+    """`make pictures` runs this one alone, so that they show the demo data as it comes."""
+    [peer] = [p["id"] for p in ask(wire, "GET", "/peers") if p["name"] == "elin-laptop"]
+    asked = f"peer={peer}&name=telemetry-b.db.halden.internal&type=A"
+    operator = begin("Log level debug for ten minutes")
+    for name, path, ready in (
+        ("overview", "/admin/", "warnings"),
+        ("explain", f"/admin/dns/zone/explain/?{asked}", "What would change that"),
+        ("traffic", "/admin/events/trafficevent/", "in all"),
+    ):
+        operator.page.goto(f"{demo.url}{path}")
+        operator.page.get_by_text(ready).first.wait_for()
+        operator.page.wait_for_load_state("networkidle")
+        operator.picture(name)
+        assert (operator.pictures / f"{name}.png").stat().st_size < MOST_BYTES
