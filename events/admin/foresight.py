@@ -64,7 +64,9 @@ def effect(event: AuditEvent, gone: Mapping[str, str]) -> str:
     if event.changes.get("enabled", {}).get("after") is False:
         return "will be disabled"
     if event.activity_code.endswith(".group.delete"):
-        return f"leaves group {event.meta.get('group', '')}".strip()
+        # Groups of users are those that peers they enrol will join.
+        verb = "loses auto-group" if event.target_type == "user" else "leaves group"
+        return f"{verb} {event.meta.get('group', '')}".strip()
     if event.activity_code.endswith(".token.delete"):
         return "will be revoked"
     if event.activity_code.endswith(".delete"):
