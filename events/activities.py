@@ -2,8 +2,8 @@
 
 The codes are those of the seed (section Events) and of the reference API; clients match on
 them, so they never change. `user.update`, `peer.update`, `account.setting.update`,
-`dns.setting.update`, `group.order.update`, `log.level.update`, `user.invite.link.update`
-and `user.password.fail` are ours: they name what the reference has no code for.
+`dns.setting.update`, `group.order.update`, `log.level.update`, `user.invite.link.update`,
+`user.password.fail` and `audit.*` are ours: they name what the reference has no code for.
 """
 
 from django.db import models
@@ -179,6 +179,12 @@ class Activity(models.TextChoices):
         "agent_network.settings.update",
         "The agent network settings were changed",
     )
+    AUDIT_KEY_CREATE = "audit.key.create", "A key that signs the audit trail was made"
+    AUDIT_KEY_ROTATE = (
+        "audit.key.rotate",
+        "The key that signs the audit trail was replaced",
+    )
+    AUDIT_PRUNE = "audit.prune", "Audit events past their retention were removed"
     DASHBOARD_LOGIN = "dashboard.login", "A user signed in to the dashboard"
     DNS_SETTING_DISABLED_MANAGEMENT_GROUP_ADD = (
         "dns.setting.disabled.management.group.add",

@@ -82,7 +82,7 @@ MENU: Final = (
     Section(
         "Events",
         (
-            Entry("Audit trail", "events.auditevent"),
+            Entry("Audit trail", "events.auditevent", ("admin-audit-revert",)),
             Entry("Network traffic", "events.trafficevent"),
             Entry("Proxy logs", "events.proxyentry"),
         ),

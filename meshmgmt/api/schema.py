@@ -11,6 +11,7 @@ from meshmgmt.api.permissions import Public
 from meshmgmt.api.planschema import DRY_RUN
 from meshmgmt.api.seals import KEY_PATTERN
 from meshmgmt.api.views import ApiView, ResourceViewSet
+from meshmgmt.core import history
 
 _ERRORS: Final = {
     "400": "The request cannot be understood",
@@ -82,6 +83,13 @@ _PARAMETERS: Final = {
         "The `plan_hash` of a dry run: the write is refused (409), with the new plan,"
         " when it would do something else now.",
     ),
+    "At": {
+        "name": history.PARAMETER,
+        "in": "query",
+        "required": False,
+        "description": "Answer as it was at this moment, from the audit trail.",
+        "schema": {"type": "string", "format": "date-time"},
+    },
     "DryRun": {
         "name": plans.PARAMETER,
         "in": "query",
@@ -99,7 +107,7 @@ def _conditions(view: Any, method: str) -> list[str]:
     if not isinstance(view, ApiView):
         return []
     if method == "GET":
-        return ["IfNoneMatch"]
+        return ["IfNoneMatch", "At"] if view.audited else ["IfNoneMatch"]
     found = [] if view.repeatable else ["IdempotencyKey"]
     if method in ("PUT", "DELETE"):
         found.append("IfMatch")
@@ -126,6 +134,8 @@ class ApiSchema(AutoSchema):
             operation.setdefault("parameters", []).append(reference)
         if "IfNoneMatch" in names:
             operation["responses"]["304"] = {"description": "Not changed since"}
+        if "At" in names:
+            operation["responses"]["422"] = _error_response("422")
         if "DryRun" in names:
             schema = {"schema": {"$ref": "#/components/schemas/DryRun"}}
             operation["responses"]["200"].setdefault("content", {})[
@@ -180,6 +190,11 @@ _WRITING: Final = ("409", "412", "422")
 _WITH_BODY: Final = ("413", "415")
 
 
+def _error_response(status: str) -> dict[str, Any]:
+    schema = {"schema": {"$ref": "#/components/schemas/Error"}}
+    return {"description": _ERRORS[status], "content": {"application/json": schema}}
+
+
 def _possible(method: str) -> tuple[str, ...]:
     """Return the error statuses that an operation of `method` can have."""
     if method in {"post", "put", "patch"}:
@@ -199,16 +214,5 @@ def add_error_responses(
     for operations in result["paths"].values():
         for method, operation in operations.items():
             for status in _possible(method):
-                description = _ERRORS[status]
-                operation["responses"].setdefault(
-                    status,
-                    {
-                        "description": description,
-                        "content": {
-                            "application/json": {
-                                "schema": {"$ref": "#/components/schemas/Error"}
-                            }
-                        },
-                    },
-                )
+                operation["responses"].setdefault(status, _error_response(status))
     return result

@@ -1,7 +1,7 @@
 """Base views: what every endpoint under `/api` shares."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -25,6 +25,7 @@ from meshmgmt.api.permissions import Public
 from meshmgmt.api.querystring import require_utf8, truth
 from meshmgmt.api.renderers import to_json
 from meshmgmt.api.versions import ConditionalRead
+from meshmgmt.core import history
 from meshmgmt.core.errors import BadRequest, NotFound
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.replica import read_through, reading_replica
@@ -116,9 +117,13 @@ class ApiView(LimitedView):
         require_utf8(request._request)  # noqa: SLF001 - DRF offers no public name
         if request.method == "GET":
             self._room.enter_context(room_for(self._kind))
+            self.before_reading(request)
             if self.reads_long:
                 self._room.enter_context(reading_replica())
         self._prepare_conditions(request)
+
+    def before_reading(self, request: Request) -> None:
+        """Do what the answer must know of, or a replica must have, before it is read."""
 
     @property
     def _kind(self) -> str:
@@ -134,7 +139,11 @@ class ApiView(LimitedView):
             return
         if method in ("GET", "HEAD"):
             self._reading = ConditionalRead(request, audited=self.audited)
-            if (unchanged := self._reading.unchanged()) is not None:
+            if moment := request.query_params.get(history.PARAMETER):
+                if not self.audited:
+                    raise BadRequest("what is read here has no history")
+                setattr(self, method.lower(), partial(_answered_at, moment, handler))
+            elif (unchanged := self._reading.unchanged()) is not None:
                 # DRF looks the handler up after this; its view sets do the same.
                 setattr(self, method.lower(), lambda *args, **kwargs: unchanged)
         elif method in retries.WRITING and (conditions := self._conditions(request)):
@@ -194,6 +203,15 @@ class ApiView(LimitedView):
         serializer = serializer_class(data=self.request.data)
         serializer.is_valid(raise_exception=True)
         return serializer.validated_data
+
+
+def _answered_at(
+    moment: str, handler: Callable[..., Any], *args: Any, **kwargs: Any
+) -> HttpResponseBase:
+    """Return what the handler answered at a moment."""
+    with history.account_at(moment):
+        response: HttpResponseBase = handler(*args, **kwargs)
+        return response
 
 
 class ApiViewSet(ViewSetMixin, ApiView):

@@ -12,6 +12,9 @@ class PlanningConfig(AppConfig):
     def ready(self) -> None:
         """Draw the plans of the API."""
         from meshmgmt.api import plans  # noqa: PLC0415
+        from meshmgmt.core import history  # noqa: PLC0415
         from meshmgmt.planning.drafts import WriteDraft  # noqa: PLC0415
+        from meshmgmt.planning.history import account_at  # noqa: PLC0415
 
         plans.register(WriteDraft)
+        history.register(account_at)

@@ -66,7 +66,13 @@ PUT     /api/dns/zones/{zoneId}/zonefile                    dns U
 GET     /api/docs                                           public
 GET     /api/events                                         events R
 GET     /api/events/audit                                   events R
+GET     /api/events/audit/keys                              events R
+GET     /api/events/audit/proof/consistency                 events R
+GET     /api/events/audit/proof/inclusion                   events R
+GET     /api/events/audit/proof/leaves                      events R
 GET     /api/events/audit/summary                           events R
+GET     /api/events/audit/tree-heads                        events R
+GET     /api/events/audit/tree-heads/latest                 events R
 GET     /api/events/audit/{event_id}                        events R
 POST    /api/events/audit/{event_id}/revert                  events R
 GET     /api/events/network-traffic                         events R

@@ -10,6 +10,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from dns.models import NameserverGroup, Record, Zone
 from events.models import AuditEvent
+from events.proof import heads
 from groups.models import ALL, Group
 from meshmgmt.access.models import (
     Invite,
@@ -53,6 +54,7 @@ def mesh(
     """Seed once per module; whatever its tests do is rolled back with it."""
     with django_db_blocker.unblock(), transaction.atomic():
         seed("demo", 1)
+        heads.keep_up()
         owner = User.objects.owners().people()[0]
         token = token_create(user_id=owner.pk, name="contract", expires_in=1).plain
         yield Mesh(token, _ids(owner))

@@ -55,7 +55,7 @@ def test_an_event_of_the_dns_settings_leads_to_them_and_back(owner: User) -> Non
     assert settings in links_of(event, owner)
     client = Client()
     client.force_login(owner)
-    back = f"?q={account_id()}"
+    back = f"?search={account_id()}"
     assert back in client.get(settings).content.decode()
 
 

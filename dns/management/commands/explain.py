@@ -5,13 +5,14 @@ from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from dns.live import LiveAnswer, ask_all
 from dns.management.objects import find_peer
 from dns.resolution import RECORD_TYPES, render, to_json
 from dns.selectors.effective import name_explanation
 from meshmgmt.accounts.management.people import clear_errors
+from meshmgmt.core.history import account_at
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import read_snapshot
 
@@ -38,9 +39,15 @@ class Command(BaseCommand):
             help="also ask the servers, from this host, 2 seconds each",
         )
 
+        parser.add_argument(
+            "--at", default="", metavar="TIME", help="as it was then (RFC 3339)"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the explanation."""
-        with clear_errors(), read_snapshot():
+        if options["live"] and options["at"]:
+            raise CommandError("--live asks servers as they are now, not --at a moment")
+        with clear_errors(), account_at(options["at"]), read_snapshot():
             explanation = name_explanation(
                 find_peer(options["peer"]).pk, options["name"], options["type"]
             )

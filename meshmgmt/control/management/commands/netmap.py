@@ -10,6 +10,7 @@ from dns.management.objects import find_peer
 from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.control.maps import MapStore, Unsendable
 from meshmgmt.control.rendering import render
+from meshmgmt.core.history import account_at
 
 
 class Command(BaseCommand):
@@ -29,10 +30,14 @@ class Command(BaseCommand):
             help="the whole message, with the names of the protocol, as JSON",
         )
 
+        parser.add_argument(
+            "--at", default="", metavar="TIME", help="as it was then (RFC 3339)"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the map."""
         store = MapStore(serving=False)
-        with clear_errors():
+        with clear_errors(), account_at(options["at"]):
             peer_id = find_peer(options["peer"]).pk
             store.refresh()
             try:

@@ -1,0 +1,159 @@
+"""`?at=`: what the API answered at a moment, from the audit trail."""
+
+from datetime import timedelta
+from random import Random
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.core.management import CommandError, call_command
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from groups.models import Group
+from meshmgmt.core import clock
+from meshmgmt.core.account import account_id
+from tests.api_client import Api
+from tests.mesh import group, peer, peers
+from tests.people import api_as
+from tests.planning.writes import Writer
+from tests.resource_contract import ok, stored
+
+pytestmark = pytest.mark.django_db
+
+PATHS = (
+    "groups",
+    "policies",
+    "posture-checks",
+    "networks",
+    "routes",
+    "dns/nameservers",
+    "dns/zones",
+    "dns/settings",
+    "accounts",
+)
+
+
+def unordered(value: Any) -> Any:
+    """Members that come back to a list stand at its end: compare without order."""
+    if isinstance(value, dict):
+        return {name: unordered(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return sorted((unordered(part) for part in value), key=repr)
+    return value
+
+
+def answers(api: Api, moment: str = "") -> dict[str, Any]:
+    query = f"?at={quote(moment)}" if moment else ""
+    return {path: unordered(ok(api.get(f"/api/{path}{query}"))) for path in PATHS}
+
+
+def now() -> str:
+    return clock.rfc3339(clock.now()) or ""
+
+
+def check_histories(examples: int, writes: int) -> None:
+    members = [member.pk for member in peers(4)]
+    caller = api_as()
+
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
+    @given(st.integers(0, 2**32))
+    def seen_again(seed: int) -> None:
+        random = Random(seed)
+        writer = Writer(caller, random, members)
+        moments = []
+        for _ in range(writes):
+            writer.write()
+            moments.append((now(), answers(caller)))
+        before = stored()
+        for moment, answered in random.sample(moments, min(writes, 20)):
+            assert answers(caller, moment) == answered
+        assert stored() == before
+
+    seen_again()
+
+
+def test_each_moment_answers_as_it_did() -> None:
+    check_histories(examples=3, writes=12)
+
+
+@pytest.mark.slow
+def test_each_moment_of_a_long_history_answers_as_it_did() -> None:
+    check_histories(examples=4, writes=200)
+
+
+def test_peers_and_settings_are_shown_as_they_were() -> None:
+    api = api_as()
+    made = group("web", peer("alpha"), peer("beta"))
+    moment, before = now(), answers(api)
+    alpha = ok(api.get(f"/api/groups/{made.pk}"))["peers"][0]["id"]
+    ok(api.put(f"/api/peers/{alpha}", {"name": "omega"}))
+    ok(api.delete(f"/api/peers/{alpha}"))
+    path = f"/api/accounts/{account_id()}"
+    shown = ok(api.get(path))["settings"]
+    ok(api.put(path, {"settings": shown | {"dns_domain": "other.example"}}))
+    assert answers(api) != before
+    assert answers(api, moment) == before
+
+
+def test_one_object_and_one_that_is_gone() -> None:
+    api = api_as()
+    made = group("web")
+    one = f"/api/groups/{made.pk}"
+    before = clock.rfc3339(
+        Group.objects.get(pk=made.pk).created_at - timedelta(seconds=1)
+    )
+    moment = now()
+    ok(api.delete(one))
+    assert ok(api.get(f"{one}?at={moment}"))["name"] == "web"
+    assert api.get(one).status == 404
+    assert api.get(f"{one}?at={before}").status in (404, 422)
+
+
+@pytest.mark.parametrize(
+    ("at", "status"),
+    [
+        ("yesterday", 400),
+        ("2026-01-01", 400),
+        ("2026-01-01T00:00:00", 400),
+        ("2999-01-01T00:00:00Z", 422),
+        ("1999-01-01T00:00:00Z", 422),
+    ],
+)
+def test_moments_that_cannot_be_shown_are_refused(at: str, status: int) -> None:
+    answer = api_as().get(f"/api/groups?at={at}")
+    assert answer.status == status
+    assert answer.json["message"].startswith("at: ")
+
+
+def test_what_machines_report_has_no_history() -> None:
+    answer = api_as().get(f"/api/peers?at={now()}")
+    assert answer.status == 400
+    assert "no history" in answer.json["message"]
+
+
+def test_commands_look_back(capsys: pytest.CaptureFixture[str]) -> None:
+    alpha = peer("alpha")
+    made = group("web", alpha)
+    api = api_as()
+    zone = {
+        "name": "z",
+        "domain": "web.example",
+        "distribution_groups": [made.pk],
+        "enable_search_domain": False,
+    }
+    zone_id = ok(api.post("/api/dns/zones", zone))["id"]
+    record = {"name": "web.example", "type": "A", "content": "10.9.8.7", "ttl": 300}
+    ok(api.post(f"/api/dns/zones/{zone_id}/records", record))
+    moment = now()
+    ok(api.delete(f"/api/dns/zones/{zone_id}"))
+    for command in (
+        ["explain", alpha.pk, "web.example"],
+        ["netmap", alpha.pk, "--json"],
+    ):
+        call_command(*command)
+        assert "10.9.8.7" not in capsys.readouterr().out
+        call_command(*command, "--at", moment)
+        assert "10.9.8.7" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="does not reach back"):
+        call_command("explain", alpha.pk, "x", "--at", "1999-01-01T00:00:00Z")
