@@ -198,6 +198,7 @@ admin:index         anybody
 admin:dns_explain   dns R
 admin:dns_lint      dns R
 admin-metrics       events R
+admin-audit-revert  events R
 admin-log-level     events U
 admin:control_netmap   peers R
 admin:dns_peer      dns R
