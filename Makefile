@@ -11,7 +11,7 @@ OIDC_STAMP := .venv-oidc/.installed-$(shell sha256sum requirements/oidc.txt | cu
 OTEL_STAMP := .venv-otel/.installed-$(shell cat requirements/base.txt requirements/otel.txt | sha256sum | cut -c1-16)
 JOBS ?= auto
 
-.PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench openapi protos lock clean
+.PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench pictures openapi protos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -78,6 +78,9 @@ bench: $(TEST_STAMP) ## print the speed ratios on both databases
 	@missed=0; $(PY) -m benchmarks $(ARGS) || missed=1; \
 	scripts/postgres --keep-going-without --as-deployed $(PY) -m benchmarks $(ARGS) || missed=1; \
 	exit $$missed
+
+pictures: $(TEST_STAMP) ## take the documentation's pictures of the admin site anew (needs Chromium)
+	SCREENSHOTS=docs/images $(PY) -m pytest -n 0 -m slow -k pictures_of_the_documentation tests/e2e/test_daily_tasks.py
 
 openapi: $(TEST_STAMP) ## write openapi.yaml from the code
 	$(PY) manage.py spectacular --validate --fail-on-warn --file openapi.yaml

@@ -104,12 +104,12 @@ def _forwarded(outcome: Outcome, config: PeerDns) -> Phrase:
     groups = {group.id: group for group in config.nameserver_groups}
     first = next(iter(asked))
     domains = [d for d in groups[first.id].domains if is_subdomain(outcome.name, d)]
-    served = (
-        f" serves {max(domains, key=len)}" if domains else " serves all other names"
-    )
+    served = max(domains, key=len) if domains else "all other names"
+    many = len(asked) > 1
+    noun, verb = ("groups", "serve") if many else ("group", "serves")
     servers = _listed([server.ip for server in outcome.servers])
-    because = f"forwarded to {servers}, because nameserver group "
-    return (because, *either(list(asked), " and "), served)
+    because = f"forwarded to {servers}, because nameserver {noun} "
+    return (because, *either(list(asked), " and "), f" {verb} {served}")
 
 
 def _withheld(tried: Iterable[Trial]) -> Phrase:

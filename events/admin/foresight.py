@@ -1,6 +1,6 @@
 """What a write would do, for the pages that ask before it: it is tried, and undone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from django.db import transaction
@@ -42,29 +42,39 @@ class Foresight:
             events = list(coming.order_by("id")[: MOST + 1])
             transaction.set_rollback(True)
         pages = ObjectPages(request)
-        lines = [_line(event, pages) for event in events[:MOST]]
+        gone = {event.target_id: target_name(event) for event in events}
+        lines = [_line(event, pages, gone) for event in events[:MOST]]
         if len(events) > MOST:
             lines.append(format_html("and more than {} further changes", MOST))
         return lines
 
 
-def _line(event: AuditEvent, pages: ObjectPages) -> SafeString:
+def _line(event: AuditEvent, pages: ObjectPages, gone: Mapping[str, str]) -> SafeString:
     page = pages.of_event(event)
     name = (
         format_html("<bdi>{}</bdi>", target_name(event)) if page is None else page.link
     )
-    return format_html("{} {}: {}", kind_of(event.target_type), name, effect(event))
+    return format_html(
+        "{} {}: {}", kind_of(event.target_type), name, effect(event, gone)
+    )
 
 
-def effect(event: AuditEvent) -> str:
-    """Say what becomes of the event's target."""
+def effect(event: AuditEvent, gone: Mapping[str, str]) -> str:
+    """Say what becomes of the event's target; `gone` names what it may lose, by id."""
     if event.changes.get("enabled", {}).get("after") is False:
         return "will be disabled"
     if event.activity_code.endswith(".group.delete"):
-        return f"leaves group {event.meta.get('group', '')}".strip()
+        # Groups of users are those that peers they enrol will join.
+        verb = "loses auto-group" if event.target_type == "user" else "leaves group"
+        return f"{verb} {event.meta.get('group', '')}".strip()
     if event.activity_code.endswith(".token.delete"):
         return "will be revoked"
     if event.activity_code.endswith(".delete"):
         return "will be deleted"
-    fields = ", ".join(event.changes)
+    fields = ", ".join(field.replace("_", " ") for field in event.changes)
+    removed = [
+        key for change in event.changes.values() for key in change.get("removed", ())
+    ]
+    if lost := [gone[key] for key in removed if isinstance(key, str) and key in gone]:
+        return f"loses {', '.join(dict.fromkeys(lost))} ({fields})"
     return f"will be changed ({fields})" if fields else event.activity

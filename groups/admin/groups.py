@@ -127,6 +127,11 @@ class GroupAdmin(ServiceAdmin):
             found = found.filter(pk__in=static_groups().values("pk"))
         return found, repeats
 
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        """End rows with a way to their deletion, for those who may delete."""
+        may_delete = self.has_delete_permission(request)
+        return [*self.list_display, *(["deletion"] if may_delete else [])]
+
     def response_add(
         self, request: HttpRequest, obj: Group, post_url_continue: str | None = None
     ) -> HttpResponse:
@@ -155,6 +160,15 @@ class GroupAdmin(ServiceAdmin):
         """How many peers are listed, leading to them; everybody in `All`."""
         number = "all" if group.is_all else int(group.number_of_peers)
         return _link("members", group, number)
+
+    @admin.display(description="deletion")
+    def deletion(self, group: Any) -> SafeString | str:
+        """The page that tells what would break, and deletes."""
+        if _is_all(group):
+            return ""
+        path = reverse("admin:groups_group_delete", args=[group.pk])
+        name = printable(group.name)
+        return format_html('<a href="{}" aria-label="Delete {}">Delete</a>', path, name)
 
     @admin.display(description="members")
     def member_count(self, group: Any) -> SafeString:

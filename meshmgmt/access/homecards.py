@@ -3,18 +3,25 @@
 from collections.abc import Iterator
 
 from django.http import HttpRequest
+from django.urls import reverse
 
 from meshmgmt.access.adminfilters import SetupKeyStateFilter
 from meshmgmt.access.models import SetupKey
 from meshmgmt.api import home
-from meshmgmt.api.home import Figure, Place, Tone
+from meshmgmt.api.home import Figure, Line, Place, Tone
 
 
 def contribute() -> None:
-    """Add the setup keys about to end."""
+    """Add the setup keys about to end, and a way to invite people."""
     home.contribute(Place.ENDING, "setup_keys", _setup_keys)
+    home.contribute(Place.PEOPLE, "users", _invite)
 
 
 def _setup_keys(request: HttpRequest) -> Iterator[Figure]:
     shown = {"about_to_end": ("setup keys", Tone.WARN)}
     yield from home.state_figures(request, SetupKey, SetupKeyStateFilter, shown)
+
+
+def _invite(request: HttpRequest) -> Iterator[Line]:
+    if request.user.has_perm("access.add_invite"):
+        yield Line("Invite a person", url=reverse("admin:access_invite_add"))

@@ -173,3 +173,43 @@ POST    /api/users/invites/{inviteId}/regenerate            users U
 POST    /api/users/invites/{inviteToken}/accept             public
 """
 """Method, path, and who may: the module and letter of the table above, or a word."""
+
+ADMIN_MODELS: Final = """
+access.invite               users        CRD
+access.policy               policies     CRD
+access.policyrule           policies     CRD
+access.posturecheck         policies     CRD
+access.route                routes       CRD
+access.router               networks     CRD
+access.setupkey             setup_keys   CRD
+access.userautogroup        users        R
+accounts.accesstoken        own          CRD
+accounts.account            accounts     R
+accounts.user               users        CRD
+auth.group                  nobody       CRD
+control.proxytoken          services     CRD
+dns.dnssettings             dns          R
+dns.nameservergroup         nameservers  CRD
+dns.record                  dns          CRD
+dns.zone                    dns          CRD
+events.auditevent           events       R
+events.proxyentry           events       R
+events.trafficevent         events       R
+groups.group                groups       CRD
+inventory.network           networks     CRD
+inventory.networkresource   networks     CRD
+inventory.peer              peers        CRD
+"""
+"""Models of the admin site, who may (as above), and for which letters there are pages."""
+
+ADMIN_PAGES: Final = """
+admin:index         anybody
+admin:dns_explain   dns R
+admin:dns_lint      dns R
+admin-metrics       events R
+admin-audit-revert  events R
+admin-log-level     events U
+admin:control_netmap   peers R
+admin:dns_peer      dns R
+"""
+"""Other pages of the admin site, and who may, of those who may sign in there at all."""

@@ -83,11 +83,3 @@ def test_a_page_that_cannot_be_renewed_says_so_and_stays(page: Page) -> None:
     status = page.get_by_role("status")
     expect(status).to_contain_text("Not renewed: you are signed out")
     assert page.locator("#home time").inner_text() == shown
-
-
-def test_the_log_level_is_debug_for_ten_minutes_after_three_clicks(page: Page) -> None:
-    page.get_by_role("link", name="Figures, checks and log level").click()
-    page.get_by_role("button", name="Set the level").click()
-    expect(page.locator(".levels")).to_contain_text("debug until")
-    page.get_by_role("button", name="Back to info now").click()
-    expect(page.locator(".levels")).not_to_contain_text("debug")

@@ -177,7 +177,7 @@ def test_pages_bear_a_large_group(client: Client, size: int) -> None:
 
     assert len(captured) <= 14
     assert len(page.content) < 150_000
-    assert f"{size} results" in page.content.decode()
+    assert f"{size} peers" in page.content.decode()
 
 
 @pytest.mark.parametrize(("role", "offered"), [("auditor", False), ("admin", True)])

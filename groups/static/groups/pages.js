@@ -8,6 +8,11 @@ document.addEventListener("DOMContentLoaded", () => {
     "[data-autosubmit], [data-busy] select",
     (event) => event.target.form.requestSubmit(),
   );
+  // The list to fill in waits for what one types; it is there after those of Django.
+  django.jQuery(() => {
+    const empty = "[data-busy] select:not(:has(:checked)) + .select2";
+    document.querySelector(`${empty} .select2-search__field`)?.focus();
+  });
 });
 
 // A form that is on its way says so, and is not sent again.

@@ -1,0 +1,331 @@
+"""The daily tasks of `docs/admin.md`, done as it says, on the demo data in Chromium."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.browsers import chromium, needs_a_browser, owner_password, sign_in
+from tests.e2e.operators import Operator
+from tests.e2e.test_bad_input import Wire
+from tests.events.samples import moment, proxy, traffic
+from tests.servers import Server, running_server
+
+pytestmark = needs_a_browser
+
+OWNER = "mara.lindqvist@halden.internal"
+PEERS = 30
+MOST_BYTES = 150_000
+"""Of a picture in the documentation."""
+STRONG = "Correct-Horse-1"
+LINES = """www A 10.9.0.1
+@ A 10.9.0.2
+docs CNAME www
+*.dev A 10.9.0.3
+mail 60 AAAA fd00::9
+"""
+TOO_WIDE = """() => {
+  const table = document.querySelector(".results");
+  return table.scrollWidth > table.clientWidth;
+}"""
+
+Begin = Callable[[str], Operator]
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Yield a running server over the demo data."""
+    with running_server(tmp_path_factory.mktemp("demo") / "var") as started:
+        started.manage("seed", "--profile", "demo")
+        started.manage("welcome")
+        yield started
+
+
+@pytest.fixture
+def wire(demo: Server) -> Wire:
+    """The API, as its owner."""
+    return Wire(demo, (demo.folder / "token").read_text().strip())
+
+
+def ask(wire: Wire, method: str, path: str, body: Any = None) -> Any:
+    """Ask the API and return its answer."""
+    answer = wire.call(method, f"/api{path}", body and json.dumps(body))
+    assert answer.status == 200, answer.body
+    return json.loads(answer.body)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def begin(browser: Browser, demo: Server, tmp_path: Any) -> Iterator[Begin]:
+    """Return who begins a task on the first page, as an owner."""
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800},
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    page = context.new_page()
+    refused: list[str] = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto(f"{demo.url}/admin/login/?next=/admin/")
+    sign_in(page, OWNER, owner_password(demo))
+    yield lambda task: Operator(page, task, tmp_path / "pictures")
+    context.close()
+    assert [text for text in refused if "Content Security Policy" in text] == []
+
+
+def test_new_zone_with_five_records_by_paste(begin: Begin, wire: Wire) -> None:
+    operator = begin("New zone with five records by paste")
+    page = operator.page
+    operator.click("Zones")
+    operator.click("Add zone")
+    page.locator("[name=name]:focus").wait_for()
+    page.keyboard.type("Pasted")
+    page.keyboard.press("Tab")
+    page.keyboard.type("pasted.test")
+    operator.click("Records by paste", page.locator("[name=paste]"))
+    page.keyboard.insert_text(LINES)
+    operator.picture("new-zone")
+    operator.click("Save")
+    page.wait_for_url("**/admin/dns/zone/")
+    operator.done(within=5)
+
+    [made] = [z for z in ask(wire, "GET", "/dns/zones") if z["name"] == "Pasted"]
+    assert sorted((r["name"], r["ttl"]) for r in made["records"]) == [
+        ("*.dev.pasted.test", 300),
+        ("docs.pasted.test", 300),
+        ("mail.pasted.test", 60),
+        ("pasted.test", 300),
+        ("www.pasted.test", 300),
+    ]
+
+
+@pytest.mark.slow
+def test_move_30_peers_into_a_group(begin: Begin, wire: Wire) -> None:
+    peers = [peer["id"] for peer in ask(wire, "GET", "/peers")][:PEERS]
+    for name, members in (("old office", peers), ("new office", peers[:2])):
+        ask(wire, "POST", "/groups", {"name": name, "peers": members})
+    operator = begin("Move 30 peers into a group")
+    page = operator.page
+    operator.click("Peers")
+    page.locator("#searchbar:focus").wait_for()
+    page.keyboard.type("old office")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=old*")
+    assert page.evaluate(TOO_WIDE) is False
+    operator.click("the box in the head of the list", page.locator("#action-toggle"))
+    operator.click("Action", page.locator("select[name=action]"))
+    operator.choose("Move to group", page.locator("select[name=action]"))
+    operator.click("Go")
+    expect(page.get_by_text("old office: 30 peers would")).to_be_visible()
+    page.locator(".select2-search__field:focus").wait_for()
+    operator.look_up("new off")
+    expect(page.get_by_text("new office: 28 peers would")).to_be_visible()
+    expect(page.get_by_text("2 are in it already")).to_be_visible()
+    operator.picture("move-peers")
+    operator.click("Change 58 memberships")
+    told = page.locator(".messagelist")
+    expect(told).to_contain_text("30 peers left old office")
+    expect(told).to_contain_text("28 peers joined new office (2 were in it)")
+    operator.done(within=6)
+
+    told.get_by_role("link", name="Audit trail").click()
+    expect(page.get_by_text("58 events in all")).to_be_visible()
+
+
+def test_who_removed_a_peer_from_a_group(begin: Begin) -> None:
+    operator = begin("Who removed a peer from a group last week, and from which group")
+    operator.click("Audit trail")
+    operator.click("Membership removed, last 7 days")
+    operator.done(within=3)
+    row = operator.page.locator("#result_list tbody tr", has_text="rui-laptop").last
+    expect(row.locator(".field-initiator")).to_contain_text("Tomás Ferreira")
+    expect(row.locator(".field-group")).to_have_text(re.compile(r"\w"))
+    operator.picture("who-removed")
+
+
+def test_why_a_peer_does_not_resolve_a_name(begin: Begin) -> None:
+    operator = begin("Why does a peer not resolve a name, and what would change that")
+    page = operator.page
+    operator.click("Explain a look-up")
+    operator.click("Peer", page.locator(".select2-selection"))
+    operator.look_up("elin-lap")
+    operator.click("Name", page.locator("[name=name]"))
+    page.keyboard.type("telemetry-b.db.halden.internal")
+    page.keyboard.press("Enter")
+    reason = page.locator(".dns-outcome")
+    expect(reason).to_contain_text("Databases has the name, but the peer is in none")
+    remedy = page.locator(".dns-remedies li").first
+    expect(remedy).to_contain_text("would resolve to 10.11.30.32 if the peer were in")
+    operator.done(within=3)
+    operator.picture("explain")
+    remedy.get_by_role("link", name="Operations").click()
+    expect(page.locator("[name=name]")).to_have_value("Operations")
+
+
+@pytest.mark.slow
+def test_what_breaks_if_a_group_goes_and_delete_it(begin: Begin, wire: Wire) -> None:
+    operator = begin("What breaks if a group goes, and delete it")
+    page = operator.page
+    operator.click("Groups")
+    row = page.locator("#result_list tr", has_text="Field service")
+    operator.click("Delete", row.get_by_role("link", name="Delete Field service"))
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "Delete group Field service"
+    )
+    lines = page.locator("#deleted-objects li")
+    expect(lines.last).to_have_text("group Field service: will be deleted")
+    assert "leaves group Field service" in page.locator("#deleted-objects").inner_text()
+    operator.picture("delete-group")
+    operator.click("Delete")
+    page.wait_for_url("**/admin/groups/group/")
+    operator.done(within=3)
+    left = [group["name"] for group in ask(wire, "GET", "/groups")]
+    assert "Field service" not in left
+
+
+@pytest.mark.slow
+def test_revoke_a_leaked_token(begin: Begin, demo: Server) -> None:
+    printed = demo.manage("create_token", "--user", OWNER, "--name", "leaked")
+    [secret] = re.findall(r"mpt_\w+", printed)
+    operator = begin("Revoke a leaked token")
+    page = operator.page
+    operator.click("Access tokens")
+    page.locator("#searchbar:focus").wait_for()
+    page.keyboard.insert_text(secret)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("leaked")
+    assert secret not in page.url
+    operator.click("Revoke")
+    operator.picture("revoke")
+    operator.click("Revoke")
+    operator.done(within=3)
+    expect(page.locator("#result_list")).not_to_contain_text("leaked")
+    assert Wire(demo, secret).call("GET", "/api/groups").status == 401
+
+
+@pytest.mark.slow
+def test_invite_a_person_who_then_signs_in(
+    begin: Begin, browser: Browser, demo: Server
+) -> None:
+    operator = begin("Invite a person, who then signs in")
+    page = operator.page
+    operator.click("Invite a person")
+    page.locator("[name=email]:focus").wait_for()
+    page.keyboard.type("ann@mesh.dev")
+    page.keyboard.press("Tab")
+    page.keyboard.type("Ann")
+    page.keyboard.press("Tab")
+    page.keyboard.type("auditor")
+    operator.click("Save")
+    page.get_by_role("button", name="Copy").wait_for()
+    operator.picture("invite")
+    operator.click("Copy")
+    page.get_by_role("button", name="Copied").wait_for()
+    operator.done(within=3)
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert re.fullmatch(rf"{demo.url}/invite/mpi_\w{{36}}", link)
+    join(browser.new_context().new_page(), link)
+
+
+def join(page: Page, link: str) -> None:
+    """Accept an invite and sign in; the secret reaches no other page."""
+    referers: list[str] = []
+    page.on("request", lambda asked: referers.append(asked.headers.get("referer", "")))
+    page.goto(link)
+    assert page.input_value("[name=name]") == "Ann"
+    page.fill("[name=password]", STRONG)
+    page.fill("[name=password_again]", STRONG)
+    page.click("text=Join")
+    page.get_by_text("Welcome, Ann: you can sign in now.").wait_for()
+    sign_in(page, "ann@mesh.dev", STRONG)
+    assert referers
+    assert not [referer for referer in referers if "mpi_" in referer]
+    page.context.close()
+
+
+@pytest.mark.slow
+def test_top_talkers_of_dropped_traffic(begin: Begin, wire: Wire) -> None:
+    loud = {"id": "loud", "name": "loud-peer"}
+    drops = [
+        traffic(source=loud, num_of_drops=10**6, window_end=moment()) for _ in range(3)
+    ]
+    others = [traffic(source=loud, window_end=moment())]
+    ask(wire, "POST", "/events/network-traffic", drops + others)
+    operator = begin(
+        "Top talkers of dropped traffic today, and the rows behind one bar"
+    )
+    page = operator.page
+    operator.click("Network traffic")
+    operator.click("Dropped today, top peers")
+    operator.click_bar("The longest bar")
+    operator.done(within=3)
+    rows = page.locator("#result_list tbody tr")
+    expect(rows).to_have_count(3)
+    for row in rows.all():
+        expect(row).to_contain_text("loud-peer")
+    operator.picture("dropped")
+    page.get_by_role("link", name="Remove Source: loud-peer").click()
+    expect(rows).not_to_have_count(3)
+
+
+@pytest.mark.slow
+def test_watch_the_5xx_of_one_host_live(begin: Begin, wire: Wire) -> None:
+    def answered(path: str, status: int, host: str = "failing.test") -> None:
+        entry = proxy(host=host, path=path, status_code=status, timestamp=moment())
+        ask(wire, "POST", "/events/proxy", [entry])
+
+    for number in range(60):
+        answered(f"/before/{number}", 503)
+    operator = begin("Watch the 5xx of one host live")
+    page = operator.page
+    operator.click("Proxy logs")
+    operator.click("5xx live, by host")
+    operator.click_bar("The bar of the host")
+    operator.done(within=3)
+    page.mouse.move(5, 5)
+    newest = page.locator("#result_list tbody tr").first
+    expect(newest).to_contain_text("/before/59")
+    answered("/well", 200)
+    answered("/elsewhere", 503, "other.test")
+    answered("/now", 502)
+    expect(newest).to_contain_text("/now", timeout=10_000)
+    expect(page.locator("#result_list")).not_to_contain_text("/elsewhere")
+    operator.picture("live")
+
+
+@pytest.mark.slow
+def test_log_level_debug_for_ten_minutes(begin: Begin) -> None:
+    operator = begin("Log level debug for ten minutes")
+    page = operator.page
+    operator.click("Metrics and checks")
+    operator.click("Set the level")
+    operator.done(within=3)
+    expect(page.locator(".levels")).to_contain_text("debug until")
+    operator.picture("log-level")
+    page.get_by_role("button", name="Back to info now").click()
+    expect(page.locator(".levels")).not_to_contain_text("debug")
+
+
+@pytest.mark.slow
+def test_pictures_of_the_documentation(begin: Begin, demo: Server, wire: Wire) -> None:
+    """`make pictures` runs this one alone, so that they show the demo data as it comes."""
+    [peer] = [p["id"] for p in ask(wire, "GET", "/peers") if p["name"] == "elin-laptop"]
+    asked = f"peer={peer}&name=telemetry-b.db.halden.internal&type=A"
+    operator = begin("Log level debug for ten minutes")
+    for name, path, ready in (
+        ("overview", "/admin/", "warnings"),
+        ("explain", f"/admin/dns/zone/explain/?{asked}", "What would change that"),
+        ("traffic", "/admin/events/trafficevent/", "in all"),
+    ):
+        operator.page.goto(f"{demo.url}{path}")
+        operator.page.get_by_text(ready).first.wait_for()
+        operator.page.wait_for_load_state("networkidle")
+        operator.picture(name)
+        assert (operator.pictures / f"{name}.png").stat().st_size < MOST_BYTES
