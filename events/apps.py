@@ -16,7 +16,7 @@ class EventsConfig(AppConfig):
     def ready(self) -> None:
         from events.admin import homecards  # noqa: PLC0415
         from events.audit import checks, signals  # noqa: F401, PLC0415
-        from events.audit.reading import last_id  # noqa: PLC0415
+        from events.audit.reading import newest  # noqa: PLC0415
         from events.streams import partitions, retention  # noqa: PLC0415
         from meshmgmt.api import versions  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
@@ -25,5 +25,5 @@ class EventsConfig(AppConfig):
         register_job("events.partitions", HOUR, partitions.make_ahead)
         register_job("events.retention", HOUR, retention.prune)
         modelmodules.assign("events", "events")
-        versions.register_state(last_id)
+        versions.register_state(newest)
         homecards.contribute()
