@@ -144,11 +144,6 @@ def inverse_of(events: Iterable[AuditEvent]) -> list[Undo]:
             raise Irreversible(
                 f"event {event.pk} ({event.activity}) is not a change of an object"
             )
-    if all(undo.does_nothing for undo in found.values()):
-        raise Irreversible(
-            "nothing can be taken back: the order of a list is not kept, and parts of an"
-            " object have events of their own, to be reverted alone or with the request"
-        )
     return list(found.values())
 
 

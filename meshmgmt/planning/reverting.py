@@ -37,6 +37,7 @@ def revert(events: Sequence[AuditEvent], *, by: User) -> list[Undo]:
     numbers = ", ".join(str(event.pk) for event in reversed(events[:9]))
     with account_write(), context.scope(reason=f"revert of {numbers}"):
         undos = sorted(inverse_of(events), key=lambda undo: _rank(undo.model))
+        _check_is_something(undos)
         _check_permissions(undos, by)
         begin = mark()
         _Reverting(undos, by).run()
@@ -46,6 +47,14 @@ def revert(events: Sequence[AuditEvent], *, by: User) -> list[Undo]:
 
 def _rank(model: type[models.Model]) -> int:
     return _RANK.get(model, len(_RANK))
+
+
+def _check_is_something(undos: Sequence[Undo]) -> None:
+    if all(undo.does_nothing for undo in undos):
+        raise Irreversible(
+            "nothing can be taken back: the order of a list is not kept, and parts of an"
+            " object have events of their own, to be reverted alone or with the request"
+        )
 
 
 def _check_permissions(undos: Sequence[Undo], by: User) -> None:

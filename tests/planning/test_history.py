@@ -157,3 +157,22 @@ def test_commands_look_back(capsys: pytest.CaptureFixture[str]) -> None:
         assert "10.9.8.7" in capsys.readouterr().out
     with pytest.raises(CommandError, match="does not reach back"):
         call_command("explain", alpha.pk, "x", "--at", "1999-01-01T00:00:00Z")
+
+
+def test_an_order_and_parts_are_no_hindrance() -> None:
+    api = api_as()
+    alpha, beta = peer("alpha"), peer("beta")
+    made = group("web", alpha, beta)
+    moment, before = now(), answers(api)
+    body = {"name": "web", "peers": [beta.pk, alpha.pk]}
+    ok(api.put(f"/api/groups/{made.pk}", body))
+    zone = {
+        "name": "z",
+        "domain": "web.example",
+        "distribution_groups": [made.pk],
+        "enable_search_domain": False,
+    }
+    path = f"/api/dns/zones/{ok(api.post('/api/dns/zones', zone))['id']}/records"
+    record = {"name": "web.example", "type": "A", "content": "10.9.8.7", "ttl": 300}
+    ok(api.post(path, record))
+    assert answers(api, moment) == before
