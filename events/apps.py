@@ -18,7 +18,7 @@ class EventsConfig(AppConfig):
         from events.admin import homecards  # noqa: PLC0415
         from events.audit import checks, signals  # noqa: F401, PLC0415
         from events.audit import retention as trail_retention  # noqa: PLC0415
-        from events.audit.reading import last_id  # noqa: PLC0415
+        from events.audit.reading import newest  # noqa: PLC0415
         from events.audit.specs import declare_emitted  # noqa: PLC0415
         from events.proof import heads  # noqa: PLC0415
         from events.streams import partitions, retention  # noqa: PLC0415
@@ -37,5 +37,5 @@ class EventsConfig(AppConfig):
             Activity.AUDIT_PRUNE,
         )
         modelmodules.assign("events", "events")
-        versions.register_state(last_id)
+        versions.register_state(newest)
         homecards.contribute()

@@ -122,6 +122,15 @@ def last_id() -> int:
     return AuditEvent.objects.aggregate(last=Max("id"))["last"] or 0
 
 
+def newest() -> tuple[int, dt.datetime] | None:
+    """Return id and time of the event committed last, None when there is none.
+
+    Its time tells it from one of another history, of a backup that was restored.
+    """
+    events = AuditEvent.objects.order_by("-id").values_list("id", "timestamp")
+    return events.first()
+
+
 def every_row(
     matching: Trail,
     columns: tuple[str, ...],

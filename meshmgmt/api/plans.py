@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import orjson
 from rest_framework.response import Response
 
-from meshmgmt.api.conditions import Answered, Condition
+from meshmgmt.api.conditions import Answered, Condition, Handler
 from meshmgmt.core.errors import Conflict
 
 if TYPE_CHECKING:
@@ -128,16 +128,26 @@ class PlanGuard(_Planned):
     def __init__(self, request: "ApiRequest", planned: str) -> None:
         super().__init__(request)
         self._planned = planned
+        self._refused = True
+
+    def run(self, handler: Handler, *args: Any, **kwargs: Any) -> Response:
+        """Do the write; what refuses it says more than that it is not what was planned."""
+        response = super().run(handler, *args, **kwargs)
+        self._refused = False
+        return response
 
     def end(self) -> None:
         """Compare, before the commit."""
-        self._check(self._draft.end())
+        self._check(self._draft.end)
 
     def without_write(self, response: Response) -> None:
         """Compare a write that does nothing."""
-        self._check(self._draft.nothing())
+        self._check(self._draft.nothing)
 
-    def _check(self, plan: Plan) -> None:
+    def _check(self, draw: Callable[[], Plan]) -> None:
+        if self._refused:
+            return
+        plan = draw()
         found = self._hash(plan)
         if found != self._planned:
             raise PlanChanged(plan, found)

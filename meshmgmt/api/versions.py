@@ -34,7 +34,10 @@ _state: list[Callable[[], object]] = []
 
 
 def register_state(read: Callable[[], object]) -> None:
-    """Set what tells, in one indexed query, the state of everything that is audited."""
+    """Set what tells, in one indexed query, the state of everything that is audited.
+
+    None stands for a state that cannot be told from others.
+    """
     _state[:] = [read]
 
 
@@ -103,7 +106,7 @@ class ConditionalRead:
     def versioned(self, response: HttpResponse) -> HttpResponseBase:
         """Return a rendered answer with its version, or that it is unchanged."""
         etag = etag_of(response.content)
-        if self._audited:
+        if self._at is not None:
             _memory.put(self._key, self._at, etag)
         if self._has(etag):
             return _not_modified(etag, response)

@@ -59,6 +59,11 @@ class Members:
         for key in removed:
             self._move(key, self.out, self.back)
 
+    def is_as_left(self, now: Iterable[Any]) -> bool:
+        """Tell whether a list has what came to it, and not what went."""
+        there = set(now)
+        return there.issuperset(self.out) and there.isdisjoint(self.back)
+
     @staticmethod
     def _move(key: Any, away: list[Any], to: list[Any]) -> None:
         if key in away:
@@ -90,6 +95,11 @@ class Undo:
         """How messages call the object."""
         kind = str(self.model._meta.verbose_name)
         return f"{kind} {self.name or self.pk!r}"
+
+    @property
+    def does_nothing(self) -> bool:
+        members = any(list_.back or list_.out for list_ in self.lists.values())
+        return not (self.create or self.delete or self.then or members)
 
     def members(self, relation: str) -> Members:
         return self.lists.setdefault(relation, Members())
@@ -124,7 +134,8 @@ def inverse_of(events: Iterable[AuditEvent]) -> list[Undo]:
         if event.activity_code in MEMBERS:
             kind, relation, came = MEMBERS[event.activity_code]
             owner, member = _member(event, kind, relation)
-            members = of(kind, owner, event.meta.get("group", "")).members(relation)
+            name = event.meta.get("group", "") if kind == "group" else ""
+            members = of(kind, owner, name).members(relation)
             members.undo([member] if came else [], [] if came else [member])
         elif event.target_type in specs and event.changes:
             undo = of(event.target_type, event.target_id, event.meta.get("name", ""))

@@ -17,6 +17,7 @@ from dns.services.zones import check_zone
 from dns.storedform import stored_form
 from groups.api.views import GroupViewSet
 from groups.models import Group
+from groups.services import group_delete
 from meshmgmt.access.api.views.networks import (
     NetworkResourceViewSet,
     NetworkRouterViewSet,
@@ -34,12 +35,17 @@ from meshmgmt.access.models import (
     Route,
     Router,
     SetupKey,
+    UserAutoGroup,
 )
+from meshmgmt.access.services.setupkeys import setup_key_update
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.userchanges import user_update
+from meshmgmt.accounts.services.users import user_delete
 from meshmgmt.api.views import ResourceViewSet
+from meshmgmt.core.errors import Conflict
 from meshmgmt.core.names import canonical
+from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from meshmgmt.inventory.services import peer_update
 
@@ -51,19 +57,30 @@ def _nothing(*_: Any) -> None:
     """Leave it as it is."""
 
 
+def _delete(instance: models.Model, by: User) -> None:
+    instance.delete()
+
+
+def _stays(instance: models.Model, by: User) -> None:
+    raise Conflict("every account has this; it cannot be deleted")
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """How objects of one model are brought back.
 
     `prepare` checks and completes a row that is made again, given its lists; `check` has
-    the rules look at an object that was made or changed. Where columns have rules of
-    their own, `update` changes them, in place of the row.
+    the rules look at an object that was made or changed, `check_gone` at what one leaves
+    behind that was deleted. Where columns have rules of their own, `update` changes them,
+    in place of the row; where going has, `delete` deletes.
     """
 
     module: str
     check: Check = _nothing
+    check_gone: Check = _nothing
     prepare: Callable[[Any, Lists], None] = _nothing
     update: Callable[[str, dict[str, Any], User], object] | None = None
+    delete: Check = _delete
 
 
 def _sent_back(viewset: type[ResourceViewSet], **parents: str) -> Check:
@@ -97,6 +114,16 @@ def _check_rule(rule: PolicyRule, by: User) -> None:
     KINDS[Policy].check(rule.policy, by)
 
 
+def _check_rest_of_policy(rule: PolicyRule, by: User) -> None:
+    for policy in Policy.objects.filter(pk=rule.policy_id):
+        KINDS[Policy].check(policy, by)
+
+
+def _check_user(user: User, by: User) -> None:
+    groups = member_keys(UserAutoGroup, user)
+    user_update(user_id=user.pk, changes={"auto_groups": groups}, by=by)
+
+
 def _check_dns_settings(settings: DnsSettings, by: User) -> None:
     dns_settings_update(disabled_management_groups=disabled_management_groups())
 
@@ -108,17 +135,25 @@ def _update_peer(pk: str, columns: dict[str, Any], by: User) -> None:
 
 KINDS: Final[Mapping[type[models.Model], Kind]] = {
     Account: Kind(
-        "settings", update=lambda pk, columns, by: account_update(settings=columns)
+        "settings",
+        update=lambda pk, columns, by: account_update(settings=columns),
+        delete=_stays,
     ),
     Peer: Kind("peers", update=_update_peer),
-    Group: Kind("groups", check=_sent_back(GroupViewSet)),
+    Group: Kind(
+        "groups",
+        check=_sent_back(GroupViewSet),
+        delete=lambda group, by: group_delete(group_id=group.pk),
+    ),
     User: Kind(
         "users",
+        check=_check_user,
         update=lambda pk, columns, by: user_update(user_id=pk, changes=columns, by=by),
+        delete=lambda user, by: user_delete(user_id=user.pk, by=by),
     ),
     PostureCheck: Kind("policies", check=_sent_back(PostureCheckViewSet)),
     Policy: Kind("policies", check=_sent_back(PolicyViewSet)),
-    PolicyRule: Kind("policies", check=_check_rule),
+    PolicyRule: Kind("policies", check=_check_rule, check_gone=_check_rest_of_policy),
     Route: Kind("routes", check=_sent_back(RouteViewSet)),
     Network: Kind("networks", check=_sent_back(NetworkViewSet)),
     NetworkResource: Kind(
@@ -128,7 +163,11 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
         "networks", check=_sent_back(NetworkRouterViewSet, networkId="network_id")
     ),
     Invite: Kind("users"),
-    SetupKey: Kind("setup_keys", check=_sent_back(SetupKeyViewSet)),
+    SetupKey: Kind(
+        "setup_keys",
+        check=_sent_back(SetupKeyViewSet),
+        update=lambda pk, columns, by: setup_key_update(key_id=pk, changes=columns),
+    ),
     NameserverGroup: Kind("nameservers", check=_sent_back(NameserverGroupViewSet)),
     Zone: Kind("dns", check=_sent_back(ZoneViewSet), prepare=_prepare_zone),
     Record: Kind(
@@ -136,6 +175,6 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
         check=_sent_back(RecordViewSet, zoneId="zone_id"),
         prepare=_prepare_record,
     ),
-    DnsSettings: Kind("dns", check=_check_dns_settings),
+    DnsSettings: Kind("dns", check=_check_dns_settings, delete=_stays),
 }
 """What stands before another is made before it, and deleted after it."""

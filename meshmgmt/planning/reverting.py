@@ -5,6 +5,7 @@ rules must accept what comes back, and nothing else may change with it.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Final
 
 from django.db import models
@@ -17,7 +18,7 @@ from events.models import AuditEvent
 from meshmgmt.accounts.models import User
 from meshmgmt.core import context
 from meshmgmt.core.errors import Forbidden, ServiceError
-from meshmgmt.core.orderedlinks import member_keys, set_members
+from meshmgmt.core.orderedlinks import OrderedLink, member_keys, set_members
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
@@ -36,6 +37,7 @@ def revert(events: Sequence[AuditEvent], *, by: User) -> list[Undo]:
     numbers = ", ".join(str(event.pk) for event in reversed(events[:9]))
     with account_write(), context.scope(reason=f"revert of {numbers}"):
         undos = sorted(inverse_of(events), key=lambda undo: _rank(undo.model))
+        _check_is_something(undos)
         _check_permissions(undos, by)
         begin = mark()
         _Reverting(undos, by).run()
@@ -45,6 +47,14 @@ def revert(events: Sequence[AuditEvent], *, by: User) -> list[Undo]:
 
 def _rank(model: type[models.Model]) -> int:
     return _RANK.get(model, len(_RANK))
+
+
+def _check_is_something(undos: Sequence[Undo]) -> None:
+    if all(undo.does_nothing for undo in undos):
+        raise Irreversible(
+            "nothing can be taken back: the order of a list is not kept, and parts of an"
+            " object have events of their own, to be reverted alone or with the request"
+        )
 
 
 def _check_permissions(undos: Sequence[Undo], by: User) -> None:
@@ -88,8 +98,7 @@ class _Reverting:
             if undo.delete:
                 self._delete(undo)
         for undo in self._undos:
-            if not undo.delete:
-                self._check(undo)
+            self._check(undo)
 
     def _stored(self, undo: Undo) -> Any:
         rows = undo.model._base_manager
@@ -105,20 +114,42 @@ class _Reverting:
         if instance is None:
             return [f"{undo.label} was deleted since"]
         values = current_values(undo.spec, instance)
-        return [
-            f"{undo.label}: {name} was changed since"
+        if undo.delete:
+            return []
+        changed = [
+            name
             for name, expected in undo.now.items()
-            if name not in undo.spec.secret
-            and not undo.delete
-            and shown_value(values[name]) != expected
+            if name not in undo.spec.secret and shown_value(values[name]) != expected
         ]
+        changed += [
+            relation
+            for relation, members in undo.lists.items()
+            if not members.is_as_left(self._members(undo, relation))
+        ]
+        return [f"{undo.label}: {name} was changed since" for name in changed]
+
+    def _members(self, undo: Undo, relation: str) -> list[Any]:
+        """Return what a list has now; one that is made anew has nothing."""
+        if undo.create:
+            return []
+        return member_keys(_link(undo, relation), self._found[undo.model, undo.pk])
 
     def _make(self, undo: Undo) -> None:
         instance = undo.model(pk=undo.pk, **self._columns(undo))
+        self._check_relations(undo, instance)
         lists = {relation: members.back for relation, members in undo.lists.items()}
         self._found[undo.model, undo.pk] = instance
         self._with_rules(undo, lambda: KINDS[undo.model].prepare(instance, lists))
         instance.save(force_insert=True)
+
+    def _check_relations(self, undo: Undo, instance: models.Model) -> None:
+        for column in instance._meta.concrete_fields:
+            key, other = getattr(instance, column.attname), column.related_model
+            if key is None or not isinstance(other, type):
+                continue
+            if not other._base_manager.filter(pk=key).exists():
+                kind = other._meta.verbose_name
+                raise Irreversible(f"{undo.label}: its {kind} was deleted since")
 
     def _change(self, undo: Undo) -> None:
         instance = self._found[undo.model, undo.pk]
@@ -131,12 +162,10 @@ class _Reverting:
                 setattr(instance, name, value)
             instance.save()
         for relation, members in undo.lists.items():
-            link = link_of(undo.model, relation)
-            assert link is not None
-            there = [] if undo.create else member_keys(link, instance)
-            kept = [key for key in there if key not in members.out]
-            wanted = kept + [key for key in members.back if key not in kept]
-            set_members(link, instance, wanted, new=undo.create)
+            gone = set(members.out)
+            kept = [key for key in self._members(undo, relation) if key not in gone]
+            wanted = kept + members.back
+            set_members(_link(undo, relation), instance, wanted, new=undo.create)
 
     def _columns(self, undo: Undo) -> dict[str, Any]:
         """Return the values to store, of the columns that the events tell of."""
@@ -148,23 +177,37 @@ class _Reverting:
         }
 
     def _delete(self, undo: Undo) -> None:
+        instance = self._found[undo.model, undo.pk]
+        delete = KINDS[undo.model].delete
         try:
-            self._found[undo.model, undo.pk].delete()
+            # What is gone forgets its key, which messages and checks ask for.
+            self._with_rules(undo, lambda: delete(copy(instance), self._by))
         except ProtectedError as error:
             raise Irreversible(f"{undo.label} is in use since") from error
 
     def _check(self, undo: Undo) -> None:
         instance = self._found[undo.model, undo.pk]
-        instance.refresh_from_db()
-        self._with_rules(undo, lambda: KINDS[undo.model].check(instance, self._by))
+        kind = KINDS[undo.model]
+        if not undo.delete:
+            instance.refresh_from_db()
+        check = kind.check_gone if undo.delete else kind.check
+        self._with_rules(undo, lambda: check(instance, self._by))
 
     def _with_rules(self, undo: Undo, do: Any) -> None:
         try:
             do()
+        except Forbidden:
+            raise
         except ServiceError as error:
             raise Irreversible(
                 f"{undo.label}: {error.message}", error.errors
             ) from error
+
+
+def _link(undo: Undo, relation: str) -> type[OrderedLink]:
+    link = link_of(undo.model, relation)
+    assert link is not None
+    return link
 
 
 def _check_nothing_else_changed(undos: Sequence[Undo], begin: int) -> None:
@@ -176,7 +219,8 @@ def _check_nothing_else_changed(undos: Sequence[Undo], begin: int) -> None:
     ]
     if others:
         names = ", ".join(
-            f"{change.instance._meta.verbose_name} {str(change.instance)!r}"
+            f"{change.instance._meta.verbose_name}"
+            f" {getattr(change.instance, 'name', '') or change.pk!r}"
             for change in others[:9]
         )
         raise Irreversible(f"something else depends on it since: {names}")

@@ -224,3 +224,23 @@ def test_drift_shows_what_differs(filled: Body, tmp_path: Path) -> None:
     status, printed = run("drift", str(file))
     assert status == 1
     assert "+- name: by hand" in printed
+
+
+def test_errors_end_with_another_status_than_differences(tmp_path: Path) -> None:
+    path = tmp_path / "mesh.yaml"
+    path.write_text("version: 7\n")
+    for words in (["plan", str(path)], ["drift", str(tmp_path / "none")]):
+        with pytest.raises(CommandError) as refused:
+            call_command("config", *words)
+        assert refused.value.returncode == 2
+
+
+def test_a_document_that_grows_without_end_is_refused(tmp_path: Path) -> None:
+    lines = ["version: 1", "groups:", " - name: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    for number in range(1, 12):
+        several = ", ".join([f"*a{number - 1}"] * 10)
+        lines.append(f" - name: &a{number} [{several}]")
+    path = tmp_path / "mesh.yaml"
+    path.write_text("\n".join(lines))
+    with pytest.raises(CommandError, match="aliases"):
+        call_command("config", "plan", str(path))

@@ -7,9 +7,11 @@ from urllib.parse import quote
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import models
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from events.models import AuditEvent
 from groups.models import Group
 from meshmgmt.core import clock
 from meshmgmt.core.account import account_id
@@ -157,3 +159,35 @@ def test_commands_look_back(capsys: pytest.CaptureFixture[str]) -> None:
         assert "10.9.8.7" in capsys.readouterr().out
     with pytest.raises(CommandError, match="does not reach back"):
         call_command("explain", alpha.pk, "x", "--at", "1999-01-01T00:00:00Z")
+
+
+def test_an_order_and_parts_are_no_hindrance() -> None:
+    api = api_as()
+    alpha, beta = peer("alpha"), peer("beta")
+    made = group("web", alpha, beta)
+    moment, before = now(), answers(api)
+    body = {"name": "web", "peers": [beta.pk, alpha.pk]}
+    ok(api.put(f"/api/groups/{made.pk}", body))
+    zone = {
+        "name": "z",
+        "domain": "web.example",
+        "distribution_groups": [made.pk],
+        "enable_search_domain": False,
+    }
+    path = f"/api/dns/zones/{ok(api.post('/api/dns/zones', zone))['id']}/records"
+    record = {"name": "web.example", "type": "A", "content": "10.9.8.7", "ttl": 300}
+    ok(api.post(path, record))
+    assert answers(api, moment) == before
+
+
+def test_clocks_of_hosts_that_differ_do_not_mix_the_order_of_writes() -> None:
+    api = api_as()
+    ok(api.post("/api/groups", {"name": "first"}))
+    ok(api.get("/api/config"))
+    rows: Any = models.QuerySet(AuditEvent)
+    ahead = rows.order_by("id").values_list("id", flat=True)[0]
+    moment, before = now(), answers(api)
+    ok(api.post("/api/groups", {"name": "second"}))
+    rows.filter(pk=ahead).update(timestamp=clock.now() + timedelta(hours=1))
+    assert answers(api, moment) == before
+    ok(api.get(f"/api/config?at={moment}"))

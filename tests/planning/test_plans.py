@@ -1,11 +1,13 @@
 """`?dry_run=true` and `X-Plan-Hash`: what a write would do, and doing just that."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, models
 from django.test.utils import CaptureQueriesContext
 
+from events.models import AuditEvent
 from groups.models import Group
 from groups.services import group_update
 from meshmgmt.access.models import Policy
@@ -255,6 +257,18 @@ class TestGuard:
         answer = api.post(dry("/api/groups"), {"name": "x"}, **{"Idempotency-Key": "k"})
         assert answer.status == 400
 
+    def test_what_refuses_the_write_is_told_beside_a_key_too(
+        self, api: Api, web: Group
+    ) -> None:
+        ok(api.post("/api/groups", {"name": "taken"}))
+        for number, name in enumerate(["", "taken"]):
+            body = {"name": name, "peers": []}
+            plain = api.put(f"/api/groups/{web.pk}", body)
+            assert plain.status in (409, 422)
+            headers = {"Idempotency-Key": f"k{number}", "X-Plan-Hash": "forged"}
+            answer = api.put(f"/api/groups/{web.pk}", body, **headers)
+            assert (answer.status, answer.json) == (plain.status, plain.json)
+
     def test_a_key_keeps_what_a_guarded_write_answered(self, api: Api) -> None:
         planned = ok(api.post(dry("/api/groups"), {"name": "x"}))
         headers = {"Idempotency-Key": "k", **guard(planned)}
@@ -317,3 +331,19 @@ class TestVersions:
         assert api.delete("/api/groups/06h07fd5p8p1l2de8h70", **tag).status == 404
         other = api.post("/api/users/06h07fd5p8p1l2de8h70/approve", **tag)
         assert other.status == 400
+
+    @pytest.mark.parametrize("events", ["another", "none"])
+    def test_a_restored_history_is_not_the_one_that_was_seen(
+        self, api: Api, web: Group, events: str
+    ) -> None:
+        path = f"/api/groups/{web.pk}"
+        rows: Any = models.QuerySet(AuditEvent)
+        if events == "none":
+            rows._raw_delete(rows.db)
+        seen = {"If-None-Match": api.get(path).headers["ETag"]}
+        for _ in range(2):
+            assert api.get(path, **seen).status == 304
+        models.QuerySet(Group).filter(pk=web.pk).update(name="restored")
+        if events == "another":
+            rows.update(timestamp=models.F("timestamp") - timedelta(hours=1))
+        assert api.get(path, **seen).status == 200

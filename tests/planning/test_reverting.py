@@ -241,3 +241,90 @@ def test_histories_are_taken_back_to_their_beginning() -> None:
 @pytest.mark.slow
 def test_long_histories_are_taken_back_to_their_beginning() -> None:
     check_histories(examples=4, writes=200)
+
+
+class TestRulesThatHoldForRevertsToo:
+    """What the API refuses is not done by going back either."""
+
+    def test_a_revoked_setup_key_stays_revoked(self, api: Api) -> None:
+        body = {"name": "k", "type": "reusable", "expires_in": 0, "usage_limit": 0}
+        path = f"/api/setup-keys/{ok(api.post('/api/setup-keys', body))['id']}"
+        ok(api.put(path, {"revoked": True, "auto_groups": []}))
+        answer = revert(api, newest())
+        assert answer.status == 409
+        assert "stays revoked" in answer.json["message"]
+        assert ok(api.get(path))["revoked"]
+
+    def test_an_admin_deletes_no_owner(self, api: Api) -> None:
+        body = {"name": "n", "role": "admin", "is_service_user": False}
+        body |= {"email": "n@example.com", "auto_groups": []}
+        made = ok(api.post("/api/users", body))
+        event = newest()
+        path = f"/api/users/{made['id']}"
+        ok(api.put(path, {"role": "owner", "auto_groups": [], "is_blocked": False}))
+        assert revert(api_as("admin"), event).status == 403
+        assert made["id"] in {user["id"] for user in ok(api.get("/api/users"))}
+
+    def test_an_admin_changes_no_groups_of_an_owner(self, api: Api, web: Group) -> None:
+        path = f"/api/users/{person('owner').pk}"
+        body = {"role": "owner", "is_blocked": False}
+        ok(api.put(path, {**body, "auto_groups": [web.pk]}))
+        event = newest()
+        assert revert(api_as("admin"), event).status == 403
+        ok(revert(api, event))
+
+    def test_what_every_account_has_stays(self, api: Api) -> None:
+        ok(api.get("/api/accounts"))
+        for code in ("account.create", "group.add"):
+            made = AuditEvent.objects.filter(activity_code=code).order_by("id")[0]
+            before = stored()
+            answer = api.post(f"/api/events/audit/{made.pk}/revert")
+            assert answer.status == 409, code
+            assert "cannot be deleted" in answer.json["message"]
+            assert stored() == before
+
+    def test_a_policy_keeps_a_rule(self, api: Api, web: Group) -> None:
+        made = AuditEvent.objects.filter(activity_code="rule.add").order_by("-id")[0]
+        before = stored()
+        answer = api.post(f"/api/events/audit/{made.pk}/revert")
+        assert answer.status == 409
+        assert "at least one rule" in answer.json["message"]
+        assert stored() == before
+
+
+class TestPartsOfWhatWasDone:
+    def test_what_belongs_to_something_that_is_gone(self, api: Api, web: Group) -> None:
+        policy = Policy.objects.exclude(name="Default").get()
+        ok(api.delete(f"/api/policies/{policy.pk}"))
+        gone = AuditEvent.objects.filter(activity_code="rule.delete").order_by("-id")[0]
+        answer = api.post(f"/api/events/audit/{gone.pk}/revert")
+        assert answer.status == 409
+        assert "its policy was deleted since" in answer.json["message"]
+
+    def test_one_member_twice(self, api: Api, web: Group) -> None:
+        ok(api.put(f"/api/groups/{web.pk}", {"name": "web", "peers": []}))
+        path = f"/api/events/audit/{newest()}/revert"
+        ok(api.post(path))
+        before = stored()
+        answer = api.post(path)
+        assert answer.status == 409
+        assert "peers was changed since" in answer.json["message"]
+        assert stored() == before
+
+    def test_the_order_of_a_list_is_not_kept(self, api: Api, web: Group) -> None:
+        members = [p["id"] for p in ok(api.get(f"/api/groups/{web.pk}"))["peers"]]
+        body = {"name": "web", "peers": members[::-1]}
+        ok(api.put(f"/api/groups/{web.pk}", body))
+        answer = revert(api, newest())
+        assert answer.status == 409
+        assert "order" in answer.json["message"]
+
+    def test_what_depends_on_it_is_named(self, api: Api, web: Group) -> None:
+        network = ok(api.post("/api/networks", {"name": "n"}))
+        event = newest()
+        router = {"peer_groups": [web.pk], "metric": 9, "masquerade": True}
+        path = f"/api/networks/{network['id']}/routers"
+        made = ok(api.post(path, {**router, "enabled": True}))
+        answer = revert(api, event)
+        assert answer.status == 409
+        assert f"router '{made['id']}'" in answer.json["message"]

@@ -40,7 +40,16 @@ def configuration() -> Row:
 
 def as_yaml(document: Row) -> str:
     """Return the one text that a document has, ready for a diff."""
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=92)
+    return yaml.dump(
+        document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=92
+    )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what is there twice twice, without aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 def settings(names: Names) -> Row:

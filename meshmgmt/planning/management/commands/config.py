@@ -4,6 +4,8 @@ import difflib
 import json
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,8 @@ from meshmgmt.transfer.source import Source, SourceError
 
 DELETIONS = 10
 DIFFERENT = 1
-"""Exit status of `drift` and `plan` when something differs; 2 is for errors."""
+"""Exit status of `drift` and `plan` when something differs."""
+ERROR = 2
 
 
 class Command(BaseCommand):
@@ -66,7 +69,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do what is asked."""
-        with clear_errors():
+        with _status_of_errors(), clear_errors():
             deeds = {
                 "export": self._export,
                 "plan": self._plan,
@@ -128,6 +131,24 @@ class Command(BaseCommand):
         self.stdout.write("No difference.")
 
 
+@contextmanager
+def _status_of_errors() -> Iterator[None]:
+    try:
+        yield
+    except CommandError as error:
+        error.returncode = ERROR
+        raise
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads no aliases: a few of them are a document of any size."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases (*name) are not read")
+        return super().compose_node(parent, index)
+
+
 def _own() -> dict[str, Any]:
     with read_snapshot():
         return configuration()
@@ -146,7 +167,7 @@ def _foreign(options: dict[str, Any]) -> dict[str, Any]:
 
 def _read(name: str) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = yaml.safe_load(_text(name))
+        found: dict[str, Any] = yaml.load(_text(name), _Loader)  # noqa: S506 - a safe one
     except yaml.YAMLError as error:
         raise CommandError(f"{name}: neither YAML nor JSON: {error}") from error
     return found
