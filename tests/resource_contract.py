@@ -53,11 +53,6 @@ class ReplacedResourceContract:
     updates: ClassVar[dict[str, Any]] = {"description": "another text"}
     """A change of one field; the answer shows it as sent."""
 
-    @pytest.fixture
-    def api(self) -> Api:
-        """A client that may do everything."""
-        return api_as("owner")
-
     def make_path(self) -> str:
         """Return the path of the collection; override where it depends on others."""
         return self.path
