@@ -31,7 +31,7 @@ def _purpose(path: Path) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the chosen benchmarks; return 1 when a target is missed."""
+    """Run the chosen benchmarks; return 1 when a target, or its guard, is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="default: all")
     parser.add_argument("--list", action="store_true", help="print the names and end")
@@ -58,6 +58,8 @@ def _run(chosen: dict[str, str]) -> int:
             module = importlib.import_module(f"{benchmarks.__name__}.{PREFIX}{name}")
             module.run(workspace, report)
             report.note(f"took {time.perf_counter() - started:.0f} s")
+    for line in report.short:
+        print(f"short of its target: {line}")
     for name in report.missed:
         print(f"missed: {name}")
     return 1 if report.missed else 0

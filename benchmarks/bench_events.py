@@ -200,7 +200,8 @@ class EventsBench:
         ours, theirs = alternating_medians(
             lambda: self.get(client, path), self._plain_page, times=7
         )
-        self.report.at_most(f"page of {BIG_PAGE} over HTTP", ours, theirs, 1.5)
+        name = f"page of {BIG_PAGE} over HTTP"
+        self.report.at_most(name, ours, theirs, 1.5, guard=2.5)
 
     def _plain_page(self) -> None:
         order = f"ORDER BY time DESC, id DESC LIMIT {BIG_PAGE}"

@@ -24,6 +24,8 @@ from meshmgmt.inventory.models import Peer
 
 LIMIT: Final = 2.0
 LOCK_SECONDS: Final = 2.0
+LOCK_GUARD: Final = 3.0
+LOCK_TIMES: Final = 3
 TIMES: Final = 5
 
 Table = tuple[str, list[str], list[tuple[Any, ...]]]
@@ -100,16 +102,18 @@ def _table(rows: Any) -> Table:
 
 def _hold_the_lock(report: Report, peers: list[str]) -> None:
     resources = [(f"bench-{number}", "host") for number in range(len(peers))]
-    group = group_create(name=f"bench {time.time_ns()}", peers=peers)
-    with _holding() as seconds:
-        group_update(group_id=group.pk, name=group.name, peers=[], resources=resources)
-    report.at_most(
-        f"write lock held by a change of {2 * len(peers)} memberships",
-        sum(seconds),
-        LOCK_SECONDS,
-        1,
-    )
-    group_delete(group_id=group.pk)
+    held: list[float] = []
+    for _ in range(LOCK_TIMES):
+        group = group_create(name=f"bench {time.time_ns()}", peers=peers)
+        with _holding() as seconds:
+            group_update(
+                group_id=group.pk, name=group.name, peers=[], resources=resources
+            )
+        held.append(sum(seconds))
+        group_delete(group_id=group.pk)
+    name = f"write lock held by a change of {2 * len(peers)} memberships"
+    # The least: others at work on the machine only ever add to it.
+    report.at_most(name, min(held), LOCK_SECONDS, 1, guard=LOCK_GUARD)
 
 
 @contextmanager

@@ -1,9 +1,11 @@
 """A small HTTP client that costs little enough not to be what is measured."""
 
 import socket
-import threading
+import statistics
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 Build = Callable[[int], bytes]
 
@@ -12,14 +14,26 @@ class Connection:
     """One kept-alive connection to a server on loopback."""
 
     def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), 120)
+        self._port = port
+        self._open()
+
+    def _open(self) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", self._port), 120)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._file = self._socket.makefile("rb")
 
     def exchange(self, request: bytes) -> tuple[int, bytes]:
         """Send a whole request and return status and body of its answer."""
         self._socket.sendall(request)
-        status = int(self._file.readline().split()[1])
+        first = self._file.readline()
+        if (
+            not first
+        ):  # the worker had answered its number of requests, and was replaced
+            self.close()
+            self._open()
+            self._socket.sendall(request)
+            first = self._file.readline()
+        status = int(first.split()[1])
         length = 0
         while (line := self._file.readline()) not in {b"\r\n", b""}:
             name, _, value = line.partition(b":")
@@ -64,12 +78,32 @@ def rate(port: int, build: Build, *, connections: int, seconds: float) -> float:
             number += connections
         connection.close()
 
-    threads = [threading.Thread(target=client, args=(i,)) for i in range(connections)]
     started = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(connections) as pool:
+        list(pool.map(client, range(connections)))  # raises what a client raised
     took = time.perf_counter() - started
     assert not bad, bad[0][:300]
     return sum(counts) / took
+
+
+def _same(message: bytes, number: int) -> bytes:
+    return message
+
+
+def alternating_rates(
+    first: tuple[int, bytes],
+    second: tuple[int, bytes],
+    *,
+    connections: int = 4,
+    times: int = 7,
+    seconds: float = 1.0,
+) -> tuple[float, float]:
+    """Return the median rates of two servers that take turns, by port and request."""
+    rates: tuple[list[float], list[float]] = ([], [])
+    for turn in range(times + 1):
+        for (port, message), kept in zip((first, second), rates, strict=True):
+            same = partial(_same, message)
+            found = rate(port, same, connections=connections, seconds=seconds)
+            if turn:  # the first does not count
+                kept.append(found)
+    return statistics.median(rates[0]), statistics.median(rates[1])

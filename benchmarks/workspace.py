@@ -63,6 +63,27 @@ class Workspace:
             self._server.start()
         return self._server
 
+    @contextmanager
+    def other_server(self, name: str, settings: str, **extra: str) -> Iterator[Server]:
+        """Yield a server of one worker with other settings over the same database."""
+        folder = self.folder / name
+        url = self._server.database_url
+        server = Server(
+            folder,
+            url,
+            {
+                "DJANGO_SETTINGS_MODULE": settings,
+                "SVC_DATABASE_URL": url or f"sqlite:///{self.folder / 'db.sqlite3'}",
+                "SVC_LOG_FILE": str(folder / "log.json"),
+                **extra,
+            },
+        )
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+
     def close(self) -> None:
         """Stop the server."""
         self._server.stop()

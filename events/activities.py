@@ -2,8 +2,9 @@
 
 The codes are those of the seed (section Events) and of the reference API; clients match on
 them, so they never change. `user.update`, `peer.update`, `account.setting.update`,
-`dns.setting.update`, `group.order.update`, `log.level.update`, `user.invite.link.update`
-and `user.password.fail` are ours: they name what the reference has no code for.
+`dns.setting.update`, `event.subscription.*`, `group.order.update`, `log.level.update`,
+`user.invite.link.update`, `user.password.fail` and `audit.*` are ours: they name what the
+reference has no code for.
 """
 
 from django.db import models
@@ -179,6 +180,12 @@ class Activity(models.TextChoices):
         "agent_network.settings.update",
         "The agent network settings were changed",
     )
+    AUDIT_KEY_CREATE = "audit.key.create", "A key that signs the audit trail was made"
+    AUDIT_KEY_ROTATE = (
+        "audit.key.rotate",
+        "The key that signs the audit trail was replaced",
+    )
+    AUDIT_PRUNE = "audit.prune", "Audit events past their retention were removed"
     DASHBOARD_LOGIN = "dashboard.login", "A user signed in to the dashboard"
     DNS_SETTING_DISABLED_MANAGEMENT_GROUP_ADD = (
         "dns.setting.disabled.management.group.add",
@@ -198,6 +205,26 @@ class Activity(models.TextChoices):
     DOMAIN_ADD = "domain.add", "A proxy domain was added"
     DOMAIN_DELETE = "domain.delete", "A proxy domain was deleted"
     DOMAIN_VALIDATE = "domain.validate", "A proxy domain was validated"
+    EVENT_SUBSCRIPTION_CREATE = (
+        "event.subscription.create",
+        "A subscription to events was created",
+    )
+    EVENT_SUBSCRIPTION_DELETE = (
+        "event.subscription.delete",
+        "A subscription to events was deleted",
+    )
+    EVENT_SUBSCRIPTION_REPLAY = (
+        "event.subscription.replay",
+        "Events were sent again to a subscriber",
+    )
+    EVENT_SUBSCRIPTION_TEST = (
+        "event.subscription.test",
+        "A subscription to events was tried out",
+    )
+    EVENT_SUBSCRIPTION_UPDATE = (
+        "event.subscription.update",
+        "A subscription to events was changed",
+    )
     GROUP_ADD = "group.add", "A group was created"
     GROUP_DELETE = "group.delete", "A group was deleted"
     GROUP_ORDER_UPDATE = "group.order.update", "A group's members were reordered"

@@ -14,9 +14,13 @@ class EventsConfig(AppConfig):
     verbose_name = "Events"
 
     def ready(self) -> None:
+        from events.activities import Activity  # noqa: PLC0415
         from events.admin import homecards  # noqa: PLC0415
         from events.audit import checks, signals  # noqa: F401, PLC0415
+        from events.audit import retention as trail_retention  # noqa: PLC0415
         from events.audit.reading import last_id  # noqa: PLC0415
+        from events.audit.specs import declare_emitted  # noqa: PLC0415
+        from events.proof import heads  # noqa: PLC0415
         from events.streams import partitions, retention  # noqa: PLC0415
         from meshmgmt.api import versions  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
@@ -24,6 +28,14 @@ class EventsConfig(AppConfig):
 
         register_job("events.partitions", HOUR, partitions.make_ahead)
         register_job("events.retention", HOUR, retention.prune)
+        register_job("events.proof", heads.EVERY_SECONDS, heads.keep_up)
+        register_job("events.audit_retention", HOUR, trail_retention.prune)
+        declare_emitted(
+            "events.proof",
+            Activity.AUDIT_KEY_CREATE,
+            Activity.AUDIT_KEY_ROTATE,
+            Activity.AUDIT_PRUNE,
+        )
         modelmodules.assign("events", "events")
         versions.register_state(last_id)
         homecards.contribute()

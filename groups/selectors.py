@@ -8,6 +8,8 @@ from django.db.models import Count, QuerySet
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from groups.references import usages_of
 from meshmgmt.core.ids import is_id
+from meshmgmt.core.orderedlinks import link_rows
+from meshmgmt.core.prepared import Prepared
 from meshmgmt.core.queries import batches, found, known_ids
 from meshmgmt.inventory.contributions import ShortGroup
 from meshmgmt.inventory.models import NetworkResource, Peer
@@ -196,14 +198,9 @@ def group_rows(
 
     `name` keeps those with exactly this name, "" keeps all.
     """
-    groups = Group.objects.order_by("pk")
-    if group_ids is not None:
-        groups = groups.filter(pk__in=group_ids)
     if "\0" in name:  # in no stored name, and PostgreSQL cannot be asked for it
         return []
-    if name:
-        groups = groups.filter(name=name)
-    heads = list(groups.values_list("pk", "name", "issued"))
+    heads = _heads(group_ids, name)
     chosen = None if group_ids is None and not name else [row[0] for row in heads]
     wants_all = chosen is None or any(_is_all(row[1], row[2]) for row in heads)
     everybody = _every_peer() if wants_all else []
@@ -217,6 +214,24 @@ def group_rows(
         )
         for pk, group_name, issued in heads
     ]
+
+
+def _heads(group_ids: Sequence[str] | None, name: str) -> list[tuple[str, str, str]]:
+    if group_ids is not None and len(group_ids) == 1 and not name:
+        return [
+            (pk, its_name, issued) for pk, its_name, issued in _HEAD.rows(*group_ids)
+        ]
+    groups = Group.objects.order_by("pk")
+    if group_ids is not None:
+        groups = groups.filter(pk__in=group_ids)
+    if name:
+        groups = groups.filter(name=name)
+    return list(groups.values_list("pk", "name", "issued"))
+
+
+_HEAD: Final = Prepared(
+    lambda pk: Group.objects.filter(pk=pk).values_list("pk", "name", "issued")
+)
 
 
 def _row(
@@ -249,11 +264,7 @@ def _listed_peers(everybody: list[ShortPeer]) -> dict[str, list[ShortPeer]]:
 
 def _peers_of(group_ids: Sequence[str]) -> dict[str, list[ShortPeer]]:
     """Return the listed peers of some groups, by group, in the order of the lists."""
-    rows = (
-        GroupPeer.objects.filter(group__in=group_ids)
-        .order_by("group_id", "position", "id")
-        .values_list("group_id", "peer_id", "peer__name")
-    )
+    rows = link_rows(GroupPeer, group_ids, "peer_id", "peer__name")
     by_group: dict[str, list[ShortPeer]] = {}
     for group_id, pk, name in rows:
         by_group.setdefault(group_id, []).append({"id": pk, "name": name})
@@ -263,11 +274,8 @@ def _peers_of(group_ids: Sequence[str]) -> dict[str, list[ShortPeer]]:
 def _resources_by_group(
     group_ids: Sequence[str] | None,
 ) -> dict[str, list[ShortResource]]:
-    links = GroupResource.objects.order_by("group_id", "position", "id")
-    if group_ids is not None:
-        links = links.filter(group__in=group_ids)
+    rows = link_rows(GroupResource, group_ids, "resource_id", "resource_type")
     by_group: dict[str, list[ShortResource]] = {}
-    rows = links.values_list("group_id", "resource_id", "resource_type")
     for group_id, identifier, kind in rows:
         by_group.setdefault(group_id, []).append({"id": identifier, "type": kind})
     return by_group

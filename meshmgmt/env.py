@@ -135,6 +135,12 @@ def _file(text: str) -> Path:
     return Path(text)
 
 
+def _folder(text: str) -> Path | None:
+    if text and not Path(text).is_absolute():
+        raise ValueError(f"{text!r} is not an absolute path")
+    return Path(text) if text else None
+
+
 def _peer_url(text: str) -> str:
     """Return `http(s)://HOST[:PORT]`, without the slash that people end it with."""
     url = text.rstrip("/")
@@ -358,6 +364,10 @@ class Config:
     audit_retention_days: int | None = _setting(_days, None)
     traffic_retention_days: int | None = _setting(_days, 30)
     proxy_retention_days: int | None = _setting(_days, 7)
+    delivery_dir: Path | None = _setting(_folder, None)
+    delivery_allowed_networks: tuple[Network, ...] = _setting(_networks, ())
+    delivery_plain_http: bool = _setting(_truth, False)
+    delivery_dead_letter_days: int | None = _setting(_days, 30)
     geoip_database: Path | None = _setting(_places, None)
     oidc_issuer: str = _setting(str, "")
     oidc_client_id: str = _setting(str, "")

@@ -141,6 +141,7 @@ INSTALLED_APPS = [
     "meshmgmt.transfer",
     "meshmgmt.backup",
     "meshmgmt.planning",
+    "meshmgmt.delivery",
     "meshmgmt.api.adminconfig.SiteConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -15,13 +15,15 @@ urlpatterns = [
     path("", front, name="front"),
     path("favicon.ico", favicon),
     path("", include("observability.urls")),
+    # Before the admin site, which takes all that is left below its path.
+    path("", include("meshmgmt.planning.urls")),
     path("admin/login/", sign_in),
     path("admin/", admin.site.urls),
     path("", include("meshmgmt.api.urls")),
     # Before the users: invites live under their path.
     path("", include("meshmgmt.access.urls")),
     path("", include("meshmgmt.accounts.urls")),
-    path("", include("meshmgmt.planning.urls")),
+    path("", include("meshmgmt.delivery.urls")),
     path("", include("events.urls")),
     path("", include("meshmgmt.inventory.urls")),
     path("", include("groups.urls")),

@@ -1,9 +1,18 @@
 """DNS settings as the API shows them."""
 
+from typing import Final
+
 from dns.models import DisabledManagementGroup
+from meshmgmt.core.prepared import Prepared
 
 
 def disabled_management_groups() -> list[str]:
     """Return the ids of the groups without DNS management, in the order sent."""
-    links = DisabledManagementGroup.objects.order_by("position", "id")
-    return list(links.values_list("group_id", flat=True))
+    return [group_id for (group_id,) in _LISTED.rows()]
+
+
+_LISTED: Final = Prepared(
+    lambda: DisabledManagementGroup.objects.order_by("position", "id").values_list(
+        "group_id"
+    )
+)

@@ -166,4 +166,7 @@ def _see_also(row: AuditEvent) -> SafeString:
         "everything its initiator did": ("initiator_id", row.initiator_id),
         "all of the same request": ("search", row.request_id),
     }
-    return see_also(trail, ways)
+    take_back = format_html(
+        '<a href="{}">take it back</a>', reverse("admin-audit-revert", args=[row.pk])
+    )
+    return joined(see_also(trail, ways), take_back)

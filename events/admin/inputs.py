@@ -29,7 +29,9 @@ _LABELS: Final = {
     "start_date": "from",
     "end_date": "to",
 }
-_MOST_PEOPLE: Final = 300
+_MOST_PEOPLE: Final = 50
+"""More would be most of the page; who is not among them is typed in, or chosen in a row."""
+
 _PREFIXES: Final = ("TYPE_", "DIRECTION_")
 
 Suggestions = Mapping[str, Callable[[], dict[str, str]]]

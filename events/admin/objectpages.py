@@ -3,6 +3,7 @@
 import ipaddress
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.contrib import admin
@@ -97,6 +98,7 @@ def kind_of(target_type: str) -> str:
     return target_type if model is None else str(model._meta.verbose_name)
 
 
+@cache
 def _models() -> dict[str, type[Model]]:
     """Return the audited models that have pages, by name."""
     models = (spec.model for spec in all_specs())

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from math import ceil
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
+import orjson
 from django import forms
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -35,11 +36,14 @@ from events.audit.rows import (
     list_rows,
 )
 from events.csvlines import csv_lines
-from events.models import AuditEvent
+from events.models import AuditEvent, AuditHead
+from events.proof import heads
 from events.search import SHORT_SEARCH_ROWS
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.transactions import read_snapshot
+
+HEAD_HEADER: Final = "Audit-Tree-Head"
 
 
 class AuditEventSerializer(serializers.Serializer[AuditEvent]):
@@ -107,6 +111,13 @@ class AuditEventsView(ApiView):
     answers_list = True
     renderer_classes = [OrjsonRenderer, NdjsonRenderer, CsvRenderer]
 
+    head: AuditHead | None = None
+
+    def before_reading(self, request: Request) -> None:
+        """Sign a tree head for an export, which will have all that it covers."""
+        if request.accepted_renderer.format != "json":
+            self.head = heads.for_export()
+
     def get(self, request: Request) -> HttpResponseBase:
         """Return at most 10,000 events, or an export of any size."""
         form = AuditPageForm(request.query_params)
@@ -116,7 +127,10 @@ class AuditEventsView(ApiView):
         columns = LIST_COLUMNS if kind == "json" else DETAIL_COLUMNS
         paged = any(form.cleaned_data[name] for name in ("page", "page_size", "cursor"))
         if kind != "json" and not paged:
-            return _export(kind, every_row(filters.qs, columns))
+            file = _export(kind, every_row(filters.qs, columns))
+            if self.head is not None:
+                file[HEAD_HEADER] = orjson.dumps(heads.row(self.head)).decode()
+            return file
         page = self._page(form, filters.qs, columns)
         response: HttpResponseBase
         if kind == "json":

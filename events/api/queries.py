@@ -187,5 +187,9 @@ def _parameter(name: str, field: forms.Field) -> OpenApiParameter:
     elif isinstance(field, EnumField):
         enum = field.names
     return OpenApiParameter(
-        name, schema, description=str(field.help_text), enum=enum, required=False
+        name,
+        schema,
+        description=str(field.help_text),
+        enum=enum,
+        required=field.required,
     )

@@ -32,6 +32,8 @@ class ProxyEntry(ReadOnlyModel):
     country_code = models.TextField()
     search = models.TextField()
     body = models.TextField()
+    arrival = models.BigIntegerField(db_column="n", null=True, editable=False)
+    """Grows in the order of commits; None for what came before it was counted."""
 
     class Meta(ReadOnlyModel.Meta):
         abstract = False

@@ -37,6 +37,8 @@ class TrafficEvent(ReadOnlyModel):
     drops = models.BigIntegerField()
     search = models.TextField()
     body = models.TextField()
+    arrival = models.BigIntegerField(db_column="n", null=True, editable=False)
+    """Grows in the order of commits; None for what came before it was counted."""
 
     class Meta(ReadOnlyModel.Meta):
         abstract = False

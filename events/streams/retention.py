@@ -1,18 +1,16 @@
 """Drops what is older than each stream's retention, by whole days."""
 
 from collections import Counter
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, timedelta
 from time import sleep
 from types import SimpleNamespace
 from typing import Any, Final
 
 import orjson
-from django.conf import settings
 from django.db import connection
 from django.db.models import F, Sum
 
-from events.models import AuditEvent
+from events.pruning import BREATH_SECONDS, CHUNK, Pruned
 from events.streams import partitions
 from events.streams.catalogue import STREAMS, Stream
 from meshmgmt.core import clock
@@ -20,33 +18,15 @@ from meshmgmt.core.transactions import queued_write
 
 # Ingest takes events right up to the retention, so a day goes only when that is past.
 MARGIN: Final = timedelta(hours=1)
-CHUNK: Final = 500
-"""Rows deleted at once: others wait for SQLite's write lock meanwhile."""
-
-BREATH_SECONDS: Final = 0.01
-"""Pause between two pieces, in which those who wait take the lock."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pruned:
-    """How many rows of a stream are older than its retention, and from when on."""
-
-    stream: str
-    rows: int
-    before: date
 
 
 def prune(*, dry_run: bool = False) -> list[Pruned]:
     """Drop what is too old in every stream; with `dry_run` only count it."""
-    done = [
+    return [
         _prune_stream(stream, before, dry_run=dry_run)
         for stream in STREAMS.values()
         if (before := _first_kept_day(stream.retention))
     ]
-    days = settings.SVC.audit_retention_days
-    if days is not None:
-        done.append(_prune_audit(timedelta(days=days), dry_run=dry_run))
-    return done
 
 
 def _first_kept_day(retention: timedelta | None) -> date | None:
@@ -123,19 +103,3 @@ def _delete_oldest(stream: Stream, before: date) -> Counter[tuple[date, Any]]:
         )
         for _, moment, *values in rows
     )
-
-
-def _prune_audit(retention: timedelta, *, dry_run: bool) -> Pruned:
-    before = (clock.now() - retention).date()
-    limit = datetime.combine(before, time(), UTC)
-    old = AuditEvent.objects.filter(timestamp__lt=limit)
-    if dry_run:
-        return Pruned("audit", old.count(), before)
-    total = 0
-    while ids := list(old.order_by("id").values_list("id", flat=True)[:CHUNK]):
-        with queued_write():
-            total += AuditEvent.objects.filter(
-                id__lte=ids[-1], timestamp__lt=limit
-            ).prune()
-        sleep(BREATH_SECONDS)
-    return Pruned("audit", total, before)

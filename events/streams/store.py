@@ -5,6 +5,7 @@ ids that are stored already, so two batches cannot both miss each other's.
 """
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -130,17 +131,28 @@ def _copy(stream: Stream, rows: Sequence[Any]) -> None:
 
 
 def _insert_many(stream: Stream, rows: Sequence[Any]) -> None:
-    columns = ", ".join(stream.columns)
-    places = ", ".join(["%s"] * len(stream.columns))
+    columns = ", ".join(("n", *stream.columns))
+    places = ", ".join(["%s"] * (len(stream.columns) + 1))
     position = stream.columns.index(stream.time_field)
     with connection.cursor() as cursor:
         cursor.executemany(
             f"INSERT INTO {stream.table} ({columns}) VALUES ({places})",  # noqa: S608 - names from the catalogue
             [
-                (*row[:position], _sqlite_time(row[position]), *row[position + 1 :])
-                for row in rows
+                (n, *row[:position], _sqlite_time(row[position]), *row[position + 1 :])
+                for n, row in enumerate(rows, _next_arrival(stream))
             ],
         )
+
+
+def _next_arrival(stream: Stream) -> int:
+    """Return the next row's number: microseconds of now, or one more than the last.
+
+    SQLite itself would give the numbers of deleted rows again.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT max(n) FROM {stream.table}")  # noqa: S608 - as above
+        last = cursor.fetchone()[0] or 0
+    return max(last + 1, time.time_ns() // 1000)
 
 
 def _sqlite_time(moment: datetime) -> str:

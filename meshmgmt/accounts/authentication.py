@@ -22,6 +22,7 @@ from meshmgmt.api.exceptions import CHALLENGE, NO_CREDENTIALS
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Forbidden, Unauthenticated
+from meshmgmt.core.prepared import Prepared, columns_of, loaded
 
 INVALID: Final = "token invalid"
 EXPIRED: Final = "token expired"
@@ -30,6 +31,14 @@ Credentials = tuple[User, Any]
 BearerAuthenticator = Callable[[Request, str], Credentials | None]
 
 _bearer_authenticators: list[BearerAuthenticator] = []
+
+_BY_HASH: Final = Prepared(
+    lambda digest: (
+        AccessToken.objects.filter(hash=digest)
+        .order_by()
+        .values_list(*columns_of(AccessToken), *columns_of(User, "user__"))
+    )
+)
 
 
 def register_bearer(authenticator: BearerAuthenticator) -> None:
@@ -74,11 +83,18 @@ def find_token(text: str) -> AccessToken:
     if not is_well_formed(text):
         raise Unauthenticated(INVALID)
     digest = token_hash(text)
-    token = AccessToken.objects.select_related("user").filter(hash=digest).first()
+    token = next(map(_with_user, _BY_HASH.rows(digest)), None)
     if token is None or not hmac.compare_digest(token.hash, digest):
         raise Unauthenticated(INVALID)
     if token.expires_at <= clock.now():
         raise Unauthenticated(EXPIRED)
+    return token
+
+
+def _with_user(row: tuple[Any, ...]) -> AccessToken:
+    own = len(AccessToken._meta.concrete_fields)
+    token = loaded(AccessToken, row[:own])
+    token.user = loaded(User, row[own:])
     return token
 
 

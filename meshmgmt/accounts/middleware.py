@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from meshmgmt.accounts.models import User
+from meshmgmt.api.pages import admin_site
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -18,8 +19,7 @@ class TemporaryPasswordMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Lead pages of the admin site to the one that changes the password."""
-        site = reverse("admin:index")
-        if request.path.startswith(site):
+        if request.path.startswith(admin_site()):
             user = request.user
             if isinstance(user, User) and user.password_is_temporary:
                 change = reverse("admin:password_change")

@@ -7,6 +7,7 @@ from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.core import clock
+from meshmgmt.core.prepared import Prepared, columns_of, loaded
 from meshmgmt.core.roles import Operation, Role, allowed, permissions_of
 
 Row = dict[str, Any]
@@ -101,7 +102,12 @@ def current_user_row(viewer: User) -> Row:
 
 
 def _regular_users_are_restricted() -> bool:
-    return Account.objects.filter(regular_users_view_blocked=True).exists()
+    return any(blocked for (blocked,) in _VIEW_BLOCKED.rows())
+
+
+_VIEW_BLOCKED: Final = Prepared(
+    lambda: Account.objects.values_list("regular_users_view_blocked")
+)
 
 
 def _user_row(
@@ -144,6 +150,9 @@ def _token_row(token: AccessToken) -> Row:
     return row if token.last_used is None else {**row, "last_used": token.last_used}
 
 
+_ACCOUNTS: Final = Prepared(lambda: Account.objects.values_list(*columns_of(Account)))
+
+
 def account_rows() -> list[Row]:
     """Return the account, as the list of one that clients expect."""
     return [
@@ -160,7 +169,7 @@ def account_rows() -> list[Row]:
                 "signup_form_pending": False,
             },
         }
-        for account in Account.objects.all()
+        for account in (loaded(Account, row) for row in _ACCOUNTS.rows())
     ]
 
 

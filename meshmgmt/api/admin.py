@@ -7,10 +7,11 @@ in the words of the API. A page that is shown again for any reason has written n
 import re
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
 from django.db import models, transaction
 from django.http import (
@@ -20,11 +21,18 @@ from django.http import (
     HttpResponseRedirect,
 )
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.http import urlencode
+from django.utils.safestring import SafeString
 
 from meshmgmt.api import adminstale, admintrail
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.transactions import account_write
+
+_CHECKBOX: Final = (
+    '<input type="checkbox" name="{}" value="{}" class="action-select"'
+    ' aria-label="Select this object for an action - {}">'
+)
 
 
 class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
@@ -178,6 +186,10 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
         return self._refusals_as_messages(
             request, lambda: view(request, object_id, extra_context)
         )
+
+    def action_checkbox(self, obj: models.Model) -> SafeString:
+        """Return the box that selects a row: a form for each costs a third of a list."""
+        return format_html(_CHECKBOX, ACTION_CHECKBOX_NAME, obj.pk, obj)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: Any = None

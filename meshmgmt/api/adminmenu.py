@@ -82,9 +82,14 @@ MENU: Final = (
     Section(
         "Events",
         (
-            Entry("Audit trail", "events.auditevent"),
+            Entry("Audit trail", "events.auditevent", ("admin-audit-revert",)),
             Entry("Network traffic", "events.trafficevent"),
             Entry("Proxy logs", "events.proxyentry"),
+            Entry(
+                "Subscriptions",
+                "delivery.subscription",
+                ("delivery.deadletter", "admin:delivery_sending"),
+            ),
         ),
     ),
     Section(

@@ -1,6 +1,7 @@
 """HTML outside of the admin site's own pages: errors, and what every page promises."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 from django.contrib import messages
@@ -128,5 +129,11 @@ class EndedSessionMiddleware:
         return response
 
 
+@cache
+def admin_site() -> str:
+    """Return the path under which the admin site is."""
+    return reverse("admin:index")
+
+
 def _in_admin(request: HttpRequest) -> bool:
-    return request.path.startswith(reverse("admin:index"))
+    return request.path.startswith(admin_site())

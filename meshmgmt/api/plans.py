@@ -30,6 +30,11 @@ class Plan:
     shown: dict[str, Any]
     essence: Any
 
+    @property
+    def digest(self) -> str:
+        """What names the plan by what it does, whoever asks for it."""
+        return _sum(orjson.dumps(self.essence, option=orjson.OPT_SORT_KEYS))
+
 
 class Draft(Protocol):
     """Follows one write."""
@@ -83,8 +88,7 @@ class _Planned(Condition):
         self._draft.begin()
 
     def _hash(self, plan: Plan) -> str:
-        essence = [*self._request, plan.essence]
-        return _sum(orjson.dumps(essence, option=orjson.OPT_SORT_KEYS))
+        return _sum(orjson.dumps([*self._request, plan.digest]))
 
 
 class DryRun(_Planned):

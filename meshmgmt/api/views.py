@@ -117,9 +117,13 @@ class ApiView(LimitedView):
         require_utf8(request._request)  # noqa: SLF001 - DRF offers no public name
         if request.method == "GET":
             self._room.enter_context(room_for(self._kind))
+            self.before_reading(request)
             if self.reads_long:
                 self._room.enter_context(reading_replica())
         self._prepare_conditions(request)
+
+    def before_reading(self, request: Request) -> None:
+        """Do what the answer must know of, or a replica must have, before it is read."""
 
     @property
     def _kind(self) -> str:

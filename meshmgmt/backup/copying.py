@@ -32,6 +32,9 @@ _AT_FIRST: Final = {
     "dns_dnssettings": 1,
     "control_mapchange": None,
     "events_auditevent": None,
+    "events_audithead": None,
+    "events_auditkey": None,
+    "events_audittile": None,
     "auth_permission": None,
     "django_content_type": None,
 }

@@ -4,6 +4,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import count
 from typing import Any, Final
 
 import orjson
@@ -25,6 +26,10 @@ EVENT_TABLES: Final = frozenset(
     for model in (stream.model, stream.tally_model)
 )
 """What a backup may leave out: the streams, and the tallies that count them."""
+
+_ARRIVAL: Final = "arrival"
+_COUNTED_FROM: Final = 10**15
+"""Arrivals are counted from the microseconds of this century; others are SQLite's own."""
 
 _STREAM_OF: Final = {stream.table: stream for stream in STREAMS.values()}
 _PARSED: Final[dict[str, Callable[[str], Any]]] = {
@@ -61,8 +66,10 @@ class Table:
         names = [field.attname for field in self._fields()]
         rows = self.model._base_manager.order_by(*self._order()).values_list(*names)
         option = orjson.OPT_UTC_Z | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+        number = names.index(_ARRIVAL) if _ARRIVAL in names else None
         for row in rows.iterator(chunk_size=CHUNK):
-            yield orjson.dumps(row, default=_as_text, option=option)
+            shown = row if number is None else _uncounted_as_null(row, number)
+            yield orjson.dumps(shown, default=_as_text, option=option)
 
     def _order(self) -> list[Any]:
         key = self.model._meta.pk
@@ -96,13 +103,29 @@ class Table:
         for found in chunks(rows):
             if stream is not None:
                 partitions.ensure(stream, self._days(stream, found))
+            on_sqlite = stream is not None and connection.vendor == "sqlite"
             write(
                 f"{self._quoted()} ({columns})",
                 [
                     tuple(one(value) for one, value in zip(read, row, strict=True))
-                    for row in found
+                    for row in (self._numbered(found) if on_sqlite else found)
                 ],
             )
+
+    def _numbered(self, rows: list[list[Any]]) -> list[list[Any]]:
+        """Give what was never counted numbers below all others: SQLite's key has none."""
+        names = [field.attname for field in self._fields()]
+        if _ARRIVAL not in names:
+            return rows
+        position = names.index(_ARRIVAL)
+        least = self.model._base_manager.aggregate(least=models.Min(_ARRIVAL))["least"]
+        below = count(min(least or 0, 0) - 1, -1)
+        return [
+            [*row[:position], next(below), *row[position + 1 :]]
+            if row[position] is None
+            else row
+            for row in rows
+        ]
 
     def _days(self, stream: Stream, rows: list[list[Any]]) -> set[date]:
         """Return the days of rows; their times are texts, in UTC."""
@@ -131,6 +154,14 @@ def reset_sequences(found: Iterable[Table]) -> None:
     with connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
+
+
+def _uncounted_as_null(row: tuple[Any, ...], position: int) -> tuple[Any, ...]:
+    """Return a row as PostgreSQL has it: events from before counting have no number."""
+    number = row[position]
+    if number is None or number >= _COUNTED_FROM:
+        return row
+    return (*row[:position], None, *row[position + 1 :])
 
 
 def _as_text(value: bytes | memoryview) -> str:

@@ -5,11 +5,13 @@ it reports what came and went through the `members_changed` signal.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
+from functools import cache
 from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
 from django.db import models
 from django.dispatch import Signal
 
+from meshmgmt.core.prepared import Prepared
 from meshmgmt.core.queries import batches
 from meshmgmt.core.tables import insert_rows
 from meshmgmt.core.transactions import account_write
@@ -101,10 +103,21 @@ def link_rows(
     link: type[OrderedLink], owner_ids: Sequence[str] | None, *columns: str
 ) -> Any:
     """Return `(owner id, *columns)` of the entries of lists, each list in its order."""
+    if owner_ids is not None and len(owner_ids) == 1:
+        return _of_one(link, *columns).rows(owner_ids[0])
     rows = link._default_manager.order_by("position", "id")
     if owner_ids is not None:
         rows = rows.filter(**{f"{link.owner_field}__in": owner_ids})
     return rows.values_list(f"{link.owner_field}_id", *columns)
+
+
+@cache
+def _of_one(link: type[OrderedLink], *columns: str) -> Prepared:
+    rows = link._default_manager.order_by("position", "id")
+    owner = f"{link.owner_field}_id"
+    return Prepared(
+        lambda owner_id: rows.filter(**{owner: owner_id}).values_list(owner, *columns)
+    )
 
 
 def set_members(

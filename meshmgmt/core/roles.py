@@ -4,7 +4,9 @@
 to it.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
 from typing import Final
 
 
@@ -86,7 +88,8 @@ def allowed(role: str, module: str, operation: Operation) -> bool:
     return operation in PERMISSIONS.get((role, module), frozenset())
 
 
-def permissions_of(role: str) -> dict[str, dict[str, bool]]:
+@cache
+def permissions_of(role: str) -> Mapping[str, Mapping[str, bool]]:
     """Return `{module: {operation: allowed}}`, as `/api/users/current` shows it."""
     return {
         module: {op.value: allowed(role, module, op) for op in Operation}

@@ -29,7 +29,7 @@ def shown(change: Change) -> dict[str, Any]:
         "action": action(change),
         "type": _kind(change),
         "id": str(change.pk),
-        "name": str(getattr(change.instance, "name", "")),
+        "name": _name(change.instance),
         "changes": shown_change(change),
     }
 
@@ -62,6 +62,12 @@ def _essential(change: Change) -> list[Any]:
         if name not in differing
     }
     return [action(change), _kind(change), str(change.pk), fields]
+
+
+def _name(instance: models.Model) -> str:
+    name = getattr(instance, "name", "")
+    # What is deleted has no key any more, which some call themselves by.
+    return str(name or ("" if instance.pk is None else instance))
 
 
 def _kind(change: Change) -> str:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from dns.effective import NameserverGroup, Zone
@@ -124,19 +124,22 @@ def _compared(
     new: Sequence[Zone] | Sequence[NameserverGroup],
 ) -> tuple[tuple[str, ...], ...]:
     """Return the names of what was added, removed and changed."""
-    before = {item.id: item for item in old}
-    after = {item.id: item for item in new}
+    before = {item.id: _for_peers(item) for item in old}
+    after = {item.id: _for_peers(item) for item in new}
     return (
         tuple(after[key].name for key in after if key not in before),
         tuple(before[key].name for key in before if key not in after),
         tuple(
             after[key].name
             for key in after
-            if key in before
-            and after[key] is not before[key]
-            and after[key] != before[key]
+            if key in before and after[key] != before[key]
         ),
     )
+
+
+def _for_peers(item: Zone | NameserverGroup) -> Zone | NameserverGroup:
+    """Return what peers see of it: not for whom else it is."""
+    return replace(item, groups=frozenset())
 
 
 def _lists(compared: tuple[tuple[str, ...], ...]) -> dict[str, list[str]]:

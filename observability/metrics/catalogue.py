@@ -259,6 +259,16 @@ _OWN = (
         ("caller",),
     ),
     _counter(
+        "mesh.delivery.events.total",
+        "Events that a receiver confirmed, by subscription.",
+        ("subscription",),
+    ),
+    _counter(
+        "mesh.delivery.failures.total",
+        "Batches that did not arrive or were refused, by subscription.",
+        ("subscription",),
+    ),
+    _counter(
         "mesh.flows.refused.total",
         "Traffic events of peers that were faulty, and so are not kept.",
     ),

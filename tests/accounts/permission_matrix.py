@@ -66,7 +66,13 @@ PUT     /api/dns/zones/{zoneId}/zonefile                    dns U
 GET     /api/docs                                           public
 GET     /api/events                                         events R
 GET     /api/events/audit                                   events R
+GET     /api/events/audit/keys                              events R
+GET     /api/events/audit/proof/consistency                 events R
+GET     /api/events/audit/proof/inclusion                   events R
+GET     /api/events/audit/proof/leaves                      events R
 GET     /api/events/audit/summary                           events R
+GET     /api/events/audit/tree-heads                        events R
+GET     /api/events/audit/tree-heads/latest                 events R
 GET     /api/events/audit/{event_id}                        events R
 POST    /api/events/audit/{event_id}/revert                  events R
 GET     /api/events/network-traffic                         events R
@@ -75,6 +81,15 @@ GET     /api/events/network-traffic/summary                 events R
 GET     /api/events/proxy                                   events R
 POST    /api/events/proxy                                   events C
 GET     /api/events/proxy/summary                           events R
+GET     /api/events/subscriptions                           events R
+POST    /api/events/subscriptions                           events C
+GET     /api/events/subscriptions/{subscriptionId}          events R
+PUT     /api/events/subscriptions/{subscriptionId}          events U
+DELETE  /api/events/subscriptions/{subscriptionId}          events D
+GET     /api/events/subscriptions/{subscriptionId}/dead-letters  events R
+POST    /api/events/subscriptions/{subscriptionId}/replay   events U
+GET     /api/events/subscriptions/{subscriptionId}/state    events R
+POST    /api/events/subscriptions/{subscriptionId}/test     events U
 GET     /api/groups                                         groups R
 POST    /api/groups                                         groups C
 GET     /api/groups/{groupId}                               groups R

@@ -13,6 +13,8 @@ from django.db import OperationalError, connection
 
 from dns.models import Zone
 from events.models import AuditEvent
+from events.proof import check as proof
+from events.proof import heads
 from events.streams import partitions
 from events.streams.catalogue import TRAFFIC
 from groups.models import Group
@@ -48,12 +50,16 @@ def test_a_backup_restored_and_backed_up_again_holds_the_same(
     first, second = tmp_path / "first", tmp_path / "second"
     with beside(source):
         run("restore", OLD)
+        heads.keep_up()
         MapChange.objects.create(serial=FAR, touched="")
         KeptAnswer.objects.create(user_id="u", key="k", request="r", sealed=b"\x00\xff")
         run("backup", first)
     with beside(target):
         run("restore", first)
         assert MapChange.objects.filter(serial__gt=FAR).exists()
+        proven = proof.check(bare)
+        assert proven.tree_size == AuditEvent.objects.count() > 0
+        assert (proven.heads, proven.faults) == (1, [])
         assert bytes(KeptAnswer.objects.get().sealed) == b"\x00\xff"
         run("backup", second)
     before, after = manifest(first)["tables"], manifest(second)["tables"]

@@ -10,6 +10,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from dns.models import NameserverGroup, Record, Zone
 from events.models import AuditEvent
+from events.proof import heads
 from groups.models import ALL, Group
 from meshmgmt.access.models import (
     Invite,
@@ -23,6 +24,8 @@ from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.core.account import account_id
+from meshmgmt.delivery.rules import SubscriptionDraft
+from meshmgmt.delivery.services import subscription_create
 from meshmgmt.demo.seeding import seed
 from meshmgmt.inventory.models import NetworkResource, Peer
 
@@ -53,6 +56,7 @@ def mesh(
     """Seed once per module; whatever its tests do is rolled back with it."""
     with django_db_blocker.unblock(), transaction.atomic():
         seed("demo", 1)
+        heads.keep_up()
         owner = User.objects.owners().people()[0]
         token = token_create(user_id=owner.pk, name="contract", expires_in=1).plain
         yield Mesh(token, _ids(owner))
@@ -84,4 +88,12 @@ def _ids(owner: User) -> dict[str, str]:
         "resourceId": NetworkResource.objects.filter(network=router.network_id)[0].pk,
         "keyId": SetupKey.objects.all()[0].pk,
         "setupKeyId": SetupKey.objects.all()[0].pk,
+        "subscriptionId": _subscription_id(),
     }
+
+
+def _subscription_id() -> str:
+    draft = SubscriptionDraft(
+        "contract", "audit", {"type": "webhook", "url": "https://siem.test/hook"}
+    )
+    return subscription_create(draft=draft).subscription.pk

@@ -63,7 +63,11 @@ def filled(path: str, mesh: Mesh) -> str:
 
 @pytest.mark.parametrize("path", READABLE)
 def test_real_answers_have_the_documented_form(path: str, mesh: Mesh) -> None:
-    queries = {"/api/dns/explain": f"?peer={mesh.ids['peerId']}&name=wiki.apps"}
+    queries = {
+        "/api/dns/explain": f"?peer={mesh.ids['peerId']}&name=wiki.apps",
+        "/api/events/audit/proof/inclusion": f"?event={mesh.ids['event_id']}",
+        "/api/events/audit/proof/consistency": "?first=1",
+    }
     answer = Api(mesh.token).get(filled(path, mesh) + queries.get(path, ""))
     described = SCHEMA["paths"][path]["get"]["responses"].get(str(answer.status))
     assert described is not None, (answer.status, answer.body[:300])

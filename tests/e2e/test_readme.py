@@ -1,10 +1,13 @@
 """What README and documentation tell to type works, word for word."""
 
+import http.client
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, Final
 
 import pytest
@@ -129,3 +132,42 @@ def test_the_questions_about_events_are_answered(
     assert deletion["initiator_name"] == "Olof Brandt"
     assert most(traffic, ["user", "destination"])["name"] == "Rui Almeida / db-01"
     assert most(proxy, ["source_ip", "host"])["key"]["host"] == "wiki.halden.internal"
+
+
+def wait_for_first_head(server: Server) -> None:
+    """Wait as a reader does who has read that far: the first key is made on the way."""
+    token = (server.folder / "token").read_text().strip()
+    end = monotonic() + 90
+    while True:
+        client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        path = "/api/events/audit/tree-heads/latest"
+        client.request("GET", path, headers={"Authorization": f"Token {token}"})
+        status = client.getresponse().status
+        client.close()
+        if status == 200:
+            return
+        assert monotonic() < end, status
+        sleep(0.5)
+
+
+def test_a_change_is_planned_applied_taken_back_and_proven(
+    demo_server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    (tmp_path / "manage.py").symlink_to(BASE_DIR / "manage.py")
+    wait_for_first_head(demo_server)
+    variables = blocks("First five minutes")[:1]
+    story = blocks("Change something without fear")
+    _, plan, applied, reverted, proof = run_blocks(
+        demo_server, tmp_path, variables + story
+    )
+    *touched, peers = plan.strip().splitlines()
+    assert len(touched) == 7
+    assert "disabled policy Applications to databases" in touched
+    assert "deleted group Databases" in touched
+    assert re.fullmatch(r"[1-9]\d* peers get another network map", peers)
+    assert json.loads(applied) == {}
+    done, group = json_lines(reverted)
+    assert len(done["reverted"]) == 11
+    assert group["name"] == "Databases"
+    assert proof.strip().startswith("ok: ")

@@ -1,5 +1,6 @@
 """Long reads go to a replica that has everything, and to the primary otherwise."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
+from events.proof import heads
+from groups.services import group_create
 from meshmgmt.core import replica
 from meshmgmt.core.replica import REPLICA, reading_replica
 from tests.events.samples import moment, traffic
@@ -139,3 +142,15 @@ def test_an_export_is_read_from_the_replica_to_its_end():
     assert is_replica()
     answer.close()
     assert not is_replica()
+
+
+def test_an_export_from_the_replica_has_all_that_its_tree_head_covers():
+    owner = api_as("owner")
+    heads.keep_up()
+    for number in range(1, 6):
+        group_create(name=f"group {number}")
+        with CaptureQueriesContext(connections[REPLICA]) as asked:
+            answer = owner.get("/api/events/audit", Accept="application/x-ndjson")
+        assert any("events_auditevent" in query["sql"] for query in asked)
+        head = json.loads(answer.headers["Audit-Tree-Head"])
+        assert head["tree_size"] == len(answer.body.splitlines())

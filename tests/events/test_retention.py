@@ -12,7 +12,9 @@ from django.conf import settings
 from django.db import DatabaseError, OperationalError, connection
 
 from events.activities import Activity
+from events.audit import retention as trail_retention
 from events.models import AuditEvent, ProxyEntry, TrafficEvent, TrafficTally
+from events.pruning import CHUNK
 from events.streams import batches, pages, partitions, retention
 from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.core import clock
@@ -71,11 +73,31 @@ def test_audit_events_go_only_when_configured(monkeypatch: pytest.MonkeyPatch) -
         AuditEvent(activity_code=Activity.ROUTE_ADD, timestamp=clock.now()).save()
     AuditEvent(activity_code=Activity.ROUTE_ADD).save()
     keep(monkeypatch, traffic=None, proxy=None, audit=None)
-    assert retention.prune() == []
+    assert trail_retention.prune() == []
     keep(monkeypatch, traffic=None, proxy=None, audit=30)
-    assert [found.rows for found in retention.prune(dry_run=True)] == [1]
-    assert [found.rows for found in retention.prune()] == [1]
+    assert [found.rows for found in trail_retention.prune(dry_run=True)] == [1]
+    assert [found.rows for found in trail_retention.prune()] == [1]
     assert AuditEvent.objects.filter(activity_code="route.add").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_trail_tells_which_of_its_events_went(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for ago in (40, 40, 0, 40, 40, 0, 40):
+        with clock.set_to(clock.now() - timedelta(days=ago)):
+            AuditEvent(activity_code=Activity.ROUTE_ADD, timestamp=clock.now()).save()
+    routes = AuditEvent.objects.filter(activity_code="route.add")
+    first = routes.order_by("id")[0].pk
+    keep(monkeypatch, audit=30)
+    trail_retention.prune()
+    trail_retention.prune()
+    [told] = AuditEvent.objects.filter(activity_code="audit.prune")
+    assert told.initiator_id == "system"
+    assert told.meta["events"] == "5"
+    ranges = f"{first}-{first + 1}, {first + 3}-{first + 4}, {first + 6}"
+    assert told.meta["ids"].endswith(ranges)
+    assert {event.pk for event in routes} == {first + 2, first + 5}
 
 
 postgresql = pytest.mark.skipif(
@@ -281,7 +303,7 @@ def test_batches_into_a_day_that_is_being_dropped_are_stored() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_totals_are_right_when_deleting_stops_half_way() -> None:
     for ago in (7, 9):
-        store_day(ago, retention.CHUNK)
+        store_day(ago, CHUNK)
     trigger = (
         f"CREATE TRIGGER stop BEFORE DELETE ON {TRAFFIC.table} WHEN old.id = '7-1'"
         " BEGIN SELECT RAISE(ABORT, 'stopped'); END"
@@ -294,7 +316,7 @@ def test_totals_are_right_when_deleting_stops_half_way() -> None:
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP TRIGGER stop")
-    assert totals() == (retention.CHUNK, retention.CHUNK)
+    assert totals() == (CHUNK, CHUNK)
     retention.drop_days(TRAFFIC, day(3))
     assert totals() == (0, 0)
     assert not TrafficTally.objects.exists()

@@ -103,6 +103,18 @@ class TestWhatIsTold:
         planned = ok(api.put(dry(f"/api/policies/{policy.pk}"), body))
         assert planned["plan"]["peers"]["maps"]["count"] == 0
 
+    def test_for_whom_else_a_zone_is_is_no_difference(
+        self, api: Api, web: Group
+    ) -> None:
+        made = zone(api, web)
+        path = f"/api/dns/zones/{made['id']}"
+        body = {"distribution_groups": [web.pk, group("more", peer("new")).pk]}
+        [difference] = ok(api.put(dry(path), body))["plan"]["peers"]["dns"]
+        assert difference["zones"]["added"] == ["web zone"]
+        assert [told["name"] for told in difference["peers"]["peers"]] == [
+            Peer.objects.get(name="new").dns_label
+        ]
+
     def test_a_change_of_everybody_is_counted_for_all(
         self, api: Api, web: Group
     ) -> None:
@@ -110,7 +122,7 @@ class TestWhatIsTold:
         settings = ok(api.get(path))["settings"] | {"dns_domain": "other.example"}
         planned = ok(api.put(dry(path), {"settings": settings}))
         assert planned["plan"]["peers"]["maps"]["count"] == 3
-        assert deeds(planned) == {("changed", "account", "")}
+        assert deeds(planned) == {("changed", "account", f"account {account_id()}")}
 
     def test_a_write_that_changes_nothing_has_an_empty_plan(
         self, api: Api, web: Group

@@ -27,6 +27,9 @@ class Writer:
                 *[self._delete, self._record, self._unmanage],
             ]
         )
+        if not self._number:  # every history has a write that is not refused
+            self._api.post("/api/groups", self._body("groups"))
+            return
         deed()
 
     def _some(self, choices: Sequence[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Show the audit trail in the terminal, oldest first; with --follow as it grows."""
+"""Show the audit trail, oldest first, with --follow as it grows; or prove it."""
 
 import re
 import time
@@ -15,6 +15,7 @@ from events.api.auditfilters import expand_codes
 from events.api.queries import parse_query_instant
 from events.audit.reading import Trail, every_row, last_id
 from events.audit.rows import DETAIL_COLUMNS, LABELS, Row, detail_rows
+from events.management import proofs
 from events.models import AuditEvent
 from events.search import fold
 from meshmgmt.core.printable import printable
@@ -23,6 +24,11 @@ from meshmgmt.core.tables import tables_exist
 POLL_SECONDS: Final = 1.0
 _AT_ONCE: Final = 2000
 _SPAN: Final = re.compile(r"[0-9]{1,6}[smhdw]")
+_DEEDS: Final = {
+    "verify": proofs.verify,
+    "rotate-key": proofs.rotate_key,
+    "verifier": proofs.print_verifier,
+}
 
 
 def parse_since(text: str) -> datetime:
@@ -56,12 +62,20 @@ class Command(BaseCommand):
             "--follow", action="store_true", help="wait for more events"
         )
         parser.add_argument("--json", action="store_true", help="one object per line")
+        deeds = parser.add_subparsers(dest="deed", metavar="COMMAND")
+        for name, deed in _DEEDS.items():
+            deeds.add_parser(name, help=deed.__doc__).add_argument(
+                "--json", action="store_true", help="print JSON"
+            )
 
     def handle(self, **options: Any) -> None:
-        if not tables_exist(AuditEvent):
+        if options["deed"] != "verifier" and not tables_exist(AuditEvent):
             raise CommandError(
                 "the database has no audit trail yet: run manage.py migrate"
             )
+        if options["deed"]:
+            _DEEDS[options["deed"]](self.stdout, options)
+            return
         matching = _matching(options)
         try:
             since = parse_since(options["since"])

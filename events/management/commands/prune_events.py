@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from events.audit import retention as trail_retention
 from events.streams import retention
 
 
@@ -16,7 +17,10 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         verb = "would drop" if options["dry_run"] else "dropped"
-        found = retention.prune(dry_run=options["dry_run"])
+        found = [
+            *retention.prune(dry_run=options["dry_run"]),
+            *trail_retention.prune(dry_run=options["dry_run"]),
+        ]
         for pruned in found:
             self.stdout.write(
                 f"{pruned.stream}: {verb} {pruned.rows} events before {pruned.before}"

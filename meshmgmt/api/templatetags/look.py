@@ -33,10 +33,14 @@ def list_title(opts: Any) -> str:
 def cell(html: str, headers: list[dict[str, Any]], index: int) -> SafeString:
     """Return a cell of a list with its column's name, which phones show beside it."""
     header = headers[index]
-    is_checkbox = "action-checkbox" in header["class_attrib"]
-    label = format_html(
-        ' data-label="{}"', "" if is_checkbox else capfirst(header["text"])
-    )
+    label = header.get("label") or header.setdefault("label", _label(header))
     opening, mark, rest = visible(html).partition(">")
     marked: SafeString = mark_safe(opening + label + mark + rest)  # noqa: S308 - all markup
     return marked
+
+
+def _label(header: dict[str, Any]) -> SafeString:
+    is_checkbox = "action-checkbox" in header["class_attrib"]
+    return format_html(
+        ' data-label="{}"', "" if is_checkbox else capfirst(header["text"])
+    )

@@ -12,10 +12,7 @@ from meshmgmt.accounts.services.account import WRITABLE, account_update
 from meshmgmt.api.exceptions import describe
 from meshmgmt.api.plans import Plan
 from meshmgmt.api.views import ResourceViewSet
-from meshmgmt.core import context
 from meshmgmt.core.errors import Conflict, InvalidArgument, ServiceError
-from meshmgmt.core.ids import new_id
-from meshmgmt.core.transactions import account_write, joined_write
 from meshmgmt.planning.config.document import (
     dns_settings,
     referable,
@@ -23,12 +20,8 @@ from meshmgmt.planning.config.document import (
     stored,
 )
 from meshmgmt.planning.config.sections import SECTIONS, Row, Section, keyed, schema
-from meshmgmt.planning.drafts import WriteDraft
+from meshmgmt.planning.rehearsal import carried_out
 from meshmgmt.transfer.references import UnknownReferenceError, translated
-
-
-class _Undone(Exception):
-    """Takes back what was only planned."""
 
 
 def check_form(document: Any) -> None:
@@ -50,31 +43,17 @@ def perform(document: Row, *, dry_run: bool, max_deletions: int) -> Plan:
     when more than `max_deletions` objects would go.
     """
     check_form(document)
-    draft = WriteDraft()
-    draft.prepare()
-    plans: list[Plan] = []
 
-    def end() -> None:
-        plans.append(draft.end())
-        gone = sum(o["action"] == "deleted" for o in plans[0].shown["objects"])
+    def may_stay(plan: Plan) -> bool:
+        gone = sum(done["action"] == "deleted" for done in plan.shown["objects"])
         if gone > max_deletions and not dry_run:
             raise Conflict(
                 f"{gone} objects would be deleted, more than the {max_deletions} that"
                 " --max-deletions allows; nothing was changed"
             )
-        if dry_run:
-            raise _Undone
+        return not dry_run
 
-    try:
-        with (
-            context.scope(request_id=context.current().request_id or new_id()),
-            joined_write(draft.begin, end),
-            account_write(),
-        ):
-            _Applying(document).run()
-    except _Undone:
-        pass
-    return plans[0]
+    return carried_out(_Applying(document).run, may_stay)
 
 
 @dataclass(slots=True)

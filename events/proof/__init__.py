@@ -1,0 +1,1 @@
+"""Proof that the audit trail was not touched: its tree, signed heads, and their check."""

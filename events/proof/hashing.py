@@ -1,0 +1,149 @@
+"""Hashes and signatures: leaves, roots and paths of RFC 9162, and tree heads. No Django."""
+
+from base64 import b64decode
+from collections.abc import Iterable
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Final
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from events.proof.canonical import canonical
+
+LEAF_FIELDS: Final = (
+    "id",
+    "timestamp",
+    "activity_code",
+    "initiator_id",
+    "initiator_name",
+    "initiator_email",
+    "target_id",
+    "target_type",
+    "meta",
+    "changes",
+    "request_id",
+    "source_address",
+    "token_id",
+)
+"""What of an exported event is proven: all but `activity`, our words for its code."""
+
+HEAD_FIELDS: Final = ("key_id", "root_hash", "timestamp", "tree_size")
+HEAD_PREFIX: Final = b"audit-tree-head/1\n"
+
+HASH_BYTES: Final = 32
+
+
+def leaf_hash(event: dict[str, Any]) -> bytes:
+    """Return the leaf of an event as the NDJSON export shows it. Raises ValueError."""
+    proven = {name: event[name] for name in LEAF_FIELDS}
+    return sha256(b"\0" + canonical(proven)).digest()
+
+
+def inner_hash(left: bytes, right: bytes) -> bytes:
+    return sha256(b"\1" + left + right).digest()
+
+
+class Peaks:
+    """The roots of the complete subtrees of a growing tree, the largest first."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._peaks: list[bytes] = []
+
+    def add(self, leaf: bytes) -> None:
+        place, node = self.size, leaf
+        while place & 1:
+            node = inner_hash(self._peaks.pop(), node)
+            place >>= 1
+        self._peaks.append(node)
+        self.size += 1
+
+    def root(self) -> bytes:
+        if not self._peaks:
+            return sha256().digest()
+        *others, node = self._peaks
+        for peak in reversed(others):
+            node = inner_hash(peak, node)
+        return node
+
+
+def root_of(leaves: Iterable[bytes]) -> bytes:
+    peaks = Peaks()
+    for leaf in leaves:
+        peaks.add(leaf)
+    return peaks.root()
+
+
+def proves_inclusion(
+    leaf: bytes, index: int, size: int, path: list[bytes], root: bytes
+) -> bool:
+    """Tell whether `leaf` is at `index` of the tree (section 2.1.3.2)."""
+    if not 0 <= index < size:
+        return False
+    place, last, node = index, size - 1, leaf
+    for beside in path:
+        if last == 0:
+            return False
+        if place & 1 or place == last:
+            node = inner_hash(beside, node)
+            while place and not place & 1:
+                place, last = place >> 1, last >> 1
+        else:
+            node = inner_hash(node, beside)
+        place, last = place >> 1, last >> 1
+    return last == 0 and node == root
+
+
+def proves_consistency(
+    first: int, second: int, path: list[bytes], first_root: bytes, second_root: bytes
+) -> bool:
+    """Tell whether the first tree is the beginning of the second (section 2.1.4.2)."""
+    if not 0 < first <= second:
+        return False
+    if first == second:
+        return not path and first_root == second_root
+    if first & (first - 1) == 0:
+        path = [first_root, *path]
+    if not path:
+        return False
+    place, last = first - 1, second - 1
+    while place & 1:
+        place, last = place >> 1, last >> 1
+    old = new = path[0]
+    for beside in path[1:]:
+        if last == 0:
+            return False
+        if place & 1 or place == last:
+            old, new = inner_hash(beside, old), inner_hash(beside, new)
+            while place and not place & 1:
+                place, last = place >> 1, last >> 1
+        else:
+            new = inner_hash(new, beside)
+        place, last = place >> 1, last >> 1
+    return last == 0 and old == first_root and new == second_root
+
+
+def head_text(head: dict[str, Any]) -> bytes:
+    """Return what the signature of a tree head signs."""
+    return HEAD_PREFIX + canonical({name: head[name] for name in HEAD_FIELDS})
+
+
+def head_fault(head: dict[str, Any], keys: list[dict[str, Any]]) -> str:
+    """Return what is wrong with the signature of a head, "" when it is good."""
+    key = next((key for key in keys if key["key_id"] == head["key_id"]), None)
+    if key is None:
+        return f"it is signed by {head['key_id']}, which is none of the keys"
+    try:
+        public = Ed25519PublicKey.from_public_bytes(b64decode(key["public_key"]))
+        public.verify(b64decode(head["signature"]), head_text(head))
+    except (InvalidSignature, ValueError):
+        return "its signature is not that of the key"
+    signed, until = instant(head["timestamp"]), key["valid_until"]
+    if signed < instant(key["valid_from"]) or (until and signed > instant(until)):
+        return "it is signed at a time at which its key was not valid"
+    return ""
+
+
+def instant(text: str) -> datetime:
+    return datetime.fromisoformat(text)

@@ -1,0 +1,1 @@
+"""Events sent on: who wants which, and how they get there."""

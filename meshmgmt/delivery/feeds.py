@@ -1,0 +1,175 @@
+"""What is to be sent next: events of a stream in the order of their commits.
+
+Audit ids and the arrival numbers of the other streams grow in that order, so whoever
+follows them misses nothing, however late an event arrives.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+from django.db.models import Max, Model, Q, QuerySet
+from django.http import QueryDict
+
+from events.api.auditfilters import AuditFilterSet
+from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
+from events.audit.rows import DETAIL_COLUMNS, detail_rows
+from events.models import AuditEvent, ProxyEntry, TrafficEvent
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.transactions import read_snapshot
+from meshmgmt.delivery.models import Subscription
+from meshmgmt.delivery.rules import MAX_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event as it is sent: JSON in `body`; `name` says what kind it is."""
+
+    id: str
+    position: int
+    time: datetime
+    name: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What to send, and what the state is once that is received."""
+
+    events: list[Event]
+    after: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """How one stream is read; `position` is the column that grows with the commits."""
+
+    name: str
+    model: type[Model]
+    filterset: type[StreamFilterSet]
+    position: str
+    columns: tuple[str, ...]
+    events: Callable[[str, Iterable[tuple[Any, ...]]], Iterator[Event]]
+
+    def all(self) -> QuerySet[Any]:
+        """Return all events of the stream."""
+        return self.model._default_manager.order_by()
+
+    def head(self) -> int:
+        """Return the position of the event committed last, 0 for none."""
+        last: int | None = self.all().aggregate(last=Max(self.position))["last"]
+        return last or 0
+
+    def matching(self, filters: dict[str, Any]) -> QuerySet[Any]:
+        """Return the events that filters, which are right, let through."""
+        found: QuerySet[Any] = self.filterset(_query(filters), self.all()).qs
+        return found
+
+    def read(self, rows: QuerySet[Any], limit: int) -> tuple[list[Event], bool]:
+        """Return the first events that a batch can take, and whether there are no more."""
+        found = list(rows.values_list(*self.columns)[:limit])
+        events: list[Event] = []
+        size = 0
+        for event in self.events(self.name, found):
+            size += len(event.body)
+            if events and size > MAX_BYTES:
+                break
+            events.append(event)
+        return events, len(events) == len(found) < limit
+
+
+def _audit_events(stream: str, found: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
+    rows = list(found)
+    for values, row in zip(rows, detail_rows(rows), strict=True):
+        number, moment, code = values[:3]
+        yield Event(str(number), number, moment, code, orjson.dumps(row))
+
+
+def _stored_events(stream: str, found: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
+    for identifier, position, moment, body in found:
+        yield Event(identifier, position or 0, moment, stream, body.encode())
+
+
+def _feed(model: type[Model], filterset: type[StreamFilterSet], name: str) -> Feed:
+    columns = ("id", "arrival", filterset.time_field, "body")
+    return Feed(name, model, filterset, "arrival", columns, _stored_events)
+
+
+FEEDS: Final = {
+    feed.name: feed
+    for feed in (
+        Feed("audit", AuditEvent, AuditFilterSet, "id", DETAIL_COLUMNS, _audit_events),
+        _feed(TrafficEvent, TrafficFilterSet, "network-traffic"),
+        _feed(ProxyEntry, ProxyFilterSet, "proxy"),
+    )
+}
+"""By the name that subscriptions have for a stream."""
+
+
+def filter_errors(stream: str, filters: dict[str, Any]) -> Iterator[FieldError]:
+    """Yield what the list of the stream would refuse, and what it would cut short."""
+    feed = FEEDS[stream]
+    chosen = feed.filterset(_query(filters), feed.all())
+    for name in sorted(filters.keys() - chosen.form.fields.keys()):
+        yield FieldError(f"filters.{name}", f"is no filter of the stream {stream}")
+    for name, texts in chosen.form.errors.items():
+        yield from (FieldError(f"filters.{name}", text) for text in texts)
+    if not chosen.form.errors and chosen.short_search:
+        text = "is too short: lists look for that in their newest events alone"
+        yield FieldError("filters.search", text)
+
+
+def following(subscription: Subscription) -> Batch:
+    """Return what comes after the cursor."""
+    feed = FEEDS[subscription.stream]
+    with read_snapshot():
+        head = feed.head()
+        rows = feed.matching(subscription.filters).filter(
+            **{f"{feed.position}__gt": subscription.cursor}
+        )
+        limit = subscription.batch_limit
+        events, whole = feed.read(rows.order_by(feed.position), limit)
+    cursor = max(head, subscription.cursor) if whole else events[-1].position
+    return Batch(events, {"cursor": cursor})
+
+
+def replayed(subscription: Subscription) -> Batch:
+    """Return what comes next of the times to be sent again, by time."""
+    feed = FEEDS[subscription.stream]
+    time = feed.filterset.time_field
+    rows = feed.matching(subscription.filters).filter(
+        **{
+            f"{time}__gte": subscription.replay_from,
+            f"{time}__lte": subscription.replay_until,
+        }
+    )
+    if subscription.replay_after:
+        moment = datetime.fromisoformat(subscription.replay_after[0])
+        later = Q(**{f"{time}__gt": moment})
+        same = Q(**{time: moment, "id__gt": subscription.replay_after[1]})
+        rows = rows.filter(later | same, **{f"{time}__gte": moment})
+    events, whole = feed.read(rows.order_by(time, "id"), subscription.batch_limit)
+    if whole:
+        return Batch(
+            events, dict.fromkeys(("replay_from", "replay_until", "replay_after"))
+        )
+    last = events[-1]
+    return Batch(events, {"replay_after": [last.time.isoformat(), last.id]})
+
+
+def waiting_since(subscription: Subscription) -> datetime | None:
+    """Return the time of the oldest event that is not sent or passed over yet."""
+    feed = FEEDS[subscription.stream]
+    rows = feed.all().filter(**{f"{feed.position}__gt": subscription.cursor})
+    times = rows.order_by(feed.position).values_list(feed.filterset.time_field)
+    first: tuple[datetime] | None = times.first()
+    return None if first is None else first[0]
+
+
+def _query(filters: dict[str, Any]) -> QueryDict:
+    query = QueryDict(mutable=True)
+    for name, value in filters.items():
+        query.setlist(name, value if isinstance(value, list) else [value])
+    return query

@@ -1,0 +1,34 @@
+"""What deliveries say on the admin site's first page."""
+
+from collections.abc import Iterator, Mapping
+
+from django.db.models import Q
+from django.http import HttpRequest
+
+from meshmgmt.api import home
+from meshmgmt.api.adminfilters import StateFilter
+from meshmgmt.api.home import Figure, Place, Tone
+from meshmgmt.delivery.models import Subscription
+
+
+class DeliveryStateFilter(StateFilter):
+    """Subscriptions by how their deliveries go."""
+
+    @classmethod
+    def states(cls) -> Mapping[str, Q]:
+        """Return the states."""
+        return {
+            "failing": Q(enabled=True, failures__gt=0),
+            "delivering": Q(enabled=True, failures=0),
+            "disabled": Q(enabled=False),
+        }
+
+
+def contribute() -> None:
+    """Add the deliveries that fail."""
+    home.contribute(Place.LAST_HOUR, "events", _failing)
+
+
+def _failing(request: HttpRequest) -> Iterator[Figure]:
+    shown = {"failing": ("deliveries failing", Tone.BAD)}
+    yield from home.state_figures(request, Subscription, DeliveryStateFilter, shown)

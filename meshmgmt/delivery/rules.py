@@ -1,0 +1,147 @@
+"""What a subscription may be, and how long to wait after failures. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from meshmgmt.core.fielderrors import FieldError
+
+MAX_EVENTS: Final = 500
+MAX_BYTES: Final = 512 * 1024
+"""Of one batch; an event alone may be larger."""
+MOST: Final = 50
+"""Subscriptions at most: each is a label of metrics and a look-up every few seconds."""
+FIRST_WAIT: Final = 2.0
+LONGEST_WAIT: Final = 6 * 3600.0
+MAX_NAME: Final = 255
+MAX_PORT: Final = 65535
+_TIMES: Final = frozenset({"start_date", "end_date"})
+_FIELDS: Final = {
+    "webhook": ("url",),
+    "syslog": ("host", "port", "tls"),
+    "file": ("path",),
+}
+_PART: Final = "[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}"
+_PATH: Final = re.compile(rf"(?:{_PART}/){{0,8}}{_PART}")
+_HOST: Final = re.compile(r"[A-Za-z0-9._:-]{1,253}")
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionDraft:
+    """A subscription as a client wants it."""
+
+    name: str
+    stream: str
+    target: dict[str, Any]
+    filters: dict[str, Any] = field(default_factory=dict)
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What this deployment lets targets be."""
+
+    plain_http: bool
+    files: bool
+
+
+def draft_errors(draft: SubscriptionDraft, allowed: Allowed) -> Iterator[FieldError]:
+    """Yield what is wrong apart from names taken and values of filters."""
+    if not 1 <= len(draft.name.strip()) <= MAX_NAME or not draft.name.isprintable():
+        yield FieldError("name", f"must be 1 to {MAX_NAME} printable characters")
+    for name, value in draft.filters.items():
+        texts = value if isinstance(value, list) else [value]
+        if not all(isinstance(text, str) for text in texts):
+            yield FieldError(f"filters.{name}", "must be a text or an array of texts")
+        if name in _TIMES:
+            yield FieldError(
+                f"filters.{name}", "is not for subscriptions: a replay has times"
+            )
+    yield from _target_errors(draft.target, allowed)
+
+
+def _target_errors(target: Mapping[str, Any], allowed: Allowed) -> Iterator[FieldError]:
+    kind = str(target.get("type"))
+    if kind not in _FIELDS:
+        yield FieldError("target.type", f"must be one of {', '.join(_FIELDS)}")
+        return
+    wanted = _FIELDS[kind]
+    for name in sorted(target.keys() - set(wanted) - {"type"}):
+        yield FieldError(f"target.{name}", f"is not for a target of type {kind}")
+    missing = [name for name in wanted if name not in target and name != "tls"]
+    for name in missing:
+        yield FieldError(f"target.{name}", f"is required for a target of type {kind}")
+    if not missing:
+        yield from _CHECKS[kind](target, allowed)
+
+
+def _webhook_errors(
+    target: Mapping[str, Any], allowed: Allowed
+) -> Iterator[FieldError]:
+    if fault := url_fault(target["url"], allowed.plain_http):
+        yield FieldError("target.url", fault)
+
+
+def _syslog_errors(target: Mapping[str, Any], allowed: Allowed) -> Iterator[FieldError]:
+    if not _HOST.fullmatch(target["host"]):
+        yield FieldError("target.host", "must be a host name or an IP address")
+    if not 1 <= target["port"] <= MAX_PORT:
+        yield FieldError("target.port", f"must be between 1 and {MAX_PORT}")
+
+
+def _file_errors(target: Mapping[str, Any], allowed: Allowed) -> Iterator[FieldError]:
+    if not _PATH.fullmatch(target["path"]):
+        text = "must be a relative path of letters, digits, '.', '_', '-' and '/'"
+        yield FieldError("target.path", text)
+    elif not allowed.files:
+        yield FieldError("target.path", "needs SVC_DELIVERY_DIR, which is not set")
+
+
+_CHECKS: Final = {
+    "webhook": _webhook_errors,
+    "syslog": _syslog_errors,
+    "file": _file_errors,
+}
+
+
+def url_fault(url: str, plain_http: bool) -> str:
+    """Say what is wrong with the address of a webhook, "" for nothing."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "must be an address such as https://HOST/PATH"
+    schemes = ("https", "http") if plain_http else ("https",)
+    if not re.fullmatch(r"[!-~]{1,2000}", url) or not parts.hostname or port == 0:
+        return "must be an address such as https://HOST/PATH"
+    if parts.scheme not in schemes:
+        return f"must begin {' or '.join(f'{scheme}://' for scheme in schemes)}"
+    if parts.username is not None or parts.fragment:
+        return "must hold no credentials and no fragment"
+    return ""
+
+
+def backoff(failures: int, chance: float) -> float:
+    """Return how many seconds to wait after so many failures in a row.
+
+    `chance` (0 to 1) spreads receivers that failed together over half of the time.
+    """
+    longest = min(FIRST_WAIT * float(2 ** min(failures - 1, 30)), LONGEST_WAIT)
+    return longest * (1 + chance) / 2
+
+
+def retry_after(header: str | None, now: datetime) -> float:
+    """Return the seconds that a receiver asks to wait (RFC 9110, 10.2.3), 0 if unclear."""
+    text = (header or "").strip()
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return min(float(text), LONGEST_WAIT)
+    try:
+        moment = parsedate_to_datetime(text)
+        seconds = (moment - now).total_seconds()
+    except (ValueError, TypeError):  # no date, or one without a zone
+        return 0.0
+    return min(max(seconds, 0.0), LONGEST_WAIT)

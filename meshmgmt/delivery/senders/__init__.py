@@ -1,0 +1,1 @@
+"""How a batch reaches its receiver, by the kind of target."""

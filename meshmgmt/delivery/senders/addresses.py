@@ -1,0 +1,109 @@
+"""Connections to receivers, which no name may lead into the network of this service.
+
+A name is resolved once, and the very address that was checked is connected to: a name
+that means another address a moment later leads nowhere else.
+"""
+
+import ipaddress
+import socket
+import ssl
+from collections.abc import Collection, Iterator
+from typing import Any, Final
+
+from django.conf import settings
+
+from meshmgmt.accounts.models import Account
+from meshmgmt.delivery.senders.outcomes import NotDelivered
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+CONNECT_SECONDS: Final = 5.0
+ANSWER_SECONDS: Final = 10.0
+_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+# A cloud's own services for its machines, at addresses that look like any others.
+_METADATA: Final = (
+    ipaddress.ip_network("168.63.129.16/32"),
+    ipaddress.ip_network("192.0.0.0/24"),
+)
+
+
+def is_open(
+    address: Address, allowed: Collection[Network], own: Collection[Network]
+) -> bool:
+    """Tell whether a receiver may be there: outside, or inside and allowed.
+
+    `own` are the networks of the mesh. An IPv6 address that stands for an IPv4 one is
+    what that is.
+    """
+    if any(address in network for network in allowed):
+        return True
+    if any(address in network for network in (*_METADATA, *own)):
+        return False
+    inner = [found for found in _embedded(address) if found is not None]
+    if inner:
+        return all(is_open(found, allowed, own) for found in inner)
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def _embedded(address: Address) -> Iterator[Address | None]:
+    if isinstance(address, ipaddress.IPv6Address):
+        yield address.ipv4_mapped
+        yield address.sixtofour
+        yield from address.teredo or ()
+        if address in _NAT64:
+            yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+
+
+def mesh_networks() -> list[Network]:
+    """Return the address ranges of the mesh."""
+    ranges = Account.objects.values_list("network_range", "network_range_v6")
+    return [
+        ipaddress.ip_network(text, strict=False)
+        for found in ranges
+        for text in found
+        if text
+    ]
+
+
+def connected(host: str, port: int, *, tls: bool) -> socket.socket:
+    """Return a connection to a receiver. Raises NotDelivered, OSError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    own = mesh_networks()
+    allowed = settings.SVC.delivery_allowed_networks
+    targets: list[tuple[int, Any]] = [
+        (family, target)
+        for family, _, _, _, target in found
+        if is_open(ipaddress.ip_address(str(target[0]).partition("%")[0]), allowed, own)
+    ]
+    if not targets:
+        raise NotDelivered(
+            f"{host} leads into an internal network: SVC_DELIVERY_ALLOWED_NETWORKS"
+            " does not allow it"
+        )
+    connection = _first(targets)
+    try:
+        if tls:
+            context = ssl.create_default_context()
+            connection = context.wrap_socket(connection, server_hostname=host)
+        connection.settimeout(ANSWER_SECONDS)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _first(targets: list[tuple[int, Any]]) -> socket.socket:
+    """Return a connection to the first that answers. Raises the last's OSError."""
+    for number, (family, target) in enumerate(targets, 1):
+        connection = socket.socket(family, socket.SOCK_STREAM)
+        connection.settimeout(CONNECT_SECONDS)
+        try:
+            connection.connect(target)
+        except OSError:
+            connection.close()
+            if number == len(targets):
+                raise
+        else:
+            return connection
+    raise AssertionError("there is a target")

@@ -1,0 +1,17 @@
+"""How a batch may fail to arrive."""
+
+
+class NotDelivered(Exception):
+    """It may arrive later, not before `wait` seconds have passed."""
+
+    def __init__(self, text: str, wait: float = 0.0) -> None:
+        super().__init__(text)
+        self.wait = wait
+
+
+class Refused(Exception):
+    """The receiver will never take this batch as it is."""
+
+
+class Gone(Exception):
+    """The receiver wants nothing any more."""

@@ -1,0 +1,117 @@
+"""Webhooks, signed per Standard Webhooks."""
+
+import base64
+import hmac
+import http.client
+import socket
+import threading
+from contextlib import closing, suppress
+from hashlib import sha256
+from typing import Final
+from urllib.parse import urlsplit
+
+import meshmgmt
+from meshmgmt.core import clock
+from meshmgmt.delivery.feeds import Event
+from meshmgmt.delivery.models import Subscription
+from meshmgmt.delivery.rules import retry_after
+from meshmgmt.delivery.secrets import Unreadable, key_of, opened
+from meshmgmt.delivery.senders.addresses import connected
+from meshmgmt.delivery.senders.outcomes import Gone, NotDelivered, Refused
+
+WHOLE_SECONDS: Final = 20.0
+"""For one attempt after the connection, however slowly the receiver talks."""
+_ANSWER_BYTES: Final = 64 * 1024
+_REFUSALS: Final = frozenset({400, 404, 413, 422})
+_GONE: Final = 410
+_OK: Final = range(200, 300)
+
+
+def send(subscription: Subscription, kind: str, events: list[Event]) -> None:
+    """Send a batch as one message. Raises NotDelivered, Refused, Gone, OSError."""
+    try:
+        secret = opened(subscription.sealed_secret, subscription.pk)
+    except Unreadable as error:
+        text = "the secret was sealed under another SVC_SECRET_KEY"
+        raise NotDelivered(text) from error
+    body = message(kind, events)
+    headers = signed(key_of(secret), message_id(subscription.pk, body), body)
+    _check(*_posted(subscription.target["url"], headers, body))
+
+
+def message(kind: str, events: list[Event]) -> bytes:
+    """Return the body: the same for the same events, whenever they are sent."""
+    moment = events[-1].time.isoformat().replace("+00:00", "Z")
+    head = f'{{"type":"{kind}","timestamp":"{moment}","data":['.encode()
+    return head + b",".join(event.body for event in events) + b"]}"
+
+
+def message_id(subscription_id: str, body: bytes) -> str:
+    """Return an id that a batch keeps when it is sent again."""
+    return "msg_" + sha256(subscription_id.encode() + b"." + body).hexdigest()[:32]
+
+
+def signed(
+    key: bytes, identifier: str, body: bytes, seconds: int | None = None
+) -> dict[str, str]:
+    """Return the headers that prove where a message comes from, and when."""
+    stamp = str(int(clock.now().timestamp()) if seconds is None else seconds)
+    text = f"{identifier}.{stamp}.".encode() + body
+    signature = base64.b64encode(hmac.digest(key, text, "sha256")).decode()
+    return {
+        "webhook-id": identifier,
+        "webhook-timestamp": stamp,
+        "webhook-signature": f"v1,{signature}",
+    }
+
+
+def _posted(url: str, headers: dict[str, str], body: bytes) -> tuple[int, str | None]:
+    """Return status and `Retry-After` of the answer; redirects are not followed."""
+    parts = urlsplit(url)
+    tls = parts.scheme == "https"
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    host = parts.hostname or ""
+    connection = http.client.HTTPConnection(host)
+    connection.sock = connected(host, parts.port or (443 if tls else 80), tls=tls)
+    timer = threading.Timer(WHOLE_SECONDS, _cut, [connection.sock])
+    timer.daemon = True
+    timer.start()
+    fixed = {
+        "Host": parts.netloc,
+        "Content-Type": "application/json",
+        "User-Agent": f"meshmgmt/{meshmgmt.__version__}",
+        "Connection": "close",
+    }
+    try:
+        with closing(connection):
+            connection.request("POST", path, body, {**fixed, **headers})
+            answer = connection.getresponse()
+            answer.read(_ANSWER_BYTES)
+            if answer.length and not answer.closed and not _is_long(answer):
+                raise NotDelivered("the answer ended early")
+            return answer.status, answer.headers.get("Retry-After")
+    except http.client.HTTPException as error:
+        raise NotDelivered(f"no HTTP answer: {type(error).__name__}") from error
+    finally:
+        timer.cancel()
+
+
+def _is_long(answer: http.client.HTTPResponse) -> bool:
+    """Tell whether more was announced than is ever read."""
+    return int(answer.headers.get("Content-Length") or 0) > _ANSWER_BYTES
+
+
+def _cut(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+def _check(status: int, wait: str | None) -> None:
+    if status in _OK:
+        return
+    text = f"the receiver answered {status}"
+    if status == _GONE:
+        raise Gone(text)
+    if status in _REFUSALS:
+        raise Refused(text)
+    raise NotDelivered(text, retry_after(wait, clock.now()))

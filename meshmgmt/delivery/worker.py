@@ -1,0 +1,189 @@
+"""Sends what is due. Called by housekeeping; each receiver is served by its own thread.
+
+So nobody waits for a receiver that hangs: neither other receivers nor other jobs.
+"""
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import connections
+from django.db.models import F, Q
+
+from meshmgmt.core import clock
+from meshmgmt.core.ids import new_id
+from meshmgmt.core.transactions import queued_write
+from meshmgmt.delivery.feeds import Batch, Event, following, replayed
+from meshmgmt.delivery.models import DeadLetter, Subscription
+from meshmgmt.delivery.rules import MAX_EVENTS, backoff
+from meshmgmt.delivery.senders import file, syslog, webhook
+from meshmgmt.delivery.senders.outcomes import Gone, NotDelivered, Refused
+from meshmgmt.delivery.services import subscription_switch_off
+from observability.metrics import instruments
+
+_LOG: Final = logging.getLogger(__name__)
+EVERY_SECONDS: Final = 2.0
+TURN_SECONDS: Final = 5.0
+"""How long one receiver is served before its state is looked at anew."""
+MOST_THREADS: Final = 8
+_SENDERS: Final[Mapping[str, Callable[[Subscription, str, list[Event]], None]]] = {
+    "webhook": webhook.send,
+    "syslog": syslog.send,
+    "file": file.send,
+}
+_EVENTS: Final = instruments.counter("mesh.delivery.events.total")
+_FAILURES: Final = instruments.counter("mesh.delivery.failures.total")
+_running: Final[dict[str, threading.Thread]] = {}
+
+
+def turn(patience: float = 0.0) -> None:
+    """Begin to serve what is due; wait at most `patience` seconds for it to end."""
+    for pk in [pk for pk, thread in _running.items() if not thread.is_alive()]:
+        del _running[pk]
+    due = Q(enabled=True) & (Q(next_attempt=None) | Q(next_attempt__lte=clock.now()))
+    wanted = Subscription.objects.filter(due | Q(test_asked__isnull=False))
+    ids = [pk for pk in wanted.values_list("pk", flat=True) if pk not in _running]
+    random.shuffle(ids)  # none comes last every time
+    for pk in ids[: MOST_THREADS - len(_running)]:
+        _running[pk] = threading.Thread(
+            target=_serve, args=[pk], name=f"delivery-{pk}", daemon=True
+        )
+        _running[pk].start()
+    deadline = time.monotonic() + patience
+    for thread in _running.values():
+        thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def _serve(pk: str) -> None:
+    try:
+        deliver(pk, time.monotonic() + TURN_SECONDS)
+    except Exception:
+        _LOG.exception("delivery of subscription %s stopped", pk)
+    finally:
+        connections.close_all()
+
+
+def deliver(pk: str, until: float) -> None:
+    """Send batch after batch until none is left, one fails, or the time is over."""
+    while time.monotonic() < until:
+        subscription = Subscription.objects.filter(pk=pk).first()
+        if subscription is None:
+            return
+        if subscription.test_asked is not None:
+            _test(subscription)
+        elif not subscription.enabled or not _step(subscription):
+            return
+
+
+def _step(subscription: Subscription) -> bool:
+    """Send one batch; return whether there may be another at once."""
+    replaying = subscription.replay_from is not None
+    batch = replayed(subscription) if replaying else following(subscription)
+    if not batch.events:
+        if replaying or batch.after["cursor"] != subscription.cursor:
+            _save(subscription, **batch.after)
+        return replaying
+    count = len(batch.events)
+    try:
+        _send(subscription, f"{subscription.stream}.events", batch.events)
+    except Gone as error:
+        subscription_switch_off(subscription_id=subscription.pk, reason=str(error))
+        return False
+    except Refused as error:
+        return _refused(subscription, batch, str(error))
+    except (NotDelivered, OSError) as error:
+        _failed(subscription, error, count)
+        return False
+    _EVENTS.labels(subscription.pk).inc(count)
+    return _save(
+        subscription,
+        **batch.after,
+        failures=0,
+        next_attempt=None,
+        last_error="",
+        last_success=clock.now(),
+        batch_limit=min(2 * subscription.batch_limit, MAX_EVENTS),
+    )
+
+
+def _send(subscription: Subscription, kind: str, events: list[Event]) -> None:
+    _SENDERS[subscription.target["type"]](subscription, kind, events)
+
+
+def _refused(subscription: Subscription, batch: Batch, error: str) -> bool:
+    """Try a half of the batch next; give up on an event that is refused alone."""
+    _FAILURES.labels(subscription.pk).inc()
+    if len(batch.events) > 1:
+        return _save(subscription, batch_limit=len(batch.events) // 2, last_error=error)
+    event = batch.events[0]
+    with queued_write():
+        if not _save(subscription, **batch.after, batch_limit=1, last_error=error):
+            return False
+        DeadLetter.objects.create(
+            subscription=subscription,
+            event_id=event.id,
+            event_time=event.time,
+            error=error,
+        )
+    _LOG.warning("event %s: %s", event.id, error)
+    return True
+
+
+def _failed(subscription: Subscription, error: Exception, count: int) -> None:
+    """Wait, longer each time; the same batch is tried again then."""
+    _FAILURES.labels(subscription.pk).inc()
+    failures = subscription.failures + 1
+    wait = max(backoff(failures, random.random()), getattr(error, "wait", 0.0))  # noqa: S311 - spreads load
+    text = _described(error)
+    _LOG.warning("subscription %s: %s", subscription.pk, text)
+    _save(
+        subscription,
+        failures=failures,
+        last_error=text,
+        batch_limit=count,
+        next_attempt=clock.now() + timedelta(seconds=wait),
+    )
+
+
+def _test(subscription: Subscription) -> None:
+    """Send an event that tells nothing, and note what became of it."""
+    now = clock.now()
+    stamp = now.isoformat(timespec="seconds").replace("+00:00", "Z")
+    identifier = f"test-{new_id()}"
+    body = f'{{"id":"{identifier}","timestamp":"{stamp}","test":true}}'.encode()
+    try:
+        _send(subscription, "test", [Event(identifier, 0, now, "test", body)])
+    except (NotDelivered, Refused, Gone, OSError) as error:
+        result = f"{stamp}: {_described(error)}"
+    else:
+        result = f"{stamp}: delivered"
+    _save(subscription, test_asked=None, test_result=result)
+
+
+def _described(error: Exception) -> str:
+    text = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return str(text) or type(error).__name__
+
+
+def _save(subscription: Subscription, **state: Any) -> bool:
+    """Write the state, unless somebody else changed it since it was read."""
+    rows = Subscription.objects.filter(
+        pk=subscription.pk, revision=subscription.revision
+    )
+    with queued_write():
+        changed = rows.unaudited_update(revision=F("revision") + 1, **state)
+    return bool(changed)
+
+
+def forget_dead_letters() -> None:
+    """Delete dead letters that are older than the setting says."""
+    days = settings.SVC.delivery_dead_letter_days
+    if days is not None:
+        oldest = clock.now() - timedelta(days=days)
+        with queued_write():
+            DeadLetter.objects.filter(created_at__lt=oldest).delete()

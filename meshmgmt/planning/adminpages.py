@@ -1,0 +1,91 @@
+"""The admin's page that takes an event of the audit trail back."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+
+from events.admin.objectpages import kind_of
+from events.audit.reading import event_by_id, events_of_request
+from meshmgmt.accounts.adminforms import viewer_of
+from meshmgmt.api.plans import Plan
+from meshmgmt.core.errors import NotFound, ServiceError
+from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.planning.rehearsal import carried_out
+from meshmgmt.planning.reverting import revert
+
+MOVED = "Something else would be done by now than what was shown: look at it again."
+
+
+def urls() -> list[URLPattern]:
+    """Return the path of the page."""
+    view = admin.site.admin_view(revert_page)
+    return [
+        path(
+            "admin/events/auditevent/<str:event_id>/take-back/",
+            view,
+            name="admin-audit-revert",
+        )
+    ]
+
+
+def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
+    """Show what taking an event, or all of its request, back does; then do just that."""
+    user = viewer_of(request)
+    if not allowed(user.role, "events", Operation.READ):
+        raise PermissionDenied
+    try:
+        event = event_by_id(event_id)
+    except NotFound as error:
+        raise Http404 from error
+    asked = request.POST or request.GET
+    whole = "whole" in asked
+    events = events_of_request(event) if whole else [event]
+    seen = request.POST.get("plan", "")
+
+    def agreed(plan: Plan) -> bool:
+        return plan.digest == seen
+
+    refusal, plan = "", None
+    try:
+        plan = carried_out(lambda: revert(events, by=user), agreed)
+    except ServiceError as error:
+        refusal = error.message
+    if plan is not None and agreed(plan):
+        messages.success(request, f"Taken back: {_counted(len(events), 'event')}.")
+        back = reverse("admin:events_auditevent_changelist")
+        return HttpResponseRedirect(back)
+    if seen and plan is not None:
+        messages.warning(request, MOVED)
+    return TemplateResponse(
+        request,
+        "admin/planning/revert.html",
+        {
+            **admin.site.each_context(request),
+            "title": "Take back",
+            "event": event,
+            "whole": whole,
+            "others": len(events_of_request(event)) - 1,
+            "refusal": refusal,
+            "plan": plan,
+            "lines": [] if plan is None else _lines(plan),
+        },
+    )
+
+
+def _lines(plan: Plan) -> list[dict[str, Any]]:
+    return [
+        {
+            **done,
+            "kind": kind_of(done["type"]),
+            "fields": ", ".join(done["changes"]),
+        }
+        for done in plan.shown["objects"]
+    ]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

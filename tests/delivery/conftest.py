@@ -1,0 +1,56 @@
+"""Fixtures of deliveries."""
+
+import ipaddress
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from meshmgmt.delivery.models import Subscription
+from meshmgmt.delivery.rules import SubscriptionDraft
+from meshmgmt.delivery.services import Made, subscription_create
+from tests.delivery.receivers import Receiver, receiving
+
+Make = Callable[..., Made]
+
+
+@pytest.fixture
+def inside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Let targets be on this machine; return the folder of files."""
+    allowed = replace(
+        settings.SVC,
+        delivery_plain_http=True,
+        delivery_allowed_networks=(ipaddress.ip_network("127.0.0.0/8"),),
+        delivery_dir=tmp_path,
+    )
+    monkeypatch.setattr(settings, "SVC", allowed)
+    return tmp_path
+
+
+@pytest.fixture
+def receiver(inside: Path) -> Iterator[Receiver]:
+    """A receiver of webhooks."""
+    with receiving() as started:
+        yield started
+
+
+@pytest.fixture
+def subscribe(receiver: Receiver) -> Make:
+    """Make subscriptions, to the receiver unless another target is named."""
+
+    def make(stream: str = "audit", **facts: Any) -> Made:
+        target = facts.pop("target", {"type": "webhook", "url": receiver.url})
+        name = facts.pop("name", f"to {stream}")
+        draft = SubscriptionDraft(name=name, stream=stream, target=target, **facts)
+        return subscription_create(draft=draft)
+
+    return make
+
+
+def at_once(pk: str) -> Subscription:
+    """Let the next attempt be now."""
+    Subscription.objects.filter(pk=pk).unaudited_update(next_attempt=None)
+    return Subscription.objects.get(pk=pk)

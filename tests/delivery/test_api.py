@@ -1,0 +1,212 @@
+"""Subscriptions over HTTP: what is made, refused, shown, audited."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from events.models import AuditEvent
+from meshmgmt.core import clock
+from meshmgmt.delivery import rules, services
+from meshmgmt.delivery.models import DeadLetter, Subscription
+from observability.metrics import gauges
+from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
+from tests.api_client import Api
+from tests.people import api_as, person
+
+pytestmark = pytest.mark.django_db
+
+PATH = "/api/events/subscriptions"
+BODY: dict[str, Any] = {
+    "name": "to the SIEM",
+    "stream": "audit",
+    "filters": {"activity_code": ["group.*"], "search": "laptop"},
+    "target": {"type": "webhook", "url": "https://siem.test/hook"},
+}
+
+
+@pytest.fixture
+def api() -> Api:
+    return api_as("admin")
+
+
+def test_a_webhook_is_made_and_its_secret_shown_once(api: Api) -> None:
+    made = api.post(PATH, BODY)
+    assert made.status == 200, made.json
+    secret = made.json.pop("secret")
+    assert secret.startswith("whsec_")
+    assert made.json == {
+        **BODY,
+        "id": made.json["id"],
+        "enabled": True,
+        "created_at": made.json["created_at"],
+    }
+    assert api.get(PATH).json == [made.json]
+    one = f"{PATH}/{made.json['id']}"
+    assert api.get(one).json == made.json
+    assert secret not in str(list(AuditEvent.objects.values()))
+
+
+def test_what_a_put_leaves_out_stays(api: Api) -> None:
+    made = api.post(PATH, BODY).json
+    changed = api.put(f"{PATH}/{made['id']}", {"enabled": False})
+    assert changed.status == 200
+    made.pop("secret")
+    assert changed.json == {**made, "enabled": False}
+    assert api.delete(f"{PATH}/{made['id']}").status == 200
+    assert api.get(f"{PATH}/{made['id']}").status == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "status"),
+    [
+        ({"name": " "}, "name", 422),
+        ({"stream": "dns"}, "stream", 422),
+        ({"filters": {"colour": "red"}}, "filters.colour", 422),
+        ({"filters": {"activity_code": "nothing.*"}}, "filters.activity_code", 422),
+        ({"filters": {"start_date": "-24h"}}, "filters.start_date", 422),
+        ({"filters": {"search": "ab"}}, "filters.search", 422),
+        ({"filters": {"search": 5}}, "filters.search", 422),
+        ({"target": {"type": "webhook", "url": "http://a.test/"}}, "target.url", 422),
+        ({"target": {"type": "file", "path": "x"}}, "target.path", 422),
+        ({"target": {"type": "syslog", "host": "a"}}, "target.port", 422),
+        ({"target": "x"}, "target", 400),
+        ({"enabled": "yes"}, "enabled", 400),
+    ],
+)
+def test_faults_are_named(
+    api: Api, change: dict[str, Any], field: str, status: int
+) -> None:
+    answer = api.post(PATH, {**BODY, **change})
+    assert answer.status == status
+    assert field in answer.fields
+    assert not Subscription.objects.exists()
+
+
+def test_a_name_is_taken_once_and_stream_and_kind_stay(api: Api) -> None:
+    made = api.post(PATH, BODY).json
+    assert api.post(PATH, BODY).status == 409
+    one = f"{PATH}/{made['id']}"
+    assert api.put(one, {"stream": "proxy"}).fields.keys() == {"stream"}
+    target = {"type": "syslog", "host": "a.test", "port": 514}
+    assert api.put(one, {"target": target}).fields.keys() == {"target.type"}
+
+
+def test_there_are_only_so_many(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "MOST", 1)
+    assert api.post(PATH, BODY).status == 200
+    assert api.post(PATH, {**BODY, "name": "another"}).status == 409
+    assert rules.MOST == 50
+
+
+def test_everything_is_in_the_trail_but_the_state_is_not(api: Api) -> None:
+    one = f"{PATH}/{api.post(PATH, BODY).json['id']}"
+    api.put(one, {"name": "renamed"})
+    api.post(f"{one}/replay", {"from": "-24h"})
+    api.post(f"{one}/test")
+    api.delete(one)
+    codes = AuditEvent.objects.filter(activity_code__startswith="event.subscription")
+    assert list(codes.order_by("id").values_list("activity_code", flat=True)) == [
+        f"event.subscription.{what}"
+        for what in ("create", "update", "replay", "test", "delete")
+    ]
+
+
+def test_the_state_tells_what_is_to_come(api: Api) -> None:
+    one = f"{PATH}/{api.post(PATH, BODY).json['id']}"
+    replayed = api.post(
+        f"{one}/replay", {"from": "2026-01-01T00:00:00Z", "until": "2026-01-02"}
+    )
+    assert replayed.status == 200, replayed.json
+    state = api.get(f"{one}/state").json
+    assert state["replay_from"] == "2026-01-01T00:00:00Z"
+    assert state["replay_until"].startswith("2026-01-02T00:00:00")
+    assert state["lag_seconds"] > 0
+    assert state["dead_letters"] == 0
+    wrong = api.post(f"{one}/replay", {"from": "2026-01-02", "until": "2026-01-01"})
+    assert (wrong.status, set(wrong.fields)) == (422, {"until"})
+    assert api.post(f"{one}/replay", {"from": "then"}).status in (400, 422)
+    assert api.post(f"{one}/replay", {}).fields.keys() == {"from"}
+
+
+def test_a_dry_run_makes_nothing(api: Api) -> None:
+    answer = api.post(f"{PATH}?dry_run=true", BODY)
+    assert answer.status == 200, answer.json
+    assert not Subscription.objects.exists()
+
+
+def test_dead_letters_are_listed_and_forgotten(api: Api) -> None:
+    from meshmgmt.delivery import worker  # noqa: PLC0415
+
+    one = f"{PATH}/{api.post(PATH, BODY).json['id']}"
+    subscription = Subscription.objects.get()
+    now = clock.now()
+    for days in (1, 31):
+        DeadLetter.objects.create(
+            subscription=subscription,
+            event_id=str(days),
+            event_time=now,
+            error="422",
+            created_at=now - timedelta(days=days),
+        )
+    assert len(api.get(f"{one}/dead-letters").json) == 2
+    worker.forget_dead_letters()
+    assert [row["event_id"] for row in api.get(f"{one}/dead-letters").json] == ["1"]
+
+
+def test_the_lag_is_a_metric(api: Api) -> None:
+    made = api.post(PATH, BODY).json
+    names = {family.name for family in gauges.measure()}
+    assert "mesh_delivery_lag_seconds" in names
+    assert made["id"] in str(gauges.measure())
+
+
+def test_the_admin_makes_changes_tries_out_and_sends_again(inside: Path) -> None:
+    browser = client_of(person("admin"))
+    add = "/admin/delivery/subscription/add/"
+    sent = {**form_data(browser, add), "name": "by hand", "stream": "audit"}
+    sent |= {"type": "webhook", "url": "https://siem.test/x", "enabled": "on"}
+    sent["filters"] = "activity_code=group.*"
+    refused = browser.post(add, {**sent, "url": "ftp://x", "filters": "x=1"})
+    assert {"url", "filters"} <= errors_of(refused).keys()
+    made = browser.post(add, sent)
+    assert made.status_code == 302
+    assert "whsec_" in texts_of(made)
+    one = Subscription.objects.get()
+    assert one.filters == {"activity_code": ["group.*"]}
+    change = f"/admin/delivery/subscription/{one.pk}/change/"
+    saved = browser.post(change, {**form_data(browser, change), "name": "renamed"})
+    assert saved.status_code == 302, errors_of(saved)
+    page = f"/admin/delivery/subscription/{one.pk}/sending/"
+    assert browser.post(page, {"test": "1"}).status_code == 302
+    again = {"replay": "1", "start": "2026-01-01", "until": "2026-01-02"}
+    assert browser.post(page, again).status_code == 302
+    one.refresh_from_db()
+    assert one.name == "renamed"
+    assert one.test_asked is not None
+    assert one.replay_from is not None
+    wrong = browser.post(page, {**again, "start": "soon"})
+    assert b"must be an ISO 8601 date and time" in wrong.content
+    for path in (change, page, "/admin/delivery/deadletter/"):
+        assert browser.get(path).status_code == 200
+
+
+def test_an_auditor_looks_and_changes_nothing(inside: Path, api: Api) -> None:
+    made = api.post(PATH, BODY).json
+    browser = client_of(person("auditor"))
+    page = f"/admin/delivery/subscription/{made['id']}/sending/"
+    shown = browser.get(page)
+    assert shown.status_code == 200
+    assert b"Send a test event" not in shown.content
+    assert browser.post(page, {"test": "1"}).status_code == 403
+    assert b"Add" not in browser.get("/admin/delivery/subscription/").content
+
+
+def test_failing_deliveries_are_on_the_first_page(api: Api) -> None:
+    api.post(PATH, BODY)
+    browser = client_of(person("admin"))
+    Subscription.objects.all().unaudited_update(failures=3)
+    assert b"deliveries failing" in browser.get("/admin/").content
+    listed = browser.get("/admin/delivery/subscription/?state=failing")
+    assert b"to the SIEM" in listed.content

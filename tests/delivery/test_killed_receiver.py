@@ -1,0 +1,131 @@
+"""A receiver that is killed again and again: nothing lost, order kept, repeats known."""
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from events.streams import batches
+from events.streams.catalogue import PROXY
+from meshmgmt.delivery import rules, worker
+from meshmgmt.delivery.models import Subscription
+from tests.delivery.conftest import Make
+from tests.delivery.receivers import Receiver, answer, hang_up, lie
+from tests.events.samples import moment, proxy
+
+
+@dataclass(frozen=True)
+class Load:
+    """How many events come, in how many parts, and how often the receiver dies."""
+
+    events: int
+    parts: int
+    kills: int
+    seconds: float
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Try again quickly; end what still runs."""
+    monkeypatch.setattr(rules, "FIRST_WAIT", 0.05)
+    monkeypatch.setattr(rules, "LONGEST_WAIT", 0.2)
+    yield
+    worker.turn(patience=10)
+
+
+def _send_in(load: Load) -> None:
+    try:
+        size = load.events // load.parts
+        for part in range(load.parts):
+            # Times run backwards: the order is that of arrival.
+            when = moment(part * 5)
+            batch = [
+                proxy(id=f"e{n:06}", timestamp=when)
+                for n in range(part * size, (part + 1) * size)
+            ]
+            batches.ingest_events(PROXY, batch)
+            time.sleep(load.seconds / load.parts)
+    finally:
+        connections.close_all()
+
+
+def _housekeep(receiver: Receiver, load: Load) -> None:
+    """Run turns as housekeeping does, and kill the receiver now and then."""
+    deadline = time.monotonic() + load.seconds + 30
+    kills = [load.seconds * (n + 1) / (load.kills + 1) for n in range(load.kills)]
+    begun = time.monotonic()
+    while len(set(receiver.confirmed)) < load.events:
+        assert time.monotonic() < deadline, len(set(receiver.confirmed))
+        if kills and time.monotonic() - begun > kills[0]:
+            kills.pop(0)
+            receiver.kill()
+            worker.turn(patience=0.3)
+            receiver.start()
+            receiver.behaviours = [hang_up, answer(503, Retry_After="soon"), lie]
+            random.shuffle(receiver.behaviours)
+        worker.turn(patience=0.1)
+        time.sleep(0.02)
+    assert not kills
+
+
+def _check(subscribe: Make, receiver: Receiver, load: Load) -> None:
+    made = subscribe("proxy")
+    source = threading.Thread(target=_send_in, args=[load])
+    source.start()
+    _housekeep(receiver, load)
+    source.join()
+    worker.turn(patience=5)
+    wanted = [f"e{n:06}" for n in range(load.events)]
+    assert list(dict.fromkeys(receiver.confirmed)) == wanted
+    # What came twice came as the same message, or is known by its events' ids.
+    seen: dict[str, bytes] = {}
+    for headers, body in zip(receiver.headers, receiver.bodies, strict=True):
+        assert seen.setdefault(headers["webhook-id"], body) == body
+    assert Subscription.objects.get(pk=made.subscription.pk).failures == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_is_lost_when_the_receiver_is_killed(
+    subscribe: Make, receiver: Receiver, soon: None
+) -> None:
+    _check(subscribe, receiver, Load(events=400, parts=8, kills=2, seconds=0.8))
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_nothing_is_lost_of_a_long_stream(
+    subscribe: Make, receiver: Receiver, soon: None
+) -> None:
+    """10,000 events a minute, and the receiver killed five times."""
+    _check(subscribe, receiver, Load(events=6000, parts=60, kills=5, seconds=36))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_receiver_that_hangs_holds_up_no_other(
+    subscribe: Make, receiver: Receiver, soon: None
+) -> None:
+    release = threading.Event()
+    hanging = subscribe("proxy", name="hangs").subscription
+
+    def wait(handler: Any, message: Any) -> None:
+        release.wait(5)
+
+    receiver.behaviours = [wait]
+    batches.ingest_events(PROXY, [proxy(id="a")])
+    begun = time.monotonic()
+    worker.turn()
+    assert time.monotonic() - begun < 1
+    while receiver.behaviours:
+        time.sleep(0.01)
+    subscribe("proxy", name="works")
+    batches.ingest_events(PROXY, [proxy(id="b")])
+    worker.turn(patience=0.5)
+    assert receiver.confirmed == ["b"]
+    release.set()
+    worker.turn(patience=5)
+    assert Subscription.objects.get(pk=hanging.pk).failures == 1

@@ -1,0 +1,182 @@
+"""Pure parts: signatures, lines, addresses, waits, what a target may be."""
+
+import ipaddress
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshmgmt.delivery import rules
+from meshmgmt.delivery.feeds import Event
+from meshmgmt.delivery.rules import Allowed, SubscriptionDraft, backoff, draft_errors
+from meshmgmt.delivery.secrets import Unreadable, key_of, new_secret, opened, seal
+from meshmgmt.delivery.senders import syslog, webhook
+from meshmgmt.delivery.senders.addresses import is_open
+from meshmgmt.delivery.senders.file import append
+from meshmgmt.delivery.senders.outcomes import NotDelivered
+
+NOW = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
+
+
+def test_the_signature_is_that_of_the_specifications_example() -> None:
+    # The example of Standard Webhooks' own libraries.
+    headers = webhook.signed(
+        key_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
+        "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        b'{"test": 2432232314}',
+        1614265330,
+    )
+    assert headers == {
+        "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        "webhook-timestamp": "1614265330",
+        "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    }
+
+
+def test_a_sealed_secret_opens_for_its_owner_alone() -> None:
+    secret = new_secret()
+    assert opened(seal(secret, "one"), "one") == secret
+    with pytest.raises(Unreadable):
+        opened(seal(secret, "one"), "two")
+
+
+def test_a_syslog_line_has_the_parts_of_rfc_5424() -> None:
+    event = Event('a"]\\b', 1, NOW, "group.add", b'{"id":"x"}')
+    line = syslog.line("audit", event).decode()
+    found = re.fullmatch(
+        r"<110>1 2026-03-04T05:06:07\.000089Z \S+ meshmgmt - group\.add (\[.*\]) (\{.*\})",
+        line,
+    )
+    assert found is not None
+    assert found[1] == r'[event@32473 id="a\"\]\\b" stream="audit"]'
+    assert syslog.framed(b"\xc3\xa4") == b"2 \xc3\xa4"
+
+
+ADDRESSES = {
+    "127.0.0.1": False,
+    "10.1.2.3": False,
+    "100.64.0.1": False,
+    "100.100.100.200": False,
+    "169.254.169.254": False,
+    "168.63.129.16": False,
+    "192.168.0.1": False,
+    "192.0.0.192": False,
+    "0.0.0.0": False,
+    "224.0.0.1": False,
+    "255.255.255.255": False,
+    "::1": False,
+    "::": False,
+    "::ffff:10.0.0.1": False,
+    "64:ff9b::a00:1": False,
+    "2002:7f00:1::": False,
+    "fe80::1": False,
+    "fd00:ec2::254": False,
+    "ff02::1": False,
+    "8.8.8.8": True,
+    "::ffff:8.8.8.8": True,
+    "2606:4700::1111": True,
+}
+
+
+@pytest.mark.parametrize(("address", "is_outside"), ADDRESSES.items())
+def test_only_outside_addresses_are_connected_to(
+    address: str, is_outside: bool
+) -> None:
+    assert is_open(ipaddress.ip_address(address), (), ()) is is_outside
+
+
+@given(st.ip_addresses(v=4))
+def test_an_address_is_judged_alike_in_every_spelling(
+    address: ipaddress.IPv4Address,
+) -> None:
+    inside = not is_open(address, (), ())
+    for text in (f"::ffff:{address}", f"64:ff9b::{address}"):
+        assert is_open(ipaddress.ip_address(text), (), ()) is not inside
+    if not address.is_global:
+        assert inside
+
+
+@given(st.ip_addresses(), st.integers(0, 32))
+def test_networks_of_the_mesh_are_inside_unless_allowed(
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address, length: int
+) -> None:
+    network = ipaddress.ip_network(f"{address}/{length}", strict=False)
+    assert not is_open(address, (), [network])
+    assert is_open(address, [network], [network])
+
+
+@given(st.integers(1, 10_000), st.floats(0, 1))
+def test_waits_grow_to_hours_and_no_further(failures: int, chance: float) -> None:
+    wait = backoff(failures, chance)
+    assert rules.FIRST_WAIT / 2 <= wait <= rules.LONGEST_WAIT
+    assert backoff(failures + 1, chance) >= wait
+    assert backoff(20, 0) >= 3 * 3600
+
+
+@given(st.text(max_size=40))
+def test_retry_after_of_any_form_gives_seconds(header: str) -> None:
+    assert 0 <= rules.retry_after(header, NOW) <= rules.LONGEST_WAIT
+
+
+def test_retry_after_may_be_a_date() -> None:
+    later = (NOW + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    assert 89 <= rules.retry_after(later, NOW) <= 90
+
+
+BAD = {
+    "http://mesh.test/": "https://",
+    "ftp://mesh.test/": "https://",
+    "https://user:pw@mesh.test/": "credentials",
+    "https:///x": "address",
+    "https://mesh.test:0/": "address",
+    "https://mesh.test:x/": "address",
+    "https://mesh.test/\r\nX: y": "address",
+    "https://[::1/": "address",
+    "": "address",
+}
+
+
+@pytest.mark.parametrize(("url", "said"), BAD.items())
+def test_addresses_of_webhooks_are_checked(url: str, said: str) -> None:
+    assert said in rules.url_fault(url, plain_http=False)
+
+
+@pytest.mark.parametrize(
+    ("target", "field"),
+    [
+        ({"type": "mail"}, "target.type"),
+        ({"type": "webhook"}, "target.url"),
+        ({"type": "webhook", "url": "https://a.test", "port": 1}, "target.port"),
+        ({"type": "syslog", "host": "a b", "port": 1}, "target.host"),
+        ({"type": "syslog", "host": "a", "port": 0}, "target.port"),
+        ({"type": "file", "path": "../x"}, "target.path"),
+        ({"type": "file", "path": "/x"}, "target.path"),
+        ({"type": "file", "path": "a/../../x"}, "target.path"),
+        ({"type": "file", "path": ".hidden"}, "target.path"),
+    ],
+)
+def test_targets_are_checked(target: dict[str, object], field: str) -> None:
+    draft = SubscriptionDraft("name", "audit", target)
+    assert [e.field for e in draft_errors(draft, Allowed(False, True))] == [field]
+
+
+def test_a_file_below_a_link_that_leads_out_is_not_written(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    (root / "way").symlink_to(outside)
+    with pytest.raises(NotDelivered):
+        append(root, "way/x", [b"{}"])
+    (root / "x").symlink_to(outside / "x")
+    with pytest.raises(OSError, match="symbolic"):
+        append(root, "x", [b"{}"])
+    assert list(outside.iterdir()) == []
+
+
+def test_a_line_that_a_crash_cut_off_stands_alone(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b'{"id":')
+    append(tmp_path, "x", [b"{}"])
+    assert (tmp_path / "x").read_bytes() == b'{"id":\n{}\n'

@@ -1,0 +1,265 @@
+"""From the streams to a real receiver: order, no loss, what failures do."""
+
+import json
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from events.models import ProxyEntry
+from events.streams import batches
+from events.streams.catalogue import PROXY, TRAFFIC
+from groups.services import group_create
+from meshmgmt.core import clock
+from meshmgmt.delivery import worker
+from meshmgmt.delivery.models import DeadLetter, Subscription
+from meshmgmt.delivery.secrets import key_of
+from meshmgmt.delivery.senders import addresses, webhook
+from meshmgmt.delivery.services import subscription_replay, subscription_test
+from tests.delivery.conftest import Make, at_once
+from tests.delivery.receivers import Receiver, answer, collecting, hang, hang_up, lie
+from tests.events.samples import moment, proxy, traffic
+
+pytestmark = pytest.mark.django_db
+
+
+def deliver(pk: str) -> Subscription:
+    """Serve one subscription as housekeeping does, and return what it is then."""
+    at_once(pk)
+    worker.deliver(pk, time.monotonic() + 10)
+    return Subscription.objects.get(pk=pk)
+
+
+def arrive(*ids: str, **facts: Any) -> None:
+    batches.ingest_events(PROXY, [proxy(id=one, **facts) for one in ids])
+
+
+def test_what_was_before_the_subscription_is_not_sent(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    group_create(name="before")
+    made = subscribe()
+    group_create(name="after")
+    done = deliver(made.subscription.pk)
+    assert done.last_success is not None
+    names = [
+        event["meta"].get("name") for m in receiver.messages for event in m["data"]
+    ]
+    assert "after" in names
+    assert "before" not in names
+
+
+def test_a_message_is_signed_by_the_secret_that_was_shown(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    made = subscribe("proxy")
+    arrive("a", "b")
+    deliver(made.subscription.pk)
+    [headers], [body] = receiver.headers, receiver.bodies
+    seconds = int(headers["webhook-timestamp"])
+    again = webhook.signed(key_of(made.secret), headers["webhook-id"], body, seconds)
+    assert headers["webhook-signature"] == again["webhook-signature"]
+    assert headers["host"] == f"127.0.0.1:{receiver.port}"
+    message = json.loads(body)
+    assert message["type"] == "proxy.events"
+    assert [event["id"] for event in message["data"]] == ["a", "b"]
+    assert made.secret.encode() not in bytes(made.subscription.sealed_secret)
+
+
+def test_an_event_that_comes_late_is_sent_too(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    made = subscribe("proxy")
+    arrive("new", timestamp=moment(1))
+    deliver(made.subscription.pk)
+    arrive("late", timestamp=moment(60 * 24))
+    deliver(made.subscription.pk)
+    assert receiver.confirmed == ["new", "late"]
+
+
+def test_arrivals_are_numbered_in_their_order_whatever_their_times() -> None:
+    arrive("first", timestamp=moment(1))
+    arrive("second", timestamp=moment(300))
+    arrive("third", timestamp=moment(100))
+    order = ProxyEntry.objects.order_by("arrival").values_list("id", flat=True)
+    assert list(order) == ["first", "second", "third"]
+
+
+def test_traffic_goes_too_and_filters_are_those_of_the_list(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    made = subscribe("network-traffic", filters={"protocol": "17"})
+    batches.ingest_events(TRAFFIC, [traffic(id="t"), traffic(id="u", protocol=17)])
+    done = deliver(made.subscription.pk)
+    assert receiver.confirmed == ["u"]
+    batches.ingest_events(TRAFFIC, [traffic(id="v")])
+    assert deliver(made.subscription.pk).cursor > done.cursor
+    assert receiver.confirmed == ["u"]
+
+
+@pytest.mark.parametrize(
+    "fault", [answer(500), answer(302, Location="/"), lie, hang_up]
+)
+def test_a_batch_that_fails_is_sent_again_under_the_same_id(
+    subscribe: Make, receiver: Receiver, fault: Any
+) -> None:
+    made = subscribe("proxy")
+    arrive("a", "b")
+    receiver.behaviours = [fault]
+    failed = deliver(made.subscription.pk)
+    assert failed.failures == 1
+    assert failed.last_error
+    assert failed.next_attempt is not None
+    assert failed.next_attempt > clock.now()
+    arrive("c")
+    done = deliver(made.subscription.pk)
+    assert receiver.confirmed == ["a", "b", "c"]
+    assert (done.failures, done.last_error) == (0, "")
+    first, second = receiver.headers[:2]
+    assert first["webhook-id"] == second["webhook-id"]
+
+
+def test_a_receiver_that_hangs_is_given_up(
+    subscribe: Make, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "ANSWER_SECONDS", 0.2)
+    made = subscribe("proxy")
+    arrive("a")
+    receiver.behaviours = [hang]
+    assert "time" in deliver(made.subscription.pk).last_error
+    deliver(made.subscription.pk)
+    assert receiver.confirmed == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("header", "least", "most"),
+    [("3600", 3590, 3610), ("-5", 0, 10), ("soon", 0, 10), ("9" * 30, 0, 10)],
+)
+def test_retry_after_is_honoured_where_it_makes_sense(
+    subscribe: Make, receiver: Receiver, header: str, least: int, most: int
+) -> None:
+    made = subscribe("proxy")
+    arrive("a")
+    receiver.behaviours = [answer(503, Retry_After=header)]
+    failed = deliver(made.subscription.pk)
+    assert failed.next_attempt is not None
+    wait = failed.next_attempt - clock.now()
+    assert timedelta(seconds=least) < wait < timedelta(seconds=most)
+
+
+def test_only_the_event_that_is_refused_becomes_a_dead_letter(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    made = subscribe("proxy")
+    arrive(*(f"e{n:02}" for n in range(20)))
+    receiver.refuses = lambda message: any(e["id"] == "e07" for e in message["data"])
+    deliver(made.subscription.pk)
+    assert receiver.confirmed == [f"e{n:02}" for n in range(20) if n != 7]
+    letter = DeadLetter.objects.get()
+    assert (letter.event_id, letter.error) == ("e07", "the receiver answered 422")
+
+
+def test_a_receiver_that_is_gone_switches_the_subscription_off(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    made = subscribe("proxy")
+    arrive("a")
+    receiver.behaviours = [answer(410)]
+    done = deliver(made.subscription.pk)
+    assert not done.enabled
+    assert "410" in done.last_error
+    assert not DeadLetter.objects.exists()
+    deliver(made.subscription.pk)
+    assert receiver.confirmed == []
+
+
+def test_a_replay_sends_a_range_of_times_again_before_what_is_new(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    made = subscribe("proxy")
+    pk = made.subscription.pk
+    for number in range(5):
+        arrive(f"m{number}", timestamp=moment(50 - 10 * number))
+    deliver(pk)
+    receiver.confirmed.clear()
+    Subscription.objects.filter(pk=pk).unaudited_update(batch_limit=2)
+    now = clock.now()
+    subscription_replay(
+        subscription_id=pk,
+        start=now - timedelta(minutes=45),
+        end=now - timedelta(minutes=15),
+    )
+    Subscription.objects.filter(pk=pk).unaudited_update(batch_limit=1)
+    arrive("new")
+    done = deliver(pk)
+    assert receiver.confirmed == ["m1", "m2", "m3", "new"]
+    assert done.replay_from is None
+
+
+def test_a_test_event_is_sent_even_while_it_is_switched_off(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    made = subscribe(enabled=False)
+    subscription_test(subscription_id=made.subscription.pk)
+    done = deliver(made.subscription.pk)
+    assert done.test_result.endswith(": delivered")
+    assert receiver.messages[0]["type"] == "test"
+    assert done.test_asked is None
+
+
+def test_a_sender_that_was_overtaken_writes_nothing(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    made = subscribe("proxy")
+    arrive("a")
+    pk = made.subscription.pk
+
+    def overtake(handler: Any, message: Any) -> None:
+        Subscription.objects.filter(pk=pk).unaudited_update(revision=99)
+
+    old = Subscription.objects.get(pk=pk)
+    Subscription.objects.filter(pk=pk).unaudited_update(revision=99)
+    assert not worker._save(old, cursor=1)
+    assert Subscription.objects.get(pk=pk).cursor == old.cursor
+
+
+def test_syslog_gets_a_frame_an_event(subscribe: Make) -> None:
+    with collecting() as (port, contents):
+        made = subscribe(
+            "proxy", target={"type": "syslog", "host": "127.0.0.1", "port": port}
+        )
+        arrive("a", "b")
+        done = deliver(made.subscription.pk)
+        assert done.last_success is not None
+    [content] = contents
+    length, _, rest = content.partition(b" ")
+    first = rest[: int(length)]
+    assert first.startswith(b"<134>1 ")
+    assert b'id="a"' in first
+    assert json.loads(first[first.index(b"] ") + 2 :])["id"] == "a"
+    assert rest[int(length) :].partition(b" ")[0].isdigit()
+
+
+def test_a_file_gets_a_line_an_event(subscribe: Make, inside: Path) -> None:
+    made = subscribe("proxy", target={"type": "file", "path": "siem/proxy.ndjson"})
+    arrive("a", "b")
+    deliver(made.subscription.pk)
+    arrive("c")
+    deliver(made.subscription.pk)
+    lines = (inside / "siem/proxy.ndjson").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["a", "b", "c"]
+
+
+def test_an_inside_address_is_refused_when_it_is_connected_to(
+    subscribe: Make, receiver: Receiver, settings: Any
+) -> None:
+    from dataclasses import replace  # noqa: PLC0415
+
+    made = subscribe("proxy")
+    arrive("a")
+    settings.SVC = replace(settings.SVC, delivery_allowed_networks=())
+    failed = deliver(made.subscription.pk)
+    assert "internal network" in failed.last_error
+    assert receiver.messages == []

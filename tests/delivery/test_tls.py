@@ -1,0 +1,126 @@
+"""Receivers behind TLS: believed with a certificate for their name, not otherwise."""
+
+import datetime as dt
+import ipaddress
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from meshmgmt.core import clock
+from meshmgmt.delivery.feeds import Event
+from meshmgmt.delivery.models import Subscription
+from meshmgmt.delivery.secrets import new_secret, seal
+from meshmgmt.delivery.senders import syslog, webhook
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate of this machine with its key, signed by itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "receiver")])
+    here = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    day, now = dt.timedelta(days=1), dt.datetime.now(dt.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - day)
+        .not_valid_after(now + day)
+        .add_extension(x509.SubjectAlternativeName([here]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path / "receiver.pem"
+    pem = serialization.Encoding.PEM
+    path.write_bytes(
+        made.public_bytes(pem)
+        + key.private_bytes(
+            pem,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return path
+
+
+@contextmanager
+def one_talk(certificate: Path, *, answer: bytes) -> Iterator[tuple[int, list[bytes]]]:
+    """Read one connection: to the end, or until a body's end and then answer."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    contents: list[bytes] = []
+
+    def serve(server: socket.socket) -> None:
+        try:
+            plain, _ = server.accept()
+            with context.wrap_socket(plain, server_side=True) as connection:
+                while part := connection.recv(65536):
+                    contents.append(part)
+                    if answer and b"]}" in part:
+                        connection.sendall(answer)
+                        return
+        except (OSError, ssl.SSLError):
+            return
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve, args=[server], daemon=True)
+        thread.start()
+        yield server.getsockname()[1], contents
+        thread.join(3)
+
+
+def _event() -> Event:
+    return Event("1", 1, clock.now(), "group.add", b'{"id":"1"}')
+
+
+def _syslog(port: int) -> Subscription:
+    target = {"type": "syslog", "host": "127.0.0.1", "port": port, "tls": True}
+    return Subscription(name="s", stream="audit", target=target)
+
+
+def test_syslog_over_tls_is_read_to_the_end(
+    inside: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with one_talk(certificate, answer=b"") as (port, contents):
+        syslog.send(_syslog(port), "audit.events", [_event()])
+    assert b'{"id":"1"}' in b"".join(contents)
+
+
+def test_a_webhook_over_tls_arrives(
+    inside: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    good = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    with one_talk(certificate, answer=good) as (port, contents):
+        to = Subscription(
+            name="w",
+            stream="audit",
+            target={"type": "webhook", "url": f"https://127.0.0.1:{port}/x"},
+        )
+        to.sealed_secret = seal(new_secret(), to.pk)
+        webhook.send(to, "audit.events", [_event()])
+    assert b"POST /x HTTP/1.1" in b"".join(contents)
+
+
+def test_a_receiver_that_nobody_vouches_for_gets_nothing(
+    inside: Path, certificate: Path
+) -> None:
+    with (
+        one_talk(certificate, answer=b"") as (port, contents),
+        pytest.raises(ssl.SSLCertVerificationError),
+    ):
+        syslog.send(_syslog(port), "audit.events", [_event()])
+    assert contents == []

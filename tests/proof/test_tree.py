@@ -1,0 +1,249 @@
+"""The stored tree follows the trail, is signed, and a check finds what was touched."""
+
+import json
+import threading
+from collections.abc import Iterable
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from events.audit import retention
+from events.audit.rows import DETAIL_COLUMNS
+from events.models import AuditEvent, AuditHead, AuditKey, AuditTile
+from events.proof import heads, keys, tree
+from events.proof.check import check
+from events.proof.hashing import head_fault, proves_consistency, root_of
+from groups.services import group_create
+from meshmgmt.core import clock
+from tests.proof.trails import keep_days, tamper, write
+
+pytestmark = pytest.mark.django_db
+
+
+def bare(name: str, items: Iterable[Any], count: int) -> Iterable[Any]:
+    return items
+
+
+def stored_leaves() -> list[Any]:
+    events = AuditEvent.objects.order_by("id").values_list(*DETAIL_COLUMNS)
+    return tree.leaves_of(events)
+
+
+def signed() -> AuditHead:
+    """Let housekeeping do its job; return the newest head."""
+    heads.keep_up()
+    head = heads.newest()
+    assert head is not None
+    return head
+
+
+def faults() -> list[tuple[str, str]]:
+    return [(fault["kind"], fault["about"]) for fault in check(bare).faults]
+
+
+def test_the_tree_holds_every_event_in_the_order_of_the_trail() -> None:
+    for count in (0, 1, 300, 1024, 700):
+        write(count)
+        head = signed()
+        leaves = stored_leaves()
+        assert list(tree.all_leaves(head.tree_size)) == leaves
+        assert bytes(head.root_hash) == root_of(leaf for _, leaf in leaves)
+    assert {tile.level for tile in AuditTile.objects.all()} == {0, 1}
+    leaves = stored_leaves()
+    for place in (0, 255, 256, 1500, len(leaves) - 1):
+        assert tree.index_of(leaves[place][0]) == place
+    assert tree.index_of(leaves[-1][0] + 1) is None
+    assert tree.index_of(0) is None
+    assert check(bare).faults == []
+
+
+def test_a_head_is_signed_only_when_something_was_written() -> None:
+    write(2)
+    signed()
+    signed()
+    assert AuditHead.objects.count() == 1
+    group_create(name="one more")
+    signed()
+    assert AuditHead.objects.count() == 2
+
+
+def test_no_event_no_key() -> None:
+    tamper("DELETE FROM events_auditevent")
+    heads.keep_up()
+    assert (heads.newest(), keys.current()) == (None, None)
+
+
+def test_the_trail_names_its_first_key() -> None:
+    write(1)
+    head = signed()
+    told = AuditEvent.objects.get(activity_code="audit.key.create")
+    [key] = keys.public_rows()
+    assert told.target_id == key["key_id"] == head.key_id
+    assert told.meta["public_key"] == key["public_key"]
+    assert tree.index_of(told.pk) == head.tree_size - 1
+    assert head_fault(heads.row(head), [key]) == ""
+
+
+def test_an_old_trail_is_taken_in_piece_by_piece(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(heads, "GROWING_SECONDS", 0)
+    write(2 * tree.AT_ONCE + 50)
+    sizes = [signed().tree_size for _ in range(4)]
+    assert sizes[:2] == [tree.AT_ONCE, 2 * tree.AT_ONCE]
+    assert sizes[2] == sizes[3] == AuditEvent.objects.count()
+
+
+def test_a_rotated_key_is_vouched_for_by_the_one_before() -> None:
+    write(5)
+    before = signed()
+    call_command("audit", "rotate-key", stdout=StringIO())
+    last = heads.newest()
+    assert last is not None
+    told = AuditEvent.objects.get(activity_code="audit.key.rotate")
+    assert told.meta["replaced"] == before.key_id == last.key_id
+    index = tree.index_of(told.pk)
+    assert index is not None
+    assert index < last.tree_size
+    write(1)
+    assert signed().key_id == told.target_id
+    old, new = keys.public_rows()
+    assert (old["valid_until"] is None, new["valid_until"]) == (False, None)
+    assert check(bare).faults == []
+
+
+def test_a_key_sealed_under_another_secret_key_signs_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write(5)
+    signed()
+    write(5)
+    monkeypatch.setattr(settings, "SECRET_KEY", "another")
+    with pytest.raises(keys.KeyUnavailable, match="rotate-key"):
+        heads.keep_up()
+    export = heads.for_export()
+    assert export is not None
+    assert export.tree_size < tree.extent().size
+    heads.rotate()
+    write(1)
+    assert signed().tree_size == AuditEvent.objects.count()
+    assert check(bare).faults == []
+
+
+def test_the_private_key_is_stored_sealed_only() -> None:
+    write(1)
+    signed()
+    key = AuditKey.objects.get()
+    assert keys.private_key(key).private_bytes_raw() not in bytes(key.sealed)
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("UPDATE events_auditevent SET target_id = 'x' WHERE id = %s", "changed"),
+        ("UPDATE events_auditevent SET meta = '{{}}' WHERE id = %s", "changed"),
+        ("DELETE FROM events_auditevent WHERE id = %s", "removed"),
+    ],
+)
+def test_a_check_names_the_event_that_was_touched(sql: str, kind: str) -> None:
+    ids = write(300)
+    signed()
+    tamper(sql.replace("{{}}", "{}"), ids[77])
+    assert faults() == [(kind, f"event {ids[77]}")]
+
+
+def test_a_check_names_an_event_that_was_slipped_in() -> None:
+    ids = write(10)
+    tamper("DELETE FROM events_auditevent WHERE id = %s", ids[4])
+    signed()
+    AuditEvent(id=ids[4], activity_code="group.add").save(force_insert=True)
+    assert faults() == [("added", f"event {ids[4]}")]
+
+
+def test_a_check_finds_a_touched_tree_and_forged_heads() -> None:
+    ids = write(600)
+    signed()
+    tile = AuditTile.objects.get(level=0, number=1)
+    place = tree.index_of(ids[300])
+    assert place is not None
+    hashes = bytearray(bytes(tile.hashes))
+    hashes[(place - 256) * 32] ^= 1
+    AuditTile.objects.filter(pk=tile.pk).update(hashes=bytes(hashes))
+    kinds = [kind for kind, _ in faults()]
+    assert kinds == ["changed", "head", "tree"]
+    AuditTile.objects.filter(pk=tile.pk).update(hashes=tile.hashes)
+    AuditHead.objects.update(tree_size=10**6)
+    assert [about.split(": ")[1] for _, about in faults()] == [
+        "its signature is not that of the key",
+        "it signs more than the tree has",
+    ]
+
+
+def test_the_command_says_what_it_found() -> None:
+    ids = write(20)
+    signed()
+    output = StringIO()
+    call_command("audit", "verify", stdout=output)
+    assert "1 signed heads were checked against a tree of" in output.getvalue()
+    tamper("DELETE FROM events_auditevent WHERE id = %s", ids[3])
+    with pytest.raises(CommandError, match="faults: 1"):
+        call_command("audit", "verify", stdout=output)
+    assert f"event {ids[3]} is missing, and not by retention" in output.getvalue()
+    report = StringIO()
+    with pytest.raises(CommandError):
+        call_command("audit", "verify", "--json", stdout=report)
+    found = json.loads(report.getvalue())
+    assert found["faults"] == [{"kind": "removed", "about": f"event {ids[3]}"}]
+    assert found["tree_size"] == found["events"] + 1
+
+
+def test_what_retention_removes_stays_proven_and_nothing_else_may_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    removed = write(400)  # of last spring
+    before = signed()
+    stays = AuditEvent.objects.get(target_id=group_create(name="stays").pk)
+    keep_days(monkeypatch, 30)
+    retention.prune()
+    after = signed()
+    report = check(bare)
+    assert (report.faults, report.removed_by_retention) == ([], 400)
+    assert tree.index_of(removed[7]) is not None
+    path = tree.tree_at(after.tree_size).consistency(before.tree_size)
+    roots = bytes(before.root_hash), bytes(after.root_hash)
+    assert proves_consistency(before.tree_size, after.tree_size, path, *roots)
+    tamper("DELETE FROM events_auditevent WHERE id = %s", stays.pk)
+    assert faults() == [("removed", f"event {stays.pk}")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_grows_right_while_others_write_and_grow() -> None:
+    ended = threading.Event()
+
+    def repeat(deed: Any) -> None:
+        while not ended.is_set():
+            deed()
+        connection.close()
+
+    threads = [
+        threading.Thread(target=repeat, args=(deed,))
+        for deed in (lambda: group_create(name=f"g{clock.now()}"), heads.keep_up)
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(20):
+            heads.for_export()
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    head = signed()
+    assert list(tree.all_leaves(head.tree_size)) == stored_leaves()
+    assert check(bare).faults == []
+    assert AuditKey.objects.count() == 1

@@ -1,0 +1,284 @@
+"""An export is checked against a head kept elsewhere, and what was touched is named."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from events.audit import retention
+from events.proof import verifier
+from tests.people import api_as
+from tests.proof.trails import PATH, Vault, keep_days, tamper, write
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    """Files about a trail of 300 events and those of the test's people."""
+    found = Vault(tmp_path, api_as("auditor"))
+    write(300)
+    found.fetch()
+    return found
+
+
+def changed(line: bytes, **facts: Any) -> bytes:
+    return json.dumps(json.loads(line) | facts).encode() + b"\n"
+
+
+def id_of(line: bytes) -> str:
+    return str(json.loads(line)["id"])
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_an_export_as_it_was_is_ok(
+    vault: Vault, capsys: pytest.CaptureFixture[str], leaves: bool
+) -> None:
+    status, _ = vault.check(leaves=leaves)
+    assert capsys.readouterr().out.startswith("ok: ")
+    assert status == 0
+
+
+def test_what_is_written_later_is_said_to_be_newer(
+    vault: Vault, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(3)
+    vault.export()
+    for leaves in (True, False):
+        assert vault.check(leaves=leaves)[0] == 0
+        assert "; 3 are newer and not proven by it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"meta": {"name": "thing 7"}},
+        {"changes": {}},
+        {"initiator_name": "Ann Mueller"},
+        {"timestamp": "2026-03-01T12:00:00Z"},
+        {"activity_code": "group.delete"},
+        {"token_id": "t"},
+    ],
+)
+def test_a_changed_event_is_named(
+    vault: Vault, capsys: pytest.CaptureFixture[str], facts: dict[str, Any]
+) -> None:
+    lines = vault.lines()
+    name = id_of(lines[41])
+    lines[41] = changed(lines[41], **facts)
+    vault.keep(lines)
+    assert vault.check()[0] == 1
+    assert f"changed: event {name} (line 42)\n" in capsys.readouterr().out
+    assert vault.check(leaves=False)[0] == 1
+
+
+def test_a_removed_event_is_named(
+    vault: Vault, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = vault.lines()
+    names = [id_of(lines.pop(place)) for place in (200, 100, 0)]
+    vault.keep(lines)
+    assert vault.check()[0] == 1
+    told = capsys.readouterr().out.splitlines()
+    assert told[:3] == [f"removed: event {name}" for name in sorted(names, key=int)]
+    assert vault.check(leaves=False)[0] == 1
+    assert "removed: 3 of" in capsys.readouterr().out
+    assert vault.check("--part")[0] == 0
+
+
+def test_an_added_event_is_named(
+    vault: Vault, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = vault.lines()
+    lines.insert(5, changed(lines[5], meta={}))
+    lines.insert(9, changed(lines[9], id="0"))
+    vault.keep(lines)
+    assert vault.check()[0] == 1
+    told = capsys.readouterr().out
+    assert f"added: event {id_of(lines[5])} again (line 7)" in told
+    assert "added: event 0 (line 10)" in told
+
+
+def test_reordered_events_are_named(
+    vault: Vault, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = vault.lines()
+    lines.insert(250, lines.pop(20))
+    moved = id_of(lines[250])
+    vault.keep(lines)
+    assert vault.check()[0] == 1
+    told = capsys.readouterr().out.splitlines()
+    assert told[:-1] == [f"reordered: event {moved} (line 251)"]
+    vault.keep(vault.lines()[::-1])
+    vault.check()
+    assert capsys.readouterr().out.splitlines()[:-1] == [
+        f"reordered: event {moved} (line {len(lines) - 250})"
+    ]
+
+
+def test_the_words_for_a_code_are_not_proven(vault: Vault) -> None:
+    lines = vault.lines()
+    lines[3] = changed(lines[3], activity="Something else")
+    vault.keep(lines)
+    assert vault.check()[0] == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[]",
+        b"1",
+        b'{"id": "1"}',
+        b'{"id": "1", "id": "2"}',
+        b'{"id": NaN}',
+        b"\xff",
+        b"[" * 100_000,
+    ],
+)
+def test_a_line_that_is_no_event_is_named(
+    vault: Vault, capsys: pytest.CaptureFixture[str], line: bytes
+) -> None:
+    vault.keep([*vault.lines(), line + b"\n"])
+    assert vault.check()[0] == 1
+    assert f"unreadable: line {len(vault.lines())} " in capsys.readouterr().out
+
+
+def test_what_was_changed_in_the_database_is_named(
+    vault: Vault, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two = (id_of(vault.lines()[place]) for place in (50, 60))
+    tamper("UPDATE events_auditevent SET initiator_name = 'X' WHERE id = %s", int(one))
+    tamper("DELETE FROM events_auditevent WHERE id = %s", int(two))
+    vault.export()
+    assert vault.check()[0] == 1
+    told = capsys.readouterr().out
+    assert f"changed: event {one} (line 51)" in told
+    assert f"removed: event {two}" in told
+
+
+def test_a_tree_that_was_built_anew_is_another(
+    vault: Vault, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tamper(
+        "UPDATE events_auditevent SET initiator_name = 'X' WHERE target_id = 'object-5'"
+    )
+    tamper("DELETE FROM events_audittile")
+    old = vault.json("head.json")
+    vault.fetch()
+    (vault.folder / "head.json").write_text(json.dumps(old))
+    assert vault.check()[0] == 1
+    assert "leaves: they are of another tree than the head" in capsys.readouterr().out
+    assert vault.check(leaves=False)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({"tree_size": 1}, "its signature is not that of the key"),
+        ({"timestamp": "2026-01-01T00:00:00Z"}, "its signature is not that of the key"),
+        ({"signature": "AAAA"}, "its signature is not that of the key"),
+        ({"key_id": "0" * 16}, "which is none of the keys"),
+    ],
+)
+def test_a_forged_head_is_told(
+    vault: Vault, capsys: pytest.CaptureFixture[str], facts: dict[str, Any], told: str
+) -> None:
+    head = vault.json("head.json") | facts
+    (vault.folder / "head.json").write_text(json.dumps(head))
+    assert vault.check()[0] == 1
+    assert told in capsys.readouterr().out
+
+
+def test_a_key_signs_only_while_it_is_valid(
+    vault: Vault, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [key] = vault.json("keys.json")
+    for times in (
+        {"valid_until": "2026-01-01T00:00:00Z"},
+        {"valid_from": "2999-01-01T00:00:00Z"},
+    ):
+        (vault.folder / "keys.json").write_text(json.dumps([key | times]))
+        assert vault.check()[0] == 1
+        assert "at which its key was not valid" in capsys.readouterr().out
+
+
+def test_files_that_are_something_else_end_it_with_status_2(
+    vault: Vault, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("leaves.ndjson", "keys.json", "head.json"):
+        before = (vault.folder / name).read_bytes()
+        for text in (b"{", b'{"a": 1}\n'):
+            (vault.folder / name).write_bytes(text)
+            assert vault.check()[0] == 2
+            assert capsys.readouterr().err
+        (vault.folder / name).write_bytes(before)
+    (vault.folder / "audit.ndjson").unlink()
+    assert vault.check()[0] == 2
+
+
+def test_paths_of_the_api_convince_it(
+    vault: Vault, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, name = vault.json("head.json"), id_of(vault.lines()[7])
+    (vault.folder / "old.json").write_text(json.dumps(old))
+    write(600)
+    vault.fetch()
+    size = vault.json("head.json")["tree_size"]
+    vault.get("event.json", f"{PATH}/{name}")
+    vault.get("path.json", f"{PATH}/proof/inclusion?event={name}&tree_size={size}")
+    query = f"first={old['tree_size']}&second={size}"
+    vault.get("link.json", f"{PATH}/proof/consistency?{query}")
+    known = ["--keys", vault.at("keys.json")]
+    inclusion = ["inclusion", vault.at("event.json"), vault.at("path.json"), *known]
+    consistency = ["consistency", vault.at("old.json"), vault.at("head.json")]
+    assert verifier.main([*inclusion, "--head", vault.at("head.json")]) == 0
+    assert verifier.main([*consistency, vault.at("link.json"), *known]) == 0
+    assert verifier.main([*inclusion, "--head", vault.at("old.json")]) == 1
+    event = vault.json("event.json") | {"target_id": "another"}
+    (vault.folder / "event.json").write_text(json.dumps(event))
+    assert verifier.main([*inclusion, "--head", vault.at("head.json")]) == 1
+    link = vault.json("link.json")
+    link["consistency_path"][0] = "00" * 32
+    (vault.folder / "link.json").write_text(json.dumps(link))
+    assert verifier.main([*consistency, vault.at("link.json"), *known]) == 1
+
+
+def test_an_export_after_retention_is_ok_against_the_older_head(
+    vault: Vault,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keep_days(monkeypatch, 30)
+    retention.prune()  # the 300 of last spring
+    vault.export()
+    assert vault.check()[0] == 0
+    assert "; 300 were removed by retention: " in capsys.readouterr().out
+    lines = vault.lines()
+    stays = id_of(lines.pop())
+    vault.keep(lines)
+    assert vault.check()[0] == 1
+    assert f"removed: event {stays}\n" in capsys.readouterr().out
+
+
+def test_the_printed_file_runs_alone(vault: Vault) -> None:
+    script = vault.folder / "verify_audit.py"
+    with script.open("w") as file:
+        call_command("audit", "verifier", stdout=file)
+    words = vault.check()[1]
+    run = subprocess.run(
+        [sys.executable, "-I", str(script), *words],
+        cwd=vault.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.startswith("ok: ")
+    assert "events." not in "".join(
+        line for line in script.read_text().splitlines() if "import" in line
+    )

@@ -1,0 +1,92 @@
+"""Trails that tests prove, and files as an operator keeps them."""
+
+import dataclasses
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from events.models import AuditEvent
+from events.proof import heads, verifier
+from tests.api_client import Api
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+PATH = "/api/events/audit"
+
+
+def write(count: int) -> list[int]:
+    """Append events and return their ids."""
+    AuditEvent.objects.bulk_create(
+        AuditEvent(
+            timestamp=START + timedelta(seconds=number, microseconds=number % 3),
+            activity_code="group.add",
+            initiator_id="u",
+            initiator_name="Ann Müller 😀",
+            target_id=f"object-{number}",
+            meta={"name": f"thing {number}", "é": "\u2028"},
+            changes={"name": {"before": None, "after": number}, "on": {"after": True}},
+        )
+        for number in range(count)
+    )
+    newest = AuditEvent.objects.order_by("-id").values_list("id", flat=True)
+    return sorted(newest[:count])
+
+
+def tamper(sql: str, *values: Any) -> None:
+    """Change the stored trail behind the service's back."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+
+
+def keep_days(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
+    """Set the retention of the trail."""
+    svc = dataclasses.replace(settings.SVC, audit_retention_days=days)
+    monkeypatch.setattr(settings, "SVC", svc)
+
+
+class Vault:
+    """What an operator fetched and keeps: files in a folder."""
+
+    def __init__(self, folder: Path, api: Api) -> None:
+        self.folder = folder
+        self.api = api
+
+    def fetch(self) -> None:
+        """Take the export, the head of now, its leaves and the keys."""
+        heads.keep_up()
+        head = self.get("head.json", f"{PATH}/tree-heads/latest")
+        self.get("keys.json", f"{PATH}/keys")
+        self.get("leaves.ndjson", f"{PATH}/proof/leaves?tree_size={head['tree_size']}")
+        self.export()
+
+    def export(self) -> None:
+        self.get("audit.ndjson", PATH, Accept="application/x-ndjson")
+
+    def get(self, name: str, path: str, **headers: str) -> Any:
+        answer = self.api.get(path, **headers)
+        assert answer.status == 200, answer.body
+        (self.folder / name).write_bytes(answer.body)
+        return answer.json
+
+    def lines(self) -> list[bytes]:
+        return (self.folder / "audit.ndjson").read_bytes().splitlines(keepends=True)
+
+    def keep(self, lines: list[bytes]) -> None:
+        (self.folder / "audit.ndjson").write_bytes(b"".join(lines))
+
+    def json(self, name: str) -> Any:
+        return json.loads((self.folder / name).read_bytes())
+
+    def check(self, *more: str, leaves: bool = True) -> tuple[int, list[str]]:
+        """Run the verifier on the export; return its status."""
+        words = ["trail", self.at("audit.ndjson"), "--head", self.at("head.json")]
+        words += ["--keys", self.at("keys.json"), *more]
+        words += ["--leaves", self.at("leaves.ndjson")] if leaves else []
+        return verifier.main(words), words
+
+    def at(self, name: str) -> str:
+        return str(self.folder / name)
