@@ -8,22 +8,23 @@ from groups.models import GroupPeer, GroupResource
 from groups.references import register_members
 from groups.selectors import group_members, short_groups_by_peer, unknown_groups
 from groups.services import take_peers_out, take_resources_out
-from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts import contributions as accounts
 from meshmgmt.accounts.models import Account
 from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import modelmodules
-from meshmgmt.inventory import registries
+from meshmgmt.inventory import contributions as inventory
+from meshmgmt.inventory.signals import peers_deleting, resources_deleting
 
 NAME_TAKEN: Final = "a group with this name exists already"
 
 
 def contribute() -> None:
     """Hand over what lower rooms ask about groups."""
-    contributions.unknown_groups = unknown_groups
+    accounts.contributions.unknown_groups = unknown_groups
     directory.unlogged = unlogged_reporters
-    registries.register_peer_groups(short_groups_by_peer)
-    registries.register_peer_unlinker(take_peers_out)
-    registries.register_resource_unlinker(take_resources_out)
+    inventory.contributions.peer_groups = short_groups_by_peer
+    peers_deleting.connect(take_peers_out, dispatch_uid="groups.peers")
+    resources_deleting.connect(take_resources_out, dispatch_uid="groups.resources")
     register_members(GroupPeer)
     register_members(GroupResource)
     modelmodules.assign("groups", "groups")

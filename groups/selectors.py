@@ -11,8 +11,8 @@ from meshmgmt.core.ids import is_id
 from meshmgmt.core.orderedlinks import link_rows
 from meshmgmt.core.prepared import Prepared
 from meshmgmt.core.queries import batches, found, known_ids
+from meshmgmt.inventory.contributions import ShortGroup
 from meshmgmt.inventory.models import NetworkResource, Peer
-from meshmgmt.inventory.registries import ShortGroup
 
 KIND: Final = "group"
 

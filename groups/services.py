@@ -1,6 +1,7 @@
 """Writes of groups: the API, the admin site and commands all come through here."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from groups import rules
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
@@ -140,16 +141,16 @@ def set_groups_of_resource(
             set_members(GroupResource, group, after)
 
 
-def take_peers_out(peer_ids: Sequence[str]) -> None:
+def take_peers_out(ids: Sequence[str], **kwargs: Any) -> None:
     """Remove peers from every group that lists them as peer or as resource."""
-    for part in batches(peer_ids):
+    for part in batches(ids):
         remove_from_lists(GroupPeer, peer_id__in=part)
         remove_from_lists(GroupResource, resource_id__in=part, resource_type="peer")
 
 
-def take_resources_out(resource_ids: Sequence[str]) -> None:
+def take_resources_out(ids: Sequence[str], **kwargs: Any) -> None:
     """Remove resources of networks from every group that lists them."""
-    for part in batches(resource_ids):
+    for part in batches(ids):
         remove_from_lists(GroupResource, resource_id__in=part)
 
 

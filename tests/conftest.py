@@ -1,6 +1,7 @@
 """Fixtures of the whole suite."""
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
@@ -8,6 +9,12 @@ from hypothesis import settings as hypothesis_settings
 
 from tests import runfolder
 from tests.logscan import log_scan
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from meshmgmt.accounts.models import User
+    from tests.api_client import Api
 
 __all__ = ["log_scan"]  # an autouse fixture
 
@@ -28,6 +35,30 @@ def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = limits.configured()
     monkeypatch.setattr(limits.LIMITS, "others", fresh.others)
     monkeypatch.setattr(limits.LIMITS, "guesses", fresh.guesses)
+
+
+@pytest.fixture
+def owner(db: None) -> "User":
+    """A person who may do everything."""
+    from tests.people import person  # noqa: PLC0415
+
+    return person("owner")
+
+
+@pytest.fixture
+def client(owner: "User") -> "Client":
+    """The owner's browser, signed in to the admin site."""
+    from tests.admin.signed_in import client_of  # noqa: PLC0415
+
+    return client_of(owner)
+
+
+@pytest.fixture
+def api(db: None) -> "Api":
+    """A client of the API that may do everything."""
+    from tests.people import api_as  # noqa: PLC0415
+
+    return api_as("owner")
 
 
 def on_postgresql() -> bool:

@@ -7,12 +7,13 @@ import time
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection
 from typing import Any, Final
 
 import pytest
 
+from meshmgmt.accounts.oidc import configured
 from meshmgmt.env import BASE_DIR
 from tests.servers import free_port
 
@@ -89,6 +90,12 @@ class RunningProvider:
         """Return an ID token of a user, with the claims of the scope."""
         return str(self._tokens(subject, client_id, scope)["id_token"])
 
+    def token_of(self, subject: str = "ann", /, **claims: Any) -> str:
+        """Return an ID token of a person, of whom the provider says what is given."""
+        said = {"email": f"{subject}@mesh.dev", "email_verified": True}
+        self.set_user(subject, **said | {"name": subject.title()} | claims)
+        return self.id_token(subject)
+
     def access_token(self, subject: str, *, scope: str = SCOPE) -> str:
         """Return an access token of a user, good for userinfo within its scope."""
         return str(self._tokens(subject, CLIENT_ID, scope)["access_token"])
@@ -149,3 +156,11 @@ def running_provider(
         yield provider
     finally:
         provider.stop()
+
+
+def configure(settings: Any, issuer: str, **facts: Any) -> None:
+    """Let the provider at `issuer` be the one of this deployment."""
+    settings.SVC = replace(
+        settings.SVC, oidc_issuer=issuer, oidc_client_id=CLIENT_ID, **facts
+    )
+    configured._provider.cache_clear()

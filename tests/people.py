@@ -2,7 +2,7 @@
 
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import token_create
-from meshmgmt.accounts.services.users import service_user_create, user_create
+from meshmgmt.accounts.services.users import user_create
 from meshmgmt.core.ids import new_id
 from tests.api_client import Api
 
@@ -25,7 +25,7 @@ def person(
 
 def robot(role: str = "admin", name: str = "robot") -> User:
     """Create a service user with this role."""
-    return service_user_create(name=name, role=role)
+    return user_create(name=name, role=role, is_service_user=True)
 
 
 def token_of(user: User, *, scope: str = "", days: int = 1) -> str:

@@ -16,7 +16,7 @@ from meshmgmt.accounts.signals import user_deleting
 from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import modelmodules
 from meshmgmt.core.orderedlinks import ids_by_owner
-from meshmgmt.inventory import registries
+from meshmgmt.inventory.signals import peers_deleting, resources_deleting
 
 _SENTENCES = {
     "posture_check_name_unique": "a posture check with this name exists already",
@@ -34,8 +34,8 @@ _ROUTE_MODELS = (
 def contribute() -> None:
     """Hand over what lower rooms ask about access objects."""
     directory.policies = policy_names
-    registries.register_peer_unlinker(take_peers_out)
-    registries.register_resource_unlinker(take_resources_out)
+    peers_deleting.connect(take_peers_out, dispatch_uid="access.peers")
+    resources_deleting.connect(take_resources_out, dispatch_uid="access.resources")
     for name, sentence in _SENTENCES.items():
         register_constraint(name, sentence)
     contributions.auto_groups = auto_groups

@@ -20,7 +20,6 @@ from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.tokens import token_create, token_delete
 from meshmgmt.accounts.services.users import (
-    service_user_create,
     user_approve,
     user_create,
     user_delete,
@@ -78,12 +77,8 @@ class UserForm(ByForm):
             return user
 
     def _created(self, data: dict[str, Any]) -> User:
-        if data.get("is_service_user"):
-            user = service_user_create(name=data["name"], role=data["role"], by=self.by)
-        else:
-            user = user_create(
-                email=data["email"], name=data["name"], role=data["role"], by=self.by
-            )
+        given = ("email", "name", "role", "is_service_user")
+        user = user_create(**{name: data[name] for name in given}, by=self.by)
         return self._with_password(user, data)
 
     def _changed(self, data: dict[str, Any]) -> User:

@@ -17,16 +17,14 @@ class ControlConfig(AppConfig):
         from meshmgmt.control.services import ephemeral, presence  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
         from meshmgmt.core.jobs import register_job  # noqa: PLC0415
-        from meshmgmt.inventory.registries import (  # noqa: PLC0415
-            register_reachable_since,
-        )
+        from meshmgmt.inventory.contributions import contributions  # noqa: PLC0415
 
         audit.register_specs()
         changes.connect()
         figures.register()
         homecards.contribute()
         modelmodules.assign("services", "control.proxytoken")
-        register_reachable_since(presence.reachable_since)
+        contributions.reachable_since = presence.reachable_since
         register_job("forget_map_changes", changes.EVERY_SECONDS, changes.forget_old)
         register_job(
             "forget_lost_streams",

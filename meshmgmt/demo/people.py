@@ -10,7 +10,7 @@ from meshmgmt.access.models import SetupKey, UserAutoGroup
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.tokens import token_create
-from meshmgmt.accounts.services.users import service_user_create, user_create
+from meshmgmt.accounts.services.users import user_create
 from meshmgmt.accounts.signin import record_sign_in
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import Actor
@@ -58,7 +58,7 @@ def _sign_in(story: Story, key: str) -> None:
 
 
 def _robot(story: Story, key: str, name: str, role: str) -> None:
-    user = story.users[key] = service_user_create(name=name, role=role)
+    user = story.users[key] = user_create(name=name, role=role, is_service_user=True)
     # Nobody knows this token; the pipeline of the demo does not run.
     token_create(user_id=user.pk, name="pipeline", expires_in=90)
 

@@ -20,8 +20,8 @@ class InventoryConfig(AppConfig):
             eventfacts,
             gauges,
             homecards,
+            receivers,  # noqa: F401 - connects them
             selectors,
-            signals,  # noqa: F401 - connects its receivers
         )
         from meshmgmt.inventory.services import expiry  # noqa: PLC0415
         from observability.registries import register_host_names  # noqa: PLC0415

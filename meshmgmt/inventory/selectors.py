@@ -8,10 +8,10 @@ from meshmgmt.accounts.selectors import NEVER
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.inventory.contributions import GroupsOfPeer, contributions
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.models.peers import PeerQuerySet
-from meshmgmt.inventory.registries import GroupsOfPeer, peer_groups
 
 PeerRow = dict[str, Any]
 
@@ -92,7 +92,7 @@ def peer_rows(
     if not found:
         return []
     many = len(found) > FEW
-    groups = peer_groups(None if many else [row["id"] for row in found])
+    groups = contributions.peer_groups(None if many else [row["id"] for row in found])
     domain = _dns_domain()
     for row in found:
         _finish(row, groups, domain)

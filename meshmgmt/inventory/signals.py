@@ -1,25 +1,27 @@
-"""What the inventory does when users and ranges change, in the same write."""
+"""What other rooms are told of the inventory, within the write that does it."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Final
 
-from django.dispatch import receiver
+from django.dispatch import Signal
 
-from meshmgmt.accounts.models import Account, User
-from meshmgmt.accounts.signals import ranges_changed, user_blocked, user_deleting
-from meshmgmt.inventory.services.peers import peers_of_user_delete, peers_of_user_expire
-from meshmgmt.inventory.services.renumbering import peers_renumber
+from meshmgmt.core import context
 
+MAX_NAMED: Final = 5
 
-@receiver(user_deleting, dispatch_uid="inventory.user_deleting")
-def _user_deleting(user: User, **kwargs: Any) -> None:
-    peers_of_user_delete(user)
+peers_deleting: Final = Signal()
+"""Sent with `ids`, so that every room takes the peers out of its lists."""
 
-
-@receiver(user_blocked, dispatch_uid="inventory.user_blocked")
-def _user_blocked(user: User, **kwargs: Any) -> None:
-    peers_of_user_expire(user)
+resources_deleting: Final = Signal()
+"""Sent with `ids`, so that every room takes the resources out of its lists."""
 
 
-@receiver(ranges_changed, dispatch_uid="inventory.ranges_changed")
-def _ranges_changed(account: Account, **kwargs: Any) -> None:
-    peers_renumber(account)
+def tell_deletion(signal: Signal, kind: str, names: Mapping[str, str]) -> None:
+    """Send that objects (name by id) go: the reason of all that receivers write."""
+    shown = ", ".join(repr(name) for name in list(names.values())[:MAX_NAMED])
+    more = len(names) - MAX_NAMED
+    reason = f"{kind}s {shown}{f' and {more} more' if more > 0 else ''} were deleted"
+    if len(names) == 1:
+        reason = f"{kind} {shown} was deleted"
+    with context.scope(reason=reason):
+        signal.send(sender=None, ids=list(names))

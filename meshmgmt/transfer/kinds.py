@@ -31,7 +31,7 @@ from meshmgmt.access.services.setupkeys import setup_key_create
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.account import WRITABLE, account_update
 from meshmgmt.accounts.services.userchanges import user_update
-from meshmgmt.accounts.services.users import service_user_create, user_create
+from meshmgmt.accounts.services.users import user_create
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys
@@ -86,7 +86,7 @@ def _by_body(
 def _user(row: Row, run: Run) -> str:
     """Find the person by e-mail address, else make one who has no password here."""
     if row["is_service_user"]:
-        return service_user_create(name=row["name"], role=row["role"]).pk
+        return user_create(name=row["name"], role=row["role"], is_service_user=True).pk
     known = User.objects.people().with_email(row["email"]).first()
     if known is not None:
         return known.pk

@@ -13,15 +13,10 @@ from tests.access.bodies import network, policy, route
 from tests.access.bodies import rule as rule_body
 from tests.api_client import Api
 from tests.mesh import group, peer, peers, rule
-from tests.people import api_as, api_of, person
+from tests.people import api_of, person
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def api() -> Api:
-    return api_as("owner")
 
 
 def reach(api: Api, one: Peer) -> list[str]:

@@ -44,16 +44,6 @@ CHECKS = {
 }
 
 
-@pytest.fixture
-def owner() -> User:
-    return person("owner")
-
-
-@pytest.fixture
-def client(owner: User) -> Client:
-    return client_of(owner)
-
-
 def path(kind: str, rest: str = "") -> str:
     """Return the path of a page."""
     return f"/admin/{kind}/{rest}"

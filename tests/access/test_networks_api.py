@@ -78,11 +78,6 @@ class TestRouters(ResourceContract):
         }
 
 
-@pytest.fixture
-def api(db: None) -> Api:
-    return api_as("owner")
-
-
 def resource(**changes: object) -> Body:
     return {"name": "printer", "address": "10.0.0.1"} | changes
 

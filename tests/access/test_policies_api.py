@@ -37,11 +37,6 @@ class TestPolicies(ResourceContract):
         return policy(name=f"policy {number}")
 
 
-@pytest.fixture
-def api(db: None) -> Api:
-    return api_as("owner")
-
-
 def shown(name: str) -> dict[str, Any]:
     return {"id": group(name), "name": name, "peers_count": 0, "resources_count": 0}
 

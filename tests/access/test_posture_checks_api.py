@@ -6,7 +6,6 @@ import pytest
 
 from meshmgmt.access.api.serializers.posture import PostureCheckSerializer
 from tests.api_client import Api
-from tests.people import api_as
 from tests.resource_contract import Body, ResourceContract, Trail, ok
 
 PATH = "/api/posture-checks"
@@ -47,11 +46,6 @@ class TestPostureChecks(ResourceContract):
 
     def body(self, number: int = 1) -> Body:
         return {"name": f"check {number}", "description": "", "checks": CHECKS}
-
-
-@pytest.fixture
-def api(db: None) -> Api:
-    return api_as("owner")
 
 
 def check(**changes: Any) -> Body:

@@ -7,7 +7,6 @@ import pytest
 from meshmgmt.access.api.serializers.routes import RouteSerializer
 from tests.access.bodies import group, peer, route, with_members
 from tests.api_client import Api
-from tests.people import api_as
 from tests.resource_contract import Body, ResourceContract, Trail, ok
 
 PATH = "/api/routes"
@@ -23,11 +22,6 @@ class TestRoutes(ResourceContract):
 
     def body(self, number: int = 1) -> Body:
         return route(network=f"10.{number}.0.0/16")
-
-
-@pytest.fixture
-def api(db: None) -> Api:
-    return api_as("owner")
 
 
 def test_route_answers_what_was_sent(api: Api) -> None:

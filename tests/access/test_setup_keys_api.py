@@ -12,7 +12,6 @@ from meshmgmt.access.services.setupkeys import setup_key_hash
 from meshmgmt.core import clock
 from tests.access.bodies import group
 from tests.api_client import Api
-from tests.people import api_as
 from tests.resource_contract import Body, ResourceContract, Trail, ok
 
 PATH = "/api/setup-keys"
@@ -55,11 +54,6 @@ class TestSetupKeys(ResourceContract):
         assert changed["auto_groups"] == made["auto_groups"]
         changed = ok(api.put(f"{where}/{made['id']}", {"auto_groups": []}))
         assert changed["revoked"] is True
-
-
-@pytest.fixture
-def api(db: None) -> Api:
-    return api_as("owner")
 
 
 def test_new_key_is_shown_once_and_stored_as_hash(api: Api) -> None:

@@ -18,11 +18,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def api() -> Api:
-    return api_as("owner")
-
-
-@pytest.fixture
 def one() -> str:
     return f"/api/accounts/{account_id()}"
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.contrib.messages import get_messages
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -13,7 +12,7 @@ from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.accounts.tokens import new_token
-from tests.admin.signed_in import form_data
+from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
 from tests.mesh import Trail, group
 from tests.people import person, robot, token_of
 
@@ -24,29 +23,9 @@ TOKENS = "/admin/accounts/accesstoken/"
 ACCOUNT = "/admin/accounts/account/"
 
 
-def client_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 @pytest.fixture
 def owner() -> User:
     return person("owner", email="ann@mesh.dev", name="Ann")
-
-
-@pytest.fixture
-def client(owner: User) -> Client:
-    return client_of(owner)
-
-
-def errors_of(response: Any) -> dict[str, list[str]]:
-    assert response.status_code == 200, "the form was accepted"
-    return {k: list(v) for k, v in response.context["adminform"].errors.items()}
-
-
-def texts_of(response: Any) -> str:
-    return " ".join(str(m) for m in get_messages(response.wsgi_request))
 
 
 def user_form(user: User, **changes: Any) -> dict[str, Any]:

@@ -27,11 +27,6 @@ STRONG = "Correct-Horse-1"
 
 
 @pytest.fixture
-def owner() -> User:
-    return person("owner")
-
-
-@pytest.fixture
 def api(owner: User) -> Api:
     return api_of(owner)
 

@@ -11,18 +11,12 @@ from events.models import AuditEvent
 from groups.models import Group
 from meshmgmt.accounts.models import User
 from meshmgmt.inventory.models import Peer
-from tests.admin.signed_in import client_of
 from tests.mesh import group, peer, peers
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
 
 USERS = "/admin/accounts/user/"
-
-
-@pytest.fixture
-def client() -> Client:
-    return client_of(person("owner"))
 
 
 def said(client: Client, path: str) -> str:

@@ -1,23 +1,16 @@
 """The admin site's frame and first page."""
 
 import pytest
-from django.test import Client
 
 from groups.services import group_create, group_update
-from meshmgmt.accounts.models import User
+from tests.admin.signed_in import client_of
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
 
 
-def signed_in(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 def test_first_page_shows_the_newest_changes_with_their_initiator():
-    client = signed_in(person("owner", name="Ada"))
+    client = client_of(person("owner", name="Ada"))
     group_create(name="just made")
     page = client.get("/admin/").content.decode()
     assert "A group was created" in page
@@ -26,11 +19,11 @@ def test_first_page_shows_the_newest_changes_with_their_initiator():
 
 
 def test_first_page_of_an_empty_database_works():
-    assert signed_in(person("owner")).get("/admin/").status_code == 200
+    assert client_of(person("owner")).get("/admin/").status_code == 200
 
 
 def test_first_page_leads_to_the_tools():
-    client = signed_in(person("owner"))
+    client = client_of(person("owner"))
     page = client.get("/admin/").content.decode()
     for path in (
         "/admin/dns/zone/explain/",
@@ -43,7 +36,7 @@ def test_first_page_leads_to_the_tools():
 
 def test_names_in_the_trail_are_escaped():
     group_create(name="<script>alert(1)</script>")
-    page = signed_in(person("owner")).get("/admin/").content.decode()
+    page = client_of(person("owner")).get("/admin/").content.decode()
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
 
@@ -52,7 +45,7 @@ def test_the_history_of_an_object_is_its_audit_trail() -> None:
     owner = person("owner")
     made = group_create(name="watched", peers=[], resources=[])
     group_update(group_id=made.pk, name="renamed", peers=[], resources=[])
-    client = signed_in(owner)
+    client = client_of(owner)
 
     page = client.get(f"/admin/groups/group/{made.pk}/history/", follow=True)
 

@@ -25,11 +25,6 @@ EMPTY = (
 )
 
 
-@pytest.fixture
-def api() -> Api:
-    return api_as("owner")
-
-
 @pytest.mark.parametrize("path", EMPTY)
 def test_list_on_an_ordinary_page_is_empty_and_writes_find_nothing(
     api: Api, path: str

@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import wraps
 from typing import Any
 
 from meshmgmt.control.agent import Agent, Follower
@@ -22,6 +23,16 @@ def run(coroutine: Any) -> Any:
             return await coroutine
 
     return _LOOP.run_until_complete(bounded())
+
+
+def awaited(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Make a test of a coroutine, which gets fixtures and parameters as others do."""
+
+    @wraps(test)
+    def awaiting(**fixtures: Any) -> None:
+        run(test(**fixtures))
+
+    return awaiting
 
 
 @asynccontextmanager

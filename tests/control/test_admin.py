@@ -14,11 +14,6 @@ pytestmark = pytest.mark.django_db
 TOKENS = "/admin/control/proxytoken/"
 
 
-@pytest.fixture
-def client() -> Client:
-    return client_of(person("owner"))
-
-
 def test_new_token_is_shown_once(client: Client) -> None:
     response = client.post(f"{TOKENS}add/", {"name": "edge", "expires_in": "30"})
     assert response.status_code == 302

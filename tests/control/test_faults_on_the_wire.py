@@ -15,7 +15,7 @@ from meshmgmt.control.agent import Agent, channel_to
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceStub
 from meshmgmt.env import BASE_DIR
-from tests.control.agents import enrolled, followed, names, run, until
+from tests.control.agents import awaited, enrolled, followed, names, run, until
 from tests.control.deployment import Deployment, waited_for
 from tests.servers import free_port
 
@@ -44,67 +44,58 @@ async def login_with(agent: Agent, envelope: pb.EncryptedMessage) -> grpc.Status
     ],
     ids=["empty", "no base64", "weak key", "short key"],
 )
-def test_a_wrong_envelope_is_an_invalid_argument(deployment: Deployment, envelope):
-    async def scenario() -> None:
-        async with Agent(deployment.url) as agent:
-            assert await login_with(agent, envelope) is CODE.INVALID_ARGUMENT
-
-    run(scenario())
-
-
-def test_a_message_sealed_by_another_key_is_an_invalid_argument(deployment: Deployment):
-    async def scenario() -> None:
-        async with (
-            enrolled(deployment, "victim") as victim,
-            Agent(deployment.url) as thief,
-        ):
-            box = await thief.server_box()
-            envelope = thief.sealed(box, pb.LoginRequest(meta=thief.meta))
-            envelope.wgPubKey = victim.public_key
-            assert await login_with(thief, envelope) is CODE.INVALID_ARGUMENT
-
-    run(scenario())
+@awaited
+async def test_a_wrong_envelope_is_an_invalid_argument(
+    deployment: Deployment, envelope
+):
+    async with Agent(deployment.url) as agent:
+        assert await login_with(agent, envelope) is CODE.INVALID_ARGUMENT
 
 
-def test_a_second_spelling_of_a_key_is_refused(deployment: Deployment):
+@awaited
+async def test_a_message_sealed_by_another_key_is_an_invalid_argument(
+    deployment: Deployment,
+):
+    async with (
+        enrolled(deployment, "victim") as victim,
+        Agent(deployment.url) as thief,
+    ):
+        box = await thief.server_box()
+        envelope = thief.sealed(box, pb.LoginRequest(meta=thief.meta))
+        envelope.wgPubKey = victim.public_key
+        assert await login_with(thief, envelope) is CODE.INVALID_ARGUMENT
+
+
+@awaited
+async def test_a_second_spelling_of_a_key_is_refused(deployment: Deployment):
     """The last character of 32 bytes in base64 has bits that nobody reads."""
-
-    async def scenario() -> None:
-        async with enrolled(deployment, "spelt") as agent:
-            box = await agent.server_box()
-            envelope = agent.sealed(box, pb.LoginRequest(meta=agent.meta))
-            alphabet = (
-                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-            )
-            twin = alphabet[alphabet.index(agent.public_key[42]) + 1]
-            envelope.wgPubKey = f"{agent.public_key[:42]}{twin}="
-            assert await login_with(agent, envelope) is CODE.INVALID_ARGUMENT
-
-    run(scenario())
+    async with enrolled(deployment, "spelt") as agent:
+        box = await agent.server_box()
+        envelope = agent.sealed(box, pb.LoginRequest(meta=agent.meta))
+        alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        twin = alphabet[alphabet.index(agent.public_key[42]) + 1]
+        envelope.wgPubKey = f"{agent.public_key[:42]}{twin}="
+        assert await login_with(agent, envelope) is CODE.INVALID_ARGUMENT
 
 
-def test_a_replayed_message_is_refused(deployment: Deployment):
-    async def scenario() -> None:
-        async with enrolled(deployment, "recorded") as agent:
-            envelope = agent.sealed(await agent.server_box(), pb.Empty())
-            await agent.management.Logout(envelope)
-            await agent.login(deployment.setup_key())
-            replayed = agent.management.Logout(envelope)
-            assert await code_of(replayed) is CODE.INVALID_ARGUMENT
-            assert (await agent.login()).peerConfig.address
-
-    run(scenario())
+@awaited
+async def test_a_replayed_message_is_refused(deployment: Deployment):
+    async with enrolled(deployment, "recorded") as agent:
+        envelope = agent.sealed(await agent.server_box(), pb.Empty())
+        await agent.management.Logout(envelope)
+        await agent.login(deployment.setup_key())
+        replayed = agent.management.Logout(envelope)
+        assert await code_of(replayed) is CODE.INVALID_ARGUMENT
+        assert (await agent.login()).peerConfig.address
 
 
-def test_what_is_inside_may_be_no_message(deployment: Deployment):
-    async def scenario() -> None:
-        async with Agent(deployment.url) as agent:
-            box = await agent.server_box()
-            body = box.encrypt(b"\xff" * 50)
-            envelope = pb.EncryptedMessage(wgPubKey=agent.public_key, body=body)
-            assert await login_with(agent, envelope) is CODE.INVALID_ARGUMENT
-
-    run(scenario())
+@awaited
+async def test_what_is_inside_may_be_no_message(deployment: Deployment):
+    async with Agent(deployment.url) as agent:
+        box = await agent.server_box()
+        body = box.encrypt(b"\xff" * 50)
+        envelope = pb.EncryptedMessage(wgPubKey=agent.public_key, body=body)
+        assert await login_with(agent, envelope) is CODE.INVALID_ARGUMENT
 
 
 def test_what_is_no_message_at_all_is_refused_without_a_stack(deployment: Deployment):
@@ -134,66 +125,56 @@ def test_what_is_no_message_at_all_is_refused_without_a_stack(deployment: Deploy
     assert "Traceback" not in deployment.log()
 
 
-def test_a_message_of_17_mib_is_refused_and_the_connection_lives(
+@awaited
+async def test_a_message_of_17_mib_is_refused_and_the_connection_lives(
     deployment: Deployment,
 ):
-    async def scenario() -> None:
-        async with Agent(deployment.url) as agent:
-            body = bytes(17 * 2**20)
-            envelope = pb.EncryptedMessage(wgPubKey=agent.public_key, body=body)
-            assert await login_with(agent, envelope) is CODE.RESOURCE_EXHAUSTED
-            await agent.management.isHealthy(pb.Empty())
-
-    run(scenario())
+    async with Agent(deployment.url) as agent:
+        body = bytes(17 * 2**20)
+        envelope = pb.EncryptedMessage(wgPubKey=agent.public_key, body=body)
+        assert await login_with(agent, envelope) is CODE.RESOURCE_EXHAUSTED
+        await agent.management.isHealthy(pb.Empty())
 
 
-def test_unknown_calls_are_unimplemented(deployment: Deployment):
-    async def scenario() -> None:
-        async with channel_to(deployment.url) as channel:
-            stub = ManagementServiceStub(channel)
-            for call in (stub.CreateExpose, stub.RenewExpose, stub.StopExpose):
-                with pytest.raises(grpc.aio.AioRpcError, match="not expose") as refused:
-                    await call(pb.EncryptedMessage())
-                assert refused.value.code() is CODE.UNIMPLEMENTED
-            unheard_of: Any = channel.unary_unary(f"{RPC}Unheard")
-            assert await code_of(unheard_of(b"")) is CODE.UNIMPLEMENTED
-
-    run(scenario())
+@awaited
+async def test_unknown_calls_are_unimplemented(deployment: Deployment):
+    async with channel_to(deployment.url) as channel:
+        stub = ManagementServiceStub(channel)
+        for call in (stub.CreateExpose, stub.RenewExpose, stub.StopExpose):
+            with pytest.raises(grpc.aio.AioRpcError, match="not expose") as refused:
+                await call(pb.EncryptedMessage())
+            assert refused.value.code() is CODE.UNIMPLEMENTED
+        unheard_of: Any = channel.unary_unary(f"{RPC}Unheard")
+        assert await code_of(unheard_of(b"")) is CODE.UNIMPLEMENTED
 
 
-def test_a_login_without_meta_fails_a_precondition(deployment: Deployment):
-    async def scenario() -> None:
-        async with Agent(deployment.url) as agent:
-            envelope = agent.sealed(await agent.server_box(), pb.LoginRequest())
-            assert await login_with(agent, envelope) is CODE.FAILED_PRECONDITION
-
-    run(scenario())
+@awaited
+async def test_a_login_without_meta_fails_a_precondition(deployment: Deployment):
+    async with Agent(deployment.url) as agent:
+        envelope = agent.sealed(await agent.server_box(), pb.LoginRequest())
+        assert await login_with(agent, envelope) is CODE.FAILED_PRECONDITION
 
 
-def test_the_sync_of_an_unknown_peer_is_denied(deployment: Deployment):
-    async def scenario() -> None:
-        async with Agent(deployment.url) as agent:
-            assert await code_of(anext(agent.sync())) is CODE.PERMISSION_DENIED
-
-    run(scenario())
+@awaited
+async def test_the_sync_of_an_unknown_peer_is_denied(deployment: Deployment):
+    async with Agent(deployment.url) as agent:
+        assert await code_of(anext(agent.sync())) is CODE.PERMISSION_DENIED
 
 
-def test_a_stream_that_never_reads_holds_nobody_up(deployment: Deployment):
-    async def scenario() -> None:
-        async with (
-            enrolled(deployment, "deaf") as deaf,
-            enrolled(deployment, "awake") as awake,
-            followed(awake) as seen,
-        ):
-            box = await deaf.server_box()
-            request = deaf.sealed(box, pb.SyncRequest(meta=deaf.meta))
-            unread = deaf.management.Sync(request)
-            for number in range(5):
-                async with enrolled(deployment, f"passer{number}"):
-                    await until(lambda n=number: f"passer{n}" in names(seen))
-            unread.cancel()
-
-    run(scenario())
+@awaited
+async def test_a_stream_that_never_reads_holds_nobody_up(deployment: Deployment):
+    async with (
+        enrolled(deployment, "deaf") as deaf,
+        enrolled(deployment, "awake") as awake,
+        followed(awake) as seen,
+    ):
+        box = await deaf.server_box()
+        request = deaf.sealed(box, pb.SyncRequest(meta=deaf.meta))
+        unread = deaf.management.Sync(request)
+        for number in range(5):
+            async with enrolled(deployment, f"passer{number}"):
+                await until(lambda n=number: f"passer{n}" in names(seen))
+        unread.cancel()
 
 
 def test_a_flood_of_wrong_keys_is_bounded_and_others_are_served(upset: Deployment):
@@ -248,33 +229,29 @@ async def _killed(deployment: Deployment) -> None:
         await until(lambda: deployment.peer("survivor")["connected"])
 
 
-def test_a_stop_in_order_ends_streams_with_ok(upset: Deployment):
-    async def scenario() -> None:
-        async with enrolled(upset, "guest") as agent:
-            messages = agent.sync()
-            await anext(messages)
-            await until(lambda: upset.peer("guest")["connected"])
-            stopping = asyncio.create_task(asyncio.to_thread(upset.stop))
-            async for _ in messages:  # raises unless the stream ends with OK
-                pass
-            assert await stopping == 0
-            assert not upset.peer("guest")["connected"]
-
-    run(scenario())
+@awaited
+async def test_a_stop_in_order_ends_streams_with_ok(upset: Deployment):
+    async with enrolled(upset, "guest") as agent:
+        messages = agent.sync()
+        await anext(messages)
+        await until(lambda: upset.peer("guest")["connected"])
+        stopping = asyncio.create_task(asyncio.to_thread(upset.stop))
+        async for _ in messages:  # raises unless the stream ends with OK
+            pass
+        assert await stopping == 0
+        assert not upset.peer("guest")["connected"]
 
 
-def test_two_keys_are_two_peers(deployment: Deployment):
-    async def scenario() -> None:
-        key = deployment.setup_key()
-        addresses = set()
-        for _ in range(2):
-            async with Agent(
-                deployment.url, hostname="same", private_key=PrivateKey.generate()
-            ) as agent:
-                addresses.add((await agent.login(key)).peerConfig.address)
-        assert len(addresses) == 2
-
-    run(scenario())
+@awaited
+async def test_two_keys_are_two_peers(deployment: Deployment):
+    key = deployment.setup_key()
+    addresses = set()
+    for _ in range(2):
+        async with Agent(
+            deployment.url, hostname="same", private_key=PrivateKey.generate()
+        ) as agent:
+            addresses.add((await agent.login(key)).peerConfig.address)
+    assert len(addresses) == 2
 
 
 def test_a_taken_port_is_refused_with_one_sentence(deployment: Deployment, tmp_path):

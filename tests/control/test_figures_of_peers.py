@@ -9,7 +9,7 @@ import tarfile
 import zipfile
 
 from meshmgmt.env import BASE_DIR
-from tests.control.agents import enrolled, followed, names, run, until
+from tests.control.agents import awaited, enrolled, followed, names, run, until
 from tests.control.deployment import Deployment
 from tests.servers import free_port
 
@@ -17,55 +17,51 @@ GRPC = "management_grpc_"
 ACCOUNT = "management_account_"
 
 
-def test_the_metrics_of_the_peers_move(deployment: Deployment):
-    async def scenario() -> None:
-        async with (
-            enrolled(deployment, "meter") as agent,
-            followed(agent) as seen,
-        ):
-            async with enrolled(deployment, "other") as other:
-                await until(lambda: "other" in names(seen))
-                await other.sync_meta(netbirdVersion="0.77.2")
-            found = deployment.metrics
-            assert found()[f"{GRPC}sync_request_counter"] >= 1
-            assert found()[f"{GRPC}login_request_counter"] >= 2
-            assert found()[f"{GRPC}connected_streams"] == 1
-            assert found()[f"{GRPC}login_request_duration_ms_count"] >= 2
-            assert found()[f"{GRPC}sync_request_duration_ms_count"] >= 1
-            assert found()[f"{GRPC}updatechannel_queue_count"] >= 1
-            assert found()[f"{ACCOUNT}update_account_peers_duration_ms_count"] >= 1
-            maps = f"{ACCOUNT}get_peer_network_map_duration_ms_count"
-            assert found()[maps] >= 2
-            objects = f"{ACCOUNT}network_map_object_count_sum"
-            assert found()[objects] >= 3  # one peer, two rules
-            assert found()[f"{ACCOUNT}peer_meta_update_counter"] >= 1
-            streams = 'mesh_peer_streams{kind="sync"}'
-            await until(lambda: found().get(streams) == 1)
-
-    run(scenario())
+@awaited
+async def test_the_metrics_of_the_peers_move(deployment: Deployment):
+    async with (
+        enrolled(deployment, "meter") as agent,
+        followed(agent) as seen,
+    ):
+        async with enrolled(deployment, "other") as other:
+            await until(lambda: "other" in names(seen))
+            await other.sync_meta(netbirdVersion="0.77.2")
+        found = deployment.metrics
+        assert found()[f"{GRPC}sync_request_counter"] >= 1
+        assert found()[f"{GRPC}login_request_counter"] >= 2
+        assert found()[f"{GRPC}connected_streams"] == 1
+        assert found()[f"{GRPC}login_request_duration_ms_count"] >= 2
+        assert found()[f"{GRPC}sync_request_duration_ms_count"] >= 1
+        assert found()[f"{GRPC}updatechannel_queue_count"] >= 1
+        assert found()[f"{ACCOUNT}update_account_peers_duration_ms_count"] >= 1
+        maps = f"{ACCOUNT}get_peer_network_map_duration_ms_count"
+        assert found()[maps] >= 2
+        objects = f"{ACCOUNT}network_map_object_count_sum"
+        assert found()[objects] >= 3  # one peer, two rules
+        assert found()[f"{ACCOUNT}peer_meta_update_counter"] >= 1
+        streams = 'mesh_peer_streams{kind="sync"}'
+        await until(lambda: found().get(streams) == 1)
 
 
-def test_status_counts_the_connected_peers(deployment: Deployment):
-    async def scenario() -> None:
-        async with (
-            enrolled(deployment, "counted") as agent,
-            followed(agent),
-        ):
-            await agent.connect_signal()
+@awaited
+async def test_status_counts_the_connected_peers(deployment: Deployment):
+    async with (
+        enrolled(deployment, "counted") as agent,
+        followed(agent),
+    ):
+        await agent.connect_signal()
 
-            def counts() -> dict[str, float]:
-                text = deployment.server.manage("status", "--json")
-                return dict(json.loads(text)["counts"])
+        def counts() -> dict[str, float]:
+            text = deployment.server.manage("status", "--json")
+            return dict(json.loads(text)["counts"])
 
-            await until(
-                lambda: (
-                    (found := counts())["peer streams sync"] == 1
-                    and found["peer streams signal"] == 1
-                )
+        await until(
+            lambda: (
+                (found := counts())["peer streams sync"] == 1
+                and found["peer streams signal"] == 1
             )
-            assert counts()["peer map wait seconds"] == 0
-
-    run(scenario())
+        )
+        assert counts()["peer map wait seconds"] == 0
 
 
 def test_a_process_that_died_makes_the_server_unready_at_once(upset: Deployment):

@@ -16,7 +16,7 @@ from meshmgmt.control.protocol import flow_pb2, proxy_pb2
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.flow_pb2_grpc import FlowServiceStub
 from meshmgmt.control.protocol.proxy_pb2_grpc import ProxyServiceStub
-from tests.control.agents import enrolled, run, until
+from tests.control.agents import awaited, enrolled, run, until
 from tests.control.deployment import Deployment
 
 CODE = grpc.StatusCode
@@ -62,90 +62,78 @@ def stored(deployment: Deployment, reporter: str) -> list[dict[str, Any]]:
     return list(page["data"])
 
 
-def test_reported_traffic_is_acknowledged_and_readable(deployment: Deployment):
-    async def scenario() -> None:
-        async with enrolled(deployment, "reporter") as agent:
-            config = await flow_config(agent)
-            assert config.enabled
-            assert config.interval.seconds == 2
-            events = [event() for _ in range(30)]
-            acknowledged = await agent.report(config, events)
-            assert sorted(acknowledged) == sorted(e.event_id for e in events)
-            peer = deployment.peer("reporter")
-            assert len(stored(deployment, peer["id"])) == 30
-            await agent.report(config, events)  # a resend stores nothing twice
-            assert len(stored(deployment, peer["id"])) == 30
-
-    run(scenario())
+@awaited
+async def test_reported_traffic_is_acknowledged_and_readable(deployment: Deployment):
+    async with enrolled(deployment, "reporter") as agent:
+        config = await flow_config(agent)
+        assert config.enabled
+        assert config.interval.seconds == 2
+        events = [event() for _ in range(30)]
+        acknowledged = await agent.report(config, events)
+        assert sorted(acknowledged) == sorted(e.event_id for e in events)
+        peer = deployment.peer("reporter")
+        assert len(stored(deployment, peer["id"])) == 30
+        await agent.report(config, events)  # a resend stores nothing twice
+        assert len(stored(deployment, peer["id"])) == 30
 
 
-def test_numbers_that_nobody_counts_to_are_acknowledged(deployment: Deployment):
-    async def scenario() -> None:
-        async with enrolled(deployment, "boaster") as agent:
-            config = await flow_config(agent)
-            too_many = [event(rx_bytes=10**19), event(protocol=2**31)]
-            assert len(await agent.report(config, too_many)) == 2
-
-    run(scenario())
+@awaited
+async def test_numbers_that_nobody_counts_to_are_acknowledged(deployment: Deployment):
+    async with enrolled(deployment, "boaster") as agent:
+        config = await flow_config(agent)
+        too_many = [event(rx_bytes=10**19), event(protocol=2**31)]
+        assert len(await agent.report(config, too_many)) == 2
 
 
 @pytest.mark.parametrize(
     "token", ["", "Bearer x", "Bearer a.b", "Bearer é.é", "Basic abc"]
 )
-def test_a_stranger_reports_nothing(deployment: Deployment, token: str):
-    async def scenario() -> None:
-        async with channel_to(deployment.url) as channel:
-            metadata = (("authorization", token),) if token.isascii() else ()
-            stream = FlowServiceStub(channel).Events(metadata=metadata)
-            with pytest.raises(grpc.aio.AioRpcError) as refused:
-                await stream.write(flow_pb2.FlowEvent(isInitiator=True))
-                await stream.read()
-            assert refused.value.code() is CODE.UNAUTHENTICATED
-
-    run(scenario())
+@awaited
+async def test_a_stranger_reports_nothing(deployment: Deployment, token: str):
+    async with channel_to(deployment.url) as channel:
+        metadata = (("authorization", token),) if token.isascii() else ()
+        stream = FlowServiceStub(channel).Events(metadata=metadata)
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await stream.write(flow_pb2.FlowEvent(isInitiator=True))
+            await stream.read()
+        assert refused.value.code() is CODE.UNAUTHENTICATED
 
 
-def test_a_peer_is_told_when_it_is_to_report_no_more(deployment: Deployment):
-    async def scenario() -> None:
-        async with enrolled(deployment, "silenced") as agent:
-            messages = agent.sync()
-            assert (await anext(messages)).netbirdConfig.flow.enabled
-            [account] = deployment.api("GET", "/accounts")
-            before = account["settings"]
-            for enabled in (False, True):
-                extra = {**before["extra"], "network_traffic_logs_enabled": enabled}
-                settings = {**before, "extra": extra}
-                path = f"/accounts/{account['id']}"
-                await asyncio.to_thread(
-                    deployment.api, "PUT", path, {"settings": settings}
-                )
-                async for message in messages:
-                    if message.HasField("netbirdConfig"):
-                        break
-                assert message.netbirdConfig.flow.enabled is enabled
-                assert message.netbirdConfig.flow.interval.seconds == 2
-                assert message.netbirdConfig.HasField("signal")
-                assert not message.HasField("NetworkMap")
-
-    run(scenario())
+@awaited
+async def test_a_peer_is_told_when_it_is_to_report_no_more(deployment: Deployment):
+    async with enrolled(deployment, "silenced") as agent:
+        messages = agent.sync()
+        assert (await anext(messages)).netbirdConfig.flow.enabled
+        [account] = deployment.api("GET", "/accounts")
+        before = account["settings"]
+        for enabled in (False, True):
+            extra = {**before["extra"], "network_traffic_logs_enabled": enabled}
+            settings = {**before, "extra": extra}
+            path = f"/accounts/{account['id']}"
+            await asyncio.to_thread(deployment.api, "PUT", path, {"settings": settings})
+            async for message in messages:
+                if message.HasField("netbirdConfig"):
+                    break
+            assert message.netbirdConfig.flow.enabled is enabled
+            assert message.netbirdConfig.flow.interval.seconds == 2
+            assert message.netbirdConfig.HasField("signal")
+            assert not message.HasField("NetworkMap")
 
 
-def test_no_acknowledged_event_is_lost_by_a_kill(upset: Deployment):
-    async def scenario() -> None:
-        async with enrolled(upset, "killed") as agent:
-            config = await flow_config(agent)
-            acknowledged: list[bytes] = []
-            reporting = asyncio.create_task(_report_on(config, acknowledged))
-            await until(lambda: len(acknowledged) > 50)
-            await asyncio.to_thread(upset.stop, signal.SIGKILL)
-            with pytest.raises(grpc.aio.AioRpcError):
-                await reporting
-        peer = upset.peer("killed")
-        path = f"/events/network-traffic?reporter_id={peer['id']}&page_size=50000"
-        page = upset.api("GET", path)
-        assert page["total_records"] >= len(acknowledged)
-
-    run(scenario())
+@awaited
+async def test_no_acknowledged_event_is_lost_by_a_kill(upset: Deployment):
+    async with enrolled(upset, "killed") as agent:
+        config = await flow_config(agent)
+        acknowledged: list[bytes] = []
+        reporting = asyncio.create_task(_report_on(config, acknowledged))
+        await until(lambda: len(acknowledged) > 50)
+        await asyncio.to_thread(upset.stop, signal.SIGKILL)
+        with pytest.raises(grpc.aio.AioRpcError):
+            await reporting
+    peer = upset.peer("killed")
+    path = f"/events/network-traffic?reporter_id={peer['id']}&page_size=50000"
+    page = upset.api("GET", path)
+    assert page["total_records"] >= len(acknowledged)
 
 
 async def _report_on(config: pb.FlowConfig, acknowledged: list[bytes]) -> None:
@@ -220,19 +208,17 @@ def test_a_proxy_is_told_that_there_are_no_mappings(deployment: Deployment):
     run(scenario())
 
 
-def test_wrong_tokens_of_a_proxy_are_bounded(upset: Deployment):
-    async def scenario() -> None:
-        codes = []
-        async with channel_to(upset.url) as channel:
-            stub = ProxyServiceStub(channel)
-            for _ in range(12):
-                with pytest.raises(grpc.aio.AioRpcError) as refused:
-                    await stub.SendAccessLog(
-                        proxy_pb2.SendAccessLogRequest(),
-                        metadata=(("authorization", "Bearer nbx_wrong"),),
-                    )
-                codes.append(refused.value.code())
-        assert codes[:5] == [CODE.UNAUTHENTICATED] * 5
-        assert CODE.RESOURCE_EXHAUSTED in codes
-
-    run(scenario())
+@awaited
+async def test_wrong_tokens_of_a_proxy_are_bounded(upset: Deployment):
+    codes = []
+    async with channel_to(upset.url) as channel:
+        stub = ProxyServiceStub(channel)
+        for _ in range(12):
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await stub.SendAccessLog(
+                    proxy_pb2.SendAccessLogRequest(),
+                    metadata=(("authorization", "Bearer nbx_wrong"),),
+                )
+            codes.append(refused.value.code())
+    assert codes[:5] == [CODE.UNAUTHENTICATED] * 5
+    assert CODE.RESOURCE_EXHAUSTED in codes

@@ -1,6 +1,5 @@
 """Users who sign in on their machines, by a real OpenID Connect provider."""
 
-import dataclasses
 import datetime as dt
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 from groups.selectors import groups_of_peer
 from meshmgmt.access.services.autogroups import set_auto_groups
 from meshmgmt.accounts.models import Account, User
-from meshmgmt.accounts.oidc import configured
 from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.control.models import SpentToken
 from meshmgmt.control.protocol import management_pb2 as pb
@@ -30,7 +28,7 @@ from tests.control.machines import (
     setup_key,
 )
 from tests.mesh import Trail, group
-from tests.oidc_provider import CLIENT_ID, RunningProvider, running_provider
+from tests.oidc_provider import CLIENT_ID, RunningProvider, configure, running_provider
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -47,10 +45,7 @@ def running() -> Iterator[RunningProvider]:
 @pytest.fixture
 def provider(running: RunningProvider, settings: Any) -> RunningProvider:
     """The provider, configured as the one of this deployment."""
-    settings.SVC = dataclasses.replace(
-        settings.SVC, oidc_issuer=running.issuer, oidc_client_id=CLIENT_ID
-    )
-    configured._provider.cache_clear()
+    configure(settings, running.issuer)
     account = Account.objects.get()
     account.user_approval_required = False
     account.save()
@@ -58,14 +53,8 @@ def provider(running: RunningProvider, settings: Any) -> RunningProvider:
     return running
 
 
-def token_of(provider: RunningProvider, name: str = "ann", **claims: Any) -> str:
-    said = {"email": f"{name}@mesh.dev", "email_verified": True, "name": name.title()}
-    provider.set_user(name, **{**said, **claims})
-    return provider.id_token(name)
-
-
 def sign_in(provider: RunningProvider, name: str = "ann", **facts: Any) -> LoggedIn:
-    token = token_of(provider, name)
+    token = provider.token_of(name)
     return login(public_key(), request(jwtToken=token, **facts), SOURCE)
 
 
@@ -133,7 +122,7 @@ def test_extra_labels_are_for_setup_keys(provider: RunningProvider):
 
 
 def test_token_is_good_for_one_login(provider: RunningProvider):
-    token = token_of(provider)
+    token = provider.token_of()
     login(public_key(), request(jwtToken=token), SOURCE)
     code = code_of(login, public_key(), request(jwtToken=token), SOURCE)
     assert code == Code.UNAUTHENTICATED
@@ -148,8 +137,8 @@ def test_what_is_no_token_is_an_invalid_argument(provider: RunningProvider, toke
 
 def test_expired_token_asks_for_another_one(provider: RunningProvider, settings: Any):
     with running_provider(token_seconds=-120) as other:
-        settings.SVC = dataclasses.replace(settings.SVC, oidc_issuer=other.issuer)
-        token = token_of(other)
+        configure(settings, other.issuer)
+        token = other.token_of()
         code = code_of(login, public_key(), request(jwtToken=token), SOURCE)
     assert code == Code.UNAUTHENTICATED
 
@@ -160,10 +149,7 @@ def test_without_provider_nobody_signs_in():
 
 
 def test_provider_that_is_away_is_no_decision_about_the_peer(settings: Any):
-    settings.SVC = dataclasses.replace(
-        settings.SVC, oidc_issuer="http://127.0.0.1:9", oidc_client_id=CLIENT_ID
-    )
-    configured._provider.cache_clear()
+    configure(settings, "http://127.0.0.1:9")
     token = "eyJhbGciOiJSUzI1NiJ9.e30.AAAA"
     code = code_of(login, public_key(), request(jwtToken=token), SOURCE)
     assert code == Code.UNAVAILABLE
@@ -185,7 +171,7 @@ def test_owner_begins_an_expired_session_anew(provider: RunningProvider, flagged
     peer = expire(sign_in(provider).peer_id, flagged=flagged)
     trail = Trail()
     before = clock.now()
-    found = come_back(peer, jwtToken=token_of(provider))
+    found = come_back(peer, jwtToken=provider.token_of())
     peer.refresh_from_db()
     assert not peer.login_expired
     assert peer.last_login is not None
@@ -201,18 +187,18 @@ def test_owner_begins_an_expired_session_anew(provider: RunningProvider, flagged
 def test_session_that_lasts_is_not_renewed_by_a_login(provider: RunningProvider):
     first = sign_in(provider)
     peer = Peer.objects.get(pk=first.peer_id)
-    again = come_back(peer, jwtToken=token_of(provider))
+    again = come_back(peer, jwtToken=provider.token_of())
     assert again.session_expires_at == first.session_expires_at
 
 
 def test_nobody_signs_in_on_the_machine_of_another(provider: RunningProvider):
     peer = Peer.objects.get(pk=sign_in(provider).peer_id)
-    code = code_of(come_back, peer, jwtToken=token_of(provider, "bob"))
+    code = code_of(come_back, peer, jwtToken=provider.token_of("bob"))
     assert code == Code.PERMISSION_DENIED
 
 
 def test_nobody_signs_in_on_a_machine_of_a_setup_key(provider: RunningProvider):
-    code = code_of(come_back, enrolled(), jwtToken=token_of(provider))
+    code = code_of(come_back, enrolled(), jwtToken=provider.token_of())
     assert code == Code.PERMISSION_DENIED
 
 
@@ -221,7 +207,7 @@ def test_owner_prolongs_a_session(provider: RunningProvider):
     moment = clock.now() - dt.timedelta(hours=20)
     Peer.objects.filter(pk=peer.pk).unaudited_update(last_login=moment)
     trail = Trail()
-    found = extend_session(peer.wg_public_key, token_of(provider), meta())
+    found = extend_session(peer.wg_public_key, provider.token_of(), meta())
     peer.refresh_from_db()
     assert peer.last_login is not None
     assert peer.last_login > moment
@@ -232,9 +218,9 @@ def test_owner_prolongs_a_session(provider: RunningProvider):
 def test_session_is_prolonged_by_its_owner_alone_and_once(provider: RunningProvider):
     peer = Peer.objects.get(pk=sign_in(provider).peer_id)
     key = peer.wg_public_key
-    other = token_of(provider, "bob")
+    other = provider.token_of("bob")
     assert code_of(extend_session, key, other, meta()) == Code.PERMISSION_DENIED
-    token = token_of(provider)
+    token = provider.token_of()
     extend_session(key, token, meta())
     assert code_of(extend_session, key, token, meta()) == Code.UNAUTHENTICATED
 
@@ -244,7 +230,7 @@ def test_session_without_end_cannot_be_prolonged(provider: RunningProvider):
     account = Account.objects.get()
     account.peer_login_expiration_enabled = False
     account.save()
-    token = token_of(provider)
+    token = provider.token_of()
     code = code_of(extend_session, peer.wg_public_key, token, meta())
     assert code == Code.FAILED_PRECONDITION
 

@@ -11,6 +11,7 @@ from groups.models import Group, GroupPeer
 from meshmgmt.accounts.models import User
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.inventory.models import Peer
+from tests.admin.signed_in import client_of
 from tests.api_client import Api
 from tests.dns.bodies import created, nameserver_group, new_group, record, zone
 from tests.dns.test_live import answer, nameserver
@@ -22,13 +23,6 @@ GROUPS = "/admin/dns/nameservergroup/"
 ZONES = "/admin/dns/zone/"
 RECORDS = "/admin/dns/record/"
 SETTINGS = "/admin/dns/dnssettings/"
-
-
-def client_of(user: User) -> Client:
-    """Return a browser in which the user is signed in."""
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture

@@ -1,33 +1,17 @@
 """Writers that race: real threads, each with its own connection to the database."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import connection
 
 from tests.api_client import Answer, Api
 from tests.dns.bodies import created, nameserver_group, record, trail, zone
+from tests.races import race
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ZONES = "/api/dns/zones"
-
-
-def race(calls: Sequence[Callable[[], Answer]]) -> list[Answer]:
-    """Start all calls at the same moment and return their answers."""
-    barrier = Barrier(len(calls))
-
-    def run(call: Callable[[], Answer]) -> Answer:
-        try:
-            barrier.wait(timeout=20)
-            return call()
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
 
 
 def posts(owner: Api, path: str, bodies: Sequence[dict[str, Any]]) -> list[Answer]:

@@ -20,6 +20,7 @@ from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
 from groups.models import Group
 from meshmgmt.accounts.services.tokens import token_create
+from tests.admin.signed_in import client_of
 from tests.events.samples import proxy, traffic
 from tests.people import person
 
@@ -43,8 +44,7 @@ def page(kind: str, model: Any, *arguments: Any) -> str:
 @pytest.fixture
 def site() -> Client:
     """The owner, signed in, with something in every stream."""
-    client = Client()
-    client.force_login(person("owner"))
+    client = client_of(person("owner"))
     group = Group(name="Before")
     group.save()
     group.name = "After <b>"
@@ -254,8 +254,7 @@ def test_addresses_of_old_lead_to_what_they_meant(
 def test_who_may_read_events_may_look(
     site: Client, model: Any, role: str, status: int
 ) -> None:
-    client = Client()
-    client.force_login(person(role))
+    client = client_of(person(role))
     assert client.get(page("changelist", model)).status_code == status
 
 

@@ -17,6 +17,7 @@ from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
 from groups.models import Group
 from meshmgmt.core import clock
+from tests.admin.signed_in import client_of
 from tests.events.samples import moment, proxy, traffic
 from tests.mesh import peer as make_peer
 from tests.people import person
@@ -32,8 +33,7 @@ PAGES = {AUDIT_PAGE: AuditEvent, TRAFFIC_PAGE: TrafficEvent, PROXY_PAGE: ProxyEn
 @pytest.fixture
 def site() -> Client:
     """The owner, signed in, with rows in every stream, some of them at the same time."""
-    client = Client()
-    client.force_login(person("owner"))
+    client = client_of(person("owner"))
     AuditEvent.objects.prune()
     now = clock.now()
     AuditEvent.objects.bulk_create(
@@ -298,8 +298,7 @@ def test_an_export_needs_somebody_who_may_read_events(site: Client) -> None:
     del site
     address = f"{TRAFFIC_PAGE}export.csv"
     assert Client().get(address).status_code == 302
-    nobody = Client()
-    nobody.force_login(person("user"))
+    nobody = client_of(person("user"))
     assert nobody.get(address).status_code in {302, 403}
     assert nobody.get(TRAFFIC_PAGE).status_code in {302, 403}
 

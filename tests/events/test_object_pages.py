@@ -4,7 +4,7 @@ import re
 
 import pytest
 from django.http import HttpRequest
-from django.test import Client, RequestFactory
+from django.test import RequestFactory
 from django.urls import reverse
 
 from dns.services.settings import dns_settings_update
@@ -15,14 +15,10 @@ from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import token_create, token_delete
 from meshmgmt.core.account import account_id
 from meshmgmt.inventory.models import Peer
+from tests.admin.signed_in import client_of
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def owner() -> User:
-    return person("owner")
 
 
 @pytest.fixture
@@ -40,8 +36,7 @@ def new_peer() -> Peer:
 
 def links_of(event: AuditEvent, viewer: User) -> list[str]:
     """Return the addresses that the page of an event leads to."""
-    client = Client()
-    client.force_login(viewer)
+    client = client_of(viewer)
     path = reverse("admin:events_auditevent_change", args=[event.pk])
     return re.findall(r'href="([^"]+)"', client.get(path).content.decode())
 
@@ -53,8 +48,7 @@ def test_an_event_of_the_dns_settings_leads_to_them_and_back(owner: User) -> Non
     assert (event.target_type, event.target_id) == ("dnssettings", account_id())
     settings = reverse("admin:dns_dnssettings_change", args=[1])
     assert settings in links_of(event, owner)
-    client = Client()
-    client.force_login(owner)
+    client = client_of(owner)
     back = f"?search={account_id()}"
     assert back in client.get(settings).content.decode()
 

@@ -21,16 +21,6 @@ pytestmark = pytest.mark.django_db
 GROUPS = "/admin/groups/group/"
 
 
-@pytest.fixture
-def owner() -> User:
-    return person("owner")
-
-
-@pytest.fixture
-def client(owner: User) -> Client:
-    return client_of(owner)
-
-
 def change(pk: str) -> str:
     """Return the path of a group's page."""
     return f"{GROUPS}{pk}/change/"

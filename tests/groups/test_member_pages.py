@@ -18,11 +18,6 @@ from tests.people import person
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client() -> Client:
-    return client_of(person("owner"))
-
-
 def at(of: Group, page: str = "") -> str:
     return f"/admin/groups/group/{of.pk}/members/{page}"
 

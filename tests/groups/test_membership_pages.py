@@ -22,11 +22,6 @@ pytestmark = pytest.mark.django_db
 PEERS = "/admin/inventory/peer/"
 
 
-@pytest.fixture
-def client() -> Client:
-    return client_of(person("owner"))
-
-
 def act(
     client: Client, action: str, peers: list[Peer], path: str = PEERS, **sent: Any
 ) -> Any:

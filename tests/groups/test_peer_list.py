@@ -23,11 +23,6 @@ PEERS = "/admin/inventory/peer/"
 NOW = dt.datetime(2026, 5, 6, 12, tzinfo=dt.UTC)
 
 
-@pytest.fixture
-def client() -> Client:
-    return client_of(person("owner"))
-
-
 def listed(response: Any) -> set[str]:
     return {one.pk for one in response.context["cl"].result_list}
 

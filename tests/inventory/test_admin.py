@@ -22,16 +22,6 @@ pytestmark = pytest.mark.django_db
 PEERS = "/admin/inventory/peer/"
 
 
-@pytest.fixture
-def owner() -> User:
-    return person("owner")
-
-
-@pytest.fixture
-def client(owner: User) -> Client:
-    return client_of(owner)
-
-
 def key(number: int) -> str:
     """Return a well-formed public key."""
     return base64.b64encode(number.to_bytes(32, "big")).decode()

@@ -12,15 +12,9 @@ from meshmgmt.inventory.addresses import is_for_peers, lowest_address
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Answer, Api
 from tests.mesh import Trail, group, peer, peers
-from tests.people import api_as
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def api() -> Api:
-    return api_as("owner")
 
 
 def change(api: Api, **settings: Any) -> Answer:

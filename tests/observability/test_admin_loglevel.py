@@ -15,6 +15,7 @@ from events.models import AuditEvent
 from meshmgmt.core import runtime
 from meshmgmt.core.runtime import ServerInfo
 from observability.logs import loglevels
+from tests.admin.signed_in import client_of
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -43,9 +44,7 @@ def serving(idle: Path) -> Iterator[Path]:
 
 
 def browser(role: str = "owner") -> Client:
-    client = Client()
-    client.force_login(person(role))
-    return client
+    return client_of(person(role))
 
 
 def changes(folder: Path) -> list[tuple[str, str]]:

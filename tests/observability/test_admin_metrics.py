@@ -8,6 +8,7 @@ from django.test import Client
 from observability import adminpages
 from observability.metrics import history
 from observability.metrics.exposition import Family, Sample
+from tests.admin.signed_in import client_of
 from tests.observability.servers import Server, until
 from tests.people import person
 
@@ -88,9 +89,7 @@ def test_a_chart_leaves_gaps_where_there_is_no_value() -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize(("role", "code"), [("owner", 200), ("user", 403)])
 def test_the_page_is_for_roles_that_may_read_events(role: str, code: int) -> None:
-    client = Client()
-    client.force_login(person(role))
-    answer = client.get("/admin/metrics/")
+    answer = client_of(person(role)).get("/admin/metrics/")
     assert answer.status_code in ({code} if code == 200 else {302, 403})
     if code == 200:
         text = answer.content.decode()

@@ -13,7 +13,7 @@ from meshmgmt.access.models import (
     RuleSource,
 )
 from meshmgmt.core.orderedlinks import ids_by_owner, link_rows
-from meshmgmt.inventory.registries import ShortGroup
+from meshmgmt.inventory.contributions import ShortGroup
 
 Row = dict[str, Any]
 

@@ -5,6 +5,7 @@ name, and is disabled where it would let in more. docs/deletion.md has the table
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.db.models import Q
 
@@ -21,12 +22,12 @@ from meshmgmt.core.orderedlinks import remove_from_lists
 from meshmgmt.core.queries import batches
 
 
-def take_peers_out(peer_ids: Sequence[str]) -> None:
+def take_peers_out(ids: Sequence[str], **kwargs: Any) -> None:
     """Let go of peers that are about to be deleted.
 
     Rules, routes and routers that name one lose it and are disabled.
     """
-    for part in batches(peer_ids):
+    for part in batches(ids):
         _empty_rule_ends(part)
         for model in (Route, Router):
             for forwarder in model.objects.filter(peer__in=part).order_by("id"):
@@ -35,9 +36,9 @@ def take_peers_out(peer_ids: Sequence[str]) -> None:
                 forwarder.save(update_fields=["peer", "enabled"])
 
 
-def take_resources_out(resource_ids: Sequence[str]) -> None:
+def take_resources_out(ids: Sequence[str], **kwargs: Any) -> None:
     """Let go of resources that are about to be deleted, as of peers."""
-    for part in batches(resource_ids):
+    for part in batches(ids):
         _empty_rule_ends(part)
 
 

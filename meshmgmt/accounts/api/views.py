@@ -26,6 +26,7 @@ from meshmgmt.accounts.authority import (
     manages_foreign_tokens,
 )
 from meshmgmt.accounts.models import User
+from meshmgmt.accounts.passwords import new_password
 from meshmgmt.accounts.selectors import (
     EXTRA_SETTINGS,
     Row,
@@ -38,12 +39,17 @@ from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.tokens import token_create, token_delete
 from meshmgmt.accounts.services.userchanges import (
     check_own_password,
+    newcomer_errors,
     own_password_change,
-    user_add,
     user_reject,
     user_update,
 )
-from meshmgmt.accounts.services.users import user_approve, user_delete, user_get
+from meshmgmt.accounts.services.users import (
+    user_approve,
+    user_create,
+    user_delete,
+    user_get,
+)
 from meshmgmt.api.permissions import READING
 from meshmgmt.api.querystring import truth
 from meshmgmt.api.views import ApiView, ResourceViewSet, path_id, replaced
@@ -53,6 +59,7 @@ from meshmgmt.core.errors import (
     NotFound,
     PreconditionFailed,
     ServiceError,
+    raise_field_errors,
 )
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.roles import Operation
@@ -97,9 +104,16 @@ class UserViewSet(ResourceViewSet):
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create a person with a one-time password, or a service user."""
         data = {"name": "", **self.validated(UserRequestSerializer)}
-        made = user_add(**data, by=viewer_of(request))
-        shown = {"password": made.password} if made.password else {}
-        return Response({**self.row(made.user.pk), **shown})
+        password = None
+        if not data["is_service_user"]:
+            groups = data.get("auto_groups", ())
+            raise_field_errors(newcomer_errors(data["name"], data["role"], groups))
+            password = new_password()
+        made = user_create(
+            **data, password=password, temporary=True, by=viewer_of(request)
+        )
+        shown = {"password": password} if password else {}
+        return Response({**self.row(made.pk), **shown})
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
         """Change a user."""

@@ -1,10 +1,9 @@
-"""What the API does to users: it makes, changes, rejects them, with their groups.
+"""What the API does to users: it changes and rejects them, with their groups.
 
 Every function runs in one account write; `by` is the acting user.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from events.activities import Activity
@@ -13,15 +12,13 @@ from meshmgmt.accounts.audit import user_facts
 from meshmgmt.accounts.authority import check_may_touch
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.passwords import new_password, weaknesses
+from meshmgmt.accounts.passwords import weaknesses
 from meshmgmt.accounts.rules import role_errors
 from meshmgmt.accounts.services.passwords import password_check
 from meshmgmt.accounts.services.users import (
     check_pending,
     owner_role_transfer,
     password_errors,
-    service_user_create,
-    user_create,
     user_delete,
     user_get,
     user_rename,
@@ -40,54 +37,17 @@ from meshmgmt.core.textrules import name_errors
 from meshmgmt.core.transactions import account_write
 
 
-@dataclass(frozen=True, slots=True)
-class NewUser:
-    """A user just made; `password` is shown once, "" for service users."""
+def newcomer_errors(
+    name: str, role: str, auto_groups: Sequence[str] = ()
+) -> list[FieldError]:
+    """Return what the API refuses in a new person, before anything of it is made.
 
-    user: User
-    password: str = ""
-
-
-def user_add(
-    *,
-    name: str,
-    role: str,
-    by: User | None,
-    email: str = "",
-    auto_groups: Sequence[str] = (),
-    is_service_user: bool = False,
-) -> NewUser:
-    """Make a person with a one-time password, or a service user.
-
-    A service user has no e-mail address: what is given counts for nothing. Raises
-    Forbidden, InvalidArgument, Conflict for a known e-mail address.
+    Nobody starts as owner: the role is given to users that exist.
     """
-    with account_write():
-        errors = contributions.auto_group_errors(auto_groups)
-        if not is_service_user:
-            errors = [*name_errors("name", name), *owner_errors(role), *errors]
-        raise_field_errors(errors)
-        if is_service_user:
-            made = NewUser(service_user_create(name=name, role=role, by=by))
-        else:
-            made = _person(email=email, name=name, role=role, by=by)
-        contributions.set_auto_groups(made.user, auto_groups)
-        return made
-
-
-def _person(*, email: str, name: str, role: str, by: User | None) -> NewUser:
-    password = new_password()
-    user = user_create(
-        email=email, name=name, role=role, password=password, temporary=True, by=by
-    )
-    return NewUser(user, password)
-
-
-def owner_errors(role: str) -> list[FieldError]:
-    """Nobody starts as owner: the role is given to users that exist."""
+    errors = [*name_errors("name", name)]
     if role == Role.OWNER:
-        return [FieldError("role", "a new user cannot have the owner role")]
-    return []
+        errors.append(FieldError("role", "a new user cannot have the owner role"))
+    return [*errors, *contributions.auto_group_errors(auto_groups)]
 
 
 def user_update(*, user_id: str, changes: Mapping[str, Any], by: User) -> User:

@@ -3,6 +3,8 @@
 `by` is the acting user, whose authority is checked (Forbidden); None for commands.
 """
 
+from collections.abc import Sequence
+
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db.models import ProtectedError
@@ -18,6 +20,7 @@ from meshmgmt.accounts.authority import (
     check_may_set_role,
     check_may_touch,
 )
+from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.rules import email_errors, role_errors, user_name_errors
 from meshmgmt.accounts.signals import user_blocked, user_deleting
@@ -37,9 +40,11 @@ EMAIL_TAKEN = "another user has this e-mail address"
 
 def user_create(
     *,
-    email: str,
     role: str,
     name: str = "",
+    email: str = "",
+    is_service_user: bool = False,
+    auto_groups: Sequence[str] = (),
     password: str | None = None,
     temporary: bool = False,
     issued: str = User.Issued.API,
@@ -47,29 +52,26 @@ def user_create(
     user_id: str = "",
     by: User | None = None,
 ) -> User:
-    """Create a person. Raises InvalidArgument, or Conflict for a known e-mail.
+    """Create a person, or a user for a program, who has no e-mail and no password.
 
     A `temporary` password is good until the first sign-in; a `pending` user waits for
-    approval; `user_id` is an id made before.
+    approval; `user_id` is an id made before. Raises InvalidArgument, or Conflict for a
+    known e-mail.
     """
     with account_write():
+        raise_field_errors(contributions.auto_group_errors(auto_groups))
         check_may_grant(by, role)
-        errors = [
-            *email_errors(email),
-            *user_name_errors(name),
-            *role_errors(role, is_service_user=False),
-        ]
-        if not errors and User.objects.with_email(email).exists():
-            errors.append(FieldError("email", EMAIL_TAKEN, conflict=True))
         user = User(
             pk=user_id or new_id(),
-            email=email,
+            email="" if is_service_user else email,
             name=name,
             role=role,
+            is_service_user=is_service_user,
             issued=issued,
             pending_approval=pending,
         )
-        if password is None:
+        errors = _newcomer_errors(user)
+        if password is None or is_service_user:
             user.set_unusable_password()
         else:
             errors += password_errors(password, user)
@@ -77,20 +79,21 @@ def user_create(
             user.password_is_temporary = temporary
         raise_field_errors(errors)
         user.save(force_insert=True)
+        if auto_groups:
+            contributions.set_auto_groups(user, auto_groups)
         return user
 
 
-def service_user_create(*, name: str, role: str, by: User | None = None) -> User:
-    """Create a user for a program: no e-mail, no password. Raises InvalidArgument."""
-    with account_write():
-        check_may_grant(by, role)
-        raise_field_errors(
-            [*user_name_errors(name), *role_errors(role, is_service_user=True)]
-        )
-        user = User(name=name, role=role, is_service_user=True)
-        user.set_unusable_password()
-        user.save(force_insert=True)
-        return user
+def _newcomer_errors(user: User) -> list[FieldError]:
+    service = user.is_service_user
+    errors = [
+        *([] if service else email_errors(user.email)),
+        *user_name_errors(user.name),
+        *role_errors(user.role, is_service_user=service),
+    ]
+    if not errors and User.objects.with_email(user.email).exists():
+        errors.append(FieldError("email", EMAIL_TAKEN, conflict=True))
+    return errors
 
 
 def user_rename(*, user_id: str, name: str, email: str, by: User | None = None) -> User:

@@ -10,9 +10,9 @@ from django.db.models.functions import Coalesce
 from meshmgmt.core import clock, context
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.contributions import contributions
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.models.peers import PeerQuerySet
-from meshmgmt.inventory.registries import reachable_since
 from meshmgmt.inventory.services import peer_delete
 
 EVERY_SECONDS: Final = 60.0
@@ -28,7 +28,7 @@ def remove_ephemeral_peers() -> int:
     Time in which nobody could connect does not count: it begins anew when they can.
     """
     before = clock.now() - AWAY
-    since = reachable_since()
+    since = contributions.reachable_since()
     if since is None or since > before:
         return 0
     removed = 0

@@ -112,7 +112,7 @@ def leave(process_id: str) -> None:
 
 
 def reachable_since() -> dt.datetime | None:
-    """Return since when peers can connect; see `meshmgmt.inventory.registries`."""
+    """Return since when peers can connect; see `meshmgmt.inventory.contributions`."""
     if not settings.SVC.grpc_bind:
         return None
     oldest = StreamProcess.objects.order_by("started_at").first()

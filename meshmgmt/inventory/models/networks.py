@@ -8,7 +8,7 @@ from events.audit.audited import AuditedModel, AuditedQuerySet
 from meshmgmt.core import clock, context
 from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.transactions import account_write
-from meshmgmt.inventory.registries import unlink_resources
+from meshmgmt.inventory.signals import resources_deleting, tell_deletion
 
 
 class NetworkQuerySet(AuditedQuerySet["Network"]):
@@ -67,7 +67,8 @@ class NetworkResourceQuerySet(AuditedQuerySet["NetworkResource"]):
         """Take the resources out of their lists, then delete them, in one write."""
         with account_write():
             chosen = self.order_by().select_related("network")
-            unlink_resources({resource.pk: resource.name for resource in chosen})
+            names = {resource.pk: resource.name for resource in chosen}
+            tell_deletion(resources_deleting, "resource", names)
             return super(NetworkResourceQuerySet, chosen).delete()
 
     delete.alters_data = True  # type: ignore[attr-defined]
@@ -104,5 +105,5 @@ class NetworkResource(AuditedModel):
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Take the resource out of its lists, then delete it, in one write."""
         with account_write():
-            unlink_resources({self.pk: self.name})
+            tell_deletion(resources_deleting, "resource", {self.pk: self.name})
             return super().delete(*args, **kwargs)

@@ -9,7 +9,7 @@ from events.audit.audited import AuditedModel, AuditedQuerySet
 from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.transactions import account_write
-from meshmgmt.inventory.registries import unlink_peers
+from meshmgmt.inventory.signals import peers_deleting, tell_deletion
 
 
 class PeerQuerySet(AuditedQuerySet["Peer"]):
@@ -18,7 +18,8 @@ class PeerQuerySet(AuditedQuerySet["Peer"]):
     def delete(self) -> tuple[int, dict[str, int]]:
         """Take the peers out of their lists, then delete them, in one write."""
         with account_write():
-            unlink_peers(dict(self.order_by().values_list("pk", "name")))
+            names = dict(self.order_by().values_list("pk", "name"))
+            tell_deletion(peers_deleting, "peer", names)
             return super().delete()
 
     delete.alters_data = True  # type: ignore[attr-defined]
@@ -117,5 +118,5 @@ class Peer(AuditedModel):
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Take the peer out of its lists, then delete it, in one write."""
         with account_write():
-            unlink_peers({self.pk: self.name})
+            tell_deletion(peers_deleting, "peer", {self.pk: self.name})
             return super().delete(*args, **kwargs)

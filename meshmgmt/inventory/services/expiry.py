@@ -13,8 +13,8 @@ from django.db.models.functions import Coalesce
 from meshmgmt.accounts.models import Account
 from meshmgmt.core import clock, context
 from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.contributions import contributions
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.registries import reachable_since
 
 EVERY_SECONDS: Final = 60.0
 # Writers wait while the lock is held, so many peers are marked in several writes.
@@ -40,7 +40,7 @@ def expire_logins() -> int:
     if account.peer_inactivity_expiration_enabled:
         period = dt.timedelta(seconds=account.peer_inactivity_expiration)
         before = clock.now() - period
-        since = reachable_since()
+        since = contributions.reachable_since()
         if since is None or since <= before:
             ended += _expire(
                 Q(

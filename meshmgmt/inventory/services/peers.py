@@ -16,9 +16,9 @@ from meshmgmt.core.errors import (
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.addresses import lowest_address, probed_address
+from meshmgmt.inventory.contributions import contributions
 from meshmgmt.inventory.labels import free_label
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.registries import peer_groups
 from meshmgmt.inventory.rules import Taken, Values, canonical_ip, peer_errors
 
 KIND: Final = "peer"
@@ -206,7 +206,7 @@ def _check_ipv6(peer: Peer, changes: Mapping[str, Any]) -> None:
     if account is None or not account.network_range_v6:
         message = "IPv6 is not configured for this account"
         raise PreconditionFailed(message, [FieldError("ipv6", message)])
-    groups = {group["id"] for group in peer_groups([peer.pk])(peer.pk)}
+    groups = {group["id"] for group in contributions.peer_groups([peer.pk])(peer.pk)}
     if groups.isdisjoint(account.ipv6_enabled_groups):
         message = "this peer is in no group that has IPv6"
         raise PreconditionFailed(message, [FieldError("ipv6", message)])

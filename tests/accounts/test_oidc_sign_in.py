@@ -1,0 +1,191 @@
+"""The first to sign in by OpenID Connect, and the way of a browser."""
+
+import dataclasses
+import functools
+import urllib.parse
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from meshmgmt.accounts.models import Account, User
+from tests.accounts.identities import bearer, newcomer, newcomers
+from tests.api_client import Api
+from tests.mesh import Trail
+from tests.oidc_provider import RunningProvider
+from tests.people import person
+from tests.races import race
+from tests.resource_contract import ok
+
+pytestmark = pytest.mark.django_db
+
+
+class TestFirstOwner:
+    """Nobody owns the deployment yet."""
+
+    @pytest.fixture
+    def named(self, provider: RunningProvider, settings: Any) -> RunningProvider:
+        """The provider, where the configuration names the owner."""
+        settings.SVC = dataclasses.replace(settings.SVC, oidc_owner="Ann@mesh.dev")
+        return provider
+
+    def test_first_person_to_sign_in_is_owner_and_waits_for_nobody(
+        self, provider: RunningProvider
+    ) -> None:
+        assert Account.objects.get().user_approval_required
+        shown = ok(bearer(provider.token_of(roles="auditor")))
+        assert (shown["role"], shown["status"]) == ("owner", "active")
+        provider.set_user("bob", email="bob@mesh.dev", email_verified=True)
+        answer = bearer(provider.id_token("bob"))
+        assert (answer.status, User.objects.owners().count()) == (403, 1)
+        assert "pending" in answer.json["message"]
+
+    def test_only_the_named_owner_may_be_first(self, named: RunningProvider) -> None:
+        named.set_user("bob", email="bob@mesh.dev", email_verified=True)
+        for token in (
+            named.id_token("bob"),
+            named.token_of(email_verified=None),
+            named.token_of(email_verified=False),
+            named.token_of(email=None),
+        ):
+            answer = bearer(token)
+            assert answer.status == 403
+            assert "no owner yet" in answer.json["message"]
+            assert "ann@" not in answer.json["message"].lower()
+        assert not User.objects.exists()
+        assert ok(bearer(named.token_of()))["role"] == "owner"
+        named.set_user("bob", email="bob@mesh.dev", email_verified=True)
+        bearer(named.id_token("bob"))
+        assert sorted(User.objects.values_list("role", flat=True)) == ["owner", "user"]
+
+    def test_person_known_before_becomes_owner(self, provider: RunningProvider) -> None:
+        known = person("auditor", email="ann@mesh.dev")
+        known.pending_approval = True
+        known.save()
+        trail = Trail()
+        shown = ok(bearer(provider.token_of()))
+        assert (shown["id"], shown["role"]) == (known.pk, "owner")
+        assert {"user.role.update", "user.approve"} <= set(trail.codes)
+
+    def test_blocked_person_does_not_become_owner(
+        self, provider: RunningProvider
+    ) -> None:
+        known = person("auditor", email="ann@mesh.dev")
+        known.is_blocked = True
+        known.save()
+        assert bearer(provider.token_of()).status == 403
+        assert not User.objects.any_owner()
+
+    @pytest.mark.django_db(transaction=True)
+    def test_of_many_at_once_one_becomes_owner(self, provider: RunningProvider) -> None:
+        tokens = []
+        for name in ("ann", "bob", "cyd", "dan"):
+            provider.set_user(name, email=f"{name}@mesh.dev", email_verified=True)
+            tokens.append(provider.id_token(name))
+        trail = Trail()
+        answers = race([functools.partial(bearer, token) for token in tokens])
+        assert sorted(answer.status for answer in answers) == [200, 403, 403, 403]
+        assert User.objects.filter(role="owner").count() == 1
+        assert User.objects.filter(pending_approval=True).count() == 3
+        assert trail.codes.count("user.join") == 4
+
+    @pytest.mark.django_db(transaction=True)
+    def test_setup_by_password_and_sign_in_at_once_make_one_owner(
+        self, provider: RunningProvider
+    ) -> None:
+        token = provider.token_of()
+        owner = {"email": "bob@mesh.dev", "name": "Bob", "password": "correct horse"}
+        race([lambda: bearer(token), lambda: Api().post("/api/setup", owner)])
+        assert User.objects.filter(role="owner").count() == 1
+
+
+class TestAdminSite:
+    def sign_in(self, provider: RunningProvider, client: Client, page: str = "") -> Any:
+        """Go the way of a browser: to the provider and back."""
+        begun = client.get(f"/oidc/login{page}")
+        assert begun.status_code == 302, begun.content
+        back = provider.authorize("ann", begun["Location"])
+        return client.get(back.removeprefix("http://testserver"))
+
+    def test_person_signs_in(self, provider: RunningProvider, account: Account) -> None:
+        provider.token_of(roles="auditor")
+        client = Client()
+        assert (
+            b"/oidc/login?next=/admin/"
+            in client.get("/admin/login/?next=/admin/groups/group/").content
+        )
+        trail = Trail()
+        answer = self.sign_in(provider, client, "?next=/admin/groups/group/")
+        assert (answer.status_code, answer["Location"]) == (302, "/admin/groups/group/")
+        assert client.get("/admin/groups/group/").status_code == 200
+        user = newcomer()
+        assert sorted(trail.targets) == [
+            ("dashboard.login", user.pk),
+            ("user.join", user.pk),
+        ]
+
+    def test_target_elsewhere_is_not_followed(
+        self, provider: RunningProvider, account: Account
+    ) -> None:
+        provider.token_of(roles="auditor")
+        answer = self.sign_in(provider, Client(), "?next=https://evil.test/")
+        assert answer["Location"] == "/admin/"
+
+    def test_regular_user_may_not_enter(
+        self, provider: RunningProvider, account: Account
+    ) -> None:
+        provider.token_of()
+        client = Client()
+        answer = self.sign_in(provider, client)
+        assert answer["Location"] == "/admin/login/"
+        assert b"may not enter" in client.get("/admin/login/").content
+        assert client.get("/admin/").status_code == 302
+
+    def test_callback_that_was_not_asked_for_is_refused(
+        self, provider: RunningProvider, account: Account
+    ) -> None:
+        provider.token_of(roles="admin")
+        begun = Client().get("/oidc/login")
+        back = provider.authorize("ann", begun["Location"])
+        victim = Client()
+        answer = victim.get(back.removeprefix("http://testserver"))
+        assert answer["Location"] == "/admin/login/"
+        assert b"begun elsewhere" in victim.get("/admin/login/").content
+        assert not newcomers().exists()
+
+    def test_code_is_good_once(
+        self, provider: RunningProvider, account: Account
+    ) -> None:
+        provider.token_of(roles="admin")
+        client = Client()
+        begun = client.get("/oidc/login")
+        back = provider.authorize("ann", begun["Location"])
+        path = back.removeprefix("http://testserver")
+        assert client.get(path)["Location"] == "/admin/"
+        assert client.get(path)["Location"] == "/admin/login/"
+
+    def test_refusal_of_the_provider_is_shown(
+        self, provider: RunningProvider, account: Account
+    ) -> None:
+        client = Client()
+        begun = client.get("/oidc/login")
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(begun["Location"]).query)
+        state = query["state"][0]
+        answer = client.get(f"/oidc/callback?error=access_denied&state={state}")
+        assert answer["Location"] == "/admin/login/"
+        assert b"did not sign you in" in client.get("/admin/login/").content
+
+    def test_password_can_be_switched_off(
+        self, provider: RunningProvider, account: Account
+    ) -> None:
+        person("owner", email="bob@mesh.dev", password="correct horse")
+        form = {"username": "bob@mesh.dev", "password": "correct horse"}
+        assert Client().post("/admin/login/", form).status_code == 302
+        account.local_auth_disabled = True
+        account.save()
+        assert Client().post("/admin/login/", form).status_code == 200
+
+    def test_without_provider_there_is_no_such_way(self) -> None:
+        client = Client()
+        assert client.get("/oidc/login").status_code == 404
+        assert b"/oidc/login" not in client.get("/admin/login/").content

@@ -1,0 +1,179 @@
+"""Which tokens of a real OpenID Connect provider are good."""
+
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.oidc import configured
+from meshmgmt.accounts.oidc.identity import claimed_groups, identity_of
+from meshmgmt.accounts.oidc.provider import Keys, Provider, checked_url
+from meshmgmt.core.errors import Unauthenticated, Unavailable
+from tests.accounts.identities import bearer, newcomers, parts
+from tests.oidc_provider import RunningProvider, configure, running_provider
+from tests.resource_contract import ok
+
+pytestmark = pytest.mark.django_db
+
+
+def test_token_for_another_audience_is_invalid(
+    provider: RunningProvider, account: Account
+) -> None:
+    provider.token_of()
+    answer = bearer(provider.id_token("ann", client_id="other"))
+    assert (answer.status, answer.json["message"]) == (401, "token invalid")
+    assert not newcomers().exists()
+
+
+def forged(token: str, **changes: Any) -> str:
+    """Return the token with other claims, signed by somebody else with its key id."""
+    header, claims = parts(token)
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return jwt.encode(claims | changes, key, "RS256", headers={"kid": header["kid"]})
+
+
+@pytest.mark.parametrize("kind", ["signature", "none", "hmac", "other kid", "garbage"])
+def test_token_that_the_provider_did_not_sign_is_invalid(
+    provider: RunningProvider, account: Account, kind: str
+) -> None:
+    token = provider.token_of()
+    header, claims = parts(token)
+    kid = {"kid": header["kid"]}
+    fake = {
+        "signature": lambda: forged(token),
+        "none": lambda: jwt.encode(claims, None, "none", headers=kid),  # type: ignore[arg-type]
+        "hmac": lambda: jwt.encode(claims, "x" * 64, "HS256", headers=kid),
+        "other kid": lambda: jwt.encode(
+            claims,
+            rsa.generate_private_key(public_exponent=65537, key_size=2048),
+            "RS256",
+            headers={"kid": "unknown"},
+        ),
+        "garbage": lambda: token[:-20],
+    }[kind]()
+    answer = bearer(fake)
+    assert (answer.status, answer.json["message"]) == (401, "token invalid")
+    assert answer.headers["WWW-Authenticate"]
+    assert not newcomers().exists()
+
+
+def test_expired_token_is_told_apart(settings: Any, account: Account) -> None:
+    with running_provider(token_seconds=-61) as provider:
+        configure(settings, provider.issuer)
+        answer = bearer(provider.token_of())
+    assert (answer.status, answer.json["message"]) == (401, "token expired")
+
+
+def test_a_minute_of_clock_skew_is_forgiven(settings: Any, account: Account) -> None:
+    with running_provider(token_seconds=-30) as provider:
+        configure(settings, provider.issuer)
+        ok(bearer(provider.token_of()))
+
+
+def test_new_keys_are_found_and_old_ones_forgotten(
+    settings: Any, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("meshmgmt.accounts.oidc.provider.PAUSE_SECONDS", 0.0)
+    with running_provider() as provider:
+        configure(settings, provider.issuer)
+        old = provider.token_of()
+        ok(bearer(old))
+        provider.stop()
+        ok(bearer(old))  # the keys are known: nobody is asked
+        provider.start()
+        new = provider.token_of()
+        assert parts(new)[0]["kid"] != parts(old)[0]["kid"]
+        ok(bearer(new))
+        assert bearer(old).status == 401
+
+
+def test_token_that_names_no_key_is_of_the_only_one(
+    settings: Any, account: Account
+) -> None:
+    with running_provider(key_ids=False) as provider:
+        configure(settings, provider.issuer)
+        token = provider.token_of()
+        assert "kid" not in parts(token)[0]
+        ok(bearer(token))
+
+
+def test_provider_that_is_away_is_503(settings: Any, account: Account) -> None:
+    with running_provider() as provider:
+        configure(settings, provider.issuer)
+        token = provider.token_of()
+    answer = bearer(token)
+    assert answer.status == 503
+    assert answer.headers["Retry-After"]
+    assert "identity provider" in answer.json["message"]
+
+
+def test_made_up_key_ids_do_not_flood_the_provider(
+    provider: RunningProvider, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def counted(keys: Keys) -> Any:
+        asked.append(keys.uri)
+        return jwt.PyJWKClient.fetch_data(keys)
+
+    monkeypatch.setattr(Keys, "fetch_data", counted)
+    _, claims = parts(provider.token_of())
+    made_up = [
+        jwt.encode(claims, "x" * 64, "HS256", headers={"kid": f"made up {number}"})
+        for number in range(20)
+    ]
+    assert {bearer(token).status for token in made_up} == {401}
+    assert len(asked) == 1
+    configured.provider().keys().cooldown_duration = 0.0
+    assert bearer(made_up[0]).status == 401
+    assert len(asked) == 2
+
+
+def test_issuer_that_calls_itself_otherwise_is_refused(
+    running: RunningProvider,
+) -> None:
+    other = running.issuer.replace("127.0.0.1", "localhost") + "/"
+    with pytest.raises(Unavailable, match="another issuer"):
+        Provider(other).metadata()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://idp.test", "ftp://idp.test", "file:///etc/passwd", "", "idp.test"]
+)
+def test_provider_is_asked_by_https(url: str) -> None:
+    with pytest.raises(Unavailable, match="https"):
+        checked_url(url)
+
+
+def test_without_provider_no_foreign_token_is_good() -> None:
+    answer = bearer("a.b.c")
+    assert (answer.status, answer.json["message"]) == (401, "token invalid")
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"sub": "", "iat": 1},
+        {"sub": 5, "iat": 1},
+        {"sub": "x" * 256, "iat": 1},
+        {"sub": "x", "iat": "soon"},
+        {"sub": "x", "iat": 1e300},
+    ],
+)
+def test_claims_without_usable_subject_or_time_are_invalid(claims: Any) -> None:
+    with pytest.raises(Unauthenticated):
+        identity_of(claims)
+
+
+def test_odd_claims_are_left_out() -> None:
+    identity = identity_of(
+        {"sub": "x", "iat": 1, "email": "no address", "name": 5, "r": {}},
+        role_claim="r",
+    )
+    assert (identity.email, identity.name, identity.role) == ("", "", "")
+    assert claimed_groups({"g": "one"}, "g") == ("one",)
+    assert claimed_groups({"g": ["a", "a", None, "x" * 256]}, "g") == ("a",)
+    assert claimed_groups({"g": ["a"]}, "") == ()
+    assert claimed_groups({"g": {"a": 1}}, "g") == ()
