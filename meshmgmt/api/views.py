@@ -156,6 +156,8 @@ class ApiView(LimitedView):
         key = request.headers.get(retries.HEADER)
         wanted = request.headers.get(versions.IF_MATCH)
         planned = request.headers.get(plans.HEADER)
+        if history.PARAMETER in request.query_params:
+            raise BadRequest(f"{history.PARAMETER}: what was cannot be written")
         dry = truth(request, plans.PARAMETER, default=False)
         if (dry or planned is not None) and not self.plannable:
             raise BadRequest("what this request does cannot be planned")

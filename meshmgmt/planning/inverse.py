@@ -59,9 +59,14 @@ class Members:
         for key in removed:
             self._move(key, self.out, self.back)
 
-    def is_as_left(self, now: Iterable[Any]) -> bool:
-        """Tell whether a list has what came to it, and not what went."""
+    def is_as_left(self, now: Iterable[Any], *, whole: bool) -> bool:
+        """Tell whether a list has what came to it, and not what went.
+
+        The `whole` list of a new object has nothing else.
+        """
         there = set(now)
+        if whole:
+            return there == set(self.out)
         return there.issuperset(self.out) and there.isdisjoint(self.back)
 
     @staticmethod
@@ -103,6 +108,15 @@ class Undo:
 
     def members(self, relation: str) -> Members:
         return self.lists.setdefault(relation, Members())
+
+
+def relations_of(model: type[models.Model]) -> list[str]:
+    """Return the names of the ordered lists of a model."""
+    return [
+        link.relation
+        for link in all_links()
+        if link._meta.get_field(link.owner_field).related_model is model
+    ]
 
 
 def link_of(model: type[models.Model], relation: str) -> type[OrderedLink] | None:

@@ -22,7 +22,13 @@ from meshmgmt.core.orderedlinks import OrderedLink, member_keys, set_members
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
-from meshmgmt.planning.inverse import Irreversible, Undo, inverse_of, link_of
+from meshmgmt.planning.inverse import (
+    Irreversible,
+    Undo,
+    inverse_of,
+    link_of,
+    relations_of,
+)
 from meshmgmt.planning.kinds import KINDS
 
 _RANK: Final = {model: number for number, model in enumerate(KINDS)}
@@ -114,17 +120,18 @@ class _Reverting:
         if instance is None:
             return [f"{undo.label} was deleted since"]
         values = current_values(undo.spec, instance)
-        if undo.delete:
-            return []
         changed = [
             name
             for name, expected in undo.now.items()
             if name not in undo.spec.secret and shown_value(values[name]) != expected
         ]
+        relations = relations_of(undo.model) if undo.delete else undo.lists
         changed += [
             relation
-            for relation, members in undo.lists.items()
-            if not members.is_as_left(self._members(undo, relation))
+            for relation in relations
+            if not undo.members(relation).is_as_left(
+                self._members(undo, relation), whole=undo.delete
+            )
         ]
         return [f"{undo.label}: {name} was changed since" for name in changed]
 

@@ -57,13 +57,14 @@ def test_an_event_leads_to_a_page_that_takes_it_back() -> None:
 
 
 def test_what_would_do_something_else_by_now_is_shown_again() -> None:
-    made = group_create(name="web")
-    created = newest()
+    made = group("web", peer("alpha"))
+    group_delete(group_id=made.pk)
+    event = newest()
     client = signed_in()
-    plan = plan_on(client.get(page(created)).content.decode())
-    group_update(group_id=made.pk, name="web", peers=[peer().pk], resources=[])
-    text = client.post(page(created), {"plan": plan}).content.decode()
+    text = client.post(page(event), {"plan": "0" * 64}).content.decode()
     assert "Something else would be done by now" in text
+    assert not Group.objects.filter(pk=made.pk).exists()
+    client.post(page(event), {"plan": plan_on(text)})
     assert Group.objects.filter(pk=made.pk).exists()
 
 

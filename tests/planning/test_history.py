@@ -191,3 +191,9 @@ def test_clocks_of_hosts_that_differ_do_not_mix_the_order_of_writes() -> None:
     rows.filter(pk=ahead).update(timestamp=clock.now() + timedelta(hours=1))
     assert answers(api, moment) == before
     ok(api.get(f"/api/config?at={moment}"))
+
+
+def test_the_past_is_not_written() -> None:
+    answer = api_as().post(f"/api/groups?at={now()}", {"name": "x"})
+    assert answer.status == 400
+    assert not Group.objects.filter(name="x").exists()

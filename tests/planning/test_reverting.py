@@ -137,6 +137,20 @@ class TestWhatStandsInTheWay:
         assert answer.status == 409
         assert "name was changed since" in answer.json["message"]
 
+    @pytest.mark.parametrize("member", [False, True])
+    def test_what_was_made_is_not_deleted_with_what_changed_since(
+        self, api: Api, member: bool
+    ) -> None:
+        made = ok(api.post("/api/groups", {"name": "new"}))
+        event = newest()
+        peers = [peer().pk] if member else []
+        name = "new" if member else "renamed"
+        ok(api.put(f"/api/groups/{made['id']}", {"name": name, "peers": peers}))
+        answer = revert(api, event)
+        assert answer.status == 409
+        assert "was changed since" in answer.json["message"]
+        assert Group.objects.filter(pk=made["id"]).exists()
+
     def test_use_by_others_since(self, api: Api, web: Group) -> None:
         made = ok(api.post("/api/groups", {"name": "new"}))
         event = newest()
@@ -256,14 +270,10 @@ class TestRulesThatHoldForRevertsToo:
         assert ok(api.get(path))["revoked"]
 
     def test_an_admin_deletes_no_owner(self, api: Api) -> None:
-        body = {"name": "n", "role": "admin", "is_service_user": False}
-        body |= {"email": "n@example.com", "auto_groups": []}
-        made = ok(api.post("/api/users", body))
+        owner = person("owner")
         event = newest()
-        path = f"/api/users/{made['id']}"
-        ok(api.put(path, {"role": "owner", "auto_groups": [], "is_blocked": False}))
         assert revert(api_as("admin"), event).status == 403
-        assert made["id"] in {user["id"] for user in ok(api.get("/api/users"))}
+        assert owner.pk in {user["id"] for user in ok(api.get("/api/users"))}
 
     def test_an_admin_changes_no_groups_of_an_owner(self, api: Api, web: Group) -> None:
         path = f"/api/users/{person('owner').pk}"
