@@ -111,12 +111,12 @@ class AuditEventsView(ApiView):
     answers_list = True
     renderer_classes = [OrjsonRenderer, NdjsonRenderer, CsvRenderer]
 
-    head: AuditHead | None = None
+    tree_head: AuditHead | None = None
 
     def before_reading(self, request: Request) -> None:
         """Sign a tree head for an export, which will have all that it covers."""
         if request.accepted_renderer.format != "json":
-            self.head = heads.for_export()
+            self.tree_head = heads.for_export()
 
     def get(self, request: Request) -> HttpResponseBase:
         """Return at most 10,000 events, or an export of any size."""
@@ -128,8 +128,8 @@ class AuditEventsView(ApiView):
         paged = any(form.cleaned_data[name] for name in ("page", "page_size", "cursor"))
         if kind != "json" and not paged:
             file = _export(kind, every_row(filters.qs, columns))
-            if self.head is not None:
-                file[HEAD_HEADER] = orjson.dumps(heads.row(self.head)).decode()
+            if self.tree_head is not None:
+                file[HEAD_HEADER] = orjson.dumps(heads.row(self.tree_head)).decode()
             return file
         page = self._page(form, filters.qs, columns)
         response: HttpResponseBase

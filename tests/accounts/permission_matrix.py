@@ -188,6 +188,8 @@ accounts.account            accounts     R
 accounts.user               users        CRD
 auth.group                  nobody       CRD
 control.proxytoken          services     CRD
+delivery.deadletter         events       R
+delivery.subscription       events       CRD
 dns.dnssettings             dns          R
 dns.nameservergroup         nameservers  CRD
 dns.record                  dns          CRD
@@ -210,6 +212,7 @@ admin-metrics       events R
 admin-audit-revert  events R
 admin-log-level     events U
 admin:control_netmap   peers R
+admin:delivery_sending  events R
 admin:dns_peer      dns R
 """
 """Other pages of the admin site, and who may, of those who may sign in there at all."""

@@ -1,9 +1,8 @@
 """Every page of the admin site for every role, against the matrix written by hand."""
 
-from typing import Any
-
 import pytest
 from django.contrib import admin
+from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
 from meshmgmt.api.adminmenu import MENU, is_model
@@ -89,8 +88,8 @@ def test_other_pages_open_to_whom_the_matrix_says(page: list[str], role: str) ->
 
 
 @pytest.mark.parametrize("who", ["user", None])
-def test_others_are_led_to_the_sign_in_from_every_page(who: str | None, client: Any):
-    visitor = client if who is None else client_of(person(who))
+def test_others_are_led_to_the_sign_in_from_every_page(who: str | None) -> None:
+    visitor = Client() if who is None else client_of(person(who))
     kinds = {
         "changelist": (),
         "add": (),

@@ -286,7 +286,7 @@ def test_charts_ask_the_summary_and_load_nothing_from_elsewhere(
 ) -> None:
     text = site.get(page("changelist", model)).content.decode()
     assert f'data-url="{summary}"' in text
-    assert "/static/events/chart.umd.js" in text
+    assert re.search(r"/static/events/chart\.umd[.\w]*\.js", text)
     assert "//cdn" not in text
     assert site.get(summary).status_code == 200
 
