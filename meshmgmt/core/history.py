@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from meshmgmt.core.errors import BadRequest
@@ -29,10 +29,12 @@ def account_at(text: str) -> AbstractContextManager[None]:
         return nullcontext()
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError as error:
+        if moment.tzinfo is None:
+            raise BadRequest(f"{PARAMETER}: must say its time zone, such as Z for UTC")
+        # Databases know fewer offsets than Python does.
+        moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise BadRequest(
             f"{PARAMETER}: must be a time as RFC 3339 writes it"
         ) from error
-    if moment.tzinfo is None:
-        raise BadRequest(f"{PARAMETER}: must say its time zone, such as Z for UTC")
     return _at[0](moment)

@@ -59,7 +59,9 @@ def test_first_owner_needs_nothing_but_the_api(tmp_path: Path) -> None:
         status, group = call(server, "POST", "/api/groups", {"name": "first"}, **token)
         assert (status, group["name"]) == (200, "first")
         status, events = call(server, "GET", "/api/events/audit", **token)
-        assert [event["activity_code"] for event in events][:2] == [
+        codes = [event["activity_code"] for event in events]
+        # Housekeeping makes the key of the trail's proof at about this time.
+        assert [code for code in codes if code != "audit.key.create"][:2] == [
             "group.add",
             "personal.access.token.create",
         ]
