@@ -128,6 +128,8 @@ def test_the_state_tells_what_is_to_come(api: Api) -> None:
     assert (wrong.status, set(wrong.fields)) == (422, {"until"})
     assert api.post(f"{one}/replay", {"from": "then"}).status in (400, 422)
     assert api.post(f"{one}/replay", {}).fields.keys() == {"from"}
+    assert api.post(f"{one}/replay", {"from": None}).fields.keys() == {"from"}
+    assert api.post(f"{one}/replay", {"from": "-1h", "until": None}).status == 200
 
 
 def test_a_dry_run_makes_nothing(api: Api) -> None:

@@ -1,7 +1,10 @@
 """Bodies of the endpoints of subscriptions."""
 
+from typing import Any
+
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.fields import SkipField, empty
 
 from events.api.queries import parse_query_instant
 from meshmgmt.api.fields import (
@@ -89,7 +92,18 @@ class DeadLetterSerializer(ObjectSerializer):
 
 @extend_schema_field({"type": "string", "format": "date-time"})
 class InstantField(TextField):
-    """An ISO 8601 date and time, as in queries; `-24h` is a day ago."""
+    """An ISO 8601 date and time, as in queries; `-24h` is a day ago.
+
+    There is no empty one: null and omitted are the same, whatever the settings say.
+    """
+
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        """Ask for it if it is needed. Raises ValidationError, SkipField."""
+        if data is not None and data is not empty:
+            return False, data
+        if self.required:
+            self.fail("required")
+        raise SkipField
 
     def to_internal_value(self, data: object) -> object:  # type: ignore[override]  # an instant
         """Return the instant. Fails with `invalid`."""
