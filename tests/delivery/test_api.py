@@ -130,6 +130,8 @@ def test_the_state_tells_what_is_to_come(api: Api) -> None:
     assert api.post(f"{one}/replay", {}).fields.keys() == {"from"}
     assert api.post(f"{one}/replay", {"from": None}).fields.keys() == {"from"}
     assert api.post(f"{one}/replay", {"from": "-1h", "until": None}).status == 200
+    blank = api.post(f"{one}/replay", {"from": "-1h", "until": ""})
+    assert blank.fields.keys() == {"until"}
 
 
 def test_a_dry_run_makes_nothing(api: Api) -> None:

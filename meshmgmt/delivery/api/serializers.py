@@ -97,6 +97,9 @@ class InstantField(TextField):
     There is no empty one: null and omitted are the same, whatever the settings say.
     """
 
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(allow_blank=False, **kwargs)
+
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
         """Ask for it if it is needed. Raises ValidationError, SkipField."""
         if data is not None and data is not empty:
