@@ -16,6 +16,7 @@ pytestmark = needs_a_browser
 
 TELL: Final = """document.addEventListener("securitypolicyviolation", (event) =>
   violated(`${location.pathname}: ${event.violatedDirective} ${event.blockedURI}`))"""
+PAGES: Final = "a[href]:not([download])"
 LINKS: Final = "anchors => anchors.map((anchor) => anchor.href)"
 FEWEST_PAGES: Final = 40
 DEPTH: Final = 6
@@ -41,9 +42,10 @@ class Visitor:
 
     def links(self) -> Iterator[str]:
         """Yield paths of the admin site that the page leads to."""
-        for address in self.page.eval_on_selector_all("a[href]", LINKS):
+        for address in self.page.eval_on_selector_all(PAGES, LINKS):
             found = urlsplit(address)
-            if f"{found.scheme}://{found.netloc}" == self.url:
+            is_file = found.path.endswith((".ndjson", ".csv"))
+            if f"{found.scheme}://{found.netloc}" == self.url and not is_file:
                 yield found.path
 
 

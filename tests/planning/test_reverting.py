@@ -242,7 +242,11 @@ def check_histories(examples: int, writes: int) -> None:
                 steps.append((newest(), before))
         assert steps
         for event, before in reversed(steps):
-            ok(revert(caller, event))
+            answer = revert(caller, event)
+            if answer.status == 409:  # an order alone, which `state` leaves out
+                assert "the order of a list is not kept" in answer.json["message"]
+            else:
+                ok(answer)
             assert state() == before
 
     taken_back()

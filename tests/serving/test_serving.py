@@ -231,7 +231,10 @@ def test_the_default_metrics_port_may_be_taken(folder: Path) -> None:
     holder = until_held(9090)
     try:
         server.start()
-        assert [r for r in server.records(level="warn") if "9090" in r["msg"]]
+        until(
+            lambda: [r for r in server.records(level="warn") if "9090" in r["msg"]],
+            "a warning of housekeeping",
+        )
         assert value_of(server.get("/metrics").text, LIVEZ) >= 1
     finally:
         server.stop(signal.SIGTERM)
