@@ -168,6 +168,7 @@ def test_a_zone_and_its_record_are_made_with_the_keyboard_alone(site: Site) -> N
     assert "10.9.8.7" in page.locator("#result_list tbody tr").inner_text()
 
 
+@pytest.mark.sqlite
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("theme", ["light", "dark"])

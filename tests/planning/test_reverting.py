@@ -258,7 +258,7 @@ def test_histories_are_taken_back_to_their_beginning() -> None:
 
 @pytest.mark.slow
 def test_long_histories_are_taken_back_to_their_beginning() -> None:
-    check_histories(examples=4, writes=200)
+    check_histories(examples=2, writes=200)
 
 
 class TestRulesThatHoldForRevertsToo:
