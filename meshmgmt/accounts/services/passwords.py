@@ -146,24 +146,26 @@ def _note(attempt: _Attempt, user: User | None) -> None:
     There the first of an address for an account, and the last before either has to wait:
     a flood fills no trail. Of accounts that do not exist it tells nothing.
     """
-    own, for_account = len(attempt.own) + 1, attempt.for_account + 1
+    own = len(attempt.own) + 1
     facts = {"source": context.current().source_address, "wrong_passwords": own}
     if user is not None:
         facts["target_id"] = user.pk
     log.warning("sign-in failed: the e-mail address or password is wrong", extra=facts)
-    tells = for_account == PER_ACCOUNT or (
-        for_account < PER_ACCOUNT and (own == 1 or len(attempt.past) + 1 == PER_ADDRESS)
-    )
     wrong = WrongPassword(account=attempt.account, address=attempt.address)
-    if user is None or not tells:
+    if user is None or attempt.for_account >= PER_ACCOUNT:
         with queued_write():
             wrong.save()
         return
     with account_write():
+        for_account = attempt.for_account + 1  # again: workers count before the lock
         wrong.save()
-        audit_record(
-            Activity.USER_PASSWORD_FAIL,
-            target_id=user.pk,
-            target_type="user",
-            meta={**user_facts(user), "wrong_passwords": own},
-        )
+        if for_account == PER_ACCOUNT or (
+            for_account < PER_ACCOUNT
+            and (own == 1 or len(attempt.past) + 1 == PER_ADDRESS)
+        ):
+            audit_record(
+                Activity.USER_PASSWORD_FAIL,
+                target_id=user.pk,
+                target_type="user",
+                meta={**user_facts(user), "wrong_passwords": own},
+            )
