@@ -368,6 +368,7 @@ class Config:
     delivery_allowed_networks: tuple[Network, ...] = _setting(_networks, ())
     delivery_plain_http: bool = _setting(_truth, False)
     delivery_dead_letter_days: int | None = _setting(_days, 30)
+    delivery_dead_letters: int = _setting(_whole(1, 1_000_000), 10_000)
     geoip_database: Path | None = _setting(_places, None)
     oidc_issuer: str = _setting(str, "")
     oidc_client_id: str = _setting(str, "")

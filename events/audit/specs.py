@@ -49,7 +49,8 @@ class AuditSpec:
 
     `updated` is the code of every field not named in `fields`. Fields in `unaudited`
     emit nothing (connection state and the like), nor do those in `reported` when the
-    object itself reports them; those in `secret` are kept as `"changed"`, and those in
+    object itself reports them; those in `secret` are kept as `"changed"`, those in
+    `shown` as the function there returns them (given None, None), and those in
     `random` are drawn when the object is made, so that two alike differ there. `meta`
     describes the object, `update_meta` replaces it for updates, `part_of` names the
     foreign key to the object that this one is a part of, and what the parts are called
@@ -67,6 +68,7 @@ class AuditSpec:
     unaudited: frozenset[str] = frozenset()
     reported: frozenset[str] = frozenset()
     secret: frozenset[str] = frozenset()
+    shown: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     random: frozenset[str] = frozenset()
     part_of: tuple[str, str] | None = None
     meta: Callable[[Any], Meta] = lambda instance: {}

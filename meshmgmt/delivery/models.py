@@ -28,6 +28,7 @@ class Subscription(AuditedModel):
     target = models.JSONField()
     enabled = models.BooleanField(default=True)
     sealed_secret = models.BinaryField(default=b"", editable=False)
+    secret_made = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
     cursor = models.BigIntegerField(default=0)
@@ -53,14 +54,8 @@ class Subscription(AuditedModel):
         return self.name
 
 
-STATE = frozenset(
-    {
-        *("cursor", "batch_limit", "revision", "failures", "next_attempt"),
-        *("last_success", "last_error", "replay_from", "replay_until"),
-        *("replay_after", "test_asked", "test_result"),
-    }
-)
-"""Columns that say how far the sending has come: no part of the configuration."""
+CONFIGURED = ("name", "stream", "target", "filters", "enabled")
+"""Columns that clients set."""
 
 
 class DeadLetter(models.Model):

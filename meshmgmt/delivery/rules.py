@@ -125,6 +125,13 @@ def url_fault(url: str, plain_http: bool) -> str:
     return ""
 
 
+def masked(target: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return a target for those who may not change it: a query may hold a token."""
+    if target is None or "url" not in target:
+        return None if target is None else dict(target)
+    return {**target, "url": re.sub(r"\?.*", "?***", target["url"])}
+
+
 def backoff(failures: int, chance: float) -> float:
     """Return how many seconds to wait after so many failures in a row.
 

@@ -38,6 +38,7 @@ _SENDERS: Final[Mapping[str, Callable[[Subscription, str, list[Event]], None]]] 
 }
 _EVENTS: Final = instruments.counter("mesh.delivery.events.total")
 _FAILURES: Final = instruments.counter("mesh.delivery.failures.total")
+_LOST: Final = instruments.counter("mesh.delivery.dead.letters.lost.total")
 _running: Final[dict[str, threading.Thread]] = {}
 
 
@@ -121,16 +122,24 @@ def _refused(subscription: Subscription, batch: Batch, error: str) -> bool:
     if len(batch.events) > 1:
         return _save(subscription, batch_limit=len(batch.events) // 2, last_error=error)
     event = batch.events[0]
+    letters = DeadLetter.objects.filter(subscription=subscription)
     with queued_write():
         if not _save(subscription, **batch.after, batch_limit=1, last_error=error):
             return False
-        DeadLetter.objects.create(
+        letters.create(
             subscription=subscription,
             event_id=event.id,
             event_time=event.time,
             error=error,
         )
+        kept = letters.order_by("-id").values("pk")[
+            : settings.SVC.delivery_dead_letters
+        ]
+        lost, _ = letters.exclude(pk__in=kept).delete()
     _LOG.warning("event %s: %s", event.id, error)
+    if lost:
+        _LOST.labels(subscription.pk).inc(lost)
+        _LOG.warning("subscription %s: the oldest dead letter is gone", subscription.pk)
     return True
 
 

@@ -269,6 +269,11 @@ _OWN = (
         ("subscription",),
     ),
     _counter(
+        "mesh.delivery.dead.letters.lost.total",
+        "Dead letters dropped for newer ones, by subscription.",
+        ("subscription",),
+    ),
+    _counter(
         "mesh.flows.refused.total",
         "Traffic events of peers that were faulty, and so are not kept.",
     ),

@@ -3,6 +3,7 @@
 import os
 import random
 import resource
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ def _send_in(load: Load) -> float:
     """Take the events in; return when the last one was."""
     try:
         size = load.events // load.parts
-        begun = time.monotonic()
+        begun = last = time.monotonic()
         for part in range(load.parts):
             # Times run backwards: the order is that of arrival.
             when = moment(part * 5)
@@ -122,7 +123,7 @@ def test_nothing_is_lost_of_a_long_stream(
     lag = _check(subscribe, receiver, load)
     mebibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     doubled = len(receiver.confirmed) - events
-    print(f"{events=} {doubled=} {lag=:.2f} {mebibytes=}")
+    sys.stdout.write(f"{events=} {doubled=} {lag=:.2f} {mebibytes=}\n")
 
 
 @pytest.mark.django_db(transaction=True)
