@@ -11,6 +11,7 @@ from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.accounts.services.users import user_create
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
+from meshmgmt.env import PROGRAM
 
 
 class Command(BaseCommand):
@@ -53,7 +54,7 @@ class Command(BaseCommand):
         if role is not None and user.role != role:
             raise CommandError(
                 f"{user} exists with role {user.role}:"
-                " leave --role out, or use `manage.py users set-role` first"
+                f" leave --role out, or use `{PROGRAM} users set-role` first"
             )
         if not user.is_active:
             raise CommandError(
@@ -61,7 +62,7 @@ class Command(BaseCommand):
             )
         if not User.objects.any_owner():
             self.stderr.write(
-                f"there is no owner: `manage.py users set-role {user} owner` makes one"
+                f"there is no owner: `{PROGRAM} users set-role {user} owner` makes one"
             )
         return user
 

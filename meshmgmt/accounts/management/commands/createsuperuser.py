@@ -11,6 +11,7 @@ from meshmgmt.accounts.management.commands.users import read_password
 from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.accounts.services.users import user_create
 from meshmgmt.core.roles import Role
+from meshmgmt.env import PROGRAM
 
 
 class Command(BaseCommand):
@@ -60,5 +61,5 @@ class Command(BaseCommand):
             self.stdout.write(f"owner {user} created")
         if password is None:
             self.stderr.write(
-                "no password is set: `manage.py users set-password` sets one"
+                f"no password is set: `{PROGRAM} users set-password` sets one"
             )
