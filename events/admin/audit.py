@@ -101,6 +101,8 @@ class AuditEventAdmin(Explorer):
         code = row.activity_code
         group = row.meta.get("group_id", "")
         kind = kind_of(row.target_type)
+        if row.target_type == "accesstoken":  # filed under its user
+            kind += f" of {row.meta.get('user_name') or row.meta.get('email')}"
         return [
             only(here, "activity_code", code, LABELS.get(code, code), code),
             only(here, "initiator_id", row.initiator_id, initiator_name(row)),
