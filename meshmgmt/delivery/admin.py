@@ -5,7 +5,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlencode
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -150,7 +150,9 @@ class SubscriptionAdmin(SecretPages):
     def sending_page(self, request: HttpRequest, pk: str) -> HttpResponse:
         """Show how the sending goes; take what is to be sent."""
         may_change = self.has_change_permission(request)
-        if not (may_change if request.POST else self.has_view_permission(request)):
+        if not may_change and (
+            request.method == "POST" or not self.has_view_permission(request)
+        ):
             raise PermissionDenied
         subscription = get_object_or_404(Subscription, pk=pk)
         form = ReplayForm(request.POST if "replay" in request.POST else None)
@@ -168,24 +170,24 @@ class SubscriptionAdmin(SecretPages):
 
     def _done(self, request: HttpRequest, pk: str, form: ReplayForm) -> bool:
         """Do what was asked for; return False where the form is to be shown again."""
-        try:
-            if "test" in request.POST:
-                subscription_test(subscription_id=pk)
-                self.message_user(request, "A test event is sent within seconds.")
-            elif "secret" in request.POST:
-                secret = subscription_secret(subscription_id=pk)
-                self.show_secret(request, "The new signing secret", secret)
-            elif not form.is_valid():
-                return False
-            else:
-                start, end = form.cleaned_data["start"], form.cleaned_data["until"]
-                subscription_replay(subscription_id=pk, start=start, end=end)
-                self.message_user(
-                    request, "These events are sent again, before any new ones."
-                )
-        except ServiceError as error:
-            form.add_error("until" if form.is_bound else None, error.message)
+        said = "These events are sent again, before any new ones."
+        if "secret" in request.POST:
+            secret = subscription_secret(subscription_id=pk)
+            self.show_secret(request, "The new signing secret", secret)
+            return True
+        if "test" in request.POST:
+            subscription_test(subscription_id=pk)
+            said = "A test event is sent within seconds."
+        elif not form.is_valid():
             return False
+        else:
+            start, end = form.cleaned_data["start"], form.cleaned_data["until"]
+            try:
+                subscription_replay(subscription_id=pk, start=start, end=end)
+            except ServiceError as error:
+                form.add_error("until", error.message)
+                return False
+        self.message_user(request, said, messages.SUCCESS)
         return True
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -162,16 +162,15 @@ def _failed(subscription: Subscription, error: Exception, count: int) -> None:
 def _test(subscription: Subscription) -> None:
     """Send an event that tells nothing, and note what became of it."""
     now = clock.now()
-    stamp = now.isoformat(timespec="seconds").replace("+00:00", "Z")
+    stamp = f"{now:%Y-%m-%dT%H:%M:%SZ}"
     identifier = f"test-{new_id()}"
     body = f'{{"id":"{identifier}","timestamp":"{stamp}","test":true}}'.encode()
+    result = "delivered"
     try:
         _send(subscription, "test", [Event(identifier, 0, now, "test", body)])
     except (NotDelivered, Refused, Gone, OSError) as error:
-        result = f"{stamp}: {_described(error)}"
-    else:
-        result = f"{stamp}: delivered"
-    _save(subscription, test_asked=None, test_result=result)
+        result = _described(error)
+    _save(subscription, test_asked=None, test_result=f"{stamp}: {result}")
 
 
 def _described(error: Exception) -> str:
