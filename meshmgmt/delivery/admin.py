@@ -22,7 +22,7 @@ from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.delivery.homecards import DeliveryStateFilter
 from meshmgmt.delivery.models import CONFIGURED, DeadLetter, Subscription
-from meshmgmt.delivery.rules import SubscriptionDraft
+from meshmgmt.delivery.rules import SubscriptionDraft, masked
 from meshmgmt.delivery.selectors import state_row
 from meshmgmt.delivery.services import (
     subscription_create,
@@ -192,11 +192,19 @@ class SubscriptionAdmin(SecretPages):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return what is wanted, and how it goes."""
-        wanted = ["name", "stream", "filters", *_TARGET, "enabled"]
+        may_change = obj is None or self.has_change_permission(request, obj)
+        target = _TARGET if may_change else ["target_shown"]
+        wanted = ["name", "stream", "filters", *target, "enabled"]
         facts: list[Any] = [(None, {"fields": wanted})]
         if obj is not None:
             facts.append(("Delivery", {"fields": self.readonly_fields}))
         return facts
+
+    @admin.display(description="target")
+    def target_shown(self, subscription: Subscription) -> str:
+        """What is sent to, for those who may only look."""
+        shown = masked(subscription.target) or {}
+        return ", ".join(f"{name}: {value}" for name, value in shown.items())
 
     @admin.display(description="target")
     def kind(self, subscription: Subscription) -> str:
