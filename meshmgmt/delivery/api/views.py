@@ -8,7 +8,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from meshmgmt.api.parsers import OptionalJSONParser
+from meshmgmt.api.bodies import OptionalJSONParser
 from meshmgmt.api.views import ResourceViewSet, Row
 from meshmgmt.core.queries import found
 from meshmgmt.core.roles import Operation, allowed
