@@ -30,6 +30,7 @@ from meshmgmt.serving.leadership import Leadership
 
 _AT_FIRST: Final = {
     "accounts_account": 1,
+    "api_usedpermits": None,
     "groups_group": 1,
     "dns_dnssettings": 1,
     "control_mapchange": None,
@@ -40,7 +41,8 @@ _AT_FIRST: Final = {
     "auth_permission": None,
     "django_content_type": None,
 }
-"""What `migrate` puts into a new database: at most so many rows, None for any number."""
+"""What `migrate`, and a server that nobody set up, put into a new database: at most so many
+rows, None for any number."""
 
 
 def secret_key_mark() -> str:

@@ -21,13 +21,13 @@ from events.streams.catalogue import TRAFFIC
 from groups.models import Group
 from groups.services import group_create
 from meshmgmt.accounts.models import User
-from meshmgmt.api.models import KeptAnswer
+from meshmgmt.api.models import KeptAnswer, UsedPermits
 from meshmgmt.backup import schema
 from meshmgmt.backup.archive import BackupError
 from meshmgmt.backup.copying import back_up, check
 from meshmgmt.backup.tables import EVENT_TABLES, LEFT_OUT
 from meshmgmt.control.models import MapChange
-from meshmgmt.core import runtime
+from meshmgmt.core import clock, runtime
 from meshmgmt.serving.leadership import Leadership
 from tests.backup.files import OLD, changed, lines, manifest, rows, run, sealed
 from tests.databases import KIND, Elsewhere
@@ -196,6 +196,9 @@ def test_a_restore_fills_empty_databases_only(beside: Elsewhere, current: Path) 
         with pytest.raises(CommandError, match="holds data already"):
             run("restore", current)
         assert Group.objects.filter(name="already here").exists()
+    with beside("sqlite", migrated=True):
+        UsedPermits.objects.create(key="a stranger's", until=clock.now())
+        run("restore", current)
 
 
 @pytest.mark.sqlite
