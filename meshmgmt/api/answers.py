@@ -14,7 +14,7 @@ from meshmgmt.core.errors import Unavailable
 from meshmgmt.core.lane import Lane
 
 LARGE_BYTES: Final = 2**20
-readers: Final = Lane(patience=30.0, grace=1.0)
+readers: Final = Lane(patience=30.0)
 """Who makes a large answer or waits to; a server of requests limits the places."""
 BUSY: Final = "too many large answers are being made: try again in a few seconds"
 _FADING: Final = 0.9
@@ -37,7 +37,6 @@ def room_for(kind: str) -> Iterator[None]:
         if not _turn.acquire(timeout=patience):
             raise Unavailable(BUSY)
         try:
-            readers.moved()
             yield
         finally:
             _turn.release()

@@ -113,7 +113,6 @@ def test_readers_beyond_their_places_are_sent_away_at_once(
     monkeypatch: pytest.MonkeyPatch, occupied: Event
 ) -> None:
     monkeypatch.setattr(answers.readers, "places", 2)
-    monkeypatch.setattr(answers.readers, "grace", 0.0)
     ListView.size, ListView.together = 10, Barrier(1)
     with ThreadPoolExecutor(4) as pool:
         reading = [pool.submit(read) for _ in range(20)]
