@@ -115,7 +115,7 @@ def audited_paths() -> Iterator[str]:
     """Every path whose answers are kept, with the parameters that it has."""
     for place in get_resolver().url_patterns:
         for pattern in getattr(place, "url_patterns", [place]):
-            view = getattr(getattr(pattern, "callback", None), "cls", None)
+            view: Any = getattr(getattr(pattern, "callback", None), "cls", None)
             if issubclass(view or object, ApiView) and view.audited:
                 yield f"/{pattern.pattern}"
 
