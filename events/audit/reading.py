@@ -11,7 +11,7 @@ from django.db.models import Max, QuerySet, Subquery
 from events.audit.cursors import After, Before, Cursor, Newer
 from events.models import AuditEvent
 from meshmgmt.core.errors import NotFound
-from meshmgmt.core.prepared import Prepared
+from meshmgmt.core.queries import Prepared
 
 NEWEST: Final = 10_000
 EXACT_TOTAL: Final = 1_000_000

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.oidc.configured import is_configured
 from meshmgmt.accounts.services.passwords import password_check
-from meshmgmt.core.prepared import Prepared, columns_of, loaded
+from meshmgmt.core.queries import Prepared, columns_of, loaded
 from observability import idp
 
 log = logging.getLogger(__name__)
