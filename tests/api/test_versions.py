@@ -153,7 +153,7 @@ class TestKeptAnswers:
             models.BooleanField: True,
             models.DateTimeField: clock.now(),
             models.IntegerField: 7,
-            models.CharField: "live",
+            models.CharField: "xx",
         }
         spec = spec_of(Peer)
         assert spec is not None
