@@ -129,6 +129,8 @@ class TestKeptAnswers:
             "policyId": "policies",
             "nsgroupId": "dns/nameservers",
             "zoneId": "dns/zones",
+            "peerId": "peers",
+            "userId": "users",
         }
         found = {"accountId": account_id()}
         for name, path in ids.items():
