@@ -90,9 +90,14 @@ def user_rows(
     return [_user_row(row, groups, viewer, restricted=restricted) for row in found]
 
 
+def shown_of(user: User) -> tuple[Any, ...]:
+    """Return what is shown of a user themselves, their last sign-in included."""
+    return tuple(getattr(user, name) for name in _USER_FIELDS)
+
+
 def current_user_row(viewer: User) -> Row:
     """Return the user who asks, with what they may do."""
-    values = {name: getattr(viewer, name) for name in _USER_FIELDS}
+    values = dict(zip(_USER_FIELDS, shown_of(viewer), strict=True))
     return _user_row(
         values,
         contributions.auto_groups([viewer.pk]),

@@ -11,7 +11,7 @@ import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
@@ -29,6 +29,16 @@ _LEFT_OUT: Final = ("redoc",)
 
 class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # untyped
     """Addresses with hashes; plain ones of files that nobody has collected."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._addresses: dict[str, str] = {}
+
+    def url(self, name: str, force: bool = False) -> str:
+        """Return the address of a file; a page has twenty, which stay as they are."""
+        if name not in self._addresses:
+            self._addresses[name] = super().url(name, force)
+        return self._addresses[name]
 
     def stored_name(self, name: str) -> str:
         """Return the collected file's name."""

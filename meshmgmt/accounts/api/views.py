@@ -1,6 +1,6 @@
 """Endpoints of users, their tokens and the account."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,6 +32,7 @@ from meshmgmt.accounts.selectors import (
     Row,
     account_rows,
     current_user_row,
+    shown_of,
     token_rows,
     user_rows,
 )
@@ -130,6 +131,10 @@ class CurrentUserView(ApiView):
 
     tags = ("users",)
     serializer_class = UserSerializer
+
+    def depends_on(self, request: Request) -> Hashable:
+        """Signing in leaves no event."""
+        return shown_of(viewer_of(request))
 
     @extend_schema(operation_id="users_current")
     def get(self, request: Request) -> Response:

@@ -1,5 +1,7 @@
 """Access tokens as stored: everything but the token itself."""
 
+from typing import Any
+
 from django.db import models
 
 from events.audit.audited import AuditedModel
@@ -31,6 +33,9 @@ class AccessToken(AuditedModel):
     created_at = models.DateTimeField(default=clock.now, editable=False)
     expires_at = models.DateTimeField()
     last_used = models.DateTimeField(null=True, blank=True, editable=False)
+
+    account_state: tuple[Any, ...] | None = None
+    """The newest event when the token was looked up by its secret, if it was."""
 
     class Meta:
         ordering = ["id"]
