@@ -6,6 +6,7 @@ from django.db import models
 
 from events.audit.audited import AuditedModel
 from groups.models import GroupLink
+from meshmgmt.core.orderedlinks import listed_once
 
 SINGLE_ROW: Final = 1
 
@@ -44,8 +45,4 @@ class DisabledManagementGroup(GroupLink):
     )
 
     class Meta(GroupLink.Meta):
-        constraints = [
-            models.UniqueConstraint(
-                fields=["settings", "group"], name="dns_settings_group"
-            ),
-        ]
+        constraints = listed_once("dns_settings_group", "settings", "group")

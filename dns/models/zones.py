@@ -13,8 +13,8 @@ from dns.storedform import MAX_STORED
 from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.names import MAX_TEXT
+from meshmgmt.core.orderedlinks import listed_once
 
 TYPE_LENGTH = 5
 
@@ -22,9 +22,6 @@ TYPE_LENGTH = 5
 class Zone(AuditedModel):
     """A zone answered on the peers themselves."""
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     name = models.CharField(max_length=255)
     domain = models.CharField(max_length=MAX_TEXT)
     canonical_domain = models.CharField(max_length=MAX_STORED, editable=False)
@@ -53,9 +50,7 @@ class ZoneGroup(GroupLink):
     zone = models.ForeignKey(Zone, on_delete=models.CASCADE, related_name="group_links")
 
     class Meta(GroupLink.Meta):
-        constraints = [
-            models.UniqueConstraint(fields=["zone", "group"], name="dns_zone_group"),
-        ]
+        constraints = listed_once("dns_zone_group", "zone", "group")
 
 
 class Record(AuditedModel):
@@ -66,9 +61,6 @@ class Record(AuditedModel):
     leave it out on SQLite, where the account write lock alone stands for it).
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     zone = models.ForeignKey(Zone, on_delete=models.CASCADE, related_name="records")
     name = models.CharField(max_length=MAX_TEXT)
     type = models.CharField(

@@ -4,7 +4,7 @@ from django.db import models
 
 from groups.models.groups import Group
 from meshmgmt.core.ids import ID_LENGTH
-from meshmgmt.core.orderedlinks import OrderedLink
+from meshmgmt.core.orderedlinks import OrderedLink, listed_once
 
 
 class GroupPeer(OrderedLink):
@@ -24,9 +24,7 @@ class GroupPeer(OrderedLink):
     class Meta(OrderedLink.Meta):
         verbose_name = "peer of a group"
         verbose_name_plural = "peers of groups"
-        constraints = [
-            models.UniqueConstraint(fields=["group", "peer"], name="group_peer_unique")
-        ]
+        constraints = listed_once("group_peer_unique", "group", "peer")
 
 
 class GroupResource(OrderedLink):
@@ -45,9 +43,6 @@ class GroupResource(OrderedLink):
     class Meta(OrderedLink.Meta):
         verbose_name = "resource of a group"
         verbose_name_plural = "resources of groups"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["group", "resource_id", "resource_type"],
-                name="group_resource_unique",
-            )
-        ]
+        constraints = listed_once(
+            "group_resource_unique", "group", "resource_id", "resource_type"
+        )

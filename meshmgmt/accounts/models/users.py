@@ -9,7 +9,6 @@ from django.db import models
 
 from events.audit.audited import AuditedModel, AuditedQuerySet
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.modelmodules import module_of
 from meshmgmt.core.roles import MODULES, Operation, Role, allowed
 
@@ -76,9 +75,6 @@ class User(AuditedModel, AbstractBaseUser):
         INTEGRATION = "integration"
         JWT = "jwt"
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     email = models.EmailField("e-mail address", max_length=EMAIL_LENGTH, blank=True)
     email_key = EmailKeyField(
         "e-mail address",
