@@ -4,8 +4,6 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, QuerySet
-from django.http import HttpRequest
 
 from dns.models import NameserverGroup, NameserverGroupGroup
 from dns.rules import NameserverDraft, NameserverGroupDraft
@@ -14,10 +12,9 @@ from dns.services.nameservers import (
     nameserver_group_delete,
     nameserver_group_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
 from meshmgmt.api.adminfields import LinesField, OrderedListField
 from meshmgmt.api.adminlook import enabled
-from meshmgmt.core.orderedlinks import member_keys
 
 DNS_PORT: Final = 53
 
@@ -79,11 +76,7 @@ class NameserverGroupForm(ServiceForm):
             *("search_domains_enabled", "groups"),
         ]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not self.adding:
-            groups = member_keys(NameserverGroupGroup, self.instance)
-            self.initial.setdefault("groups", groups)
+    lists = {"groups": NameserverGroupGroup}
 
     def apply(self, data: dict[str, Any]) -> NameserverGroup:
         """Create the group, or replace it."""
@@ -104,23 +97,13 @@ class NameserverGroupAdmin(ServiceAdmin):
     form = NameserverGroupForm
     list_display = [
         *("name", enabled, "primary", "match_domains", "search_domains_enabled"),
-        *("servers", "groups_count", "created_at"),
+        *("servers", counted("group_links", "groups"), "created_at"),
     ]
     list_filter = ["enabled", "primary", "search_domains_enabled"]
     search_fields = ["name", "description", "domains", "nameservers", "=id"]
     ordering = ["id"]
     readonly_fields = ["id", "created_at"]
     fields = [*NameserverGroupForm.Meta.fields, "id", "created_at"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[NameserverGroup]:
-        """Count the groups along."""
-        found: QuerySet[NameserverGroup] = super().get_queryset(request)
-        return found.annotate(groups_count=Count("group_links"))
-
-    @admin.display(description="groups", ordering="groups_count")
-    def groups_count(self, group: Any) -> int:
-        """How many groups use the servers."""
-        return int(group.groups_count)
 
     @admin.display(description="match domains")
     def match_domains(self, group: NameserverGroup) -> str:

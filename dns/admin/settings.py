@@ -7,9 +7,8 @@ from django.http import HttpRequest
 
 from dns.models import DisabledManagementGroup, DnsSettings
 from dns.services.settings import dns_settings_update
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
 from meshmgmt.api.adminfields import OrderedListField
-from meshmgmt.core.orderedlinks import member_keys
 
 
 class DnsSettingsForm(ServiceForm):
@@ -24,10 +23,7 @@ class DnsSettingsForm(ServiceForm):
         model = DnsSettings
         fields = ["disabled_management_groups"]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        groups = member_keys(DisabledManagementGroup, self.instance)
-        self.initial.setdefault("disabled_management_groups", groups)
+    lists = {"disabled_management_groups": DisabledManagementGroup}
 
     def apply(self, data: dict[str, Any]) -> DnsSettings:
         """Replace the settings."""
@@ -39,12 +35,10 @@ class DnsSettingsAdmin(ServiceAdmin):
     """The one row of settings: it can be changed, neither made nor deleted."""
 
     form = DnsSettingsForm
-    list_display = ["__str__", "groups_count"]
-
-    @admin.display(description="groups without DNS management")
-    def groups_count(self, settings: DnsSettings) -> int:
-        """How many groups have DNS management disabled."""
-        return len(member_keys(DisabledManagementGroup, settings))
+    list_display = [
+        "__str__",
+        counted("group_links", "groups without DNS management"),
+    ]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Refuse: there is one row."""

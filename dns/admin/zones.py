@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from django.http import HttpRequest
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
@@ -24,12 +24,11 @@ from dns.services.zones import (
     zone_thin_out,
     zone_update,
 )
-from meshmgmt.api.admin import ServiceForm
+from meshmgmt.api.admin import ServiceForm, counted
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.errors import InvalidArgument, ServiceError
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.core.orderedlinks import member_keys
 
 __all__ = ["RecordAdmin", "ZoneAdmin"]
 
@@ -64,12 +63,12 @@ class ZoneForm(ServiceForm):
             "distribution_groups",
         ]
 
+    lists = {"distribution_groups": ZoneGroup}
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.adding:
             self.fields.pop("paste", None)
-            groups = member_keys(ZoneGroup, self.instance)
-            self.initial.setdefault("distribution_groups", groups)
 
     def clean_paste(self) -> str:
         """Refuse what would keep others waiting: the whole page is one transaction."""
@@ -112,8 +111,10 @@ class ZoneAdmin(PiecesAdmin):
 
     form = ZoneForm
     list_display = [
-        *("name", "domain", enabled, "enable_search_domain", "records_count"),
-        *("groups_count", "created_at"),
+        *("name", "domain", enabled, "enable_search_domain"),
+        counted("records", "records"),
+        counted("group_links", "groups"),
+        "created_at",
     ]
     list_filter = ["enabled", "enable_search_domain"]
     search_fields = ["name", "domain", "=id"]
@@ -124,14 +125,6 @@ class ZoneAdmin(PiecesAdmin):
     def get_urls(self) -> list[Any]:
         """Add the pages that answer questions and take in files."""
         return [*pages.urls(), *zonefiles.urls(), *super().get_urls()]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Zone]:
-        """Count records and groups along."""
-        found: QuerySet[Zone] = super().get_queryset(request)
-        return found.annotate(
-            records_count=Count("records", distinct=True),
-            groups_count=Count("group_links", distinct=True),
-        )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the columns; the link to the records once there is a zone."""
@@ -151,16 +144,6 @@ class ZoneAdmin(PiecesAdmin):
         if obj is not None and obj.records.count() > MAX_INLINE_RECORDS:
             return []
         return super().get_inlines(request, obj)
-
-    @admin.display(description="records", ordering="records_count")
-    def records_count(self, zone: Any) -> int:
-        """How many records the zone has."""
-        return int(zone.records_count)
-
-    @admin.display(description="groups", ordering="groups_count")
-    def groups_count(self, zone: Any) -> int:
-        """How many groups get the zone."""
-        return int(zone.groups_count)
 
     @admin.display(description="records")
     def all_records(self, zone: Zone) -> str:

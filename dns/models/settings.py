@@ -17,7 +17,7 @@ class DnsSettings(AuditedModel):
     It is made with the tables; absent means an empty list.
     """
 
-    id = models.PositiveSmallIntegerField(
+    id = models.PositiveSmallIntegerField(  # type: ignore[assignment]  # one row
         primary_key=True, default=SINGLE_ROW, editable=False
     )
 

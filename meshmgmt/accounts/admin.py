@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
@@ -30,7 +30,7 @@ from meshmgmt.accounts.services.users import (
 )
 from meshmgmt.accounts.settingrules import GROUP_LISTS
 from meshmgmt.accounts.tokens import is_well_formed, token_hash
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.api.adminlook import badge
@@ -111,7 +111,7 @@ class UserAdmin(ByAdmin):
         "role",
         "state",
         "is_service_user",
-        "tokens_count",
+        counted("tokens", "tokens"),
         "last_login",
         "created_at",
     ]
@@ -150,16 +150,6 @@ class UserAdmin(ByAdmin):
             )
             kw["form"] = type("UserForm", (UserForm,), {"auto_groups": groups})
         return super().get_form(request, obj, change, **kw)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        """Count the tokens along."""
-        users: QuerySet[User] = super().get_queryset(request)
-        return users.annotate(tokens_count=Count("tokens"))
-
-    @admin.display(description="tokens", ordering="tokens_count")
-    def tokens_count(self, user: Any) -> int:
-        """How many tokens the user has."""
-        return int(user.tokens_count)
 
     @admin.display(description="state")
     def state(self, user: User) -> SafeString:

@@ -5,7 +5,7 @@ in the words of the API. A page that is shown again for any reason has written n
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ from django.utils.safestring import SafeString
 
 from meshmgmt.api import adminstale, admintrail
 from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.orderedlinks import OrderedLink, member_keys
 from meshmgmt.core.transactions import account_write
 
 _CHECKBOX: Final = (
@@ -44,6 +45,13 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
     """
 
     field_names: dict[str, str] = {}
+    lists: Mapping[str, type[OrderedLink]] = {}
+    """By field: where the ordered list is kept that a stored object shows there."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, link in {} if self.adding else self.lists.items():
+            self.initial.setdefault(name, member_keys(link, self.instance))
 
     @property
     def adding(self) -> bool:
@@ -109,6 +117,17 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
         """Do nothing: the service wrote relations too."""
 
 
+def counted(relation: str, description: str) -> Callable[[Any], int]:
+    """Return a column of a `ServiceAdmin`: how many rows a relation leads to."""
+
+    @admin.display(description=description, ordering=f"{relation}_number")
+    def column(row: Any) -> int:
+        return int(getattr(row, f"{relation}_number"))
+
+    column.counts = relation  # type: ignore[attr-defined]
+    return column
+
+
 class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     """Pages of one model; writes go through its services.
 
@@ -117,6 +136,27 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
 
     show_full_result_count = False
     list_per_page = 50
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+        """Count what the columns made by `counted` show."""
+        relations = [getattr(column, "counts", "") for column in self.list_display]
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(
+                **{
+                    f"{relation}_number": models.Count(relation, distinct=True)
+                    for relation in filter(None, relations)
+                }
+            )
+        )
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields; a new object has nothing yet that is only read."""
+        fields = super().get_fields(request, obj)
+        if self.fields or obj is not None:
+            return fields
+        return [name for name in fields if name not in self.readonly_fields]
 
     def delete_object(self, instance: Any) -> None:
         """Delete through the service. Raises ServiceError."""

@@ -70,7 +70,7 @@ class OrderedLink(models.Model):
         return _key(getattr(self, name) for name in self.member_fields)
 
 
-def listed_once(name: str, *fields: str) -> list[models.UniqueConstraint]:
+def listed_once(name: str, *fields: str) -> list[models.BaseConstraint]:
     """Return the constraints of lists that hold no member twice."""
     return [models.UniqueConstraint(fields=fields, name=name)]
 

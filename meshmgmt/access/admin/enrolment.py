@@ -24,7 +24,6 @@ from meshmgmt.api.admin import ServiceForm
 from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import SecretPages
 from meshmgmt.core import clock
-from meshmgmt.core.orderedlinks import member_keys
 
 _DAY = 24 * 60 * 60
 _CHOSEN_ONCE = (
@@ -53,11 +52,7 @@ class SetupKeyForm(ServiceForm):
             *("type", "usage_limit", "ephemeral", "allow_extra_dns_labels", "revoked"),
         ]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not self.adding:
-            groups = member_keys(SetupKeyAutoGroup, self.instance)
-            self.initial.setdefault("auto_groups", groups)
+    lists = {"auto_groups": SetupKeyAutoGroup}
 
     def apply(self, data: dict[str, Any]) -> SetupKey:
         """Create the key and keep it for the one page that shows it, or change it."""

@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -27,10 +26,9 @@ from meshmgmt.access.services.networks import (
     router_delete,
     router_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminlook import enabled
-from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Network, NetworkResource
 
 
@@ -55,33 +53,14 @@ class NetworkAdmin(ServiceAdmin):
     """Networks."""
 
     form = NetworkForm
-    list_display = ["name", "description", "resources_count", "routers_count"]
+    list_display = [
+        *("name", "description"),
+        counted("resources", "resources"),
+        counted("routers", "routers"),
+    ]
     search_fields = ["name", "description", "=id"]
     ordering = ["id"]
     readonly_fields = ["all_resources", "all_routers", "id", "created_at"]
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields; a new network has no id yet."""
-        own = NetworkForm.Meta.fields
-        return own if obj is None else [*own, *self.readonly_fields]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Network]:
-        """Count resources and routers along."""
-        found: QuerySet[Network] = super().get_queryset(request)
-        return found.annotate(
-            resources_count=Count("resources", distinct=True),
-            routers_count=Count("routers", distinct=True),
-        )
-
-    @admin.display(description="resources", ordering="resources_count")
-    def resources_count(self, network: Any) -> int:
-        """How many resources are in the network."""
-        return int(network.resources_count)
-
-    @admin.display(description="routers", ordering="routers_count")
-    def routers_count(self, network: Any) -> int:
-        """How many routers the network has."""
-        return int(network.routers_count)
 
     @admin.display(description="resources")
     def all_resources(self, network: Network) -> SafeString:
@@ -197,12 +176,11 @@ class RouterForm(InNetworkForm):
         model = Router
         fields = ["metric", "masquerade", "enabled"]
 
+    lists = {"peer_groups": RouterPeerGroup}
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not self.adding:
-            groups = member_keys(RouterPeerGroup, self.instance)
-            self.initial.setdefault("peer_groups", groups)
-            self.initial.setdefault("peer", self.instance.peer_id)
+        self.initial.setdefault("peer", self.instance.peer_id)
 
     def apply(self, data: dict[str, Any]) -> Router:
         """Create the router, or change it."""
