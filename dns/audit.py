@@ -22,9 +22,7 @@ def register_specs() -> None:
             deleted=Activity.NAMESERVER_GROUP_DELETE,
             members={"groups": MemberRule(owner=Activity.NAMESERVER_GROUP_UPDATE)},
             meta=lambda group: {"name": group.name},
-        )
-    )
-    register(
+        ),
         AuditSpec(
             DnsSettings,
             members={
@@ -36,9 +34,7 @@ def register_specs() -> None:
                 )
             },
             target=lambda change, activity: account_id(),
-        )
-    )
-    register(
+        ),
         AuditSpec(
             Zone,
             created=Activity.DNS_ZONE_CREATE,
@@ -47,9 +43,7 @@ def register_specs() -> None:
             members={"distribution_groups": MemberRule(owner=Activity.DNS_ZONE_UPDATE)},
             unaudited=frozenset({"canonical_domain"}),
             meta=lambda zone: {"name": zone.name, "domain": zone.domain},
-        )
-    )
-    register(
+        ),
         AuditSpec(
             Record,
             created=Activity.DNS_ZONE_RECORD_CREATE,
@@ -57,7 +51,7 @@ def register_specs() -> None:
             deleted=Activity.DNS_ZONE_RECORD_DELETE,
             unaudited=frozenset({"canonical_name", "canonical_content"}),
             meta=_record_meta,
-        )
+        ),
     )
 
 

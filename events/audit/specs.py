@@ -97,11 +97,25 @@ _specs: dict[type[models.Model], AuditSpec] = {}
 _emitted_elsewhere: dict[Activity, str] = {}
 
 
-def register(spec: AuditSpec) -> None:
-    """Add the spec of one model. Raises ValueError when there is one already."""
-    if spec.model in _specs:
-        raise ValueError(f"{spec.model.__name__} has an audit spec already")
-    _specs[spec.model] = spec
+def register(*specs: AuditSpec) -> None:
+    """Add the specs of models. Raises ValueError when there is one already."""
+    for spec in specs:
+        if spec.model in _specs:
+            raise ValueError(f"{spec.model.__name__} has an audit spec already")
+        _specs[spec.model] = spec
+
+
+def switched(field: str, on: Activity, off: Activity) -> ActivityOf:
+    """Return the code of a field that is switched on or off."""
+    return lambda change: on if change.after[field] else off
+
+
+def switches(codes: Mapping[str, str]) -> dict[str, ActivityOf]:
+    """Return the codes of switches by field: `<code>.enable` and `<code>.disable`."""
+    return {
+        name: switched(name, Activity(f"{code}.enable"), Activity(f"{code}.disable"))
+        for name, code in codes.items()
+    }
 
 
 def register_members(

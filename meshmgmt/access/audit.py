@@ -52,9 +52,7 @@ def _register_policies() -> None:
             updated=Activity.POSTURE_CHECK_UPDATE,
             deleted=Activity.POSTURE_CHECK_DELETE,
             meta=_named,
-        )
-    )
-    register(
+        ),
         AuditSpec(
             model=Policy,
             created=Activity.POLICY_ADD,
@@ -62,7 +60,7 @@ def _register_policies() -> None:
             deleted=Activity.POLICY_DELETE,
             meta=_named,
             members={"source_posture_checks": MemberRule(owner=Activity.POLICY_UPDATE)},
-        )
+        ),
     )
     changed = MemberRule(owner=Activity.RULE_UPDATE)
     register(
@@ -105,9 +103,7 @@ def _register_routes() -> None:
                 "peer_groups": changed,
                 "access_control_groups": changed,
             },
-        )
-    )
-    register(
+        ),
         AuditSpec(
             model=Router,
             created=Activity.NETWORK_ROUTER_CREATE,
@@ -115,7 +111,7 @@ def _register_routes() -> None:
             deleted=Activity.NETWORK_ROUTER_DELETE,
             meta=_router_meta,
             members={"peer_groups": MemberRule(owner=Activity.NETWORK_ROUTER_UPDATE)},
-        )
+        ),
     )
 
 
