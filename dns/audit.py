@@ -13,7 +13,6 @@ from meshmgmt.core.account import account_id
 
 
 def register_specs() -> None:
-    """Register the models of this app with the audit trail."""
     register(
         AuditSpec(
             NameserverGroup,

@@ -22,7 +22,6 @@ def effective_dns() -> str:
 
 
 def findings() -> str:
-    """Return what lint finds."""
     with read_snapshot():
         found = [finding_json(finding) for finding in account_findings()]
     return json.dumps(found, indent=2) + "\n"

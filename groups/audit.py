@@ -15,7 +15,6 @@ ResourceKey = tuple[str, str]
 
 
 def register_specs() -> None:
-    """Register the specs of this app."""
     register(
         AuditSpec(
             model=Group,

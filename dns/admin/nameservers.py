@@ -23,7 +23,6 @@ class NameserversField(LinesField):
     """Up to three servers, one per line: address and, if it is not 53, port."""
 
     def prepare_value(self, value: Any) -> Any:
-        """Return stored servers as lines."""
         if isinstance(value, list):
             value = [_server_text(server) for server in value]
         return super().prepare_value(value)
@@ -51,8 +50,6 @@ def _server(line: str) -> NameserverDraft:
 
 
 class NameserverGroupForm(ServiceForm):
-    """A nameserver group."""
-
     name = forms.CharField(required=False, strip=False)
     description = forms.CharField(
         required=False, strip=False, widget=forms.Textarea(attrs={"rows": 2})
@@ -79,7 +76,6 @@ class NameserverGroupForm(ServiceForm):
     lists = {"groups": NameserverGroupGroup}
 
     def apply(self, data: dict[str, Any]) -> NameserverGroup:
-        """Create the group, or replace it."""
         others = ("description", "enabled")
         draft = NameserverGroupDraft(
             **{name: value for name, value in data.items() if name not in others}
@@ -107,12 +103,10 @@ class NameserverGroupAdmin(ServiceAdmin):
 
     @admin.display(description="match domains")
     def match_domains(self, group: NameserverGroup) -> str:
-        """The domains in one line."""
         return ", ".join(group.domains)
 
     @admin.display(description="servers")
     def servers(self, group: NameserverGroup) -> str:
-        """The servers in one line."""
         return ", ".join(_server_text(server) for server in group.nameservers)
 
     def delete_object(self, instance: NameserverGroup) -> None:

@@ -24,8 +24,6 @@ from meshmgmt.inventory.models import Peer
 
 
 class ExplainForm(forms.Form):
-    """Which look-up is to be explained."""
-
     peer = forms.ModelChoiceField(
         queryset=Peer.objects.all(),
         widget=AutocompleteSelect(GroupPeer._meta.get_field("peer"), admin.site),
@@ -40,12 +38,10 @@ class ExplainForm(forms.Form):
 
 
 def may_read_dns(user: Any) -> bool:
-    """Tell whether the signed-in user may read DNS."""
     return allowed(getattr(user, "role", ""), "dns", Operation.READ)
 
 
 def urls() -> list[URLPattern]:
-    """Paths of the pages, below those of zones."""
     view = admin.site.admin_view
     return [
         path("explain/", view(explain_page), name="dns_explain"),

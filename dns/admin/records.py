@@ -97,8 +97,6 @@ class RecordInline(admin.TabularInline):  # type: ignore[type-arg]  # not at run
 
 @admin.register(Record)
 class RecordAdmin(PiecesAdmin):
-    """Records of all zones."""
-
     form = RecordForm
     list_display = ["name", "type", "content", "ttl", "zone"]
     list_filter = ["type"]
@@ -121,13 +119,10 @@ class RecordAdmin(PiecesAdmin):
         record_delete(zone_id=instance.zone_id, record_id=instance.pk)
 
     def large_deletion(self, ids: Sequence[str]) -> list[str]:
-        """Count many records."""
         return [f"{len(ids)} records: will be deleted"] * (len(ids) > RECORDS_AT_ONCE)
 
     def thin_out(self, ids: Sequence[str]) -> None:
-        """Delete most of many records."""
         records_delete(record_ids=ids[:-RECORDS_AT_ONCE])
 
     def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
-        """Delete the chosen records."""
         records_delete(record_ids=list(queryset.values_list("pk", flat=True)))

@@ -12,8 +12,6 @@ from meshmgmt.api.adminfields import OrderedListField
 
 
 class DnsSettingsForm(ServiceForm):
-    """The settings."""
-
     disabled_management_groups = OrderedListField(
         DisabledManagementGroup._meta.get_field("group"),
         help_text="Peers in these groups keep the DNS configuration of their systems.",
@@ -26,7 +24,6 @@ class DnsSettingsForm(ServiceForm):
     lists = {"disabled_management_groups": DisabledManagementGroup}
 
     def apply(self, data: dict[str, Any]) -> DnsSettings:
-        """Replace the settings."""
         return dns_settings_update(**data)
 
 

@@ -38,8 +38,6 @@ MAX_INLINE_RECORDS: Final = 100
 
 
 class ZoneForm(ServiceForm):
-    """A zone."""
-
     name = forms.CharField(required=False, strip=False, widget=WIDE)
     domain = forms.CharField(
         required=False, widget=WIDE, help_text="Cannot be changed later."
@@ -107,8 +105,6 @@ def _take_in(zone: Zone, text: str) -> None:
 
 @admin.register(Zone)
 class ZoneAdmin(PiecesAdmin):
-    """Custom zones."""
-
     form = ZoneForm
     list_display = [
         *("name", "domain", enabled, "enable_search_domain"),
@@ -147,7 +143,6 @@ class ZoneAdmin(PiecesAdmin):
 
     @admin.display(description="records")
     def all_records(self, zone: Zone) -> str:
-        """A link to the zone's records."""
         path = reverse("admin:dns_record_changelist")
         text = f"{zone.records.count()} records"
         return format_html(
@@ -155,7 +150,6 @@ class ZoneAdmin(PiecesAdmin):
         )
 
     def large_deletion(self, ids: Sequence[str]) -> list[str]:
-        """Count the records of large zones."""
         zones = Zone.objects.filter(pk__in=ids).annotate(count=Count("records"))
         if sum(zone.count for zone in zones) <= RECORDS_AT_ONCE:
             return []

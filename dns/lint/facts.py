@@ -93,10 +93,8 @@ def counted(number: int, noun: str) -> str:
 
 
 def zone_finding(code: str, zone: Zone, text: str) -> Finding:
-    """A finding about a zone."""
     return Finding(code, "zone", zone.id, zone.name, text)
 
 
 def group_finding(code: str, group: NameserverGroup, text: str) -> Finding:
-    """A finding about a nameserver group."""
     return Finding(code, "nameserver_group", group.id, group.name, text)

@@ -137,12 +137,10 @@ class Finding:
 
     @property
     def severity(self) -> Severity:
-        """How serious the finding is."""
         return CATALOGUE[self.code].severity
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
         return CATALOGUE[self.code].remedy
 
 
@@ -154,7 +152,6 @@ def at_least(findings: Iterable[Finding], severity: Severity) -> list[Finding]:
 
 
 def to_json(finding: Finding) -> dict[str, object]:
-    """The finding as plain data."""
     return {
         "code": finding.code,
         "severity": finding.severity.value,

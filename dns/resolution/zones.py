@@ -25,7 +25,6 @@ class LocalResult:
 
 
 def zone_subject(zone: EffectiveZone) -> Subject:
-    """The zone as the subject of a step."""
     return Subject(zone.kind, zone.id, zone.name)
 
 

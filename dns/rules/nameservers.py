@@ -15,8 +15,6 @@ MAX_PORT = 65535
 
 @dataclass(frozen=True, slots=True)
 class NameserverDraft:
-    """One server as the client sent it."""
-
     ip: str
     ns_type: str = "udp"
     port: int = 53
@@ -24,8 +22,6 @@ class NameserverDraft:
 
 @dataclass(frozen=True, slots=True)
 class NameserverGroupDraft:
-    """A nameserver group as the client sent it."""
-
     name: str
     nameservers: Sequence[NameserverDraft]
     groups: Sequence[str]

@@ -12,8 +12,6 @@ MAX_NAME = 255
 
 @dataclass(frozen=True, slots=True)
 class ZoneDraft:
-    """A zone as the client sent it."""
-
     name: str
     domain: str
     distribution_groups: Sequence[str]
@@ -48,7 +46,6 @@ def zone_errors(
 def dns_settings_errors(
     disabled_management_groups: Sequence[str], *, known_groups: Container[str]
 ) -> list[FieldError]:
-    """Broken rules of the DNS settings."""
     return list(
         unknown_id_errors(
             "disabled_management_groups",

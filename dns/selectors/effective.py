@@ -73,7 +73,6 @@ def name_explanation(peer_id: str, name: str, record_type: str = "A") -> Explana
 
 
 def account_findings() -> list[Finding]:
-    """Return the findings about the whole account."""
     return lint(account_snapshot())
 
 

@@ -67,7 +67,6 @@ def with_records(snapshot: Snapshot, zone_ids: Sequence[str]) -> Snapshot:
 
 
 def account_snapshot() -> Snapshot:
-    """Return the whole account."""
     groups = _Groups.read()
     members: dict[str, list[str]] = defaultdict(list)
     by_peer: dict[str, list[str]] = defaultdict(list)

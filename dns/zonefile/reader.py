@@ -136,7 +136,6 @@ class _Scope:
         raise _error(type_token, "the record has no TTL; give one or set $TTL above")
 
     def direct(self, entry: Entry) -> None:
-        """Obeys a directive."""
         directive, *arguments = entry.tokens
         name = directive.text.upper()
         if name not in {"$ORIGIN", "$TTL"}:

@@ -8,8 +8,6 @@ from meshmgmt.core.orderedlinks import OrderedLink, listed_once
 
 
 class GroupPeer(OrderedLink):
-    """A peer in a group."""
-
     owner_field = "group"
     member_fields = ("peer_id",)
     relation = "peers"

@@ -34,7 +34,6 @@ Describe = Callable[[Any, Sequence[Any]], Mapping[Any, MemberEvent]]
 
 
 def register_specs() -> None:
-    """Register the specs of this app, and the rule of the users' auto-groups."""
     _register_policies()
     _register_routes()
     _register_enrolment()

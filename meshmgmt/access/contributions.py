@@ -32,7 +32,6 @@ _ROUTE_MODELS = (
 
 
 def contribute() -> None:
-    """Hand over what lower rooms ask about access objects."""
     directory.policies = policy_names
     peers_deleting.connect(take_peers_out, dispatch_uid="access.peers")
     resources_deleting.connect(take_resources_out, dispatch_uid="access.resources")
@@ -54,7 +53,6 @@ def contribute() -> None:
 
 
 def policy_names(ids: Collection[str]) -> dict[str, str]:
-    """Return the names of the policies with the ids."""
     return dict(Policy.objects.filter(pk__in=ids).values_list("pk", "name"))
 
 

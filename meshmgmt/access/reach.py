@@ -39,8 +39,6 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A policy with its rules in order."""
-
     id: str
     name: str
     rules: tuple[Rule, ...]

@@ -14,7 +14,6 @@ from meshmgmt.accounts.models import Account
 
 
 def register_references() -> None:
-    """Register every reference of this app and of the account's settings."""
     register(
         *(
             ListReference(

@@ -102,8 +102,6 @@ class UserForm(ByForm):
 
 @admin.register(User)
 class UserAdmin(ByAdmin):
-    """Users and service users."""
-
     form = UserForm
     list_display = [
         "__str__",
@@ -153,7 +151,6 @@ class UserAdmin(ByAdmin):
 
     @admin.display(description="state")
     def state(self, user: User) -> SafeString:
-        """Whether the user may act."""
         if user.pending_approval:
             return badge("pending approval")
         return badge("blocked" if user.is_blocked else "active")
@@ -168,7 +165,6 @@ class UserAdmin(ByAdmin):
         self.message_user(request, f"{len(pending)} users were let in")
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        """Delete a user with their tokens."""
         user_delete(user_id=obj.pk, by=viewer_of(request))
 
 
@@ -238,7 +234,6 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
         return bool(request.user.is_staff)
 
     def hash_of_secret(self, text: str) -> str | None:
-        """Return what is stored of an access token."""
         return token_hash(text) if is_well_formed(text) else None
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
@@ -249,7 +244,6 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
         }
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the columns: of a new token, or of a stored one."""
         if obj is None:
             return ["user", "name", "expires_in", "scope"]
         return ["id", "user", "name", "scope", "created_by", *self._moments]
@@ -258,7 +252,6 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
 
     @admin.display(description="state", ordering="expires_at")
     def valid(self, token: AccessToken) -> SafeString:
-        """Whether the token has not expired."""
         return badge("valid" if token.expires_at > clock.now() else "expired")
 
     def save_model(
@@ -268,7 +261,6 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
         self.show_secret(request, "The token", form.plain)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        """Revoke a token."""
         check_may_revoke_tokens(viewer_of(request), obj.user)
         token_delete(user_id=obj.user_id, token_id=obj.pk)
 
@@ -277,7 +269,6 @@ class TextsField(forms.JSONField):
     """A JSON array of strings; nothing stands for the empty one."""
 
     def clean(self, value: Any) -> list[str]:
-        """Return the strings."""
         texts = super().clean(value) or []
         if not isinstance(texts, list) or not all(isinstance(x, str) for x in texts):
             raise forms.ValidationError('Enter a JSON array of strings: ["a", "b"].')
@@ -285,8 +276,6 @@ class TextsField(forms.JSONField):
 
 
 class AccountForm(ServiceForm):
-    """The settings."""
-
     class Meta:
         model = Account
         exclude = ["domain", "domain_category"]
@@ -297,7 +286,6 @@ class AccountForm(ServiceForm):
         }
 
     def apply(self, data: dict[str, Any]) -> Account:
-        """Change the settings."""
         return account_update(settings=data)
 
 

@@ -8,14 +8,11 @@ HOUR: Final = 3600.0
 
 
 class AccountsConfig(AppConfig):
-    """The account, its users and their access tokens."""
-
     name = "meshmgmt.accounts"
     label = "accounts"
     verbose_name = "Accounts"
 
     def ready(self) -> None:
-        """Join the audit trail, the admin's permissions and the set-up of databases."""
         from meshmgmt.accounts import (  # noqa: PLC0415
             audit,
             eventfacts,

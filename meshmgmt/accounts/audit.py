@@ -40,7 +40,6 @@ _VALUES: Final[dict[str, ActivityOf]] = {
 
 
 def register_specs() -> None:
-    """Register the specs of this room."""
     register(
         AuditSpec(
             model=Account,

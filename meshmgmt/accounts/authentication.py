@@ -70,7 +70,6 @@ class TokenAuthentication(BaseAuthentication):
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the challenge of a 401."""
         return CHALLENGE
 
 

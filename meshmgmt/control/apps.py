@@ -4,8 +4,6 @@ from django.apps import AppConfig
 
 
 class ControlConfig(AppConfig):
-    """What peers talk to."""
-
     name = "meshmgmt.control"
     label = "control"
     verbose_name = "Peer protocol"

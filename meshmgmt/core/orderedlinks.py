@@ -76,7 +76,6 @@ def listed_once(name: str, *fields: str) -> list[models.BaseConstraint]:
 
 
 def all_links() -> list[type[OrderedLink]]:
-    """Return every kind of ordered membership."""
     return list(_links)
 
 

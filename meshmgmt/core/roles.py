@@ -11,8 +11,6 @@ from typing import Final
 
 
 class Operation(StrEnum):
-    """What a request does to a module."""
-
     CREATE = "create"
     READ = "read"
     UPDATE = "update"
@@ -20,8 +18,6 @@ class Operation(StrEnum):
 
 
 class Role(StrEnum):
-    """The roles a user can have."""
-
     OWNER = "owner"
     ADMIN = "admin"
     NETWORK_ADMIN = "network_admin"

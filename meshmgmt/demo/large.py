@@ -268,6 +268,5 @@ STEPS: Final[tuple[Step, ...]] = (
 
 
 def run_step(mesh: LargeMesh, step: Step) -> None:
-    """Run one step as one audited write."""
     with account_write():
         step(mesh)

@@ -74,8 +74,6 @@ ROUTES: Final = (
 
 
 class ResourceRow(NamedTuple):
-    """Something in a network."""
-
     name: str
     type: str
     address: str

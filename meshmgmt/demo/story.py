@@ -27,7 +27,6 @@ Progress = Callable[[str, Iterable[Deed], int], Iterable[Deed]]
 
 
 def no_progress(title: str, deeds: Iterable[Deed], total: int) -> Iterable[Deed]:
-    """Show nothing."""
     return deeds
 
 

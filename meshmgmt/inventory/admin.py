@@ -101,7 +101,6 @@ class PeerForm(ServiceForm):
         self.initial["local_flags"] = [flag for flag in flags if flags[flag]]
 
     def apply(self, data: dict[str, Any]) -> Peer:
-        """Create the peer, or change it."""
         values = dict(data)
         if not self.adding:  # the client reports some of the others by itself
             values = {n: values[n] for n in self.changed_data if n in values}
@@ -182,11 +181,9 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
         ]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PeerList]:
-        """Return the list that completes its peers."""
         return PeerList
 
     def delete_object(self, instance: Peer) -> None:
-        """Delete a peer and take it out of every list."""
         peer_delete(peer_id=instance.pk)
 
     @admin.display(description="network addresses")

@@ -32,7 +32,6 @@ _NAMED_BY_ADDRESS: Final = {
 
 
 def register_specs() -> None:
-    """Register the specs of this app."""
     register(_peer_spec())
     register(
         AuditSpec(

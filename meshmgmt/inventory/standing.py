@@ -40,7 +40,6 @@ class Standing:
 
     @property
     def allowed(self) -> bool:
-        """Whether it may be connected."""
         return not self.reason
 
 

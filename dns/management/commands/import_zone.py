@@ -18,12 +18,9 @@ from meshmgmt.core.printable import printable
 
 
 class Command(BaseCommand):
-    """Takes the records of a zone file into a zone."""
-
     help = "Import a zone file (RFC 1035); nothing of it when it has a fault."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("file", help="a zone file, - for standard input")
         parser.add_argument(
             "--zone", required=True, help="id, domain or name of the zone"
@@ -40,7 +37,6 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON document")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Import the file and print what changed."""
         text = _read(options["file"])
         preview = options["dry_run"]
         perform = zone_import_preview if preview else zone_import

@@ -13,12 +13,9 @@ from meshmgmt.core.transactions import read_snapshot
 
 
 class Command(BaseCommand):
-    """Lists what is valid in the DNS configuration but unlikely to be meant."""
-
     help = "List findings about the DNS configuration, with a remedy for each."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
         parser.add_argument("--json", action="store_true", help="one JSON document")
         parser.add_argument(
             "--fail-on",
@@ -27,7 +24,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the findings."""
         with read_snapshot():
             findings = account_findings()
         if options["json"]:

@@ -67,8 +67,6 @@ class SetupKeyForm(ServiceForm):
 
 @admin.register(SetupKey)
 class SetupKeyAdmin(SecretPages):
-    """Setup keys."""
-
     form = SetupKeyForm
     list_display = [
         *("name", "masked", "type", "state", "used_times", "usage_limit"),
@@ -84,7 +82,6 @@ class SetupKeyAdmin(SecretPages):
     )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields of a new key, or of a stored one."""
         if obj is None:
             return [*_CHOSEN_ONCE, "auto_groups"]
         return ["revoked", "auto_groups", *self.made]
@@ -95,7 +92,6 @@ class SetupKeyAdmin(SecretPages):
 
     @admin.display(description="state")
     def state(self, key: SetupKey) -> SafeString:
-        """Whether the key is good."""
         state = state_of(
             expires_at=key.expires_at,
             revoked=key.revoked,

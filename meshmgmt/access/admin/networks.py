@@ -33,8 +33,6 @@ from meshmgmt.inventory.models import Network, NetworkResource
 
 
 class NetworkForm(ServiceForm):
-    """A network."""
-
     name = forms.CharField(required=False, strip=False)
 
     class Meta:
@@ -42,7 +40,6 @@ class NetworkForm(ServiceForm):
         fields = ["name", "description"]
 
     def apply(self, data: dict[str, Any]) -> Network:
-        """Create the network, or change it."""
         if self.adding:
             return network_create(draft=NetworkDraft(**data))
         return network_update(network_id=self.instance.pk, changes=data)
@@ -50,8 +47,6 @@ class NetworkForm(ServiceForm):
 
 @admin.register(Network)
 class NetworkAdmin(ServiceAdmin):
-    """Networks."""
-
     form = NetworkForm
     list_display = [
         *("name", "description"),
@@ -64,21 +59,17 @@ class NetworkAdmin(ServiceAdmin):
 
     @admin.display(description="resources")
     def all_resources(self, network: Network) -> SafeString:
-        """A link to the network's resources."""
         return _inside("inventory_networkresource", network, network.resources.count())
 
     @admin.display(description="routers")
     def all_routers(self, network: Network) -> SafeString:
-        """A link to the network's routers."""
         return _inside("access_router", network, network.routers.count())
 
     def delete_object(self, instance: Network) -> None:
-        """Delete a network with what is in it."""
         network_delete(network_id=instance.pk)
 
 
 def _inside(model: str, network: Network, count: int) -> SafeString:
-    """Return links to what is in a network, and to a new one."""
     return format_html(
         '<a href="{}?network__id__exact={}">{} of them</a> ·'
         ' <a href="{}?network={}">Add one</a>',
@@ -110,15 +101,12 @@ class InNetworkAdmin(ServiceAdmin):
         return own if obj is None else [*own, "id", "created_at"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what cannot be changed."""
         return [] if obj is None else ["network", "id", "created_at"]
 
     own_fields: tuple[str, ...] = ()
 
 
 class ResourceForm(InNetworkForm):
-    """A resource of a network."""
-
     network = KeyField(NetworkResource._meta.get_field("network"))
     name = forms.CharField(required=False, strip=False)
     address = forms.CharField(
@@ -139,7 +127,6 @@ class ResourceForm(InNetworkForm):
             self.initial.setdefault("groups", groups)
 
     def apply(self, data: dict[str, Any]) -> NetworkResource:
-        """Create the resource, or change it."""
         network = self.network_of(data)
         if self.adding:
             return resource_create(network_id=network, draft=ResourceDraft(**data))
@@ -150,8 +137,6 @@ class ResourceForm(InNetworkForm):
 
 @admin.register(NetworkResource)
 class NetworkResourceAdmin(InNetworkAdmin):
-    """Resources of networks."""
-
     form = ResourceForm
     list_display = ["name", "network", "type", "address", enabled]
     list_filter = ["type", "enabled"]
@@ -164,8 +149,6 @@ class NetworkResourceAdmin(InNetworkAdmin):
 
 
 class RouterForm(InNetworkForm):
-    """A router of a network."""
-
     network = KeyField(Router._meta.get_field("network"))
     peer = KeyField(Router._meta.get_field("peer"))
     peer_groups = groups_field(
@@ -183,7 +166,6 @@ class RouterForm(InNetworkForm):
         self.initial.setdefault("peer", self.instance.peer_id)
 
     def apply(self, data: dict[str, Any]) -> Router:
-        """Create the router, or change it."""
         network = self.network_of(data)
         if self.adding:
             return router_create(network_id=network, draft=RouterDraft(**data))
@@ -194,8 +176,6 @@ class RouterForm(InNetworkForm):
 
 @admin.register(Router)
 class RouterAdmin(InNetworkAdmin):
-    """Routers of networks."""
-
     form = RouterForm
     list_display = ["id", "network", "peer", "metric", "masquerade", enabled]
     list_filter = ["enabled", "masquerade"]

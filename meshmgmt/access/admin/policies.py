@@ -41,7 +41,6 @@ class PolicyForm(ServiceForm):
     lists = {"source_posture_checks": PolicyPostureCheck}
 
     def apply(self, data: dict[str, Any]) -> Policy:
-        """Change the policy."""
         changes = {name: data[name] for name in _OWN}
         return policy_update(policy_id=self.instance.pk, changes=changes)
 
@@ -53,7 +52,6 @@ class NewPolicyForm(RuleFields, PolicyForm):
         pass
 
     def apply(self, data: dict[str, Any]) -> Policy:
-        """Create the policy."""
         own = {name: data[name] for name in _OWN}
         try:
             return policy_create(
@@ -81,8 +79,6 @@ NewPolicyForm.field_names = {**RuleFields.field_names, "policy_name": "name"}
 
 @admin.register(Policy)
 class PolicyAdmin(ServiceAdmin):
-    """Policies."""
-
     form = PolicyForm
     list_display = [
         "name",
@@ -112,7 +108,6 @@ class PolicyAdmin(ServiceAdmin):
 
     @admin.display(description="rules")
     def rule_list(self, policy: Policy) -> SafeString:
-        """Links to the rules, and to a new one."""
         rules = policy.rules.order_by("position", "id")
         items = format_html_join(
             "",

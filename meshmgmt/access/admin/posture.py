@@ -43,8 +43,6 @@ class ChecksField(forms.JSONField):
 
 
 class PostureCheckForm(ServiceForm):
-    """A posture check."""
-
     name = forms.CharField(required=False, strip=False)
     checks = ChecksField(required=False, help_text=_EXAMPLE)
 
@@ -53,7 +51,6 @@ class PostureCheckForm(ServiceForm):
         fields = ["name", "description", "checks"]
 
     def apply(self, data: dict[str, Any]) -> PostureCheck:
-        """Create the check, or change it."""
         try:
             if self.adding:
                 return posture_check_create(draft=PostureDraft(**data))
@@ -74,8 +71,6 @@ def _with_places(error: ServiceError) -> ServiceError:
 
 @admin.register(PostureCheck)
 class PostureCheckAdmin(ServiceAdmin):
-    """Posture checks."""
-
     form = PostureCheckForm
     list_display = ["name", "description", "created_at"]
     search_fields = ["name", "description", "=id"]
@@ -83,5 +78,4 @@ class PostureCheckAdmin(ServiceAdmin):
     readonly_fields = ["id", "created_at"]
 
     def delete_object(self, instance: PostureCheck) -> None:
-        """Delete a check that no policy uses."""
         posture_check_delete(check_id=instance.pk)

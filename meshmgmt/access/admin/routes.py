@@ -20,8 +20,6 @@ from meshmgmt.api.adminlook import enabled
 
 
 class RouteForm(ServiceForm):
-    """A route."""
-
     network_id = forms.CharField(
         label="Network identifier",
         required=False,
@@ -50,7 +48,6 @@ class RouteForm(ServiceForm):
     }
 
     def apply(self, data: dict[str, Any]) -> Route:
-        """Create the route, or change it."""
         if self.adding:
             return route_create(draft=RouteDraft(**data))
         return route_update(route_id=self.instance.pk, changes=data)
@@ -58,8 +55,6 @@ class RouteForm(ServiceForm):
 
 @admin.register(Route)
 class RouteAdmin(ServiceAdmin):
-    """Routes."""
-
     form = RouteForm
     list_display = [
         *("network_id", "destination", enabled, "peer", "metric", "masquerade"),
@@ -73,7 +68,6 @@ class RouteAdmin(ServiceAdmin):
 
     @admin.display(description="destination")
     def destination(self, route: Route) -> str:
-        """The network or the domains."""
         return route.network or ", ".join(route.domains)
 
     def delete_object(self, instance: Route) -> None:

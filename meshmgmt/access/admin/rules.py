@@ -44,7 +44,6 @@ class PortsField(forms.CharField):
         super().__init__(**kwargs)
 
     def clean(self, value: Any) -> tuple[list[str], list[PortRange]]:
-        """Return the ports and the ranges."""
         words = re.split(r"[\s,]+", super().clean(value).strip())
         found = [re.fullmatch(r"(\d{1,5})-(\d{1,5})", word) for word in words]
         ranges = [PortRange(int(x[1]), int(x[2])) for x in found if x is not None]
@@ -89,7 +88,6 @@ class RuleFields(ServiceForm):
     }
 
     def rule_draft(self, data: dict[str, Any]) -> RuleDraft:
-        """Return the rule that the form describes."""
         ports, ranges = data["ports"]
         return RuleDraft(
             name=data["rule_name"],
@@ -115,8 +113,6 @@ def _resource(data: dict[str, Any], end: str) -> ResourceRef | None:
 
 
 class PolicyRuleForm(RuleFields):
-    """A rule of a policy that exists."""
-
     policy = KeyField(PolicyRule._meta.get_field("policy"))
 
     class Meta:
@@ -191,8 +187,6 @@ def _of_rule(error: ServiceError, place: int) -> ServiceError:
 
 @admin.register(PolicyRule)
 class PolicyRuleAdmin(ServiceAdmin):
-    """Rules of all policies."""
-
     form = PolicyRuleForm
     list_display = [
         *("name", "policy", enabled, "action", "protocol", "bidirectional"),
@@ -216,7 +210,6 @@ class PolicyRuleAdmin(ServiceAdmin):
         return self.fields if obj is None else ["id", *(self.fields or [])]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what cannot be changed."""
         return [] if obj is None else ["id", "policy"]
 
     def delete_object(self, instance: PolicyRule) -> None:

@@ -57,7 +57,6 @@ class SetupKey(AuditedModel):
 
     @property
     def masked(self) -> str:
-        """What is shown of the key."""
         return f"{self.key_prefix}****"
 
 

@@ -23,7 +23,6 @@ KIND: Final = "posture check"
 
 @cache
 def country_codes() -> frozenset[str]:
-    """Return the codes of all countries."""
     return frozenset(country.alpha_2 for country in pycountry.countries)
 
 

@@ -13,7 +13,6 @@ OVERLAY_RANGE: Final = "100.64.0.0/10"  # shared address space, RFC 6598
 
 
 def default_dns_domain() -> str:
-    """Return the peers' DNS domain of a new account."""
     return settings.SVC.dns_domain
 
 

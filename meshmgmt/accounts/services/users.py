@@ -257,7 +257,6 @@ def keep_an_owner(user: User, deed: str) -> None:
 
 
 def password_errors(password: str, user: User) -> list[FieldError]:
-    """Return what is wrong with a new password of a user."""
     try:
         validate_password(password, user)
     except ValidationError as error:

@@ -46,7 +46,6 @@ class Encoded(NamedTuple):
         return hash(self)
 
     def map_bytes(self, serial: int) -> bytes:
-        """The serialized NetworkMap."""
         return b"".join((number(pb.NetworkMap, "Serial", serial), *self.network_map))
 
     def message(self, serial: int) -> bytes:

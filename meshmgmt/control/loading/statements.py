@@ -133,7 +133,6 @@ def rules() -> Rows:
 
 
 def routes() -> Rows:
-    """Return the columns of all routes."""
     return _read(
         "SELECT id, network_id, network, CAST(domains AS text), peer_id, metric,"
         " masquerade, keep_route, skip_auto_apply, enabled"
@@ -142,7 +141,6 @@ def routes() -> Rows:
 
 
 def routers() -> Rows:
-    """Return the columns of all routers."""
     return _read(
         "SELECT id, network_id, peer_id, metric, masquerade, enabled"
         f" FROM {_table(Router)} ORDER BY id"
@@ -150,7 +148,6 @@ def routers() -> Rows:
 
 
 def resources() -> Rows:
-    """Return the columns of all resources of networks."""
     return _read(
         "SELECT id, network_id, name, address, type, enabled"
         f" FROM {_table(NetworkResource)} ORDER BY id"
@@ -174,7 +171,6 @@ def zones() -> Rows:
 
 
 def nameserver_groups() -> Rows:
-    """Return the columns of all nameserver groups."""
     return _read(
         "SELECT id, name, CAST(nameservers AS text), CAST(domains AS text),"
         f' "primary", enabled, search_domains_enabled FROM {_table(NameserverGroup)}'

@@ -16,7 +16,6 @@ class Attempts:
         self._until: dict[str, float] = {}
 
     def failed(self, source: str) -> None:
-        """Count a failure."""
         wait = self._limit.take(source)
         if wait > 0:
             if len(self._until) >= _MOST:

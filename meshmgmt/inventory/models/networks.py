@@ -49,8 +49,6 @@ class Network(AuditedModel):
 
 
 class ResourceType(models.TextChoices):
-    """What a resource of a network is."""
-
     HOST = "host"
     SUBNET = "subnet"
     DOMAIN = "domain"
