@@ -25,13 +25,7 @@ from events.models import AuditEvent
 from events.streams.subjects import AUDIT_SUBJECT
 
 _NAMES: Final = (
-    "name",
-    "new_name",
-    "setupkey",
-    "user_name",
-    "username",
-    "email",
-    "peer_fqdn",
+    *("name", "new_name", "setupkey", "user_name", "username", "email", "peer_fqdn"),
     "peer",
 )
 """Keys of the metadata that name the target, the surest first."""

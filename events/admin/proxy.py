@@ -58,16 +58,8 @@ class ProxyEntryAdmin(Explorer):
     )
     filters = ("status_class", "host", "method", "path", "source_ip", "search")
     more_filters = (
-        "status",
-        "status_code",
-        "exact_path",
-        "user_id",
-        "user_email",
-        "user_name",
-        "service_id",
-        "auth_method",
-        "reason",
-        "country_code",
+        *("status", "status_code", "exact_path", "user_id", "user_email", "user_name"),
+        *("service_id", "auth_method", "reason", "country_code"),
     )
     bar_filters = {
         "host": "host",

@@ -16,17 +16,8 @@ NEVER: Final = "0001-01-01T00:00:00Z"
 """What clients of the reference API know as "not yet" (the zero time of Go)."""
 
 _USER_FIELDS: Final = (
-    "id",
-    "email",
-    "name",
-    "role",
-    "is_service_user",
-    "is_blocked",
-    "pending_approval",
-    "last_login",
-    "issued",
-    "password_is_temporary",
-    "subject",
+    *("id", "email", "name", "role", "is_service_user", "is_blocked"),
+    *("pending_approval", "last_login", "issued", "password_is_temporary", "subject"),
 )
 
 EXTRA_SETTINGS: Final = (

@@ -117,7 +117,7 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
         """Do nothing: the service wrote relations too."""
 
 
-def counted(relation: str, description: str) -> Callable[[Any], int]:
+def counted(relation: str, description: str) -> Callable[[Any], Any]:
     """Return a column of a `ServiceAdmin`: how many rows a relation leads to."""
 
     @admin.display(description=description, ordering=f"{relation}_number")
@@ -139,17 +139,13 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         """Count what the columns made by `counted` show."""
-        relations = [getattr(column, "counts", "") for column in self.list_display]
-        return (
-            super()
-            .get_queryset(request)
-            .annotate(
-                **{
-                    f"{relation}_number": models.Count(relation, distinct=True)
-                    for relation in filter(None, relations)
-                }
-            )
-        )
+        rows: models.QuerySet[Any] = super().get_queryset(request)
+        relations = {getattr(column, "counts", "") for column in self.list_display}
+        counts = {
+            f"{relation}_number": models.Count(relation, distinct=True)
+            for relation in relations - {""}
+        }
+        return rows.annotate(**counts)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields; a new object has nothing yet that is only read."""

@@ -33,16 +33,8 @@ from meshmgmt.inventory.models import Network, NetworkResource, Peer
 PEERS: Final = 5000
 PER_DIMENSION: Final = 50
 DIMENSIONS: Final = (
-    "site",
-    "team",
-    "floor",
-    "platform",
-    "product",
-    "project",
-    "shift",
-    "rack",
-    "ring",
-    "tier",
+    *("site", "team", "floor", "platform", "product", "project", "shift", "rack"),
+    *("ring", "tier"),
 )
 ZONES: Final = 200
 PEOPLE: Final = 300

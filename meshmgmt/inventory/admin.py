@@ -21,13 +21,8 @@ from meshmgmt.inventory.services import peer_create, peer_delete, peer_update
 _USER = Peer._meta.get_field("user")
 
 _STATE = (
-    "connected",
-    "last_seen",
-    "last_login",
-    "connection_ip",
-    "country_code",
-    "city_name",
-    "geoname_id",
+    *("connected", "last_seen", "last_login", "connection_ip", "country_code"),
+    *("city_name", "geoname_id"),
 )
 _MACHINE = (
     "hostname",
@@ -38,27 +33,13 @@ _MACHINE = (
     "serial_number",
 )
 _REPORTED = (
-    "os_version",
-    "go_os",
-    "kernel",
-    "platform",
-    "product_name",
-    "manufacturer",
-    "addresses",
-    "environment",
-    "files",
-    "capabilities",
-    "sync_message_version",
+    *("os_version", "go_os", "kernel", "platform", "product_name", "manufacturer"),
+    *("addresses", "environment", "files", "capabilities", "sync_message_version"),
     "ssh_key",
 )
 _SWITCHES = (
-    "ssh_enabled",
-    "login_expiration_enabled",
-    "inactivity_expiration_enabled",
-    "login_expired",
-    "approval_required",
-    "disapproval_reason",
-    "ephemeral",
+    *("ssh_enabled", "login_expiration_enabled", "inactivity_expiration_enabled"),
+    *("login_expired", "approval_required", "disapproval_reason", "ephemeral"),
 )
 
 
@@ -143,13 +124,7 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
     ]
     list_select_related = ["user"]
     search_fields = [
-        "name",
-        "ip",
-        "ipv6",
-        "dns_label",
-        "hostname",
-        "user__email",
-        "=id",
+        *("name", "ip", "ipv6", "dns_label", "hostname", "user__email", "=id"),
     ]
     ordering = ["id"]
     readonly_fields = [

@@ -11,18 +11,8 @@ from meshmgmt.core.errors import NotFound
 from meshmgmt.inventory.selectors import FEW, PeerRow, peer_rows, visible_peers
 
 _SHOWN: Final = (
-    "id",
-    "name",
-    "ip",
-    "ipv6",
-    "dns_label",
-    "user_id",
-    "os",
-    "country_code",
-    "city_name",
-    "geoname_id",
-    "connected",
-    "last_seen",
+    *("id", "name", "ip", "ipv6", "dns_label", "user_id", "os", "country_code"),
+    *("city_name", "geoname_id", "connected", "last_seen"),
 )
 
 
