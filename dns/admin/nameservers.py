@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import admin
 
 from dns.models import NameserverGroup, NameserverGroupGroup
-from dns.rules import NameserverDraft, NameserverGroupDraft
+from dns.rules.nameservers import NameserverDraft, NameserverGroupDraft
 from dns.services.nameservers import (
     nameserver_group_create,
     nameserver_group_delete,

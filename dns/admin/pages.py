@@ -12,7 +12,7 @@ from django.urls import URLPattern, path
 
 from dns.lint import Finding, Severity
 from dns.live import LiveAnswer, ask_all
-from dns.resolution import RECORD_TYPES, Explanation
+from dns.resolution.model import RECORD_TYPES, Explanation
 from dns.resolution.render import ENDS, STAGES
 from dns.selectors.effective import name_explanation, peer_dns
 from dns.selectors.findings import findings, is_behind

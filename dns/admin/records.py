@@ -10,7 +10,8 @@ from django.http import HttpRequest
 
 from dns.admin.pieces import PiecesAdmin
 from dns.models import Record
-from dns.rules import RecordDraft, name_in_zone
+from dns.rules.records import RecordDraft
+from dns.rules.relative import name_in_zone
 from dns.services.records import (
     record_create,
     record_delete,

@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from dns.api.zonefiles import ZONE_FILE_BYTES, zone_file_response, zone_file_text
-from dns.effective import Record
+from dns.effective.snapshot import Record
 from dns.models import Zone
 from dns.services.zonefiles import (
     Import,
@@ -20,7 +20,7 @@ from dns.services.zonefiles import (
     zone_import,
     zone_import_preview,
 )
-from dns.zonefile import Diff
+from dns.zonefile.changes import Diff
 from meshmgmt.core.errors import NotFound, ServiceError
 from meshmgmt.core.roles import Operation, allowed
 

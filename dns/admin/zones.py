@@ -13,9 +13,9 @@ from django.utils.html import format_html
 
 from dns.admin import pages, zonefiles
 from dns.admin.pieces import PiecesAdmin
-from dns.admin.records import WIDE, RecordAdmin, RecordInline
+from dns.admin.records import WIDE, RecordInline
 from dns.models import Zone, ZoneGroup
-from dns.rules import ZoneDraft
+from dns.rules.zones import ZoneDraft
 from dns.services.zonefiles import zone_import
 from dns.services.zones import (
     RECORDS_AT_ONCE,
@@ -29,8 +29,6 @@ from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.errors import InvalidArgument, ServiceError
 from meshmgmt.core.fielderrors import FieldError
-
-__all__ = ["RecordAdmin", "ZoneAdmin"]
 
 # Beyond it the records have a list of their own: each takes seven fields of the page,
 # and Django refuses forms with more than a thousand.

@@ -2,7 +2,7 @@
 
 from dns.api.serializers import NameserverSerializer
 from dns.lint import Severity
-from dns.resolution import OutcomeKind
+from dns.resolution.model import OutcomeKind
 from meshmgmt.api.fields import (
     ArrayField,
     ObjectSerializer,

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from dns.effective import Configurator, Snapshot
+from dns.effective.compute import Configurator
+from dns.effective.snapshot import Snapshot
 from dns.lint import nameservers, peers, zones
 from dns.lint.facts import Facts, counted
 from dns.lint.finding import CATALOGUE, Finding, Severity, at_least, to_json

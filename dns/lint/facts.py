@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 
-from dns.effective import Configurator, NameserverGroup, Peer, Snapshot, Zone
+from dns.effective.compute import Configurator
+from dns.effective.snapshot import NameserverGroup, Peer, Snapshot, Zone
 from dns.lint.finding import Finding
 
 _SHOWN = 3

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
-from dns.effective import NameserverGroup, Zone
+from dns.effective.snapshot import NameserverGroup, Zone
 from dns.lint.facts import Facts, counted, group_finding
 from dns.lint.finding import Finding
 from meshmgmt.core.names import (

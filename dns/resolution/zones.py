@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dns.effective import EffectiveZone, PeerDns, Record
+from dns.effective.result import EffectiveZone, PeerDns
+from dns.effective.snapshot import Record
 from dns.resolution.model import OutcomeKind, Step, Subject
 from meshmgmt.core.names import WILDCARD, is_subdomain
 

@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from dns import models
-from dns.effective import Nameserver, NameserverGroup, Peer, Record, Snapshot, Zone
+from dns.effective.snapshot import (
+    Nameserver,
+    NameserverGroup,
+    Peer,
+    Record,
+    Snapshot,
+    Zone,
+)
 from dns.selectors import snapshotrows as queries
 from dns.storedform import is_digest
 from groups.models import ALL, Issued

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dns.models import Record, Zone
-from dns.rules import RecordDraft, StoredRecord, record_conflicts, record_errors
+from dns.rules.records import RecordDraft, StoredRecord, record_conflicts, record_errors
 from dns.selectors.zones import RECORD_KIND
 from dns.services.zones import RECORDS_AT_ONCE, zone_get
 from dns.storedform import stored_form

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from dns.models import Zone, ZoneGroup
-from dns.rules import ZoneDraft, zone_errors
+from dns.rules.zones import ZoneDraft, zone_errors
 from dns.selectors.zones import ZONE_KIND
 from dns.services.peerdomain import peer_domain
 from dns.storedform import stored_form

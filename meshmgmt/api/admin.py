@@ -139,13 +139,13 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         """Count what the columns made by `counted` show."""
-        rows: models.QuerySet[Any] = super().get_queryset(request)
         relations = {getattr(column, "counts", "") for column in self.list_display}
         counts = {
             f"{relation}_number": models.Count(relation, distinct=True)
             for relation in relations - {""}
         }
-        return rows.annotate(**counts)
+        rows: models.QuerySet[Any] = super().get_queryset(request).annotate(**counts)
+        return rows
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields; a new object has nothing yet that is only read."""

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dns.models import Record, Zone, ZoneGroup
-from dns.rules import NameserverDraft, NameserverGroupDraft, RecordDraft
+from dns.rules.nameservers import NameserverDraft, NameserverGroupDraft
+from dns.rules.records import RecordDraft
 from dns.services.nameservers import nameserver_group_create
 from dns.services.records import fill_record
 from dns.services.settings import dns_settings_update

@@ -16,7 +16,7 @@ from meshmgmt.inventory.adminfilters import PeerStateFilter
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.peerlist import PeerColumns, PeerList
-from meshmgmt.inventory.services import peer_create, peer_delete, peer_update
+from meshmgmt.inventory.services.peers import peer_create, peer_delete, peer_update
 
 _USER = Peer._meta.get_field("user")
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.db import connection, models, transaction
 
 from dns.models import Record, Zone
-from dns.rules import RecordDraft
+from dns.rules.records import RecordDraft
 from dns.services.records import fill_record
 from dns.storedform import stored_form
 from events.models import AuditEvent

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dns.effective import (
+from dns.effective.snapshot import (
     Nameserver,
     NameserverGroup,
     Peer,

@@ -9,7 +9,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from dns.live import LiveAnswer, ask_all
 from dns.management.objects import find_peer
-from dns.resolution import RECORD_TYPES, render, to_json
+from dns.resolution.model import RECORD_TYPES, to_json
+from dns.resolution.render import render
 from dns.selectors.effective import name_explanation
 from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.core.history import account_at

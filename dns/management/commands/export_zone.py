@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from dns.management.objects import find_zone
 from dns.services.zonefiles import zone_export
-from dns.zonefile import Authority
+from dns.zonefile.writer import Authority
 
 
 class Command(BaseCommand):

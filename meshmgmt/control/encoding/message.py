@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from dns.effective import Zone
+from dns.effective.snapshot import Zone
 from meshmgmt.control import checks
 from meshmgmt.control.encoding import parts
 from meshmgmt.control.encoding.blocks import Blocks

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final, TypeVar
 
-from dns.effective import NameserverGroup, Zone
+from dns.effective.snapshot import NameserverGroup, Zone
 from meshmgmt.control import checks
 from meshmgmt.control.encoding.firewall import PROTOCOLS
 from meshmgmt.control.encoding.wire import Field

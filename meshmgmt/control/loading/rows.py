@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from dns.effective import Nameserver, NameserverGroup, Record, Zone
+from dns.effective.snapshot import Nameserver, NameserverGroup, Record, Zone
 from meshmgmt.access.models import Action
 from meshmgmt.access.reach import RuleSide
 from meshmgmt.control.loading.statements import Rows

@@ -26,7 +26,7 @@ from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.labels import is_extra_label
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.reports import place_facts
-from meshmgmt.inventory.services import free_ipv6, peer_create
+from meshmgmt.inventory.services.peers import free_ipv6, peer_create
 
 MAX_EXTRA_LABELS: Final = 32
 
