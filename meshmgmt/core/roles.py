@@ -25,25 +25,6 @@ class Role(StrEnum):
     USER = "user"
 
 
-MODULES: Final = (
-    "networks",
-    "peers",
-    "remote_jobs",
-    "groups",
-    "settings",
-    "accounts",
-    "dns",
-    "nameservers",
-    "events",
-    "policies",
-    "routes",
-    "users",
-    "setup_keys",
-    "pats",
-    "identity_providers",
-    "services",
-)
-
 _TABLE: Final = """
                      owner  admin  network_admin  auditor  user
 networks             CRUD   CRUD   CRUD           R        -
@@ -77,6 +58,7 @@ def _parse(table: str) -> dict[tuple[str, str], frozenset[Operation]]:
 
 
 PERMISSIONS: Final = _parse(_TABLE)
+MODULES: Final = tuple(dict.fromkeys(module for _, module in PERMISSIONS))
 
 
 def allowed(role: str, module: str, operation: Operation) -> bool:
