@@ -3,7 +3,7 @@
 import json
 
 from dns.effective.result import to_json
-from dns.lint import to_json as finding_json
+from dns.lint.finding import to_json as finding_json
 from dns.selectors.effective import account_findings, all_peer_dns
 from meshmgmt.core.transactions import read_snapshot
 from observability.registries import register_bundle_section

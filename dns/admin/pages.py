@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
-from dns.lint import Finding, Severity
+from dns.lint.finding import Finding, Severity
 from dns.live import LiveAnswer, ask_all
 from dns.resolution.model import RECORD_TYPES, Explanation
 from dns.resolution.render import ENDS, STAGES

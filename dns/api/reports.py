@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from dns.api import report_schema
 from dns.effective.result import to_json as config_json
-from dns.lint import to_json as finding_json
+from dns.lint.finding import to_json as finding_json
 from dns.resolution.model import RECORD_TYPES
 from dns.resolution.model import to_json as explanation_json
 from dns.selectors.effective import account_findings, name_explanation, peer_dns

@@ -10,7 +10,8 @@ from django.db.models.functions import Cast
 from dns.effective.compute import Configurator
 from dns.effective.result import PeerDns
 from dns.effective.snapshot import Snapshot
-from dns.lint import Finding, lint
+from dns.lint import lint
+from dns.lint.finding import Finding
 from dns.mapsize import observe_all_maps, observe_map
 from dns.resolution.explain import HiddenPeer, explain
 from dns.resolution.model import Explanation, QueryError, Subject

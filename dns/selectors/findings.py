@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final, NamedTuple
 
-from dns.lint import Finding, Severity, at_least
+from dns.lint.finding import Finding, Severity, at_least
 from dns.selectors.effective import account_findings
 from events.models import AuditEvent
 from meshmgmt.core import clock

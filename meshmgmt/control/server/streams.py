@@ -33,18 +33,8 @@ class Stream:
     """
 
     __slots__ = (
-        "box",
-        "config_due",
-        "context",
-        "ending",
-        "flow",
-        "held",
-        "map_due",
-        "peer_id",
-        "sent_at",
-        "started",
-        "waiting_since",
-        "wake",
+        *("box", "config_due", "context", "ending", "flow", "held", "map_due"),
+        *("peer_id", "sent_at", "started", "waiting_since", "wake"),
     )
 
     def __init__(self, peer_id: str, started: int, box: Box, context: Context) -> None:
