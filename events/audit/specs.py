@@ -105,6 +105,25 @@ def register(*specs: AuditSpec) -> None:
         _specs[spec.model] = spec
 
 
+def written(
+    model: type[models.Model], stem: str, *lists: str, **more: Any
+) -> AuditSpec:
+    """Return the spec of a model whose codes are `stem` with what was done to it.
+
+    That is `create` (of some `add`), `update` and `delete`. A change of one of `lists`
+    is an update of its owner.
+    """
+    made = f"{stem}.create"
+    updated = Activity(f"{stem}.update")
+    return AuditSpec(
+        model,
+        Activity(made if made in Activity.values else f"{stem}.add"),
+        updated,
+        Activity(f"{stem}.delete"),
+        **{"members": {name: MemberRule(owner=updated) for name in lists}, **more},
+    )
+
+
 def switched(field: str, on: Activity, off: Activity) -> ActivityOf:
     """Return the code of a field that is switched on or off."""
     return lambda change: on if change.after[field] else off

@@ -13,6 +13,7 @@ from events.audit.specs import (
     register,
     switched,
     switches,
+    written,
 )
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.account import account_id
@@ -32,22 +33,10 @@ _NAMED_BY_ADDRESS: Final = {
 
 
 def register_specs() -> None:
-    register(_peer_spec())
     register(
-        AuditSpec(
-            model=Network,
-            created=Activity.NETWORK_CREATE,
-            updated=Activity.NETWORK_UPDATE,
-            deleted=Activity.NETWORK_DELETE,
-            meta=lambda network: {"name": network.name},
-        ),
-        AuditSpec(
-            model=NetworkResource,
-            created=Activity.NETWORK_RESOURCE_CREATE,
-            updated=Activity.NETWORK_RESOURCE_UPDATE,
-            deleted=Activity.NETWORK_RESOURCE_DELETE,
-            meta=_resource_meta,
-        ),
+        _peer_spec(),
+        written(Network, "network", meta=lambda network: {"name": network.name}),
+        written(NetworkResource, "network.resource", meta=_resource_meta),
     )
     declare_emitted(
         "meshmgmt.inventory",
