@@ -23,6 +23,7 @@ from meshmgmt.accounts.services.users import (
     user_approve,
     user_create,
     user_delete,
+    user_get,
     user_rename,
     user_set_blocked,
     user_set_password,
@@ -36,7 +37,7 @@ from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import TokenPages
 from meshmgmt.core import clock
-from meshmgmt.core.errors import NotFound, raise_field_errors
+from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
 
@@ -83,9 +84,7 @@ class UserForm(ByForm):
 
     def _changed(self, data: dict[str, Any]) -> User:
         pk = self.instance.pk
-        user = User.objects.filter(pk=pk).first()
-        if user is None:
-            raise NotFound.of("user", pk)
+        user = user_get(pk)
         check_may_touch(self.by, user)
         if (user.name, user.email) != (data["name"], data["email"]):
             email, name = data["email"], data["name"]

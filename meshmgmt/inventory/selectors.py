@@ -15,6 +15,12 @@ from meshmgmt.inventory.models.peers import PeerQuerySet
 
 PeerRow = dict[str, Any]
 
+ACCESSIBLE: Final = (
+    *("id", "name", "ip", "ipv6", "dns_label", "user_id", "os", "country_code"),
+    *("city_name", "geoname_id", "connected", "last_seen"),
+)
+"""What is shown of a peer that another one can reach."""
+
 FEW: Final = 500
 """Up to so many peers are asked for by id, more by reading the groups of all peers."""
 

@@ -27,11 +27,11 @@ from meshmgmt.accounts.signals import user_blocked, user_deleting
 from meshmgmt.core.errors import (
     Conflict,
     InvalidArgument,
-    NotFound,
     raise_field_errors,
 )
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.ids import new_id
+from meshmgmt.core.queries import found
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
 
@@ -233,10 +233,7 @@ def _delete_with_tokens(user: User) -> None:
 
 def user_get(user_id: str) -> User:
     """Return the user. Raises NotFound."""
-    user = User.objects.filter(pk=user_id).first()
-    if user is None:
-        raise NotFound.of("user", user_id)
-    return user
+    return found(User, user_id, kind="user")
 
 
 def check_pending(user: User) -> None:
