@@ -15,11 +15,7 @@ from events.api.proofs import (
     LeavesView,
 )
 from events.api.streams import ProxyEntriesView, TrafficEventsView
-from events.api.summaries import (
-    AuditSummaryView,
-    ProxySummaryView,
-    TrafficSummaryView,
-)
+from events.api.summaries import AuditSummaryView, ProxySummaryView, TrafficSummaryView
 
 _PATHS: Final[tuple[tuple[str, type[View], str], ...]] = (
     ("", AuditEventsView, "events"),

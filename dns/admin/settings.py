@@ -32,10 +32,7 @@ class DnsSettingsAdmin(ServiceAdmin):
     """The one row of settings: it can be changed, neither made nor deleted."""
 
     form = DnsSettingsForm
-    list_display = [
-        "__str__",
-        counted("group_links", "groups without DNS management"),
-    ]
+    list_display = ["__str__", counted("group_links", "groups without DNS management")]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Refuse: there is one row."""

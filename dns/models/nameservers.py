@@ -29,7 +29,7 @@ class NameserverGroup(AuditedModel):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["name"], name="dns_nameservergroup_name"),
+            models.UniqueConstraint(fields=["name"], name="dns_nameservergroup_name")
         ]
 
     def __str__(self) -> str:

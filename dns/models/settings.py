@@ -27,7 +27,7 @@ class DnsSettings(AuditedModel):
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(id=SINGLE_ROW), name="dns_settings_single_row"
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -32,9 +32,7 @@ class Zone(AuditedModel):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["canonical_domain"], name="dns_zone_domain"
-            ),
+            models.UniqueConstraint(fields=["canonical_domain"], name="dns_zone_domain")
         ]
 
     def __str__(self) -> str:

@@ -68,13 +68,11 @@ def _server_errors(servers: Sequence[NameserverDraft]) -> Iterator[FieldError]:
 def _kind_errors(draft: NameserverGroupDraft) -> Iterator[FieldError]:
     if not draft.primary and not draft.domains:
         yield FieldError(
-            "domains",
-            "A group that is not primary needs at least one match domain",
+            "domains", "A group that is not primary needs at least one match domain"
         )
     if draft.primary and draft.domains:
         yield FieldError(
-            "domains",
-            "A primary group answers for all domains and must not list any",
+            "domains", "A primary group answers for all domains and must not list any"
         )
     if draft.primary and draft.search_domains_enabled:
         yield FieldError(

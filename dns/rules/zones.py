@@ -35,10 +35,7 @@ def zone_errors(
         *_name_errors(draft.name),
         *_domain_errors(draft.domain, peer_domain, used_domains, stored_domain),
         *unknown_id_errors(
-            "distribution_groups",
-            draft.distribution_groups,
-            known_groups,
-            kind="group",
+            "distribution_groups", draft.distribution_groups, known_groups, kind="group"
         ),
     ]
 

@@ -278,8 +278,7 @@ class _Reader:
     def _skip(self, fields: _Fields) -> None:
         if self._strict:
             raise _error(
-                fields.type_token,
-                f"records of type {fields.type} cannot be held here",
+                fields.type_token, f"records of type {fields.type} cannot be held here"
             )
         self._skipped.append(Skipped(fields.type_token.line, fields.owner, fields.type))
 

@@ -76,11 +76,7 @@ class AuditEventAdmin(Explorer):
         "family": ("activity_code", "{}.*".format),
         "target_id__exact": ("target_id", same),
     }
-    suggestions = {
-        "activity_code": codes,
-        "initiator_id": people,
-        "target_type": kinds,
-    }
+    suggestions = {"activity_code": codes, "initiator_id": people, "target_type": kinds}
 
     def views(self) -> list[View]:
         week = {"start_date": "-7d"}

@@ -204,11 +204,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         return [(kind, reverse(f"{base}_{kind}") + query) for kind in RENDERERS]
 
     def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, Any],
-        *args: Any,
-        **kwargs: Any,
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
         """Show one row: what it tells, then its raw form."""
         row = context["original"]

@@ -74,11 +74,7 @@ class ProxyEntryAdmin(Explorer):
         "reason": "reason",
         "country": "country_code",
     }
-    old_names = {
-        **SEARCH,
-        "outcome": ("status", same),
-        "with_method": ("method", same),
-    }
+    old_names = {**SEARCH, "outcome": ("status", same), "with_method": ("method", same)}
     suggestions = {"user_id": people, "method": methods}
 
     def views(self) -> list[View]:

@@ -102,8 +102,7 @@ class TrafficFilterSet(StreamFilterSet):
         method="of_end", help_text="Id of the source, its address if it has no id"
     )
     destination = TextFilter(
-        method="of_end",
-        help_text="Id of the destination, its address if it has no id",
+        method="of_end", help_text="Id of the destination, its address if it has no id"
     )
     policy_id = TextFilter(help_text="Id of the policy")
     protocol = WholeNumberFilter(

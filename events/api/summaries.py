@@ -12,12 +12,7 @@ from rest_framework.response import Response
 
 from events.api.auditfilters import AuditFilterSet
 from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
-from events.api.queries import (
-    EnumField,
-    WholeNumberField,
-    parameters_of,
-    require_valid,
-)
+from events.api.queries import EnumField, WholeNumberField, parameters_of, require_valid
 from events.api.serializers import SummarySerializer
 from events.streams.subjects import (
     AUDIT_SUBJECT,
@@ -25,12 +20,7 @@ from events.streams.subjects import (
     TRAFFIC_SUBJECT,
     Subject,
 )
-from events.streams.summaries import (
-    MAX_BUCKETS,
-    MAX_GROUP_FIELDS,
-    Question,
-    summarise,
-)
+from events.streams.summaries import MAX_BUCKETS, MAX_GROUP_FIELDS, Question, summarise
 from meshmgmt.api.views import ApiView
 from meshmgmt.core import clock
 from meshmgmt.core.errors import BadRequest

@@ -99,8 +99,7 @@ class GroupAdmin(ServiceAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Group]:
         groups: QuerySet[Group] = super().get_queryset(request)
         return groups.annotate(
-            number_of_peers=_count(GroupPeer),
-            number_of_resources=_count(GroupResource),
+            number_of_peers=_count(GroupPeer), number_of_resources=_count(GroupResource)
         )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:

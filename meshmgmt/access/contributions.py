@@ -23,12 +23,7 @@ _SENTENCES = {
     "access_posturecheck.name": "a posture check with this name exists already",
 }
 
-_ROUTE_MODELS = (
-    "route",
-    "routegroup",
-    "routepeergroup",
-    "routeaccesscontrolgroup",
-)
+_ROUTE_MODELS = ("route", "routegroup", "routepeergroup", "routeaccesscontrolgroup")
 
 
 def contribute() -> None:

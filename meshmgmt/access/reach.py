@@ -142,10 +142,7 @@ class ReachGraph:
 
 
 def _links(facts: ReachFacts) -> Iterator[tuple[Cause, Side, Side]]:
-    for cause, left, right in (
-        *_policy_links(facts),
-        *_route_links(facts.routes),
-    ):
+    for cause, left, right in (*_policy_links(facts), *_route_links(facts.routes)):
         if any(left) and any(right):
             yield cause, left, right
 

@@ -199,7 +199,7 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
 
     form = TokenForm
     list_display = [
-        *("name", "user", "scope", "created_at", "expires_at", "last_used", "valid"),
+        *("name", "user", "scope", "created_at", "expires_at", "last_used", "valid")
     ]
     list_filter = [EndFilter, "scope", "user__is_service_user"]
     list_select_related = ["user"]

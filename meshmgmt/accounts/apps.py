@@ -13,13 +13,7 @@ class AccountsConfig(AppConfig):
     verbose_name = "Accounts"
 
     def ready(self) -> None:
-        from meshmgmt.accounts import (  # noqa: PLC0415
-            audit,
-            eventfacts,
-            gauges,
-            homecards,
-            signin,
-        )
+        from meshmgmt.accounts import audit, eventfacts, gauges, homecards, signin  # noqa: PLC0415
         from meshmgmt.accounts.authentication import register_bearer  # noqa: PLC0415
         from meshmgmt.accounts.oidc.bearer import authenticate_bearer  # noqa: PLC0415
         from meshmgmt.accounts.services import passwords  # noqa: PLC0415

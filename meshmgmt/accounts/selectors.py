@@ -55,10 +55,7 @@ SETTINGS: Final = (
 
 
 def user_rows(
-    viewer: User,
-    ids: Sequence[str] | None = None,
-    *,
-    service_users: bool | None = None,
+    viewer: User, ids: Sequence[str] | None = None, *, service_users: bool | None = None
 ) -> list[Row]:
     """Return the users that `viewer` may see: all, or only the viewer.
 

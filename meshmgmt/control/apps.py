@@ -25,9 +25,7 @@ class ControlConfig(AppConfig):
         contributions.reachable_since = presence.reachable_since
         register_job("forget_map_changes", changes.EVERY_SECONDS, changes.forget_old)
         register_job(
-            "forget_lost_streams",
-            presence.BEAT_SECONDS,
-            presence.forget_lost_processes,
+            "forget_lost_streams", presence.BEAT_SECONDS, presence.forget_lost_processes
         )
         register_job(
             "remove_ephemeral_peers",

@@ -105,14 +105,7 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
     """Peers: also the way to make some without the peer protocol."""
 
     form = PeerForm
-    list_display = [
-        "title",
-        "state",
-        "address",
-        "owner",
-        "location",
-        "client",
-    ]
+    list_display = ["title", "state", "address", "owner", "location", "client"]
     list_filter = [
         PeerStateFilter,
         "connected",
@@ -124,7 +117,7 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
     ]
     list_select_related = ["user"]
     search_fields = [
-        *("name", "ip", "ipv6", "dns_label", "hostname", "user__email", "=id"),
+        *("name", "ip", "ipv6", "dns_label", "hostname", "user__email", "=id")
     ]
     ordering = ["id"]
     readonly_fields = [

@@ -51,11 +51,7 @@ def visible_peers(viewer: User) -> PeerQuerySet:
 
 
 def peer_rows(
-    viewer: User,
-    ids: Sequence[str] | None = None,
-    *,
-    name: str = "",
-    ip: str = "",
+    viewer: User, ids: Sequence[str] | None = None, *, name: str = "", ip: str = ""
 ) -> list[PeerRow]:
     """Return the peers that `viewer` may see, in the order of creation.
 

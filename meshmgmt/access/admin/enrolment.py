@@ -9,11 +9,7 @@ from django.utils.safestring import SafeString
 
 from meshmgmt.access.admin.fields import ReadOnlyAdmin, groups_field
 from meshmgmt.access.adminfilters import SetupKeyStateFilter
-from meshmgmt.access.models import (
-    SetupKey,
-    SetupKeyAutoGroup,
-    UserAutoGroup,
-)
+from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup, UserAutoGroup
 from meshmgmt.access.rules.setupkeys import SetupKeyDraft, state_of
 from meshmgmt.access.services.setupkeys import (
     setup_key_create,
@@ -49,7 +45,7 @@ class SetupKeyForm(ServiceForm):
     class Meta:
         model = SetupKey
         fields = [
-            *("type", "usage_limit", "ephemeral", "allow_extra_dns_labels", "revoked"),
+            *("type", "usage_limit", "ephemeral", "allow_extra_dns_labels", "revoked")
         ]
 
     lists = {"auto_groups": SetupKeyAutoGroup}

@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from meshmgmt.access.rules.routes import network_text
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical, quoted
-from meshmgmt.core.textrules import (
-    description_errors,
-    name_errors,
-    unknown_id_errors,
-)
+from meshmgmt.core.textrules import description_errors, name_errors, unknown_id_errors
 
 
 @dataclass(frozen=True, slots=True)

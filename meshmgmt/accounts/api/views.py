@@ -21,10 +21,7 @@ from meshmgmt.accounts.api.serializers import (
     UserSerializer,
     UserUpdateSerializer,
 )
-from meshmgmt.accounts.authority import (
-    check_may_manage_tokens,
-    manages_foreign_tokens,
-)
+from meshmgmt.accounts.authority import check_may_manage_tokens, manages_foreign_tokens
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.passwords import new_password
 from meshmgmt.accounts.selectors import (

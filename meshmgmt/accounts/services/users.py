@@ -24,11 +24,7 @@ from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.rules import email_errors, role_errors, user_name_errors
 from meshmgmt.accounts.signals import user_blocked, user_deleting
-from meshmgmt.core.errors import (
-    Conflict,
-    InvalidArgument,
-    raise_field_errors,
-)
+from meshmgmt.core.errors import Conflict, InvalidArgument, raise_field_errors
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.queries import found

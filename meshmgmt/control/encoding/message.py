@@ -74,10 +74,7 @@ class _Family:
 
     def keep(self, before: "_Family", ids: Set[str]) -> None:
         """Take over what is about peers that did not change."""
-        for table, old in (
-            (self.remotes, before.remotes),
-            (self.names, before.names),
-        ):
+        for table, old in ((self.remotes, before.remotes), (self.names, before.names)):
             table.update({id_: old[id_] for id_ in old.keys() & ids})
 
 

@@ -160,6 +160,4 @@ def _kind(type_: str, ttl: int) -> bytes:
 
 def _record(name: str, type_: str, content: str, ttl: int) -> bytes:
     """A record, as field of a CustomZone."""
-    return _RECORDS(
-        _NAME(name.encode()) + _kind(type_, ttl) + _RDATA(content.encode()),
-    )
+    return _RECORDS(_NAME(name.encode()) + _kind(type_, ttl) + _RDATA(content.encode()))

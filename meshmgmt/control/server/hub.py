@@ -45,11 +45,7 @@ class Hub:
     """Keeps all streams of this process up to date."""
 
     def __init__(
-        self,
-        config: Config,
-        envelopes: Envelopes,
-        streams: Streams,
-        threads: Threads,
+        self, config: Config, envelopes: Envelopes, streams: Streams, threads: Threads
     ) -> None:
         self.reports_flows = config.flow_interval is not None
         self.streams = streams

@@ -15,12 +15,7 @@ from meshmgmt.control.services.meta import facts_of, plain, ssh_key_of
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import Actor
-from meshmgmt.core.errors import (
-    Conflict,
-    InvalidArgument,
-    NotFound,
-    PreconditionFailed,
-)
+from meshmgmt.core.errors import Conflict, InvalidArgument, NotFound, PreconditionFailed
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.labels import is_extra_label

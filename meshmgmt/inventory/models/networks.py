@@ -87,7 +87,7 @@ class NetworkResource(AuditedModel):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["name"], name="resource_name_unique"),
+            models.UniqueConstraint(fields=["name"], name="resource_name_unique")
         ]
 
     def __str__(self) -> str:

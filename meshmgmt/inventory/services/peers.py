@@ -7,11 +7,7 @@ from typing import Any, Final
 
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.core import context
-from meshmgmt.core.errors import (
-    InvalidArgument,
-    PreconditionFailed,
-    raise_field_errors,
-)
+from meshmgmt.core.errors import InvalidArgument, PreconditionFailed, raise_field_errors
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
