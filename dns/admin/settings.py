@@ -3,11 +3,10 @@
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest
 
 from dns.models import DisabledManagementGroup, DnsSettings
 from dns.services.settings import dns_settings_update
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted, refused
 from meshmgmt.api.adminfields import OrderedListField
 
 
@@ -34,10 +33,4 @@ class DnsSettingsAdmin(ServiceAdmin):
     form = DnsSettingsForm
     list_display = ["__str__", counted("group_links", "groups without DNS management")]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: there is one row."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: the row stays."""
-        return False
+    has_add_permission = has_delete_permission = refused

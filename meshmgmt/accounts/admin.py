@@ -31,7 +31,7 @@ from meshmgmt.accounts.services.users import (
 )
 from meshmgmt.accounts.settingrules import GROUP_LISTS
 from meshmgmt.accounts.tokens import is_well_formed, token_hash
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted, refused
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.api.adminlook import badge
@@ -290,10 +290,4 @@ class AccountAdmin(ServiceAdmin):
     list_display = ["id", "dns_domain", "network_range", "created_at"]
     readonly_fields = ["id", "created_at", "created_by"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: there is one account."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: the account goes with the database."""
-        return False
+    has_add_permission = has_delete_permission = refused

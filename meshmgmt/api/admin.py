@@ -36,6 +36,11 @@ _CHECKBOX: Final = (
 )
 
 
+def refused(page: Any, request: HttpRequest, obj: Any = None) -> bool:
+    """Stand for a permission that nobody has on a page."""
+    return False
+
+
 class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
     """A form whose `apply()` calls the service.
 
