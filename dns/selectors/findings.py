@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final, NamedTuple
 
-from dns.lint import Finding, Severity, at_least
+from dns.lint.finding import Finding, Severity, at_least
 from dns.selectors.effective import account_findings
 from events.audit.reading import newest
 from meshmgmt.core import clock

@@ -25,13 +25,7 @@ from events.models import AuditEvent
 from events.streams.subjects import AUDIT_SUBJECT
 
 _NAMES: Final = (
-    "name",
-    "new_name",
-    "setupkey",
-    "user_name",
-    "username",
-    "email",
-    "peer_fqdn",
+    *("name", "new_name", "setupkey", "user_name", "username", "email", "peer_fqdn"),
     "peer",
 )
 """Keys of the metadata that name the target, the surest first."""
@@ -82,11 +76,7 @@ class AuditEventAdmin(Explorer):
         "family": ("activity_code", "{}.*".format),
         "target_id__exact": ("target_id", same),
     }
-    suggestions = {
-        "activity_code": codes,
-        "initiator_id": people,
-        "target_type": kinds,
-    }
+    suggestions = {"activity_code": codes, "initiator_id": people, "target_type": kinds}
 
     def views(self) -> list[View]:
         week = {"start_date": "-7d"}

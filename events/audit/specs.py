@@ -99,11 +99,44 @@ _specs: dict[type[models.Model], AuditSpec] = {}
 _emitted_elsewhere: dict[Activity, str] = {}
 
 
-def register(spec: AuditSpec) -> None:
-    """Add the spec of one model. Raises ValueError when there is one already."""
-    if spec.model in _specs:
-        raise ValueError(f"{spec.model.__name__} has an audit spec already")
-    _specs[spec.model] = spec
+def register(*specs: AuditSpec) -> None:
+    """Add the specs of models. Raises ValueError when there is one already."""
+    for spec in specs:
+        if spec.model in _specs:
+            raise ValueError(f"{spec.model.__name__} has an audit spec already")
+        _specs[spec.model] = spec
+
+
+def written(
+    model: type[models.Model], stem: str, *lists: str, **more: Any
+) -> AuditSpec:
+    """Return the spec of a model whose codes are `stem` with what was done to it.
+
+    That is `create` (of some `add`), `update` and `delete`. A change of one of `lists`
+    is an update of its owner.
+    """
+    made = f"{stem}.create"
+    updated = Activity(f"{stem}.update")
+    return AuditSpec(
+        model,
+        Activity(made if made in Activity.values else f"{stem}.add"),
+        updated,
+        Activity(f"{stem}.delete"),
+        **{"members": {name: MemberRule(owner=updated) for name in lists}, **more},
+    )
+
+
+def switched(field: str, on: Activity, off: Activity) -> ActivityOf:
+    """Return the code of a field that is switched on or off."""
+    return lambda change: on if change.after[field] else off
+
+
+def switches(codes: Mapping[str, str]) -> dict[str, ActivityOf]:
+    """Return the codes of switches by field: `<code>.enable` and `<code>.disable`."""
+    return {
+        name: switched(name, Activity(f"{code}.enable"), Activity(f"{code}.disable"))
+        for name, code in codes.items()
+    }
 
 
 def register_members(

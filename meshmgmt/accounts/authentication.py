@@ -74,7 +74,6 @@ class TokenAuthentication(BaseAuthentication):
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the challenge of a 401."""
         return CHALLENGE
 
 

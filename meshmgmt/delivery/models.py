@@ -4,7 +4,6 @@ from django.db import models
 
 from events.audit.audited import AuditedModel
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.delivery.rules import MAX_EVENTS
 
 
@@ -16,9 +15,6 @@ class Subscription(AuditedModel):
     a sender that was overtaken writes nothing.
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     name = models.CharField(max_length=255)
     stream = models.CharField(
         max_length=32,

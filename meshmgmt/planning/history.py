@@ -13,7 +13,7 @@ from django.db import connection, models, transaction
 
 from dns.content import stored_form
 from dns.models import Record, Zone
-from dns.rules import RecordDraft
+from dns.rules.records import RecordDraft
 from dns.services.records import fill_record
 from events.models import AuditEvent
 from meshmgmt.access.models import Invite, SetupKey

@@ -21,10 +21,7 @@ from meshmgmt.accounts.api.serializers import (
     UserSerializer,
     UserUpdateSerializer,
 )
-from meshmgmt.accounts.authority import (
-    check_may_manage_tokens,
-    manages_foreign_tokens,
-)
+from meshmgmt.accounts.authority import check_may_manage_tokens, manages_foreign_tokens
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.passwords import new_password
 from meshmgmt.accounts.selectors import (
@@ -225,10 +222,7 @@ class TokensViewSet(ResourceViewSet):
             return
         if not manages_foreign_tokens(viewer):  # nor learns which users there are
             raise Forbidden("permission denied: these are the tokens of another user")
-        owner = User.objects.filter(pk=self.owner_id).first()
-        if owner is None:
-            raise NotFound.of("user", self.owner_id)
-        check_may_manage_tokens(viewer, owner)
+        check_may_manage_tokens(viewer, user_get(self.owner_id))
 
     @property
     def owner_id(self) -> str:

@@ -15,15 +15,12 @@ from meshmgmt.env import PROGRAM
 
 
 class Command(BaseCommand):
-    """Prints a new token, alone, on standard output."""
-
     help = (
         "Create an access token and print it alone on standard output. A user who does"
         " not exist yet is created: with --role, or as owner when there is none."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
         parser.add_argument("--user", required=True, metavar="EMAIL")
         parser.add_argument("--role", choices=[role.value for role in Role])
         parser.add_argument("--name", default="cli", help="name of the token")

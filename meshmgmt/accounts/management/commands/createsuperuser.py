@@ -15,12 +15,9 @@ from meshmgmt.env import PROGRAM
 
 
 class Command(BaseCommand):
-    """Takes the options and variables of Django's command of this name."""
-
     help = "Create a user with the role owner and a password for the admin site."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
         parser.add_argument("--email", help="or DJANGO_SUPERUSER_EMAIL")
         parser.add_argument(
             "--name",
@@ -37,7 +34,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create the owner."""
         email = options["email"] or os.environ.get("DJANGO_SUPERUSER_EMAIL", "")
         name = (
             options["name"]
