@@ -3,11 +3,10 @@
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest
 
 from dns.models import DisabledManagementGroup, DnsSettings
 from dns.services.settings import dns_settings_update
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import OneRowAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.core.orderedlinks import member_keys
 
@@ -35,21 +34,7 @@ class DnsSettingsForm(ServiceForm):
 
 
 @admin.register(DnsSettings)
-class DnsSettingsAdmin(ServiceAdmin):
-    """The one row of settings: it can be changed, neither made nor deleted."""
+class DnsSettingsAdmin(OneRowAdmin):
+    """The settings."""
 
     form = DnsSettingsForm
-    list_display = ["__str__", "groups_count"]
-
-    @admin.display(description="groups without DNS management")
-    def groups_count(self, settings: DnsSettings) -> int:
-        """How many groups have DNS management disabled."""
-        return len(member_keys(DisabledManagementGroup, settings))
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: there is one row."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: the row stays."""
-        return False

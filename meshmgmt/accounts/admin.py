@@ -312,17 +312,8 @@ class AccountForm(ServiceForm):
 
 
 @admin.register(Account)
-class AccountAdmin(ServiceAdmin):
-    """The one account: its settings can be changed, itself neither made nor deleted."""
+class AccountAdmin(OneRowAdmin):
+    """The settings of the one account, which goes with the database."""
 
     form = AccountForm
-    list_display = ["id", "dns_domain", "network_range", "created_at"]
     readonly_fields = ["id", "created_at", "created_by"]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: there is one account."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: the account goes with the database."""
-        return False
