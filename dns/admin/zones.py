@@ -7,7 +7,6 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
-from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils.html import format_html
 
@@ -27,6 +26,7 @@ from dns.services.zones import (
 from meshmgmt.api.admin import ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminlook import enabled
+from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import InvalidArgument, ServiceError
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.orderedlinks import member_keys
@@ -166,7 +166,7 @@ class ZoneAdmin(PiecesAdmin):
     def all_records(self, zone: Zone) -> str:
         """A link to the zone's records."""
         path = reverse("admin:dns_record_changelist")
-        text = f"{zone.records.count()} records"
+        text = counted(zone.records.count(), "record")
         return format_html(
             '<a href="{}?zone__id__exact={}">{}</a>', path, zone.pk, text
         )
@@ -178,11 +178,10 @@ class ZoneAdmin(PiecesAdmin):
             return []
         return [
             format_html(
-                'zone <a href="{}">{}</a>: will be deleted, with its {} record{}',
+                'zone <a href="{}">{}</a>: will be deleted, with its {}',
                 reverse("admin:dns_zone_change", args=[zone.pk]),
                 zone.name,
-                zone.count,
-                pluralize(zone.count),
+                counted(zone.count, "record"),
             )
             for zone in zones
         ]

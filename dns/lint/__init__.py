@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from dns.effective import Configurator, Snapshot
 from dns.lint import nameservers, peers, zones
-from dns.lint.facts import Facts, counted
+from dns.lint.facts import Facts
 from dns.lint.finding import CATALOGUE, Finding, Severity, at_least, to_json
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "Finding",
     "Severity",
     "at_least",
-    "counted",
     "lint",
     "to_json",
 ]

@@ -29,13 +29,13 @@ from meshmgmt.accounts.services.users import (
     user_set_role,
 )
 from meshmgmt.accounts.settingrules import GROUP_LISTS
-from meshmgmt.accounts.tokens import is_well_formed, token_hash
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import OneRowAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import TokenPages
 from meshmgmt.core import clock
+from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import NotFound, raise_field_errors
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
@@ -48,7 +48,9 @@ class UserForm(ByForm):
 
     email = forms.CharField(label="E-mail address", required=False, strip=True)
     name = forms.CharField(required=False, strip=False)
-    role = forms.ChoiceField(choices=[(role.value, role.value) for role in Role])
+    role = forms.ChoiceField(
+        choices=[(role.value, role.value) for role in Role], initial=Role.USER
+    )
     new_password = forms.CharField(
         required=False,
         strip=False,
@@ -175,7 +177,7 @@ class UserAdmin(ByAdmin):
         with account_write():
             for user in pending:
                 user_approve(user_id=user.pk, by=viewer_of(request))
-        self.message_user(request, f"{len(pending)} users were let in")
+        self.message_user(request, f"Let in: {counted(len(pending), 'user')}.")
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """Delete a user with their tokens."""
@@ -247,10 +249,6 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
         """Let everybody revoke what they see, as far as the service agrees."""
         return bool(request.user.is_staff)
 
-    def hash_of_secret(self, text: str) -> str | None:
-        """Return what is stored of an access token."""
-        return token_hash(text) if is_well_formed(text) else None
-
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Suggest a token of one's own."""
         return {
@@ -300,6 +298,15 @@ class AccountForm(ServiceForm):
     class Meta:
         model = Account
         exclude = ["domain", "domain_category"]
+        labels = {
+            "dns_domain": "DNS domain",
+            "jwt_groups_enabled": "JWT groups enabled",
+            "jwt_groups_claim_name": "JWT groups claim name",
+            "jwt_allow_groups": "JWT allow groups",
+        }
+        help_texts = dict.fromkeys(
+            ("peer_login_expiration", "peer_inactivity_expiration"), "Seconds."
+        )
         field_classes = {
             "dns_domain": forms.CharField,
             "network_range": forms.CharField,

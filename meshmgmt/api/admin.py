@@ -119,6 +119,11 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
     show_full_result_count = False
     list_per_page = 50
 
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields; a new object has none yet that are only shown."""
+        found = super().get_fields(request, obj)
+        return found if obj else [x for x in found if x not in self.readonly_fields]
+
     def delete_object(self, instance: Any) -> None:
         """Delete through the service. Raises ServiceError."""
         raise NotImplementedError

@@ -357,7 +357,7 @@ class TestUsers:
         user.pending_approval = user.is_blocked = True
         user.save()
         data = {"action": "let_in", "_selected_action": [user.pk, owner.pk]}
-        assert "1 users were let in" in texts_of(client.post(USERS, data))
+        assert "Let in: 1 user." in texts_of(client.post(USERS, data))
         user.refresh_from_db()
         assert user.is_active
         event = AuditEvent.objects.filter(target_id=user.pk).order_by("-id").first()

@@ -60,11 +60,6 @@ class NetworkAdmin(ServiceAdmin):
     ordering = ["id"]
     readonly_fields = ["all_resources", "all_routers", "id", "created_at"]
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields; a new network has no id yet."""
-        own = NetworkForm.Meta.fields
-        return own if obj is None else [*own, *self.readonly_fields]
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Network]:
         """Count resources and routers along."""
         found: QuerySet[Network] = super().get_queryset(request)

@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.http import HttpRequest
 from rest_framework.exceptions import ValidationError
 
 from meshmgmt.access.api.serializers.posture import ChecksSerializer
@@ -30,6 +29,10 @@ class ChecksField(forms.JSONField):
     """The object `checks` of the API, its types checked as there."""
 
     widget = forms.Textarea(attrs={"rows": 12, "cols": 80})
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the text; a new check has none yet."""
+        return "" if value is None else super().prepare_value(value)
 
     def clean(self, value: Any) -> Any:
         """Return the object. Raises ValidationError with the place in it."""
@@ -82,11 +85,6 @@ class PostureCheckAdmin(ServiceAdmin):
     search_fields = ["name", "description", "=id"]
     ordering = ["id"]
     readonly_fields = ["id", "created_at"]
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields; a new check has no id yet."""
-        own = PostureCheckForm.Meta.fields
-        return own if obj is None else [*own, *self.readonly_fields]
 
     def delete_object(self, instance: PostureCheck) -> None:
         """Delete a check that no policy uses."""

@@ -34,7 +34,7 @@ def cell(html: str, headers: list[dict[str, Any]], index: int) -> SafeString:
     """Return a cell of a list with its column's name, which phones show beside it."""
     header = headers[index]
     label = header.get("label") or header.setdefault("label", _label(header))
-    opening, mark, rest = visible(html).partition(">")
+    opening, mark, rest = adminlook.breakable(visible(html)).partition(">")
     marked: SafeString = mark_safe(opening + label + mark + rest)  # noqa: S308 - all markup
     return marked
 
