@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
-from django.contrib.admin.widgets import FilteredSelectMultiple
 
 from groups.audit import resource_names
 from groups.rules import ResourceKey
@@ -12,8 +11,22 @@ from meshmgmt.core.printable import printable
 from meshmgmt.inventory.models import NetworkResource
 
 
-class ResourcesSelect(FilteredSelectMultiple):
-    """Two lists with a search; what is chosen has no order of its own."""
+class ResourcesSelect(forms.SelectMultiple):
+    """Looks like the choices of other lists, but has all there is from the start."""
+
+    class Media:
+        css = {
+            "screen": [
+                "admin/css/vendor/select2/select2.min.css",
+                "admin/css/autocomplete.css",
+            ]
+        }
+        js = [
+            "admin/js/vendor/jquery/jquery.min.js",
+            "admin/js/vendor/select2/select2.full.min.js",
+            "admin/js/jquery.init.js",
+            "groups/resources.js",
+        ]
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
         """Return what was chosen, sorted, so that two of the same are equal."""
@@ -28,7 +41,7 @@ class ResourcesField(forms.MultipleChoiceField):
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        widget = ResourcesSelect("resources", is_stacked=False)
+        widget = ResourcesSelect(attrs={"class": "resources"})
         super().__init__(required=False, widget=widget, **kwargs)
 
     def offer(self, held: Iterable[ResourceKey]) -> None:

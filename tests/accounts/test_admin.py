@@ -1,6 +1,7 @@
 """Admin pages of users, tokens and the account."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -128,7 +129,7 @@ def test_every_role_sees_what_it_may(role: str) -> None:
     client = client_of(user)
     assert client.get("/admin/").status_code == 200
     for path in (USERS, TOKENS, ACCOUNT):
-        assert client.get(path).status_code == 200
+        assert client.get(path, follow=True).status_code == 200
     add = 200 if role in {"owner", "admin"} else 403
     assert client.get(f"{USERS}add/").status_code == add
     assert client.get(f"{USERS}{user.pk}/change/").status_code == 200
@@ -459,9 +460,12 @@ class TestTokens:
     def test_a_pasted_secret_that_no_token_has_leaves_the_address_too(
         self, client: Client
     ) -> None:
-        response = client.post(TOKENS, {"q": new_token()})
-        assert response["Location"] == TOKENS
-        assert "No access token has the secret" in texts_of(response)
+        for pasted in (f"Token {new_token()}", new_token()[:-1], str(uuid4())):
+            response = client.post(TOKENS, {"q": pasted})
+            assert response["Location"] == TOKENS
+            assert "No access token has the secret" in texts_of(response)
+        searched = client.post(TOKENS, {"q": "a name", "scope__exact": "x"})
+        assert searched["Location"] == f"{TOKENS}?q=a+name&scope__exact=x"
 
     def test_secrets_of_others_tokens_lead_nowhere(self) -> None:
         plain = token_of(person("owner"))
