@@ -30,7 +30,7 @@ from meshmgmt.accounts.services.users import (
 )
 from meshmgmt.accounts.settingrules import GROUP_LISTS
 from meshmgmt.api.admin import OneRowAdmin, ServiceForm
-from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.api.adminfields import LinesField, OrderedListField
 from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import TokenPages
@@ -281,19 +281,12 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
         token_delete(user_id=obj.user_id, token_id=obj.pk)
 
 
-class TextsField(forms.JSONField):
-    """A JSON array of strings; nothing stands for the empty one."""
-
-    def clean(self, value: Any) -> list[str]:
-        """Return the strings."""
-        texts = super().clean(value) or []
-        if not isinstance(texts, list) or not all(isinstance(x, str) for x in texts):
-            raise forms.ValidationError('Enter a JSON array of strings: ["a", "b"].')
-        return texts
-
-
 class AccountForm(ServiceForm):
     """The settings."""
+
+    jwt_allow_groups = LinesField(
+        label="JWT allow groups", help_text="One name per line."
+    )
 
     class Meta:
         model = Account
@@ -302,7 +295,6 @@ class AccountForm(ServiceForm):
             "dns_domain": "DNS domain",
             "jwt_groups_enabled": "JWT groups enabled",
             "jwt_groups_claim_name": "JWT groups claim name",
-            "jwt_allow_groups": "JWT allow groups",
         }
         help_texts = dict.fromkeys(
             ("peer_login_expiration", "peer_inactivity_expiration"), "Seconds."
@@ -310,8 +302,15 @@ class AccountForm(ServiceForm):
         field_classes = {
             "dns_domain": forms.CharField,
             "network_range": forms.CharField,
-            **dict.fromkeys(("jwt_allow_groups", *GROUP_LISTS), TextsField),
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        column = contributions.auto_group_column
+        if column is not None:
+            for name in self.fields.keys() & set(GROUP_LISTS):  # all, or to be read
+                label = self.fields[name].label
+                self.fields[name] = OrderedListField(column, label=label)
 
     def apply(self, data: dict[str, Any]) -> Account:
         """Change the settings."""
