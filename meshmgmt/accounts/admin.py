@@ -295,6 +295,9 @@ class AccountForm(ServiceForm):
             "dns_domain": "DNS domain",
             "jwt_groups_enabled": "JWT groups enabled",
             "jwt_groups_claim_name": "JWT groups claim name",
+            "network_range_v6": "Network range IPv6",
+            "ipv6_enabled_groups": "IPv6 enabled groups",
+            "local_mfa_enabled": "Local MFA enabled",
         }
         help_texts = dict.fromkeys(
             ("peer_login_expiration", "peer_inactivity_expiration"), "Seconds."
