@@ -59,13 +59,9 @@ class ResourcesField(forms.MultipleChoiceField):
         """Return stored keys as they are sent."""
         return sorted(x if isinstance(x, str) else " ".join(x) for x in value or ())
 
-    def valid_value(self, value: Any) -> bool:
-        """Take all."""
-        return True
-
     def clean(self, value: Any) -> list[ResourceKey]:
         """Return (id, type) of each; what is missing is empty."""
-        return [key_of(text) for text in super().clean(value)]
+        return [key_of(text) for text in self.to_python(value)]
 
 
 def key_of(text: str) -> ResourceKey:
