@@ -20,5 +20,5 @@ def _findings(request: HttpRequest) -> Iterator[Figure | Line]:
         yield Line("Findings are being looked for", url=page, later=True)
         return
     found = findings_count()
-    yield Figure("warnings", found.warnings, page, Tone.WARN)
-    yield Figure("notes", found.notes, page)
+    yield Figure("warning{s}", found.warnings, page, Tone.WARN)
+    yield Figure("note{s}", found.notes, page)

@@ -12,7 +12,7 @@ from dns.services.nameservers import (
     nameserver_group_delete,
     nameserver_group_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, number_of
 from meshmgmt.api.adminfields import LinesField, OrderedListField
 from meshmgmt.api.adminlook import enabled
 
@@ -93,7 +93,7 @@ class NameserverGroupAdmin(ServiceAdmin):
     form = NameserverGroupForm
     list_display = [
         *("name", enabled, "primary", "match_domains", "search_domains_enabled"),
-        *("servers", counted("group_links", "groups"), "created_at"),
+        *("servers", number_of("group_links", "groups"), "created_at"),
     ]
     list_filter = ["enabled", "primary", "search_domains_enabled"]
     search_fields = ["name", "description", "domains", "nameservers", "=id"]

@@ -53,10 +53,11 @@ def urls() -> list[URLPattern]:
 def explain_page(request: HttpRequest) -> TemplateResponse:
     """Show the form and, once it is filled in, the explanation."""
     _check(request)
-    form = ExplainForm(request.GET or None)
+    asked = "name" in request.GET
+    form = ExplainForm(request.GET if asked else None, initial=request.GET.dict())
     explanation: Explanation | None = None
     answers: list[LiveAnswer] = []
-    if request.GET and form.is_valid():
+    if asked and form.is_valid():
         data = form.cleaned_data
         try:
             with read_snapshot():

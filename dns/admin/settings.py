@@ -6,7 +6,7 @@ from django.contrib import admin
 
 from dns.models import DisabledManagementGroup, DnsSettings
 from dns.services.settings import dns_settings_update
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted, refused
+from meshmgmt.api.admin import OneRowAdmin, ServiceForm
 from meshmgmt.api.adminfields import OrderedListField
 
 
@@ -27,10 +27,7 @@ class DnsSettingsForm(ServiceForm):
 
 
 @admin.register(DnsSettings)
-class DnsSettingsAdmin(ServiceAdmin):
-    """The one row of settings: it can be changed, neither made nor deleted."""
+class DnsSettingsAdmin(OneRowAdmin):
+    """The settings."""
 
     form = DnsSettingsForm
-    list_display = ["__str__", counted("group_links", "groups without DNS management")]
-
-    has_add_permission = has_delete_permission = refused

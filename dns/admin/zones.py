@@ -7,7 +7,6 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count
 from django.http import HttpRequest
-from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils.html import format_html
 
@@ -24,9 +23,10 @@ from dns.services.zones import (
     zone_thin_out,
     zone_update,
 )
-from meshmgmt.api.admin import ServiceForm, counted
+from meshmgmt.api.admin import ServiceForm, number_of
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminlook import enabled
+from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import InvalidArgument, ServiceError
 from meshmgmt.core.fielderrors import FieldError
 
@@ -106,8 +106,8 @@ class ZoneAdmin(PiecesAdmin):
     form = ZoneForm
     list_display = [
         *("name", "domain", enabled, "enable_search_domain"),
-        counted("records", "records"),
-        counted("group_links", "groups"),
+        number_of("records", "records"),
+        number_of("group_links", "groups"),
         "created_at",
     ]
     list_filter = ["enabled", "enable_search_domain"]
@@ -142,7 +142,7 @@ class ZoneAdmin(PiecesAdmin):
     @admin.display(description="records")
     def all_records(self, zone: Zone) -> str:
         path = reverse("admin:dns_record_changelist")
-        text = f"{zone.records.count()} records"
+        text = counted(zone.records.count(), "record")
         return format_html(
             '<a href="{}?zone__id__exact={}">{}</a>', path, zone.pk, text
         )
@@ -153,11 +153,10 @@ class ZoneAdmin(PiecesAdmin):
             return []
         return [
             format_html(
-                'zone <a href="{}">{}</a>: will be deleted, with its {} record{}',
+                'zone <a href="{}">{}</a>: will be deleted, with its {}',
                 reverse("admin:dns_zone_change", args=[zone.pk]),
                 zone.name,
-                zone.count,
-                pluralize(zone.count),
+                counted(zone.count, "record"),
             )
             for zone in zones
         ]

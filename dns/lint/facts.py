@@ -7,6 +7,7 @@ from functools import cached_property
 from dns.effective.compute import Configurator
 from dns.effective.snapshot import NameserverGroup, Peer, Snapshot, Zone
 from dns.lint.finding import Finding
+from meshmgmt.core.counting import counted
 
 _SHOWN = 3
 
@@ -86,11 +87,6 @@ class Facts:
     def group_name(self, group_id: str) -> str:
         """Name of a group, or its id when the snapshot has none."""
         return self.snapshot.group_names.get(group_id, group_id)
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 peer`, `2 peers`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def zone_finding(code: str, zone: Zone, text: str) -> Finding:

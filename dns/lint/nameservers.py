@@ -4,8 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 from dns.effective.snapshot import NameserverGroup, Zone
-from dns.lint.facts import Facts, counted, group_finding
+from dns.lint.facts import Facts, group_finding
 from dns.lint.finding import Finding
+from meshmgmt.core.counting import counted
 from meshmgmt.core.names import MAX_OCTETS, ancestors, is_subdomain, is_too_long, quoted
 
 

@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from dns.effective.result import NETWORK_MAP_GUIDANCE
-from dns.lint.facts import Facts, counted
+from dns.lint.facts import Facts
 from dns.lint.finding import Finding
+from meshmgmt.core.counting import counted
 
 MAX_SEARCH_DOMAINS = 6
 MAX_SEARCH_CHARACTERS = 256

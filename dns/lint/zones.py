@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from dns.effective.snapshot import Record, Zone
-from dns.lint.facts import Facts, counted, zone_finding
+from dns.lint.facts import Facts, zone_finding
 from dns.lint.finding import Finding
+from meshmgmt.core.counting import counted
 from meshmgmt.core.names import (
     MAX_OCTETS,
     WILDCARD,

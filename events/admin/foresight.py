@@ -59,14 +59,20 @@ def _line(event: AuditEvent, pages: ObjectPages, gone: Mapping[str, str]) -> Saf
     )
 
 
+def _lost(event: AuditEvent) -> str:
+    if event.target_type == "group":
+        return f"loses resource {event.meta.get('resource_name', '')}".strip()
+    # Groups of users are those that peers they enrol will join.
+    verb = "loses auto-group" if event.target_type == "user" else "leaves group"
+    return f"{verb} {event.meta.get('group', '')}".strip()
+
+
 def effect(event: AuditEvent, gone: Mapping[str, str]) -> str:
     """Say what becomes of the event's target; `gone` names what it may lose, by id."""
     if event.changes.get("enabled", {}).get("after") is False:
         return "will be disabled"
     if event.activity_code.endswith(".group.delete"):
-        # Groups of users are those that peers they enrol will join.
-        verb = "loses auto-group" if event.target_type == "user" else "leaves group"
-        return f"{verb} {event.meta.get('group', '')}".strip()
+        return _lost(event)
     if event.activity_code.endswith(".token.delete"):
         return "will be revoked"
     if event.activity_code.endswith(".delete"):

@@ -33,7 +33,7 @@ def _last_hour(request: HttpRequest) -> Iterator[Figure]:
     query = {"type": "TYPE_DROP", **hour}
     drops = TrafficFilterSet(query, home.visible(request, TrafficEvent)).qs
     url = home.list_url(TrafficEvent, query)
-    yield home.bounded_figure("dropped flows", drops, url, Tone.WARN)
+    yield home.bounded_figure("dropped flow{s}", drops, url, Tone.WARN)
     query = {"status_class": "5xx", **hour}
     failed = ProxyFilterSet(query, home.visible(request, ProxyEntry)).qs
     url = home.list_url(ProxyEntry, query)

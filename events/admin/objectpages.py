@@ -52,7 +52,9 @@ class ObjectPages:
         key = changed.get("after") or changed.get("before") or event.target_id
         model = _models().get(event.target_type)
         if model is not None:
-            page = self._first(self._having(model, [key])) or self._only(event, model)
+            page = self._first(self._having(model, [key]))
+            if page is None and event.target_id == account_id():
+                page = self.only(event.target_type)
             if page is not None:
                 return page
         if _is_address(event.target_id):
@@ -72,11 +74,10 @@ class ObjectPages:
                 missing.discard(str(row.pk))
         return {key: self._known[key] for key in wanted & self._known.keys()}
 
-    def _only(self, event: AuditEvent, model: type[Model]) -> ObjectPage | None:
-        """Return the page of the one row that a target "the account" stands for."""
-        if event.target_id != account_id():
-            return None
-        rows = list(self._visible(model)[:2])
+    def only(self, name: str) -> ObjectPage | None:
+        """Return the page of a model's row, if it has just one."""
+        model = _models().get(name)
+        rows = list(self._visible(model)[:2]) if model else []
         return self._first(rows) if len(rows) == 1 else None
 
     def _having(self, model: type[Model], ids: Iterable[str]) -> Iterator[Model]:

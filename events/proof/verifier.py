@@ -220,7 +220,9 @@ def check_trail(options: argparse.Namespace) -> tuple[list[str], str]:
         faults += [text for text in found if not (options.part and "removed" in text)]
     newer = sum(1 for number in export.lines if not leaves or number > leaves[-1][0])
     if faults:
-        return faults, f"{len(faults)} faults against the head of {head['timestamp']}"
+        plural = "" if len(faults) == 1 else "s"
+        moment = head["timestamp"]
+        return faults, f"{len(faults)} fault{plural} against the head of {moment}"
     seen = f"{len(export.lines) - newer} events are those of the head of"
     seen += f" {head['timestamp']} ({size} events)"
     seen += f"; {newer} are newer and not proven by it" if newer else ""

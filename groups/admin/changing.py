@@ -25,6 +25,7 @@ from groups.models import GroupPeer
 from groups.selectors import static_groups
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.core import context
+from meshmgmt.core.counting import counted
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import account_write
 
@@ -163,9 +164,8 @@ def _done(part: Part) -> SafeString:
     """Return a sentence about one group."""
     number = len(part.changing)
     return format_html(
-        "{} peer{} {} {}{}",
-        number,
-        "" if number == 1 else "s",
+        "{} {} {}{}",
+        counted(number, "peer"),
         "joined" if part.joins else "left",
         group_link(part.group),
         f" ({part.same} {'were' if part.joins else 'were not'} in it)"

@@ -1,5 +1,6 @@
 """Admin pages of groups."""
 
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -11,45 +12,26 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from events.admin.objectpages import ObjectPage, ObjectPages
 from groups.admin.members import urls as member_urls
+from groups.admin.resources import ResourcesField, key_of
 from groups.audit import resource_names
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from groups.references import Usage, usages_of
-from groups.rules import ResourceKey
 from groups.selectors import static_groups
 from groups.services import group_create, group_delete, group_update
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.adminlook import shown
+from meshmgmt.core.counting import counted
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.printable import printable
-
-
-class ResourcesField(forms.CharField):
-    """Resources, one per line: id and type."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        kwargs.setdefault("required", False)
-        kwargs.setdefault("widget", forms.Textarea(attrs={"rows": 4}))
-        super().__init__(**kwargs)
-
-    def prepare_value(self, value: Any) -> Any:
-        """Return stored keys as lines."""
-        if isinstance(value, str | None):
-            return value
-        return "\n".join(f"{identifier} {kind}" for identifier, kind in value)
-
-    def clean(self, value: Any) -> list[ResourceKey]:
-        """Return (id, type) of each line; what is missing is empty."""
-        lines = [line.split() for line in super().clean(value).splitlines()]
-        return [(line[0], " ".join(line[1:])) for line in lines if line]
 
 
 class GroupForm(ServiceForm):
     """The name of a group and its resources; members have pages of their own."""
 
     name = forms.CharField(required=False, strip=False)
-    resources = ResourcesField(
-        help_text="One per line: id and type (host, subnet, domain or peer)."
-    )
+    resources = ResourcesField()
 
     class Meta:
         model = Group
@@ -57,12 +39,20 @@ class GroupForm(ServiceForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.listed: list[Any] = []
         if not self.adding:
-            self.initial["resources"] = member_keys(GroupResource, self.instance)
+            self.listed = member_keys(GroupResource, self.instance)
+            self.initial["resources"] = self.listed
+        field = self.fields["resources"]
+        if isinstance(field, ResourcesField):  # `All` has none to choose
+            sent = map(key_of, self["resources"].data if self.is_bound else ())
+            field.offer([*self.listed, *sent])
 
     def apply(self, data: dict[str, Any]) -> Group:
         """Create or change the group; its peers stay."""
-        wanted = {name: data[name] for name in ("name", "resources")}
+        places = {key: place for place, key in enumerate(self.listed)}
+        chosen = sorted(data["resources"], key=lambda x: places.get(x, len(places)))
+        wanted = {"name": data["name"], "resources": chosen}
         if self.adding:
             return group_create(**wanted)
         return group_update(group_id=self.instance.pk, peers=None, **wanted)
@@ -96,6 +86,13 @@ class GroupAdmin(ServiceAdmin):
     def get_urls(self) -> list[Any]:
         return [*member_urls(), *super().get_urls()]
 
+    def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Return a group that can find the pages of what refers to it."""
+        group: Any = super().get_object(request, *args, **kwargs)
+        if group is not None:
+            group.pages = ObjectPages(request)
+        return group
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Group]:
         groups: QuerySet[Group] = super().get_queryset(request)
         return groups.annotate(
@@ -110,7 +107,8 @@ class GroupAdmin(ServiceAdmin):
         if obj is None:
             return ["name", "resources"]
         may_change = self.has_change_permission(request, obj)
-        hidden = {"member_count"} if may_change else {"members", "resources"}
+        shown_only = {"member_count", "known_resources"}
+        hidden = shown_only if may_change else {"members", "resources"}
         if obj.is_all:
             hidden.add("known_resources")
         return [name for name in self.fields or [] if name not in hidden]
@@ -170,8 +168,8 @@ class GroupAdmin(ServiceAdmin):
     def member_count(self, group: Any) -> SafeString:
         """How many peers are in the group, leading to them."""
         number = group.number_of_peers
-        text = f"{number} peer{'' if number == 1 else 's'}"
-        return _link("members", group, "every peer" if group.is_all else text)
+        text = "every peer" if group.is_all else counted(number, "peer")
+        return _link("members", group, text)
 
     @admin.display(description="members")
     def members(self, group: Any) -> SafeString:
@@ -199,13 +197,20 @@ class GroupAdmin(ServiceAdmin):
         return int(group.number_of_resources)
 
     @admin.display(description="used by")
-    def used_by(self, group: Group) -> SafeString | str:
+    def used_by(self, group: Any) -> SafeString | str:
         """What refers to the group, and what its deletion would disable."""
         usages = usages_of(group.pk)
         if not usages:
             return "nothing"
-        items = format_html_join("", "<li>{}</li>", ((_line(x),) for x in usages))
-        return format_html("<ul>{}</ul>", items)
+        known = group.pages.of_ids(usage.id for usage in usages)
+        pages = (
+            known.get(x.id) or group.pages.only(x.kind.replace("_", "")) for x in usages
+        )
+        lines = (
+            (_line(usage, page, stays=_is_all(group)),)
+            for usage, page in zip(usages, pages, strict=True)
+        )
+        return format_html("<ul>{}</ul>", format_html_join("", "<li>{}</li>", lines))
 
 
 def _link(page: str, group: Group, text: object) -> SafeString:
@@ -217,7 +222,13 @@ def _is_all(group: Group | None) -> bool:
     return group is not None and group.name == ALL and group.issued == Issued.API
 
 
-def _line(usage: Usage) -> str:
-    effect = "; will be disabled with the group" if usage.disabled_by_deletion else ""
-    kind = usage.kind.replace("_", " ")
-    return f"{kind} {usage.name}: {usage.relation.replace('_', ' ')}{effect}"
+def _line(usage: Usage, page: ObjectPage | None, *, stays: bool) -> SafeString:
+    """Return a line about a reference to a group; one that `stays` disables nothing."""
+    disabled = usage.disabled_by_deletion and not stays
+    return format_html(
+        "{} {}: {}{}",
+        usage.kind.replace("_", " "),
+        replace(page, name=shown(usage.name)).link if page else shown(usage.name),
+        usage.relation.replace("_", " "),
+        "; will be disabled with the group" if disabled else "",
+    )

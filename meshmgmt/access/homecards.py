@@ -18,7 +18,7 @@ def contribute() -> None:
 
 
 def _setup_keys(request: HttpRequest) -> Iterator[Figure]:
-    shown = {"about_to_end": ("setup keys", Tone.WARN)}
+    shown = {"about_to_end": ("setup key{s}", Tone.WARN)}
     yield from home.state_figures(request, SetupKey, SetupKeyStateFilter, shown)
 
 

@@ -30,13 +30,13 @@ from meshmgmt.accounts.services.users import (
     user_set_role,
 )
 from meshmgmt.accounts.settingrules import GROUP_LISTS
-from meshmgmt.accounts.tokens import is_well_formed, token_hash
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted, refused
-from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.api.admin import OneRowAdmin, ServiceForm, number_of
+from meshmgmt.api.adminfields import LinesField, OrderedListField
 from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import TokenPages
 from meshmgmt.core import clock
+from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
@@ -49,7 +49,9 @@ class UserForm(ByForm):
 
     email = forms.CharField(label="E-mail address", required=False, strip=True)
     name = forms.CharField(required=False, strip=False)
-    role = forms.ChoiceField(choices=[(role.value, role.value) for role in Role])
+    role = forms.ChoiceField(
+        choices=[(role.value, role.value) for role in Role], initial=Role.USER
+    )
     new_password = forms.CharField(
         required=False,
         strip=False,
@@ -108,7 +110,7 @@ class UserAdmin(ByAdmin):
         "role",
         "state",
         "is_service_user",
-        counted("tokens", "tokens"),
+        number_of("tokens", "tokens"),
         "last_login",
         "created_at",
     ]
@@ -161,7 +163,7 @@ class UserAdmin(ByAdmin):
         with account_write():
             for user in pending:
                 user_approve(user_id=user.pk, by=viewer_of(request))
-        self.message_user(request, f"{len(pending)} users were let in")
+        self.message_user(request, f"Let in: {counted(len(pending), 'user')}.")
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         user_delete(user_id=obj.pk, by=viewer_of(request))
@@ -226,9 +228,6 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
         """Let everybody revoke what they see, as far as the service agrees."""
         return bool(request.user.is_staff)
 
-    def hash_of_secret(self, text: str) -> str | None:
-        return token_hash(text) if is_well_formed(text) else None
-
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Suggest a token of one's own."""
         return {
@@ -258,36 +257,47 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
         token_delete(user_id=obj.user_id, token_id=obj.pk)
 
 
-class TextsField(forms.JSONField):
-    """A JSON array of strings; nothing stands for the empty one."""
-
-    def clean(self, value: Any) -> list[str]:
-        texts = super().clean(value) or []
-        if not isinstance(texts, list) or not all(isinstance(x, str) for x in texts):
-            raise forms.ValidationError('Enter a JSON array of strings: ["a", "b"].')
-        return texts
-
-
 class AccountForm(ServiceForm):
+    """The settings."""
+
+    jwt_allow_groups = LinesField(
+        label="JWT allow groups", help_text="One name per line."
+    )
+
     class Meta:
         model = Account
         exclude = ["domain", "domain_category"]
+        labels = {
+            "dns_domain": "DNS domain",
+            "jwt_groups_enabled": "JWT groups enabled",
+            "jwt_groups_claim_name": "JWT groups claim name",
+            "network_range_v6": "Network range IPv6",
+            "ipv6_enabled_groups": "IPv6 enabled groups",
+            "local_mfa_enabled": "Local MFA enabled",
+        }
+        help_texts = dict.fromkeys(
+            ("peer_login_expiration", "peer_inactivity_expiration"), "Seconds."
+        )
         field_classes = {
             "dns_domain": forms.CharField,
             "network_range": forms.CharField,
-            **dict.fromkeys(("jwt_allow_groups", *GROUP_LISTS), TextsField),
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        column = contributions.auto_group_column
+        if column is not None:
+            for name in self.fields.keys() & set(GROUP_LISTS):  # all, or to be read
+                label = self.fields[name].label
+                self.fields[name] = OrderedListField(column, label=label)
 
     def apply(self, data: dict[str, Any]) -> Account:
         return account_update(settings=data)
 
 
 @admin.register(Account)
-class AccountAdmin(ServiceAdmin):
-    """The one account: its settings can be changed, itself neither made nor deleted."""
+class AccountAdmin(OneRowAdmin):
+    """The settings of the one account, which goes with the database."""
 
     form = AccountForm
-    list_display = ["id", "dns_domain", "network_range", "created_at"]
     readonly_fields = ["id", "created_at", "created_by"]
-
-    has_add_permission = has_delete_permission = refused

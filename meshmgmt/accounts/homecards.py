@@ -17,7 +17,7 @@ def contribute() -> None:
 
 
 def _tokens(request: HttpRequest) -> Iterator[Figure]:
-    shown = {"about_to_end": ("access tokens", Tone.WARN)}
+    shown = {"about_to_end": ("access token{s}", Tone.WARN)}
     yield from home.state_figures(request, AccessToken, EndFilter, shown)
 
 

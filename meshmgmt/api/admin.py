@@ -12,7 +12,8 @@ from typing import Any, Final
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.contrib.admin.utils import unquote
+from django.contrib.admin.utils import quote, unquote
+from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.http import (
     HttpRequest,
@@ -25,7 +26,7 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from meshmgmt.api import adminstale, admintrail
+from meshmgmt.api import adminmenu, adminstale, admintrail
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.orderedlinks import OrderedLink, member_keys
 from meshmgmt.core.transactions import account_write
@@ -122,7 +123,7 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
         """Do nothing: the service wrote relations too."""
 
 
-def counted(relation: str, description: str) -> Callable[[Any], Any]:
+def number_of(relation: str, description: str) -> Callable[[Any], Any]:
     """Return a column of a `ServiceAdmin`: how many rows a relation leads to."""
 
     @admin.display(description=description, ordering=f"{relation}_number")
@@ -143,7 +144,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
     list_per_page = 50
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
-        """Count what the columns made by `counted` show."""
+        """Count what the columns made by `number_of` show."""
         relations = {getattr(column, "counts", "") for column in self.list_display}
         counts = {
             f"{relation}_number": models.Count(relation, distinct=True)
@@ -249,3 +250,40 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
         except ServiceError as error:
             self.message_user(request, error.message, messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
+
+
+class OneRowAdmin(ServiceAdmin):
+    """The page of a model's only row: it can be changed, neither made nor deleted."""
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: Any = None
+    ) -> HttpResponse:
+        """Lead to the row, for one needs no list."""
+        row = self.get_queryset(request).first()
+        if row is None:
+            return super().changelist_view(request, extra_context)
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
+        return HttpResponseRedirect(reverse(name, args=[quote(row.pk)]))
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: Any = None,
+    ) -> HttpResponse:
+        """Show the form by what the menu calls it."""
+        title = adminmenu.name_of(self.opts.label_lower)
+        named = {"title": title, "subtitle": None, "one_row": True}
+        context = {**named, **(extra_context or {})}
+        return super().change_view(request, object_id, form_url, context)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse: there is one row."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: the row stays."""
+        return False

@@ -1,13 +1,16 @@
 """How pages of the admin site show states, and texts that others chose."""
 
+import re
 from typing import Any, Final
 
 from django.contrib import admin
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from meshmgmt.core.printable import printable
 
+_AT: Final = re.compile("@(?=[^<>]*<)")
+"""An `@` between tags, not within one."""
 _TONES: Final = {
     "ok": ("active", "connected", "enabled", "valid"),
     "warn": ("expiring", "pending", "pending approval"),
@@ -33,4 +36,10 @@ def enabled(row: Any) -> SafeString:
 
 def shown(text: object) -> SafeString:
     """Return a text that others chose, apart from its surroundings, hiding nothing."""
-    return format_html("<bdi>{}</bdi>", printable(str(text)))
+    return breakable(format_html("<bdi>{}</bdi>", printable(str(text))))
+
+
+def breakable(html: str) -> SafeString:
+    """Return markup whose e-mail addresses break before the `@`, not in mid-word."""
+    marked: SafeString = mark_safe(_AT.sub("<wbr>@", html))  # noqa: S308 - all markup
+    return marked

@@ -48,7 +48,10 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number; its `url` lists exactly what it counts. `tone`: of one that is not 0."""
+    """A number; its `url` lists exactly what it counts. `tone`: of one that is not 0.
+
+    `{s}` in a label is the plural's.
+    """
 
     label: str
     number: int
@@ -60,6 +63,11 @@ class Figure:
         """The number as people read it."""
         more = "+" if self.number >= MOST_COUNTED else ""
         return f"{self.number:,}{more}"
+
+    @property
+    def noun(self) -> str:
+        """The label as it goes with the number."""
+        return self.label.format(s="" if self.number == 1 else "s")
 
 
 @dataclass(frozen=True, slots=True)

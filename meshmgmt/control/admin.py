@@ -7,7 +7,6 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from meshmgmt.accounts.tokens import is_well_formed, token_hash
 from meshmgmt.api.admin import ServiceForm
 from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.api.adminlook import badge
@@ -16,7 +15,6 @@ from meshmgmt.control import adminpages
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.services.proxies import (
     MAX_DAYS,
-    PREFIX,
     proxy_token_create,
     proxy_token_delete,
 )
@@ -62,9 +60,6 @@ class ProxyTokenAdmin(TokenPages):
         if obj is None:
             return ["name", "expires_in"]
         return ["id", "name", "created_at", "expires_at", "last_used"]
-
-    def hash_of_secret(self, text: str) -> str | None:
-        return token_hash(text) if is_well_formed(text, PREFIX) else None
 
     @admin.display(description="state", ordering="expires_at")
     def valid(self, token: ProxyToken) -> SafeString:

@@ -9,6 +9,7 @@ from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.api.home import Figure, Line, Place, Tone
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.server import figures
+from meshmgmt.core.counting import counted
 
 
 def contribute() -> None:
@@ -23,7 +24,7 @@ def _streams(request: HttpRequest) -> Iterator[Line]:
     if found is None:
         return
     yield Line(f"{found.connected:,} connected to this host")
-    yield Line(f"{found.signal_streams:,} signal streams")
+    yield Line(counted(found.signal_streams, "signal stream"))
     if wait := found.oldest_wait_seconds:
         yield Line(f"A map has waited for {wait:.0f} s", tone=Tone.WARN)
     else:
@@ -31,5 +32,5 @@ def _streams(request: HttpRequest) -> Iterator[Line]:
 
 
 def _tokens(request: HttpRequest) -> Iterator[Figure]:
-    shown = {"about_to_end": ("proxy tokens", Tone.WARN)}
+    shown = {"about_to_end": ("proxy token{s}", Tone.WARN)}
     yield from home.state_figures(request, ProxyToken, EndFilter, shown)

@@ -30,5 +30,5 @@ def contribute() -> None:
 
 
 def _failing(request: HttpRequest) -> Iterator[Figure]:
-    shown = {"failing": ("deliveries failing", Tone.BAD)}
+    shown = {"failing": ("failing subscription{s}", Tone.BAD)}
     yield from home.state_figures(request, Subscription, DeliveryStateFilter, shown)

@@ -22,8 +22,8 @@ def _peers(request: HttpRequest) -> Iterator[Figure]:
         {
             "connected": ("online", Tone.OK),
             "disconnected": ("offline", Tone.NONE),
-            "approval_required": ("wait for approval", Tone.WARN),
-            "login_expired": ("need to sign in again", Tone.WARN),
+            "approval_required": ("waiting for approval", Tone.WARN),
+            "login_expired": ("must sign in again", Tone.WARN),
             "login_ends_soon": ("to sign in again within 3 hours", Tone.NONE),
         },
     )

@@ -12,6 +12,7 @@ from events.admin.objectpages import kind_of
 from events.audit.reading import event_by_id, events_of_request
 from meshmgmt.accounts.adminforms import viewer_of
 from meshmgmt.api.plans import Plan
+from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import NotFound, ServiceError
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.planning.rehearsal import carried_out
@@ -55,7 +56,7 @@ def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
     except ServiceError as error:
         refusal = error.message
     if plan is not None and agreed(plan):
-        messages.success(request, f"Taken back: {_counted(len(events), 'event')}.")
+        messages.success(request, f"Taken back: {counted(len(events), 'event')}.")
         back = reverse("admin:events_auditevent_changelist")
         return HttpResponseRedirect(back)
     if seen and plan is not None:
@@ -85,7 +86,3 @@ def _lines(plan: Plan) -> list[dict[str, Any]]:
         }
         for done in plan.shown["objects"]
     ]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

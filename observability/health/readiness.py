@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from meshmgmt.core import runtime
+from meshmgmt.core.counting import counted
 from meshmgmt.core.transactions import sqlite_patience
 from meshmgmt.env import PROGRAM
 from observability import schema
@@ -90,7 +91,9 @@ def _migrations() -> str:
     missing = schema.unapplied()
     if not missing:
         return ""
-    return f"{len(missing)} migrations are missing, first {missing[0]}: run migrate"
+    return (
+        f"{counted(len(missing), 'migration')} missing, first {missing[0]}: run migrate"
+    )
 
 
 def _safely(check: Callable[[], str]) -> str:

@@ -357,7 +357,10 @@ def test_setup_key_is_shown_once(client: Client) -> None:
     made = access.SetupKey.objects.get()
     assert made.key_hash == setup_key_hash(found[1])
     client.get(path("access/setupkey"))  # shows the message
-    page = client.get(path("access/setupkey", f"{made.pk}/change/")).content.decode()
+    there = path("access/setupkey", f"{made.pk}/change/")
+    pasted = client.post(path("access/setupkey"), {"q": f'"{found[1].lower()}"'})
+    assert pasted["Location"] == there
+    page = client.get(there).content.decode()
     assert made.masked in page
     assert found[1] not in page
     assert made.key_hash not in page
@@ -461,7 +464,9 @@ def test_link_of_an_invite_is_shown_once_and_works(client: Client) -> None:
         dt.timedelta(hours=48), abs=dt.timedelta(seconds=5)
     )
     client.get(path("access/invite"))  # shows the message
-    page = client.get(path("access/invite", f"{made.pk}/change/")).content.decode()
+    there = path("access/invite", f"{made.pk}/change/")
+    assert client.post(path("access/invite"), {"q": link})["Location"] == there
+    page = client.get(there).content.decode()
     assert "team, other" in page
     assert link.rpartition("/")[2] not in page
     assert made.token_hash not in page

@@ -11,7 +11,7 @@ from events.models import AuditEvent
 from groups.models import Group
 from meshmgmt.accounts.models import User
 from meshmgmt.inventory.models import Peer
-from tests.mesh import group, peer, peers
+from tests.mesh import group, peer, peers, resource
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -58,6 +58,16 @@ def test_what_may_not_be_deleted_is_said_before(client: Client) -> None:
 
     assert "cannot be deleted" in text
     assert "Yes, I" not in text
+
+
+def test_a_group_loses_the_resource_that_goes(client: Client) -> None:
+    gone = resource("intranet")
+    group("g", resources=[(gone.pk, gone.type)])
+
+    text = said(client, f"/admin/inventory/network/{gone.network_id}/delete/")
+
+    assert "group g: loses resource intranet" in text
+    assert "leaves group" not in text
 
 
 def test_several_are_asked_about_as_one(client: Client) -> None:

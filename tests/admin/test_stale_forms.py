@@ -38,9 +38,9 @@ def listed(of: Group) -> list[tuple[str, str]]:
     return list(member_keys(GroupResource, of))
 
 
-def lines(*resources: tuple[str, str]) -> str:
+def chosen(*resources: tuple[str, str]) -> list[str]:
     """Return resources as the form sends them."""
-    return "\n".join(" ".join(resource) for resource in resources)
+    return [" ".join(resource) for resource in resources]
 
 
 def team_of(*resources: tuple[str, str]) -> Group:
@@ -79,7 +79,7 @@ def test_a_field_that_both_changed_is_refused_once_and_then_meant(
     client: Client,
 ) -> None:
     team = team_of(ONE)
-    late = {**opened(client, at(team)), "resources": lines(ONE, THREE)}
+    late = {**opened(client, at(team)), "resources": chosen(ONE, THREE)}
     change(team, "crew", ONE, TWO)
 
     refused = client.post(at(team), late)
@@ -98,10 +98,8 @@ def test_a_field_that_both_changed_is_refused_once_and_then_meant(
 def test_what_is_compared_is_what_is_stored_under_the_lock() -> None:
     team = team_of(ONE)
     seen = GroupForm(instance=team).seen
-    sent = {"name": "crew", "resources": lines(ONE), "seen": seen}
-    form = GroupForm(
-        MultiValueDict({name: [value] for name, value in sent.items()}), instance=team
-    )
+    sent = {"name": ["crew"], "resources": chosen(ONE), "seen": [seen]}
+    form = GroupForm(MultiValueDict(sent), instance=team)
     change(team, "team", ONE, TWO)
 
     assert form.is_valid(), form.errors
@@ -111,7 +109,7 @@ def test_what_is_compared_is_what_is_stored_under_the_lock() -> None:
 
 def test_the_same_change_on_both_sides_is_no_conflict(client: Client) -> None:
     team = team_of(ONE)
-    late = {**opened(client, at(team)), "resources": lines(ONE, TWO)}
+    late = {**opened(client, at(team)), "resources": chosen(ONE, TWO)}
     change(team, "team", ONE, TWO)
 
     assert client.post(at(team), late).status_code == 302

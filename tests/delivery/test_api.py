@@ -246,6 +246,6 @@ def test_failing_deliveries_are_on_the_first_page(api: Api) -> None:
     api.post(PATH, BODY)
     browser = client_of(person("admin"))
     Subscription.objects.all().unaudited_update(failures=3)
-    assert b"deliveries failing" in browser.get("/admin/").content
+    assert b"failing subscription" in browser.get("/admin/").content
     listed = browser.get("/admin/delivery/subscription/?state=failing")
     assert b"to the SIEM" in listed.content

@@ -320,7 +320,7 @@ def test_pictures_of_the_documentation(begin: Begin, demo: Server, wire: Wire) -
     asked = f"peer={peer}&name=telemetry-b.db.halden.internal&type=A"
     operator = begin("Log level debug for ten minutes")
     for name, path, ready in (
-        ("overview", "/admin/", "warnings"),
+        ("overview", "/admin/", "warning"),
         ("explain", f"/admin/dns/zone/explain/?{asked}", "What would change that"),
         ("traffic", "/admin/events/trafficevent/", "in all"),
     ):

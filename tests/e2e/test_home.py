@@ -39,7 +39,7 @@ def page(server: Server) -> Iterator[Page]:
         page.fill("[name=password]", password)
         page.clock.install()
         page.click("[type=submit]")
-        page.get_by_role("link", name="warnings").wait_for()
+        page.get_by_role("link", name="warning").wait_for()
         yield page
         browser.close()
 
@@ -47,7 +47,7 @@ def page(server: Server) -> Iterator[Page]:
 def test_the_page_renews_itself_and_a_number_leads_to_its_list(
     page: Page, server: Server, token: str
 ) -> None:
-    keys = page.locator("#home").get_by_role("link", name="setup keys")
+    keys = page.locator(".home-figures").get_by_role("link", name="setup key")
     before = keys.inner_text().split()[0]
     wide = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
     assert not wide

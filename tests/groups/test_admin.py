@@ -37,7 +37,7 @@ def test_a_new_group_leads_to_its_members(client: Client, owner: User) -> None:
     trail = Trail()
 
     response = client.post(
-        f"{GROUPS}add/", {"name": " team ", "resources": "r1 host\n\nr2 peer"}
+        f"{GROUPS}add/", {"name": " team ", "resources": ["r2 peer", "r1 host"]}
     )
 
     made = Group.objects.get(name=" team ")
@@ -64,8 +64,8 @@ def test_page_names_the_resources_that_are_known(client: Client) -> None:
 
     page = client.get(change(made.pk)).content.decode()
 
-    assert f"<bdi>intranet</bdi></td><td>{known.pk}</td><td>host</td>" in page
-    assert "<bdi>unknown</bdi></td><td>lost</td><td>domain</td>" in page
+    assert f'<option value="{known.pk} host" selected>intranet' in page
+    assert '<option value="lost domain" selected>unknown (lost domain)</option>' in page
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,10 @@ def test_page_tells_what_refers_to_the_group(client: Client) -> None:
 
     page = client.get(change(made.pk)).content.decode()
 
-    name = f"{restricted.policy.name} / {restricted.name}"
-    assert f"policy rule {name}: sources; will be disabled with the group" in page
+    path = f"/admin/access/policyrule/{restricted.pk}/change/"
+    name = f"<bdi>{restricted.policy.name} / {restricted.name}</bdi>"
+    link = f'<a href="{path}">{name}</a>'
+    assert f"policy rule {link}: sources; will be disabled with the group" in page
 
 
 def test_deletion_shows_and_then_does_what_the_api_does(client: Client) -> None:
@@ -208,7 +210,7 @@ def test_pages_bear_a_large_mesh(client: Client, size: int) -> None:
 
     assert client.get(GROUPS).status_code == 200
     page = client.get(change(made.pk))
-    assert f"{size} peers" in page.content.decode()
+    assert f"{size:,} peers" in page.content.decode()
     assert len(page.content) < 50_000
     sent = form_data(client, change(made.pk))
     with CaptureQueriesContext(connection) as captured:

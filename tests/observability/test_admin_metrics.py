@@ -12,6 +12,7 @@ from tests.admin.signed_in import client_of
 from tests.observability.servers import Server, until
 from tests.people import person
 
+FUTURE = 4_000_000_000
 CODES = "management_http_response_code_total"
 DURATION = "management_http_request_duration_ms"
 
@@ -60,7 +61,7 @@ def test_points_are_the_increase_since_the_last_one(tmp_path: Path) -> None:
 def test_only_an_hour_is_kept(tmp_path: Path) -> None:
     recorder = history.Recorder(tmp_path)
     for number in range(history.KEEP + 20):
-        recorder.add(scrape(number, 0, 0, 0), 4_000_000_000 + number)
+        recorder.add(scrape(number, 0, 0, 0), FUTURE + number)
     assert len(history.read(tmp_path)) == history.KEEP
 
 
@@ -84,6 +85,15 @@ def test_a_chart_leaves_gaps_where_there_is_no_value() -> None:
     path = adminpages.line(values, 2.0)
     assert path == "M0.0 30.0 M300.0 2.0"
     assert adminpages.line([], 0) == ""
+
+
+def test_the_table_has_a_row_for_five_minutes_the_newest_first(tmp_path: Path) -> None:
+    recorder = history.Recorder(tmp_path)
+    for number in range(35):
+        recorder.add(scrape(100 * number, 0, 0, 0), FUTURE + 10 * number)
+    rows = adminpages.table(history.read(tmp_path))
+    assert [moment.timestamp() - FUTURE for moment, _ in rows] == [340, 40]
+    assert rows[0][1] == ["10", "0", "-", "-", "0", "-"]
 
 
 @pytest.mark.django_db

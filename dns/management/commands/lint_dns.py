@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from dns.lint.facts import counted
 from dns.lint.finding import Severity, at_least, to_json
 from dns.selectors.effective import account_findings
+from meshmgmt.core.counting import counted
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import read_snapshot
 

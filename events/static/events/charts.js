@@ -243,7 +243,8 @@
 
   function inAll(summary) {
     const total = amount(summary.total, summary.metric);
-    const what = `${total}${summary.metric === "bytes" ? "" : ` ${summary.metric}`} in all`;
+    const noun = summary.total === 1 ? summary.metric.slice(0, -1) : summary.metric;
+    const what = `${total}${summary.metric === "bytes" ? "" : ` ${noun}`} in all`;
     return `${what}, from ${short(summary.start_date)} to ${short(summary.end_date)} UTC`;
   }
 

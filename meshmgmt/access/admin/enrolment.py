@@ -70,6 +70,8 @@ class SetupKeyAdmin(SecretPages):
     ]
     list_filter = [SetupKeyStateFilter, "type", "revoked", "ephemeral"]
     search_fields = ["name", "key_prefix", "=id"]
+    search_help_text = "A name, or a pasted key, which leads to what is known of it."
+    hash_column = "key_hash"
     ordering = ["id"]
     made = (
         *("id", "masked", "state", "name", "type", "expires_at", "usage_limit"),

@@ -62,6 +62,8 @@ class InviteAdmin(SecretPages, ByAdmin):
     list_display = ["email", "name", "role", "created_at", "expires_at", "valid"]
     list_filter = ["role"]
     search_fields = ["email", "name", "=id"]
+    search_help_text = "A name, or a pasted link, which leads to its invite."
+    hash_column = "token_hash"
     ordering = ["id"]
     actions = ["renew"]
 

@@ -26,7 +26,7 @@ from meshmgmt.access.services.networks import (
     router_delete,
     router_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, number_of
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminlook import enabled
 from meshmgmt.inventory.models import Network, NetworkResource
@@ -50,8 +50,8 @@ class NetworkAdmin(ServiceAdmin):
     form = NetworkForm
     list_display = [
         *("name", "description"),
-        counted("resources", "resources"),
-        counted("routers", "routers"),
+        number_of("resources", "resources"),
+        number_of("routers", "routers"),
     ]
     search_fields = ["name", "description", "=id"]
     ordering = ["id"]

@@ -17,7 +17,7 @@ from meshmgmt.access.services.policies import (
     policy_delete,
     policy_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, number_of
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.errors import ServiceError
@@ -83,8 +83,8 @@ class PolicyAdmin(ServiceAdmin):
     list_display = [
         "name",
         enabled,
-        counted("rules", "rules"),
-        counted("posture_check_links", "posture checks"),
+        number_of("rules", "rules"),
+        number_of("posture_check_links", "posture checks"),
         "created_at",
     ]
     list_filter = ["enabled"]

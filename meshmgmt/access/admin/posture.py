@@ -30,6 +30,10 @@ class ChecksField(forms.JSONField):
 
     widget = forms.Textarea(attrs={"rows": 12, "cols": 80})
 
+    def prepare_value(self, value: Any) -> Any:
+        """Return the text; a new check has none yet."""
+        return "" if value is None else super().prepare_value(value)
+
     def clean(self, value: Any) -> Any:
         """Return the object. Raises ValidationError with the place in it."""
         serializer = ChecksSerializer(data=super().clean(value) or {})

@@ -14,7 +14,7 @@ from meshmgmt.access.models import (
 )
 from meshmgmt.access.rules.routes import RouteDraft
 from meshmgmt.access.services.routes import route_create, route_delete, route_update
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, number_of
 from meshmgmt.api.adminfields import LinesField
 from meshmgmt.api.adminlook import enabled
 
@@ -58,7 +58,7 @@ class RouteAdmin(ServiceAdmin):
     form = RouteForm
     list_display = [
         *("network_id", "destination", enabled, "peer", "metric", "masquerade"),
-        *(counted("group_links", "groups"), "created_at"),
+        *(number_of("group_links", "groups"), "created_at"),
     ]
     list_filter = ["enabled", "masquerade", "keep_route"]
     list_select_related = ["peer"]

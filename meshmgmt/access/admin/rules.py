@@ -24,7 +24,7 @@ from meshmgmt.access.rules.policies import (
     RuleDraft,
 )
 from meshmgmt.access.services.policies import policy_update, stored_draft
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, number_of
 from meshmgmt.api.adminfields import LinesField
 from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.errors import ServiceError
@@ -190,8 +190,8 @@ class PolicyRuleAdmin(ServiceAdmin):
     form = PolicyRuleForm
     list_display = [
         *("name", "policy", enabled, "action", "protocol", "bidirectional"),
-        counted("source_links", "source groups"),
-        counted("destination_links", "destination groups"),
+        number_of("source_links", "source groups"),
+        number_of("destination_links", "destination groups"),
     ]
     list_filter = ["enabled", "action", "protocol", "bidirectional"]
     list_select_related = ["policy"]

@@ -39,7 +39,7 @@ def cells(row: list[str], headers: list[dict[str, Any]]) -> SafeString:
 
 def _cell(html: str, header: dict[str, Any]) -> str:
     label = header.get("label") or header.setdefault("label", _label(header))
-    opening, mark, rest = visible(html).partition(">")
+    opening, mark, rest = adminlook.breakable(visible(html)).partition(">")
     return f"{opening}{label}{mark}{rest}"
 
 
