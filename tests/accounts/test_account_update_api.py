@@ -11,7 +11,6 @@ from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
 from meshmgmt.core.account import account_id
 from tests.api_client import Api
 from tests.mesh import Trail
-from tests.people import api_as
 from tests.resource_contract import Body, ok
 
 pytestmark = pytest.mark.django_db
@@ -177,12 +176,6 @@ def test_another_account_is_not_found(api: Api, bad: str) -> None:
     answer = api.put(f"/api/accounts/{bad}", {"settings": {}})
     assert answer.status == 404
     assert "not found" in answer.json["message"]
-
-
-@pytest.mark.parametrize("role", ["network_admin", "auditor", "user"])
-def test_roles(one: str, role: str) -> None:
-    assert api_as(role).put(one, b"no json").status == 403
-    assert api_as("admin").put(one, b"no json").status == 400
 
 
 def test_the_account_is_not_deleted_over_http(api: Api, one: str) -> None:

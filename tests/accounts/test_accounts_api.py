@@ -6,6 +6,7 @@ from django.conf import settings
 from meshmgmt.accounts.api.serializers import AccountSerializer
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.ids import new_id
+from tests.mesh import account_settings
 from tests.people import api_as
 
 pytestmark = pytest.mark.django_db
@@ -43,10 +44,9 @@ def test_the_answer_has_the_fields_of_the_schema() -> None:
 
 
 def test_a_changed_setting_is_read_back() -> None:
-    account = Account.objects.get()
-    account.network_traffic_logs_groups = ["g"]
-    account.peer_inactivity_expiration_enabled = True
-    account.save()
+    account_settings(
+        network_traffic_logs_groups=["g"], peer_inactivity_expiration_enabled=True
+    )
     (answer,) = api_as("auditor").get("/api/accounts").json
     assert answer["settings"]["extra"]["network_traffic_logs_groups"] == ["g"]
     assert answer["settings"]["peer_inactivity_expiration_enabled"] is True

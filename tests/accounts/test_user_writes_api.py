@@ -1,5 +1,6 @@
 """Making, changing and deleting users over HTTP."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -7,18 +8,16 @@ from django.test import Client
 
 from groups.models import Group, GroupPeer
 from groups.selectors import all_group_id
-from meshmgmt.access.models import UserAutoGroup
-from meshmgmt.accounts.api.serializers import UserSerializer
-from meshmgmt.accounts.models import AccessToken, Account, User
+from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.passwords import new_password, weaknesses
 from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.core.ids import new_id
-from meshmgmt.core.roles import Role, permissions_of
+from meshmgmt.core.roles import permissions_of
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
-from tests.mesh import Trail, group, peer
+from tests.mesh import Trail, account_settings, group, group_id, peer
 from tests.people import api_as, api_of, person, robot
-from tests.resource_contract import Body, ok
+from tests.resource_contract import Body, Fault, ResourceContract, ok
 
 pytestmark = pytest.mark.django_db
 
@@ -40,6 +39,34 @@ def ann(**changes: Any) -> Body:
         "is_service_user": False,
     }
     return body | changes
+
+
+class TestUsers(ResourceContract):
+    path = PATH
+    required = ("email", "name")
+    created_codes = ("user.create", "user.group.add")
+    deleted_codes = ("user.group.delete", "user.delete")
+    updates = {"name": "Anna"}
+    refused_on_put = False  # which knows other fields
+
+    def body(self, number: int = 1) -> Body:
+        return ann(email=f"ann{number}@mesh.dev", auto_groups=[group_id("team")])
+
+    def readable(self, made: Body) -> Body:
+        return {name: value for name, value in made.items() if name != "password"}
+
+    def refused(self) -> Iterator[Fault]:
+        yield {"role": "king"}, 422, "role", "'king' is not a role"
+        yield {"role": "owner"}, 422, "role", "cannot have the owner role"
+        owner = {"role": "owner", "is_service_user": True}
+        yield owner, 422, "role", "a service user cannot have the owner role"
+        yield {"name": ""}, 422, "name", "the name must not be empty or blank"
+        yield {"name": "n" * 256}, 422, "name", "has more than 255 characters"
+        for email in ("", "ann"):
+            yield {"email": email}, 422, "email", f"'{email}' is not an e-mail address"
+        yield {"email": "ANN9@mesh.dev"}, 409, "email", "another user has this e-mail"
+        for bad, text in (("x", "group 'x' was not found"), (all_group_id(), "All")):
+            yield {"auto_groups": [bad]}, 422, "auto_groups[0]", text
 
 
 class TestCreation:
@@ -65,9 +92,6 @@ class TestCreation:
                 "modules": permissions_of("auditor"),
             },
         }
-        assert set(made) == set(UserSerializer().fields) - {"idp_id"}
-        assert ok(api.get(f"{PATH}/{made['id']}")) == made
-        assert ok(api.get(PATH))[-1] == made
         assert User.objects.get(pk=made["id"]).check_password(password)
 
     def test_service_user_has_neither_email_nor_password(self, api: Api) -> None:
@@ -92,65 +116,8 @@ class TestCreation:
         ]
         assert made["password"] not in str([event.changes for event in trail.events])
 
-    @pytest.mark.parametrize(
-        ("changes", "status", "field", "message"),
-        [
-            ({"role": "king"}, 422, "role", "'king' is not a role"),
-            ({"role": "owner"}, 422, "role", "cannot have the owner role"),
-            (
-                {"role": "owner", "is_service_user": True},
-                422,
-                "role",
-                "a service user cannot have the owner role",
-            ),
-            ({"name": ""}, 422, "name", "the name must not be empty or blank"),
-            ({"name": "n" * 256}, 422, "name", "has more than 255 characters"),
-            ({"email": ""}, 422, "email", "'' is not an e-mail address"),
-            ({"email": "ann"}, 422, "email", "'ann' is not an e-mail address"),
-            ({"email": "BOB@mesh.dev"}, 409, "email", "another user has this e-mail"),
-            (
-                {"auto_groups": ["x"]},
-                422,
-                "auto_groups[0]",
-                "group 'x' was not found",
-            ),
-            ({"email": 1}, 400, "email", "must be a JSON string"),
-            ({"is_service_user": 1}, 400, "is_service_user", "must be a JSON boolean"),
-        ],
-    )
-    def test_broken_rule_is_refused(
-        self, api: Api, changes: Body, status: int, field: str, message: str
-    ) -> None:
-        person("user", email="bob@mesh.dev")
-        before = User.objects.count()
-        trail = Trail()
-        answer = api.post(PATH, ann(**changes))
-        assert answer.status == status
-        assert list(answer.fields) == [field]
-        assert message in answer.json["message"]
-        assert User.objects.count() == before
-        assert trail.codes == []
-
-    def test_all_is_no_auto_group(self, api: Api) -> None:
-        answer = api.post(PATH, ann(auto_groups=[all_group_id()]))
-        assert answer.status == 422
-        assert list(answer.fields) == ["auto_groups[0]"]
-
 
 class TestUpdate:
-    def test_absent_fields_keep_their_value(self, api: Api) -> None:
-        made = ok(api.post(PATH, ann(auto_groups=[group("team").pk])))
-        del made["password"]
-        trail = Trail()
-        one = f"{PATH}/{made['id']}"
-        assert ok(api.put(one, {})) == made
-        assert ok(api.put(one, made)) == made
-        assert trail.codes == []
-        changed = ok(api.put(one, {"role": "admin", "name": "Anna"}))
-        assert changed.pop("permissions")["modules"] == permissions_of("admin")
-        del made["permissions"]
-        assert changed == made | {"role": "admin", "name": "Anna"}
-
     @pytest.mark.parametrize(
         ("changes", "codes"),
         [
@@ -223,8 +190,6 @@ class TestUpdate:
             ("admin", "self", {"is_blocked": True}, "block or unblock themselves"),
             ("owner", "self", {"role": "admin"}, "nobody may change their own role"),
             ("owner", "owner", {"is_blocked": True}, "an owner cannot be blocked"),
-            ("network_admin", "user", {"role": "admin"}, "may not update users"),
-            ("auditor", "user", {"name": "x"}, "may not update users"),
             ("user", "self", {"name": "x"}, "may not update users"),
         ],
     )
@@ -270,7 +235,6 @@ class TestPropagation:
         someone = person("user")
         mine = peer("mine", user=someone)
         old, new, kept = group("old", mine), group("new"), group("kept", mine)
-        UserAutoGroup.objects.all()
         one = f"{PATH}/{someone.pk}"
         ok(api.put(one, {"auto_groups": [old.pk, kept.pk]}))
         trail = Trail()
@@ -286,9 +250,7 @@ class TestPropagation:
         )
 
     def test_it_can_be_switched_off(self, api: Api) -> None:
-        account = Account.objects.get()
-        account.groups_propagation_enabled = False
-        account.save()
+        account_settings(groups_propagation_enabled=False)
         someone = person("user")
         mine, team = peer("mine", user=someone), group("team")
         ok(api.put(f"{PATH}/{someone.pk}", {"auto_groups": [team.pk]}))
@@ -327,7 +289,6 @@ class TestDeletion:
             ("admin", "self", 422, "nobody may delete themselves"),
             ("owner", "owner", 403, "an owner cannot be deleted"),
             ("admin", "owner", 403, "only owners may change an owner"),
-            ("network_admin", "user", 403, "may not delete users"),
             ("user", "self", 403, "may not delete users"),
         ],
     )
@@ -385,12 +346,6 @@ class TestApproval:
         ):
             assert answer.status == 422
             assert answer.json["message"] == "user in@mesh.dev is not pending approval"
-
-    @pytest.mark.parametrize("role", ["network_admin", "auditor", "user"])
-    def test_roles(self, pending: User, role: str) -> None:
-        caller = api_as(role)
-        assert caller.post(f"{PATH}/{pending.pk}/approve").status == 403
-        assert caller.delete(f"{PATH}/{pending.pk}/reject").status == 403
 
 
 class TestPassword:
@@ -502,11 +457,6 @@ class TestFirstSignIn:
 
 
 class TestReading:
-    def test_one_user(self, api: Api) -> None:
-        someone = person("user")
-        shown = ok(api.get(f"{PATH}/{someone.pk}"))
-        assert shown in ok(api.get(PATH))
-
     def test_users_who_may_not_read_users_see_themselves(self, owner: User) -> None:
         someone = person("user")
         client = api_of(someone)
@@ -517,24 +467,12 @@ class TestReading:
     def test_unknown_user_is_not_found(self, api: Api, bad: str) -> None:
         one = f"{PATH}/{bad}"
         for answer in (
-            api.get(one),
-            api.put(one, {}),
-            api.delete(one),
             api.post(f"{one}/approve"),
             api.post(f"{one}/invite"),
             api.delete(f"{one}/reject"),
         ):
             assert answer.status == 404
             assert "not found" in answer.json["message"]
-
-    @pytest.mark.parametrize("role", list(Role))
-    def test_role_decides_before_the_body_is_read(self, role: str) -> None:
-        someone = person("user")
-        client = api_as(role)
-        may = role in {"owner", "admin"}
-        assert client.post(PATH, b"no json").status == (400 if may else 403)
-        answer = client.put(f"{PATH}/{someone.pk}", b"no json")
-        assert answer.status == (400 if may else 403)
 
     def test_no_email_is_sent(self, api: Api) -> None:
         answer = api.post(f"{PATH}/{person('user').pk}/invite")

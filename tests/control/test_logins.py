@@ -11,7 +11,6 @@ from django.test.utils import CaptureQueriesContext
 
 from groups.selectors import all_group_id, groups_of_peer
 from meshmgmt.access.services.setupkeys import setup_key_delete, setup_key_update
-from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.control.services.logins import login
 from meshmgmt.control.services.refusals import Code, Refused
@@ -28,19 +27,11 @@ from tests.control.machines import (
     request,
     setup_key,
 )
-from tests.mesh import Trail, group, peers
+from tests.mesh import Trail, account_settings, group, peers
 from tests.people import api_as, person
 from tests.races import race
 
 pytestmark = pytest.mark.django_db
-
-
-def account_with(**settings: Any) -> Account:
-    account = Account.objects.get()
-    for name, value in settings.items():
-        setattr(account, name, value)
-    account.save()
-    return account
 
 
 def refused(**facts: Any) -> Refused:
@@ -253,7 +244,7 @@ def test_machines_of_one_name_get_labels_and_addresses_of_their_own_at_once():
 
 
 def test_full_range_is_a_clear_error():
-    account_with(network_range="100.64.0.0/28")
+    account_settings(network_range="100.64.0.0/28")
     plain, key = setup_key()
     for _ in range(13):
         enrolled(key=plain)
@@ -273,7 +264,7 @@ def test_ephemeral_key_makes_ephemeral_peers_with_their_address_in_the_label():
 
 def test_members_of_groups_with_ipv6_get_an_address_of_it():
     six = group("six")
-    account_with(network_range_v6="fd00:1::/64", ipv6_enabled_groups=[six.pk])
+    account_settings(network_range_v6="fd00:1::/64", ipv6_enabled_groups=[six.pk])
     member = enrolled(key=setup_key(auto_groups=[six.pk])[0])
     other = enrolled()
     assert ipaddress.ip_address(member.ipv6 or "") in ipaddress.ip_network(
@@ -283,12 +274,14 @@ def test_members_of_groups_with_ipv6_get_an_address_of_it():
 
 
 def test_everybody_gets_ipv6_when_the_group_of_all_has_it():
-    account_with(network_range_v6="fd00:1::/64", ipv6_enabled_groups=[all_group_id()])
+    account_settings(
+        network_range_v6="fd00:1::/64", ipv6_enabled_groups=[all_group_id()]
+    )
     assert enrolled().ipv6 is not None
 
 
 def test_account_may_want_to_approve_new_peers():
-    account_with(peer_approval_enabled=True)
+    account_settings(peer_approval_enabled=True)
     trail = Trail()
     peer = enrolled()
     assert peer.approval_required
@@ -397,7 +390,7 @@ def owned(**facts: Any) -> Peer:
 
 
 def test_session_of_an_owned_peer_ends_when_the_account_says():
-    account_with(peer_login_expiration=7200)
+    account_settings(peer_login_expiration=7200)
     now = clock.now()
     peer = owned(last_login=now)
     assert come_back(peer).session_expires_at == now + dt.timedelta(hours=2)
@@ -420,7 +413,7 @@ def test_expired_peer_is_told_to_sign_in(facts: dict[str, Any]):
 
 
 def test_no_session_ends_when_the_account_does_not_want_it():
-    account_with(peer_login_expiration_enabled=False)
+    account_settings(peer_login_expiration_enabled=False)
     peer = owned(last_login=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
     assert come_back(peer).session_expires_at is None
 

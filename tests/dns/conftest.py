@@ -2,7 +2,10 @@
 
 import pytest
 
+from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
+from tests.dns.bodies import created, record, zone
+from tests.mesh import group, peer
 from tests.people import api_as
 
 
@@ -16,3 +19,13 @@ def owner(db: None) -> Api:
 def auditor(db: None) -> Api:
     """A client that may only read."""
     return api_as("auditor")
+
+
+@pytest.fixture
+def laptop(owner: Api) -> Peer:
+    """A peer that gets the zone svc.test with one record."""
+    made = peer("laptop", ip="100.64.0.1", dns_label="laptop-1")
+    staff = group("staff", made).pk
+    it = created(owner.post("/api/dns/zones", zone(distribution_groups=[staff])))
+    created(owner.post(f"/api/dns/zones/{it['id']}/records", record()))
+    return made

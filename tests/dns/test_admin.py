@@ -7,14 +7,14 @@ from django.test import Client
 
 from dns.models import DnsSettings, NameserverGroup, Record, Zone
 from events.models import AuditEvent
-from groups.models import Group, GroupPeer
+from groups.models import Group
 from meshmgmt.accounts.models import User
-from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.inventory.models import Peer
-from tests.admin.signed_in import client_of
+from tests.admin.signed_in import client_of, errors_of
 from tests.api_client import Api
-from tests.dns.bodies import created, nameserver_group, new_group, record, zone
+from tests.dns.bodies import created, nameserver_group, record, zone
 from tests.dns.test_live import answer, nameserver
+from tests.mesh import group_id
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -66,12 +66,6 @@ def zone_form(
     return data
 
 
-def errors_of(response: Any) -> dict[str, list[str]]:
-    """Return the errors at the fields of a form that was shown again."""
-    assert response.status_code == 200, "the form was accepted"
-    return {k: list(v) for k, v in response.context["adminform"].errors.items()}
-
-
 def saved(response: Any) -> None:
     """Check that a form was accepted."""
     if response.status_code == 200:
@@ -90,7 +84,7 @@ def events(prefix: str = "") -> list[AuditEvent]:
 
 
 def test_group_is_made_changed_and_deleted(browser: Client, ann: User) -> None:
-    first, second = new_group("first"), new_group("second")
+    first, second = group_id("first"), group_id("second")
     form = group_form(
         groups=[second, first],
         nameservers="2001:DB8::1 5353\n\n10.0.0.53",
@@ -175,7 +169,7 @@ RECORD = {
 
 
 def test_zone_is_made_with_records(browser: Client) -> None:
-    group = new_group("staff")
+    group = group_id("staff")
     alias = RECORD | {"name": "a.svc.test", "type": "CNAME", "content": "b.test"}
     empty = {"id": "", "name": "", "type": "", "content": "", "ttl": "300"}
     form = zone_form(RECORD, alias, empty, distribution_groups=[group])
@@ -329,7 +323,7 @@ def test_record_has_pages_of_its_own(browser: Client, owner: Api) -> None:
 
 
 def test_settings_have_one_page(browser: Client) -> None:
-    group = new_group("staff")
+    group = group_id("staff")
     [settings] = DnsSettings.objects.all()
     assert browser.get(SETTINGS).status_code == 200
     path = f"{SETTINGS}{settings.pk}/change/"
@@ -374,19 +368,6 @@ def test_auditor_sees_and_plain_user_does_not() -> None:
         assert auditor.post(f"{path}add/", {}).status_code == 403
     plain = client_of(person("user", email="cy@mesh.dev"))
     assert plain.get(ZONES).status_code in {302, 403}
-
-
-@pytest.fixture
-def laptop(owner: Api) -> Peer:
-    """A peer that gets the zone svc.test with one record."""
-    group = new_group("staff")
-    peer = Peer.objects.create(
-        name="laptop", wg_public_key="key", ip="100.64.0.1", dns_label="laptop-1"
-    )
-    set_members(GroupPeer, Group.objects.get(pk=group), [peer.pk])
-    made = created(owner.post("/api/dns/zones", zone(distribution_groups=[group])))
-    created(owner.post(f"/api/dns/zones/{made['id']}/records", record()))
-    return peer
 
 
 EXPLAIN = "/admin/dns/zone/explain/"

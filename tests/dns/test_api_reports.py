@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from dns.selectors.effective import name_explanation
-from groups.models import Group, GroupPeer
-from meshmgmt.core.orderedlinks import set_members
-from meshmgmt.inventory.models import Peer
+from groups.services import change_groups_of_peers
 from tests.api_client import Api
-from tests.dns.bodies import created, nameserver_group, new_group, record, trail, zone
+from tests.dns.bodies import created, nameserver_group, record, trail, zone
+from tests.mesh import group_id, peer
 from tests.people import api_as
 
 pytestmark = pytest.mark.django_db
@@ -17,24 +16,20 @@ pytestmark = pytest.mark.django_db
 
 def new_peer(number: int, *groups: str) -> str:
     """Create a peer in the groups and return its id."""
-    peer = Peer.objects.create(
-        name=f"peer {number}",
-        wg_public_key=f"key {number}",
+    made = peer(
+        f"peer {number}",
         ip=f"100.64.0.{number}",
         dns_label=f"host{number}",
         extra_dns_labels=[f"alias{number}"],
     )
-    for group_id in groups:
-        members = GroupPeer.objects.filter(group=group_id)
-        kept = list(members.values_list("peer_id", flat=True))
-        set_members(GroupPeer, Group.objects.get(pk=group_id), [*kept, peer.pk])
-    return peer.pk
+    change_groups_of_peers([made.pk], join=list(groups))
+    return made.pk
 
 
 @pytest.fixture
 def office(owner: Api) -> dict[str, str]:
     """An account with a zone, match-domain servers, primary servers and two peers."""
-    staff = new_group("staff")
+    staff = group_id("staff")
     made = created(
         owner.post(
             "/api/dns/zones",

@@ -2,10 +2,9 @@
 
 import pytest
 
-from meshmgmt.accounts.models import Account
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
-from tests.mesh import Trail, group, peer, peers
+from tests.mesh import Trail, account_settings, group, peer, peers
 from tests.people import api_as, api_of, person
 from tests.resource_contract import Body, ok
 
@@ -19,13 +18,6 @@ def api() -> Api:
 
 def owned(**facts: object) -> Peer:
     return peer("laptop", user=person("user"), **facts)
-
-
-def settings(**changes: object) -> None:
-    account = Account.objects.get()
-    for name, value in changes.items():
-        setattr(account, name, value)
-    account.save()
 
 
 def test_put_changes_what_is_given_and_returns_the_peer(api: Api) -> None:
@@ -144,11 +136,11 @@ def test_peer_that_nobody_owns_has_no_expiration(api: Api, kind: str) -> None:
 def test_ipv6_address_needs_a_group_that_has_it(api: Api) -> None:
     one = owned()
     team = group("team", one)
-    settings(network_range_v6="fd00::/64")
+    account_settings(network_range_v6="fd00::/64")
     answer = api.put(f"/api/peers/{one.pk}", {"ipv6": "fd00::1"})
     assert answer.status == 412
     assert answer.fields == {"ipv6": "this peer is in no group that has IPv6"}
-    settings(ipv6_enabled_groups=[team.pk])
+    account_settings(ipv6_enabled_groups=[team.pk])
     assert ok(api.put(f"/api/peers/{one.pk}", {"ipv6": "FD00::1"}))["ipv6"] == "fd00::1"
     answer = api.put(f"/api/peers/{one.pk}", {"ipv6": "fd01::1"})
     assert answer.status == 422
@@ -180,7 +172,7 @@ def test_role_decides_before_the_body_is_read(role: str) -> None:
 
 
 def test_owner_of_a_peer_may_see_but_not_change_it() -> None:
-    settings(regular_users_view_blocked=False)
+    account_settings(regular_users_view_blocked=False)
     someone = person("user")
     mine = peer(user=someone)
     api = api_of(someone)

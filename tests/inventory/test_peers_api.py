@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from groups.selectors import all_group_id
-from meshmgmt.accounts.models import Account
 from meshmgmt.core import clock
 from meshmgmt.inventory.api.serializers import PeerSerializer
 from meshmgmt.inventory.selectors import peer_rows
 from tests.api_client import Api
-from tests.mesh import Trail, group, peer, peers, resource
+from tests.mesh import Trail, account_settings, group, peer, peers, resource
 from tests.people import api_as, api_of, person
 
 pytestmark = pytest.mark.django_db
@@ -27,9 +26,7 @@ def api() -> Api:
 
 def let_regular_users_in() -> None:
     """Let users without the right to read peers see their own."""
-    account = Account.objects.get()
-    account.regular_users_view_blocked = False
-    account.save()
+    account_settings(regular_users_view_blocked=False)
 
 
 def test_peer_has_every_field_that_clients_know(api: Api) -> None:
