@@ -15,7 +15,6 @@ from django.test.utils import CaptureQueriesContext
 
 from meshmgmt.accounts.models import AccessToken
 from meshmgmt.backup.tables import tables
-from meshmgmt.core.ids import new_id
 from tests.api_client import Answer, Api
 from tests.mesh import Trail
 
@@ -58,8 +57,6 @@ class CreatedResourceContract:
     created_codes: ClassVar[tuple[str, ...]]
     deleted_codes: ClassVar[tuple[str, ...]]
     read_by_id: ClassVar[bool] = True
-    methods: ClassVar[tuple[str, ...]] = ("GET", "DELETE")
-    """What is done with one object."""
     most_queries: ClassVar[int] = 10
     """Of reading a list, whatever its length."""
 
@@ -184,13 +181,6 @@ class CreatedResourceContract:
             codes = [event["activity_code"] for event in planned["plan"]["events"]]
             assert trail.codes == codes != []
 
-    def test_unknown_ids_are_404(self, api: Api, where: str) -> None:
-        for identifier in (new_id(), "x", "%00", "0" * 21):
-            for method in self.methods:
-                answer = api.call(method, f"{where}/{identifier}", self.body())
-                assert answer.status == 404
-                assert "not found" in answer.json["message"]
-
     def test_number_of_queries_does_not_depend_on_the_data(
         self, api: Api, where: str
     ) -> None:
@@ -209,7 +199,6 @@ class CreatedResourceContract:
 class ReplacedResourceContract(CreatedResourceContract):
     """Replaces the object as well."""
 
-    methods = ("GET", "PUT", "DELETE")
     refused_on_put: ClassVar[bool] = True
     """Whether replacing obeys the rules of creating."""
     updates: ClassVar[dict[str, Any]] = {"description": "another text"}

@@ -48,7 +48,6 @@ class TestInvites(CreatedResourceContract):
     required = ("email", "name", "role")
     created_codes = ("user.invite.link.create",)
     deleted_codes = ("user.invite.link.delete",)
-    methods = ("DELETE",)
     read_by_id = False  # by the secret of the link alone
 
     def body(self, number: int = 1) -> Body:

@@ -6,7 +6,6 @@ import pytest
 
 from events.models import AuditEvent
 from groups.models import Group, GroupResource
-from meshmgmt.core.ids import new_id
 from tests.access.bodies import policy, rule
 from tests.api_client import Api
 from tests.mesh import group_id, network, numbered
@@ -225,22 +224,6 @@ def test_router_of_another_network_is_not_found(api: Api) -> None:
     there = f"{routers_of('elsewhere')}/{made['id']}"
     for answer in (api.get(there), api.put(there, {}), api.delete(there)):
         assert answer.status == 404
-
-
-@pytest.mark.parametrize("part", ["resources", "routers"])
-def test_unknown_network_is_not_found(api: Api, part: str) -> None:
-    where = f"{PATH}/{new_id()}/{part}"
-    one = f"{where}/{new_id()}"
-    body = resource() | {"peer": numbered(1).pk}
-    for answer in (
-        api.get(where),
-        api.post(where, body),
-        api.get(one),
-        api.put(one, body),
-        api.delete(one),
-    ):
-        assert answer.status == 404
-        assert answer.json["message"].startswith("network '")
 
 
 def test_all_resources_and_routers_of_the_account(api: Api) -> None:

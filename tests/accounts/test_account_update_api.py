@@ -171,12 +171,5 @@ def test_settings_are_required(api: Api, one: str) -> None:
     assert list(answer.fields) == ["settings"]
 
 
-@pytest.mark.parametrize("bad", ["0" * 20, "x", "%00"])
-def test_another_account_is_not_found(api: Api, bad: str) -> None:
-    answer = api.put(f"/api/accounts/{bad}", {"settings": {}})
-    assert answer.status == 404
-    assert "not found" in answer.json["message"]
-
-
 def test_the_account_is_not_deleted_over_http(api: Api, one: str) -> None:
     assert api.delete(one).status == 405

@@ -119,13 +119,6 @@ def test_tokens_of_others(role: str, make: Any) -> None:
     assert (token_id in left) is (status == 403)
 
 
-@pytest.mark.parametrize("user_id", [UNKNOWN, "x", "%00", "current", "a" * 200])
-def test_an_unknown_user_is_not_found(user_id: str) -> None:
-    answer = api_of(person("owner")).get(f"/api/users/{user_id}/tokens")
-    assert answer.status == 404
-    assert "not found" in answer.json["message"]
-
-
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_a_foreign_token_under_the_own_path_is_not_found(method: str) -> None:
     user, other = person("admin"), robot()

@@ -463,17 +463,6 @@ class TestReading:
         assert ok(client.get(f"{PATH}/{someone.pk}"))["is_current"] is True
         assert client.get(f"{PATH}/{owner.pk}").status == 404
 
-    @pytest.mark.parametrize("bad", ["nope", "0" * 20, "%00"])
-    def test_unknown_user_is_not_found(self, api: Api, bad: str) -> None:
-        one = f"{PATH}/{bad}"
-        for answer in (
-            api.post(f"{one}/approve"),
-            api.post(f"{one}/invite"),
-            api.delete(f"{one}/reject"),
-        ):
-            assert answer.status == 404
-            assert "not found" in answer.json["message"]
-
     def test_no_email_is_sent(self, api: Api) -> None:
         answer = api.post(f"{PATH}/{person('user').pk}/invite")
         assert answer.status == 412

@@ -82,11 +82,6 @@ def test_new_order_alone_is_an_event_of_the_settings(owner: Api) -> None:
     assert found["changes"] == {KEY: {"added": [], "removed": [], "order": [b, a]}}
 
 
-def test_auditor_may_only_read(auditor: Api) -> None:
-    assert auditor.get(PATH).status == 200
-    assert auditor.put(PATH, b"no json").status == 403
-
-
 def test_other_methods_are_not_allowed(owner: Api) -> None:
     assert owner.post(PATH).status == 405
     assert owner.delete(PATH).status == 405

@@ -125,21 +125,6 @@ def test_a_plus_that_nobody_escaped_is_understood(api: Api) -> None:
     assert api.get(f"{TRAFFIC_PATH}?{query}").json["total_records"] == 1
 
 
-@pytest.mark.parametrize(
-    ("role", "status"),
-    [
-        ("owner", 200),
-        ("admin", 200),
-        ("network_admin", 200),
-        ("auditor", 200),
-        ("user", 403),
-    ],
-)
-@pytest.mark.parametrize("path", [TRAFFIC_PATH, PROXY_PATH])
-def test_reading_needs_events_read(path: str, role: str, status: int) -> None:
-    assert api_as(role).get(path).status == status
-
-
 def test_traffic_is_newest_first_with_ties_by_id(api: Api) -> None:
     same = moment(3)
     batches.ingest_events(

@@ -271,13 +271,6 @@ def test_group_all_comes_back_after_a_flush(transactional_db: None) -> None:
     assert Group.objects.get().is_all
 
 
-@pytest.mark.parametrize("bad", ["nope", "x" * 20, "%00", "0" * 20, "a" * 3000])
-def test_usage_of_an_unknown_group_is_not_found(api: Api, bad: str) -> None:
-    answer = api.get(f"/api/groups/{bad}/usage")
-    assert answer.status == 404
-    assert "not found" in answer.json["message"]
-
-
 def test_writes_say_what_they_did(api: Api) -> None:
     one, two = peer("one"), peer("two")
     host = resource("printer")

@@ -189,10 +189,6 @@ class TestWhatStandsInTheWay:
         assert answer.status == 409
         assert "is not a change" in answer.json["message"]
 
-    @pytest.mark.parametrize("identifier", ["0", "x", "99999999", "9" * 30])
-    def test_unknown_events_are_404(self, api: Api, identifier: str) -> None:
-        assert api.post(f"/api/events/audit/{identifier}/revert").status == 404
-
     def test_wrong_bodies_are_400(self, api: Api, web: Group) -> None:
         path = f"/api/events/audit/{newest()}/revert"
         assert api.post(path, {"whole_request": "yes"}).status == 400
