@@ -199,3 +199,7 @@ def test_event_describes_the_route(api: Api) -> None:
         "peer_groups": "",
     }
     assert (updated.activity_code, updated.target_id) == ("route.update", made["id"])
+    gateways = group_id("gateways")
+    ok(api.put(f"{PATH}/{made['id']}", {"peer_groups": [gateways]}))
+    meta = trail.events[-1].meta
+    assert (meta["peer_id"], meta["peer_groups"]) == ("", gateways)

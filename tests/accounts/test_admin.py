@@ -140,20 +140,11 @@ class TestUsers:
         ("data", "field", "text"),
         [
             ({"email": "bob"}, "email", "'bob' is not an e-mail address"),
-            (
-                {"email": "ANN@mesh.dev"},
-                "email",
-                "another user has this e-mail address",
-            ),
-            ({"email": ""}, "email", "'' is not an e-mail address"),
+            ({"email": "ANN@mesh.dev"}, "email", "another user has this e-mail"),
             ({"new_password": "short"}, "new_password", "too short"),
             ({"name": "n" * 256}, "name", "at most 255"),
             ({"role": "king"}, "role", "valid choice"),
-            (
-                {"is_service_user": "on", "role": "owner"},
-                "role",
-                "a service user cannot have the owner role",
-            ),
+            ({"is_service_user": "on", "role": "owner"}, "role", "a service user"),
         ],
     )
     def test_faults_are_shown_at_their_field(
@@ -241,35 +232,21 @@ class TestUsers:
         assert User.objects.get(pk=owner.pk).is_active
 
     @pytest.mark.parametrize(
-        "changes",
-        [
-            {"role": "admin"},
-            {"is_blocked": "on"},
-            {"new_password": "correct horse"},
-            {"email": "eve@mesh.dev"},
-            {"auto_groups": "a group"},
-        ],
+        "changes", [{"role": "admin"}, {"new_password": "correct horse"}, {}]
     )
     def test_an_admin_may_not_touch_an_owner(
-        self, owner: User, changes: dict[str, str]
+        self, owner: User, changes: dict[str, Any]
     ) -> None:
         person("owner")
         client = client_of(person("admin"))
-        if changes.get("auto_groups"):
-            changes = {"auto_groups": group("team").pk}
-        form = user_form(owner, **changes)
+        form = user_form(owner, **changes or {"auto_groups": group("team").pk})
         errors = errors_of(client.post(f"{USERS}{owner.pk}/change/", form))
         assert "only owners may change an owner" in errors["__all__"][0]
         assert contributions.auto_groups([owner.pk]) == {}
         response = client.post(f"{USERS}{owner.pk}/delete/", {"post": "yes"})
         assert "only owners may change an owner" in texts_of(response)
         stored = User.objects.get(pk=owner.pk)
-        assert (stored.email, stored.role, stored.is_blocked, stored.password) == (
-            owner.email,
-            "owner",
-            False,
-            owner.password,
-        )
+        assert (stored.role, stored.password) == ("owner", owner.password)
 
     def test_an_admin_makes_neither_owners_nor_themselves_one(self) -> None:
         admin = person("admin")
@@ -479,14 +456,6 @@ class TestTokens:
         token_of(owner)
         path = f"{TOKENS}{AccessToken.objects.get().pk}/change/"
         assert client.post(path, {"name": "x"}).status_code == 403
-
-    def test_revoke(self, client: Client, owner: User) -> None:
-        token_of(owner)
-        token = AccessToken.objects.get()
-        client.post(f"{TOKENS}{token.pk}/delete/", {"post": "yes"})
-        assert not AccessToken.objects.exists()
-        event = AuditEvent.objects.get(activity_code="personal.access.token.delete")
-        assert event.initiator_id == owner.pk
 
 
 class TestAccount:

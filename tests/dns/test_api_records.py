@@ -21,6 +21,8 @@ BROKEN: list[tuple[Body, str, str]] = [
     ({"name": "www.other.test"}, "name", "not inside the zone"),
     ({"name": "wwwsvc.test"}, "name", "not inside the zone"),
     ({"name": "test"}, "name", "not inside the zone"),
+    ({"name": "*.test"}, "name", "not inside the zone"),
+    ({"name": "a b.svc.test"}, "name", "letters, digits"),
     ({"type": ""}, "type", "A, AAAA or CNAME"),
     ({"type": "a"}, "type", "A, AAAA or CNAME"),
     ({"type": "TXT"}, "type", "A, AAAA or CNAME"),

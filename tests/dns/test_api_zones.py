@@ -8,8 +8,6 @@ import pytest
 from dns.models import Zone
 from dns.services.zones import zone_delete
 from meshmgmt.accounts.models import Account
-from meshmgmt.accounts.services.account import account_update
-from meshmgmt.core.errors import InvalidArgument
 from tests.api_client import Api
 from tests.dns.bodies import created, record, trail, zone
 from tests.mesh import group_id
@@ -89,12 +87,6 @@ def test_domain_of_the_peers_is_refused(owner: Api) -> None:
     assert answer.status == 422
     assert "peers" in answer.fields["domain"]
     assert owner.post(PATH, zone(domain=f"sub.{domain}")).status == 200
-
-
-def test_peers_cannot_take_the_domain_of_a_zone(owner: Api) -> None:
-    created(owner.post(PATH, zone()))
-    with pytest.raises(InvalidArgument, match="domain of a zone"):
-        account_update(settings={"dns_domain": "SVC.test"})
 
 
 def test_very_long_international_domain_is_stored(owner: Api) -> None:

@@ -179,19 +179,6 @@ def test_deleting_a_peer_that_routes_for_a_network_disables_the_router(
     assert not Peer.objects.exists()
 
 
-def test_deleting_a_user_deletes_their_peers() -> None:
-    owner = person("user")
-    mine = peer(user=owner)
-    trail = Trail()
-
-    user_delete(user_id=owner.pk)
-
-    assert trail.targets == [
-        ("user.peer.delete", mine.pk),
-        ("user.delete", owner.pk),
-    ]
-
-
 def test_deleting_a_user_whose_peer_routes_disables_the_router() -> None:
     owner = person("user")
     router = router_of(peer(user=owner))
