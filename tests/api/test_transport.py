@@ -38,7 +38,10 @@ def test_success_is_200_with_json(owner: Api):
     assert answer.body.endswith(b"\n")
 
 
-@pytest.mark.parametrize("path", ["/api/nothing", "/api/groups/a/b/c", "/nothing"])
+@pytest.mark.parametrize(
+    "path",
+    ["/api", "/api/nothing", "/api/%00", "/api//", "/api/groups/a/b/c", "/nothing"],
+)
 def test_unknown_path_is_404_in_the_common_shape(owner: Api, path: str):
     assert_error(owner.get(path), 404, "not found")
 
@@ -62,8 +65,12 @@ def test_repeated_slashes_count_as_one(owner: Api, path: str):
     assert owner.client.get("/", PATH_INFO=path).status_code == 401
 
 
-def test_wrong_method_is_405_and_lists_the_right_ones(owner: Api):
-    answer = owner.delete(PATH)
+@pytest.mark.parametrize("method", ["DELETE", "PATCH", "PUT", "TRACE", "PROPFIND"])
+@pytest.mark.parametrize("path", [PATH, "/api/groups"])
+def test_wrong_method_is_405_and_lists_the_right_ones(
+    owner: Api, path: str, method: str
+):
+    answer = owner.call(method, path, {})
     assert_error(answer, 405, "not allowed")
     assert "GET" in answer.headers["Allow"]
 

@@ -40,6 +40,12 @@ def refused(**facts: Any) -> Refused:
     return caught.value
 
 
+def turned_away(peer: Peer, **facts: Any) -> Refused:
+    with pytest.raises(Refused) as caught:
+        come_back(peer, **facts)
+    return caught.value
+
+
 def test_setup_key_lets_a_machine_in():
     servers, racks = group("servers"), group("racks")
     plain, key = setup_key(name="rack", auto_groups=[servers.pk, racks.pk])
@@ -119,9 +125,7 @@ def test_stranger_without_any_right_is_told_to_get_one():
 
 
 def test_login_must_say_what_machine_it_is():
-    with pytest.raises(Refused) as caught:
-        login(public_key(), request(meta=None), SOURCE)
-    assert caught.value.code == Code.FAILED_PRECONDITION
+    assert refused(meta=None).code == Code.FAILED_PRECONDITION
 
 
 def no_such_key() -> str:
@@ -162,18 +166,11 @@ def spent_one_off_key() -> str:
     return plain
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        no_such_key,
-        endless_key,
-        expired_key,
-        revoked_key,
-        deleted_key,
-        used_up_key,
-        spent_one_off_key,
-    ],
-)
+USELESS = [no_such_key, endless_key, expired_key, revoked_key, deleted_key]
+USELESS += [used_up_key, spent_one_off_key]
+
+
+@pytest.mark.parametrize("make", USELESS)
 def test_useless_setup_key_is_refused_without_saying_why(make: Any):
     plain = make()
     before = Peer.objects.count()
@@ -196,17 +193,18 @@ def test_useless_setup_key_costs_two_queries_and_no_lock(make: Any):
     assert all(query["sql"].startswith("SELECT") for query in queries)
 
 
+def attempt(machine: str, plain: str) -> Any:
+    """Log in and return the peer's id, or the code of the refusal."""
+    try:
+        return login(machine, request(setupKey=plain), SOURCE).peer_id
+    except Refused as refusal:
+        return refusal.code
+
+
 @pytest.mark.django_db(transaction=True)
 def test_one_of_twenty_machines_wins_a_one_off_key():
     plain, key = setup_key(type="one-off")
-
-    def attempt() -> Any:
-        try:
-            return login(public_key(), request(setupKey=plain), SOURCE).peer_id
-        except Refused as refusal:
-            return refusal.code
-
-    answers: list[Any] = race([attempt] * 20)
+    answers: list[Any] = race([lambda: attempt(public_key(), plain)] * 20)
     peer = Peer.objects.get()
     assert sorted(answers) == sorted([*[Code.PERMISSION_DENIED] * 19, peer.pk])
     key.refresh_from_db()
@@ -217,14 +215,7 @@ def test_one_of_twenty_machines_wins_a_one_off_key():
 def test_machine_that_asks_often_at_once_becomes_one_peer():
     plain, key = setup_key()
     machine = public_key()
-
-    def attempt() -> Any:
-        try:
-            return login(machine, request(setupKey=plain), SOURCE).peer_id
-        except Refused as refusal:
-            return refusal.code
-
-    answers: set[Any] = set(race([attempt] * 8))
+    answers: set[Any] = set(race([lambda: attempt(machine, plain)] * 8))
     peer = Peer.objects.get()
     assert answers <= {peer.pk, Code.FAILED_PRECONDITION}
     key.refresh_from_db()
@@ -307,9 +298,7 @@ def test_extra_labels_are_kept_and_never_change():
 
 def test_peer_without_the_right_may_not_come_back_with_extra_labels():
     peer = enrolled()
-    with pytest.raises(Refused) as caught:
-        come_back(peer, dnsLabels=["db"])
-    assert caught.value.code == Code.FAILED_PRECONDITION
+    assert turned_away(peer, dnsLabels=["db"]).code == Code.FAILED_PRECONDITION
 
 
 @pytest.mark.parametrize("labels", [["a b"], ["-"], ["ü"], [""], ["x"] * 3 + ["\0"]])
@@ -375,9 +364,7 @@ def test_new_ssh_key_is_stored_an_absent_one_keeps_the_old():
 def test_deleted_peer_is_a_stranger():
     peer = enrolled()
     peer_delete(peer_id=peer.pk)
-    with pytest.raises(Refused) as caught:
-        come_back(peer)
-    assert caught.value.code == Code.PERMISSION_DENIED
+    assert turned_away(peer).code == Code.PERMISSION_DENIED
 
 
 def owned(**facts: Any) -> Peer:
@@ -406,10 +393,9 @@ def test_session_of_an_owned_peer_ends_when_the_account_says():
 )
 def test_expired_peer_is_told_to_sign_in(facts: dict[str, Any]):
     peer = owned(**facts)
-    with pytest.raises(Refused) as caught:
-        come_back(peer)
-    assert caught.value.code == Code.PERMISSION_DENIED
-    assert "peer login has expired" in caught.value.text
+    refusal = turned_away(peer)
+    assert refusal.code == Code.PERMISSION_DENIED
+    assert "peer login has expired" in refusal.text
 
 
 def test_no_session_ends_when_the_account_does_not_want_it():
@@ -421,10 +407,9 @@ def test_no_session_ends_when_the_account_does_not_want_it():
 def test_peer_of_a_blocked_owner_is_refused():
     peer = owned()
     user_set_blocked(user_id=peer.user_id or "", blocked=True)
-    with pytest.raises(Refused) as caught:
-        come_back(peer)
-    assert caught.value.code == Code.PERMISSION_DENIED
-    assert "blocked" in caught.value.text
+    refusal = turned_away(peer)
+    assert refusal.code == Code.PERMISSION_DENIED
+    assert "blocked" in refusal.text
 
 
 def test_peer_of_a_pending_owner_is_refused():
@@ -432,9 +417,7 @@ def test_peer_of_a_pending_owner_is_refused():
     assert peer.user is not None
     peer.user.pending_approval = True
     peer.user.save()
-    with pytest.raises(Refused) as caught:
-        come_back(peer)
-    assert caught.value.code == Code.PERMISSION_DENIED
+    assert turned_away(peer).code == Code.PERMISSION_DENIED
 
 
 def test_enrolling_one_more_does_not_cost_more_in_a_large_mesh():

@@ -47,6 +47,7 @@ class TestGroups(ReplacedResourceContract):
             ("type", "cow", "must be one of peer, host, subnet, domain"),
             ("id", None, "required"),
             ("id", "", "must not be empty"),
+            ("id", "\0", ""),
             ("id", "r" * 256, "at most 255"),
         ):
             entry = {k: v for k, v in {**good, part: value}.items() if v is not None}
