@@ -104,18 +104,6 @@ class TestCreation:
         made = ok(api.post(PATH, {"email": "a@mesh.dev", "name": "a"}))
         assert made["role"] == "user"
 
-    def test_events(self, api: Api) -> None:
-        team = group("team").pk
-        trail = Trail()
-        made = ok(api.post(PATH, ann(auto_groups=[team])))
-        machine = ok(api.post(PATH, {"name": "ci", "is_service_user": True}))
-        assert trail.targets == [
-            ("user.create", made["id"]),
-            ("user.group.add", made["id"]),
-            ("service.user.create", machine["id"]),
-        ]
-        assert made["password"] not in str([event.changes for event in trail.events])
-
 
 class TestUpdate:
     @pytest.mark.parametrize(

@@ -10,35 +10,11 @@ from django.utils import timezone
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.users import user_set_blocked
-from meshmgmt.core.roles import MODULES, permissions_of
+from meshmgmt.core.roles import MODULES
 from tests.mesh import account_settings
 from tests.people import api_as, api_of, person, robot
 
 pytestmark = pytest.mark.django_db
-
-
-def test_all_fields_of_a_user() -> None:
-    owner = person("owner", email="Ann@Mesh.dev", name="Ann")
-    assert api_of(owner).get("/api/users").json == [
-        {
-            "id": owner.pk,
-            "email": "Ann@Mesh.dev",
-            "name": "Ann",
-            "role": "owner",
-            "status": "active",
-            "auto_groups": [],
-            "is_current": True,
-            "is_service_user": False,
-            "is_blocked": False,
-            "pending_approval": False,
-            "last_login": "0001-01-01T00:00:00Z",
-            "issued": "api",
-            "permissions": {
-                "is_restricted": False,
-                "modules": permissions_of("owner"),
-            },
-        }
-    ]
 
 
 def test_user_of_a_provider_names_it(settings: Any) -> None:

@@ -35,10 +35,10 @@ class TestGroups(ReplacedResourceContract):
         yield {"name": "x" * 256}, 422, "name", "more than 255 characters"
         yield {"name": "a\0b"}, 422, "name", "ull characters"
         yield {"name": 5}, 400, "name", "must be a JSON string"
-        for text in ("p", {}):
-            yield {"peers": text}, 400, "peers", "JSON array"
-        for entry in (1, {}):
-            yield {"peers": [entry]}, 400, "peers[0]", "or object"
+        yield {"peers": "p"}, 400, "peers", "JSON array"
+        yield {"peers": {}}, 400, "peers", "JSON array"
+        yield {"peers": [1]}, 400, "peers[0]", "or object"
+        yield {"peers": [{}]}, 400, "peers[0]", "or object"
         for lost, shown in ((None, "''"), ("nope", "'nope'"), ("a\0", "")):
             yield {"peers": [lost]}, 422, "peers[0]", f"{shown} was not found"
         good = {"id": "r", "type": "host"}
@@ -107,16 +107,6 @@ def test_nulls_are_empty_lists(api: Api) -> None:
     made = api.post("/api/groups", {"name": "n", "peers": None, "resources": None})
 
     assert (made.status, made.json["peers"], made.json["resources"]) == (200, [], [])
-
-
-def test_peers_may_be_sent_as_the_objects_that_reads_return(api: Api) -> None:
-    one = peer("one")
-
-    made = api.post(
-        "/api/groups", {"name": "g", "peers": [{"id": one.pk, "name": "x"}]}
-    )
-
-    assert made.json["peers"] == [{"id": one.pk, "name": "one"}]
 
 
 def test_repeated_members_are_folded(api: Api) -> None:
@@ -321,18 +311,6 @@ def test_writes_say_what_they_did(api: Api) -> None:
     }
     assert {event.request_id for event in trail.events} == {updated.request_id}
     assert updated.initiator_name == "a admin"
-
-
-def test_changed_members_leave_no_event_of_a_group_renamed_to_itself(
-    api: Api,
-) -> None:
-    one, two = peer(), peer()
-    made = group("g", one)
-    trail = Trail()
-
-    api.put(f"/api/groups/{made.pk}", {"name": "g", "peers": [two.pk]})
-
-    assert trail.codes == ["peer.group.delete", "peer.group.add"]
 
 
 def test_new_order_of_members_has_an_event_of_its_own(api: Api) -> None:

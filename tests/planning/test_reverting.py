@@ -16,7 +16,7 @@ from meshmgmt.core import context
 from meshmgmt.core.account import account_id
 from meshmgmt.core.orderedlinks import all_links
 from tests.api_client import Api
-from tests.mesh import Trail, group, peer, peers, rule
+from tests.mesh import Trail, peer, peers, rule
 from tests.people import api_as, person, robot
 from tests.planning.writes import Writer
 from tests.resource_contract import Body, ok, stored
@@ -48,18 +48,6 @@ def newest() -> int:
 def revert(api: Api, event: int, query: str = "", **headers: str) -> Any:
     path = f"/api/events/audit/{event}/revert{query}"
     return api.post(path, {"whole_request": True}, **headers)
-
-
-@pytest.fixture
-def api() -> Api:
-    return api_as()
-
-
-@pytest.fixture
-def web() -> Group:
-    made = group("web", peer("alpha"), peer("beta"))
-    rule([made], [group("db", peer("gamma"))])
-    return made
 
 
 class TestWhatComesBack:
