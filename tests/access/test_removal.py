@@ -5,6 +5,7 @@ import pytest
 from meshmgmt.access.models import Policy, Route
 from meshmgmt.inventory.models import Peer
 from tests.access.bodies import policy, route, rule
+from tests.api_client import Api
 from tests.mesh import group_id, network, numbered, printer
 from tests.people import api_as
 from tests.resource_contract import Trail, ok
@@ -12,8 +13,7 @@ from tests.resource_contract import Trail, ok
 pytestmark = pytest.mark.django_db
 
 
-def test_route_of_a_deleted_peer_is_disabled() -> None:
-    api = api_as("owner")
+def test_route_of_a_deleted_peer_is_disabled(api: Api) -> None:
     made = ok(api.post("/api/routes", route()))
     trail = Trail()
     numbered(1).delete()
@@ -77,8 +77,7 @@ def test_network_deleted_with_its_resources_keeps_policies_that_name_them() -> N
     assert (left["id"], left["enabled"]) == (made["id"], False)
 
 
-def test_what_goes_with_a_network_says_so() -> None:
-    api = api_as("owner")
+def test_what_goes_with_a_network_says_so(api: Api) -> None:
     office = network()
     where = f"/api/networks/{office.pk}"
     body = {"name": "nas", "address": "10.0.0.9", "groups": [group_id("storage")]}
@@ -113,8 +112,7 @@ def test_peer_that_leaves_its_groups_because_it_is_deleted_says_so() -> None:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_router_of_a_deleted_peer_is_kept_disabled(whole: bool) -> None:
-    api = api_as("owner")
+def test_router_of_a_deleted_peer_is_kept_disabled(whole: bool, api: Api) -> None:
     where = f"/api/networks/{network().pk}/routers"
     made = ok(api.post(where, {"peer": numbered(1).pk}))
     trail = Trail()
@@ -134,8 +132,7 @@ def test_router_of_a_deleted_peer_is_kept_disabled(whole: bool) -> None:
     assert trail.events[0].meta["reason"] == "peer 'peer no. 1' was deleted"
 
 
-def test_routes_of_deleted_groups_are_put_back_as_they_are_shown() -> None:
-    api = api_as("owner")
+def test_routes_of_deleted_groups_are_put_back_as_they_are_shown(api: Api) -> None:
     first, second = [
         ok(api.post("/api/routes", route(peer="", peer_groups=[group_id(name)])))["id"]
         for name in ("gate", "door")
@@ -149,20 +146,14 @@ def test_routes_of_deleted_groups_are_put_back_as_they_are_shown() -> None:
         assert api.put(f"/api/routes/{made}", {"enabled": True}).status == 422
 
 
-def test_policy_with_a_deleted_posture_check_is_kept_disabled() -> None:
-    api = api_as("owner")
-    checks = [
-        ok(
-            api.post(
-                "/api/posture-checks",
-                {
-                    "name": name,
-                    "checks": {"nb_version_check": {"min_version": "1.0"}},
-                },
-            )
-        )["id"]
-        for name in ("old client", "new client")
-    ]
+def posture_check(api: Api, name: str) -> str:
+    checks = {"nb_version_check": {"min_version": "1.0"}}
+    made = ok(api.post("/api/posture-checks", {"name": name, "checks": checks}))
+    return str(made["id"])
+
+
+def test_policy_with_a_deleted_posture_check_is_kept_disabled(api: Api) -> None:
+    checks = [posture_check(api, name) for name in ("old client", "new client")]
     made = ok(api.post("/api/policies", policy(source_posture_checks=checks)))
     trail = Trail()
     ok(api.delete(f"/api/posture-checks/{checks[0]}"))
@@ -177,14 +168,8 @@ def test_policy_with_a_deleted_posture_check_is_kept_disabled() -> None:
     assert trail.events[0].meta["reason"] == reason
 
 
-def test_what_drops_under_a_deleted_posture_check_goes_on_dropping() -> None:
-    api = api_as("owner")
-    check = ok(
-        api.post(
-            "/api/posture-checks",
-            {"name": "c", "checks": {"nb_version_check": {"min_version": "1.0"}}},
-        )
-    )["id"]
+def test_what_drops_under_a_deleted_posture_check_goes_on_dropping(api: Api) -> None:
+    check = posture_check(api, "c")
     drop, off = rule(action="drop"), rule(action="drop", enabled=False)
     for rules in ([drop], [rule(), drop], [rule(), off]):
         sent = policy(rules=rules, source_posture_checks=[check])
@@ -203,8 +188,7 @@ def test_what_drops_under_a_deleted_posture_check_goes_on_dropping() -> None:
     assert reasons == {"posture check 'c' was deleted"}
 
 
-def test_deleting_a_peer_that_nothing_names_touches_nothing_else() -> None:
-    api = api_as("owner")
+def test_deleting_a_peer_that_nothing_names_touches_nothing_else(api: Api) -> None:
     ok(api.post("/api/routes", route()))
     ok(api.post("/api/policies", policy(rules=[rule(sources=[group_id("a")])])))
     numbered(2).delete()

@@ -5,6 +5,7 @@ from django.conf import settings
 
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.ids import new_id
+from tests.api_client import Api
 from tests.mesh import account_settings
 from tests.people import api_as
 
@@ -31,8 +32,7 @@ def test_a_changed_setting_is_read_back() -> None:
     assert answer["settings"]["peer_inactivity_expiration_enabled"] is True
 
 
-def test_account_is_found_by_its_id_and_never_deleted() -> None:
-    api = api_as("owner")
+def test_account_is_found_by_its_id_and_never_deleted(api: Api) -> None:
     (account,) = api.get("/api/accounts").json
     one = f"/api/accounts/{account['id']}"
     assert api.get(one).json == account
