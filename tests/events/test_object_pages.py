@@ -73,7 +73,7 @@ def test_a_peer_is_found_by_its_address(request_of_owner: HttpRequest) -> None:
         AuditEvent(target_type="peer", target_id=one.ip)
     )
     assert page is not None
-    assert page.url == reverse("admin:inventory_peer_change", args=[peer.pk])
+    assert page.url == reverse("admin:inventory_peer_change", args=[one.pk])
 
 
 @pytest.mark.parametrize("kind", ["peer", "peers", "auto_groups", ""])
@@ -84,7 +84,7 @@ def test_the_id_alone_finds_an_object_whatever_the_events_type_says(
     event = AuditEvent(target_type=kind, target_id=one.pk)
     page = ObjectPages(request_of_owner).of_event(event)
     assert page is not None
-    assert page.url == reverse("admin:inventory_peer_change", args=[peer.pk])
+    assert page.url == reverse("admin:inventory_peer_change", args=[one.pk])
 
 
 @pytest.mark.parametrize(
