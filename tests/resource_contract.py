@@ -193,7 +193,7 @@ class CreatedResourceContract:
             with CaptureQueriesContext(connection) as queries:
                 ok(api.get(where))
             counts.append(len(queries))
-        assert counts[0] == counts[1] <= self.most_queries
+        assert counts[0] == counts[1] <= self.most_queries, counts
 
 
 class ReplacedResourceContract(CreatedResourceContract):

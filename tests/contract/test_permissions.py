@@ -169,11 +169,12 @@ def test_nothing_is_found_by_an_id_that_there_is_not(bad: str) -> None:
     body = nameserver_group() | record() | {"settings": {}, "address": "10.0.0.1"}
     body |= {"from": "2026-01-01T00:00:00Z", "password": "Correct-Horse-1"}
     for case in CASES:
-        own = case.path.replace("{userId}", user.pk) if case.who == OWN else case.path
-        path = re.sub(r"\{\w+\}", bad, own)
-        if path == own or case.path.endswith("/password"):
+        if "{" not in case.path or case.path.endswith("/password"):
             continue
-        answer = api.call(case.method, path, None if case.method == "GET" else body)
-        if answer.status != 404 or "not found" not in answer.json["message"]:
-            wrong.append((case, answer.status, answer.json))
+        for known in {case.path, case.path.replace("{userId}", user.pk)}:
+            if (path := re.sub(r"\{\w+\}", bad, known)) == known:
+                continue
+            answer = api.call(case.method, path, None if case.method == "GET" else body)
+            if answer.status != 404 or "not found" not in answer.json["message"]:
+                wrong.append((case, path, answer.status, answer.json))
     assert wrong == []
