@@ -22,6 +22,7 @@ class TestPolicies(ResourceContract):
     required = ("name", "rules")
     created_codes = ("policy.add", "rule.add")
     deleted_codes = ("rule.delete", "policy.delete")
+    most_queries = 11
 
     def body(self, number: int = 1) -> Body:
         return policy(name=f"policy {number}")

@@ -160,9 +160,11 @@ def test_tokens_of_others_are_closed() -> None:
                 assert api.call(case.method, path, body).status == 403, case
 
 
-@pytest.mark.parametrize(
-    "bad", [new_id(), "x", "%00", "0" * 21, "a" * 200, "-1", "9" * 30, "1e3", "%D9%A3"]
-)
+BAD_IDS = ["0" * 20, "x", "%00", "0" * 21, "a" * 200, "-1", "9" * 30, "%D9%A3"]
+BAD_IDS += ["%2e%2e", "%ff", "a%20b", "%F0%9F%92%A9", "'--"]
+
+
+@pytest.mark.parametrize("bad", BAD_IDS)
 def test_nothing_is_found_by_an_id_that_there_is_not(bad: str) -> None:
     user = person("owner")
     api, wrong = api_of(user), []
