@@ -1,11 +1,11 @@
-"""Objects of the mesh for tests: peers, groups and what refers to groups."""
+"""Objects of the mesh for tests: peers, groups, networks and what refers to them."""
 
 from itertools import count
 from typing import Any
 
 from events.audit.audited import audited_bulk_create
 from events.models import AuditEvent
-from groups.models import Group
+from groups.models import Group, GroupPeer
 from groups.services import group_create
 from meshmgmt.access.models import (
     Policy,
@@ -13,6 +13,7 @@ from meshmgmt.access.models import (
     RuleDestination,
     RuleSource,
 )
+from meshmgmt.accounts.models import Account
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
@@ -50,13 +51,41 @@ def group(name: str = "", *members: Peer, **facts: Any) -> Group:
     return group_create(name=chosen, peers=[member.pk for member in members], **facts)
 
 
+def numbered(number: int) -> Peer:
+    """Return the peer with this number, made when it is missing."""
+    name = f"peer no. {number}"
+    return Peer.objects.filter(name=name).first() or peer(name)
+
+
+def group_id(name: str, *numbers: int) -> str:
+    """Return the id of the group with this name, made when it is missing.
+
+    With numbers, the peers of these numbers become its members.
+    """
+    found = Group.objects.filter(name=name).first() or Group.objects.create(name=name)
+    if numbers:
+        set_members(GroupPeer, found, [numbered(number).pk for number in numbers])
+    return found.pk
+
+
+def network(name: str = "office") -> Network:
+    """Return the network with this name, made when it is missing."""
+    return Network.objects.filter(name=name).first() or Network.objects.create(
+        name=name
+    )
+
+
+def printer() -> NetworkResource:
+    """Return the printer in the office, made when it is missing."""
+    found = NetworkResource.objects.filter(name="printer").first()
+    return found or resource("printer", network=network(), address="10.0.0.1/32")
+
+
 def resource(name: str = "", kind: str = "host", **facts: Any) -> NetworkResource:
     """Store a resource in a network, which is made when not given."""
     number = next(_numbers)
     with account_write():
-        if "network" not in facts:
-            facts["network"] = Network(name=f"network {number}")
-            facts["network"].save()
+        facts.setdefault("network", network(f"network {number}"))
         facts.setdefault("address", f"10.0.0.{number % 256}/32")
         made = NetworkResource(name=name or f"resource {number}", type=kind, **facts)
         made.save()
@@ -79,6 +108,15 @@ def rule(
             RuleDestination, made, [entry.pk for entry in destinations], new=True
         )
     return made
+
+
+def account_settings(**changes: Any) -> Account:
+    """Change settings of the account and return it."""
+    account = Account.objects.get()
+    for name, value in changes.items():
+        setattr(account, name, value)
+    account.save()
+    return account
 
 
 class Trail:

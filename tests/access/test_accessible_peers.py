@@ -9,10 +9,10 @@ from django.test.utils import CaptureQueriesContext
 from groups.selectors import all_group_id
 from meshmgmt.accounts.models import Account
 from meshmgmt.inventory.models import Peer
-from tests.access.bodies import network, policy, route
+from tests.access.bodies import policy, route
 from tests.access.bodies import rule as rule_body
 from tests.api_client import Api
-from tests.mesh import group, peer, peers, rule
+from tests.mesh import account_settings, group, network, peer, peers, rule
 from tests.people import api_of, person
 from tests.resource_contract import ok
 
@@ -113,9 +113,7 @@ def test_group_of_all_peers_needs_no_rows(api: Api) -> None:
 
 def test_regular_users_see_their_own_peers_of_it() -> None:
     Account.objects.get()
-    account = Account.objects.get()
-    account.regular_users_view_blocked = False
-    account.save()
+    account_settings(regular_users_view_blocked=False)
     someone = person("user")
     mine, also_mine, theirs = (
         peer("mine", user=someone),

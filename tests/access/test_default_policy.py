@@ -8,10 +8,9 @@ from django.core.management import call_command
 
 from groups.selectors import all_group_id
 from meshmgmt.access.models import Policy
-from tests.access.bodies import peer
 from tests.api_client import Api
 from tests.demo.test_seed import seed
-from tests.mesh import Trail
+from tests.mesh import Trail, numbered
 from tests.people import api_as
 from tests.resource_contract import ok
 
@@ -25,7 +24,7 @@ def set_up(settings: Any, choice: str) -> None:
 
 
 def reachable(api: Api) -> list[str]:
-    one, other = peer(1), peer(2)
+    one, other = numbered(1), numbered(2)
     rows = ok(api.get(f"/api/peers/{one.pk}/accessible-peers"))
     assert {row["id"] for row in rows} <= {other.pk}
     return [row["name"] for row in rows]
@@ -56,7 +55,7 @@ def test_new_account_starts_with_a_policy_that_allows_all_when_told_so(
         *("accept", "all"),
         True,
     )
-    assert reachable(api) == ["peer 2"]
+    assert reachable(api) == ["peer no. 2"]
 
 
 def test_policy_deleted_by_its_owner_does_not_come_back(settings: Any) -> None:

@@ -1,21 +1,20 @@
 """Invites over HTTP."""
 
 import datetime as dt
+from collections.abc import Iterator
 
 import pytest
 
 from groups.selectors import all_group_id
-from meshmgmt.access.api.serializers.invites import InviteSerializer
 from meshmgmt.access.models import Invite
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.core import clock
 from meshmgmt.core.ids import new_id
-from tests.access.bodies import group
 from tests.api_client import Api
-from tests.mesh import Trail
+from tests.mesh import Trail, group_id
 from tests.people import api_as, api_of, person
-from tests.resource_contract import Body, ok
+from tests.resource_contract import Body, CreatedResourceContract, Fault, ok
 
 pytestmark = pytest.mark.django_db
 
@@ -39,9 +38,38 @@ def invite(**changes: object) -> Body:
         "email": "new@mesh.dev",
         "name": "New",
         "role": "auditor",
-        "auto_groups": [group("team")],
+        "auto_groups": [group_id("team")],
     }
     return body | changes
+
+
+class TestInvites(CreatedResourceContract):
+    path = PATH
+    required = ("email", "name", "role")
+    created_codes = ("user.invite.link.create",)
+    deleted_codes = ("user.invite.link.delete",)
+    read_by_id = False  # by the secret of the link alone
+
+    def body(self, number: int = 1) -> Body:
+        return invite(email=f"new{number}@mesh.dev")
+
+    def readable(self, made: Body) -> Body:
+        return {name: value for name, value in made.items() if name != "invite_token"}
+
+    def writes(self, where: str, made: Body) -> list[tuple[str, str, Body | None]]:
+        return super().writes(where, made)[:1]  # deleting has no plan
+
+    def refused(self) -> Iterator[Fault]:
+        yield {"email": "new"}, 422, "email", "'new' is not an e-mail address"
+        yield {"email": "NEW9@mesh.dev"}, 409, "email", "is invited already"
+        yield {"email": None}, 422, "email", "'' is not an e-mail address"
+        yield {"name": " "}, 422, "name", "the name must not be empty or blank"
+        yield {"role": "king"}, 422, "role", "'king' is not a role"
+        yield {"role": 1}, 400, "role", "must be a JSON string"
+        for seconds in (HOUR - 1, 2**40):
+            yield {"expires_in": seconds}, 422, "expires_in", "must be from 3600 to"
+        for bad, text in (("x", "group 'x' was not found"), (all_group_id(), "All")):
+            yield {"auto_groups": [bad]}, 422, "auto_groups[0]", text
 
 
 def test_new_invite_shows_its_secret_once(api: Api) -> None:
@@ -57,8 +85,6 @@ def test_new_invite_shows_its_secret_once(api: Api) -> None:
         "expires_at": made["expires_at"],
         "expired": False,
     }
-    assert set(made) == set(InviteSerializer().fields)
-    assert ok(api.get(PATH)) == [made]
     stored = Invite.objects.get()
     assert stored.token_hash == token_hash(token)
     assert stored.expires_at - stored.created_at == pytest.approx(
@@ -87,7 +113,7 @@ def test_accepting_makes_the_user(api: Api, nobody: Api) -> None:
     assert user.check_password(STRONG)
     [shown] = [row for row in ok(api.get("/api/users")) if row["id"] == user.pk]
     assert (shown["role"], shown["status"]) == ("auditor", "active")
-    assert shown["auto_groups"] == [group("team")]
+    assert shown["auto_groups"] == [group_id("team")]
     assert sorted(trail.targets) == sorted(
         [
             ("user.create", user.pk),
@@ -138,14 +164,6 @@ def test_regenerated_link_ends_the_old_one(
     assert trail.events[0].meta == {"email": "new@mesh.dev"}
 
 
-def test_deleted_invite_is_gone(api: Api, nobody: Api) -> None:
-    made = ok(api.post(PATH, invite()))
-    trail = Trail()
-    assert ok(api.delete(f"{PATH}/{made['id']}")) == {}
-    assert trail.targets == [("user.invite.link.delete", made["id"])]
-    assert nobody.get(f"{PATH}/{made['invite_token']}").status == 404
-
-
 def test_creation_is_audited_without_the_secret(api: Api) -> None:
     body = invite()
     trail = Trail()
@@ -156,42 +174,11 @@ def test_creation_is_audited_without_the_secret(api: Api) -> None:
     assert token_hash(made["invite_token"]) not in str(trail.events[0].changes)
 
 
-@pytest.mark.parametrize(
-    ("changes", "status", "field", "message"),
-    [
-        ({"email": "new"}, 422, "email", "'new' is not an e-mail address"),
-        ({"email": "BOB@mesh.dev"}, 409, "email", "another user has this e-mail"),
-        ({"email": "OLD@mesh.dev"}, 409, "email", "is invited already"),
-        ({"name": " "}, 422, "name", "the name must not be empty or blank"),
-        ({"role": "king"}, 422, "role", "'king' is not a role"),
-        ({"expires_in": HOUR - 1}, 422, "expires_in", "must be from 3600 to"),
-        ({"expires_in": 2**40}, 422, "expires_in", "must be from 3600 to"),
-        ({"auto_groups": ["x"]}, 422, "auto_groups[0]", "group 'x' was not found"),
-        ({"email": None}, 422, "email", "'' is not an e-mail address"),
-        ({"role": 1}, 400, "role", "must be a JSON string"),
-    ],
-)
-def test_broken_rule_is_refused(
-    api: Api, changes: Body, status: int, field: str, message: str
-) -> None:
+def test_address_of_a_user_is_not_invited(api: Api) -> None:
     person("user", email="bob@mesh.dev")
-    waiting = ok(api.post(PATH, invite(email="old@mesh.dev")))["id"]
-    trail = Trail()
-    answer = api.post(PATH, invite(**changes))
-    assert answer.status == status
-    assert list(answer.fields) == [field]
-    assert message in answer.json["message"]
-    assert [row["id"] for row in ok(api.get(PATH))] == [waiting]
-    assert trail.codes == []
-
-
-@pytest.mark.parametrize("field", ["email", "name", "role"])
-def test_each_required_field_is_asked_for(api: Api, field: str) -> None:
-    body = invite()
-    del body[field]
-    answer = api.post(PATH, body)
-    assert answer.status == 422
-    assert list(answer.fields) == [field]
+    answer = api.post(PATH, invite(email="BOB@mesh.dev"))
+    assert answer.status == 409
+    assert "another user has this e-mail" in answer.fields["email"]
 
 
 def test_nobody_is_invited_as_owner(api: Api) -> None:
@@ -200,12 +187,6 @@ def test_nobody_is_invited_as_owner(api: Api) -> None:
     answer = api_as("owner").post(PATH, invite(role="owner"))
     assert answer.status == 422
     assert answer.fields == {"role": "nobody can be invited as owner"}
-
-
-def test_all_is_no_auto_group(api: Api) -> None:
-    answer = api.post(PATH, invite(auto_groups=[all_group_id()]))
-    assert answer.status == 422
-    assert list(answer.fields) == ["auto_groups[0]"]
 
 
 @pytest.mark.parametrize(
@@ -264,20 +245,3 @@ def test_guessing_is_slow(nobody: Api) -> None:
     assert "too many tries" in answers[-1].json["message"]
     accept = nobody.post(f"{PATH}/mpi_x/accept", {"password": STRONG})
     assert accept.status == 429
-
-
-@pytest.mark.parametrize("role", ["network_admin", "auditor", "user"])
-def test_roles(api: Api, role: str) -> None:
-    made = ok(api.post(PATH, invite()))
-    caller = api_as(role)
-    assert caller.get(PATH).status == (403 if role == "user" else 200)
-    assert caller.post(PATH, b"no json").status == 403
-    assert caller.delete(f"{PATH}/{made['id']}").status == 403
-    assert caller.post(f"{PATH}/{made['id']}/regenerate").status == 403
-
-
-def test_credentials_are_needed_for_all_else(api: Api, nobody: Api) -> None:
-    made = ok(api.post(PATH, invite()))
-    assert nobody.get(PATH).status == 401
-    assert nobody.delete(f"{PATH}/{made['id']}").status == 401
-    assert nobody.post(f"{PATH}/{made['id']}/regenerate").status == 401

@@ -1,44 +1,108 @@
 """Policies over HTTP."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from meshmgmt.access.api.serializers.policies import PolicySerializer
 from meshmgmt.access.models import PolicyRule, PostureCheck
 from meshmgmt.core.ids import new_id
-from tests.access.bodies import (
-    group,
-    network,
-    peer,
-    policy,
-    resource,
-    route,
-    rule,
-    with_members,
-)
+from tests.access.bodies import policy, route, rule
 from tests.api_client import Api
+from tests.mesh import group_id, network, numbered, printer
 from tests.people import api_as
-from tests.resource_contract import Body, ResourceContract, Trail, ok
+from tests.resource_contract import Body, Fault, ResourceContract, Trail, ok
 
 PATH = "/api/policies"
 
 
 class TestPolicies(ResourceContract):
     path = PATH
-    module = "policies"
     required = ("name", "rules")
-    serializer = PolicySerializer
     created_codes = ("policy.add", "rule.add")
     deleted_codes = ("rule.delete", "policy.delete")
+    most_queries = 11
 
     def body(self, number: int = 1) -> Body:
         return policy(name=f"policy {number}")
 
+    def refused(self) -> Iterator[Fault]:
+        yield {"name": " "}, 422, "name", "the policy name must not be empty or blank"
+        yield {"name": "n" * 256}, 422, "name", "name has more than 255 characters"
+        yield {"name": "a\0b"}, 422, "name", ""
+        yield {"rules": []}, 422, "rules", "a policy needs at least one rule"
+        yield {"rules": None}, 422, "rules", "a policy needs at least one rule"
+        unknown = {"source_posture_checks": ["nope"]}
+        field = "source_posture_checks[0]"
+        yield unknown, 422, field, "posture check 'nope' was not found"
+        yield (
+            {"description": "d" * 1001},
+            422,
+            "description",
+            "more than 1000 characters",
+        )
+        for changes, name, message in broken_rules():
+            rules = [rule(), rule(**changes)]
+            yield {"rules": rules}, 422, f"rules[1].{name}", message
+
+
+def broken_rules() -> Iterator[tuple[Body, str, str]]:
+    """Return changes of a rule, the field that is at fault, and what is said of it."""
+    people, end = group_id("people"), {"id": numbered(1).pk, "type": "peer"}
+    unknown, ssh = "0" * 20, {"protocol": "netbird-ssh"}
+    for side, one in (
+        ("sources", "sourceResource"),
+        ("destinations", "destinationResource"),
+    ):
+        yield {side: None}, side, f"give either {side} or {one}"
+        yield {one: end}, side, f"give either {side} or {one}, not both"
+    yield {"sources": [unknown]}, "sources[0]", f"group {unknown!r} was not found"
+    yield {"destinations": [""]}, "destinations[0]", "group '' was not found"
+    for changes, part, message in (
+        ({"id": "nope"}, "id", "resource 'nope' was not found"),
+        (
+            {"type": "printer"},
+            "type",
+            "'printer' is no type: use one of peer, host, subnet, domain",
+        ),
+        ({"type": "host"}, "type", "this resource is a peer"),
+    ):
+        one_end = {"sources": [], "sourceResource": end | changes}
+        yield one_end, f"sourceResource.{part}", message
+    choices = "'sctp' is no protocol: use one of all, tcp, udp, icmp, netbird-ssh"
+    yield {"protocol": "sctp"}, "protocol", choices
+    choices = "'allow' is no action: use one of accept, drop"
+    yield {"action": "allow"}, "action", choices
+    both = {"port_ranges": [{"start": 1, "end": 2}]}
+    yield both, "ports", "give either ports or port_ranges, not both"
+    for port in ("0", "65536", "022", "x", "", "-1", "1.5", "٢٢"):
+        yield {"ports": [port]}, "ports[0]", "a port is a number from 1 to 65535"
+    for start, last in ((0, 1), (2, 1), (1, 65536)):
+        ranges = {"ports": [], "port_ranges": [{"start": start, "end": last}]}
+        yield ranges, "port_ranges[0]", "a port range has 1 <= start <= end <= 65535"
+    yield {"protocol": "all"}, "ports", "protocol all has no ports"
+    icmp = {"protocol": "icmp", "ports": [], **both}
+    yield icmp, "port_ranges", "protocol icmp has no ports"
+    message = "only rules with protocol netbird-ssh authorize groups"
+    yield {"authorized_groups": {people: ["root"]}}, "authorized_groups", message
+    for groups, place, message in (
+        ({group_id("other"): []}, "", f"source group {people!r} is missing"),
+        ({people: [], "nope": []}, ".nope", "group 'nope' was not found"),
+        (
+            {people: ["ro\not"]},
+            f".{people}[0]",
+            "a local user has 1 to 255 printable characters",
+        ),
+    ):
+        yield ssh | {"authorized_groups": groups}, f"authorized_groups{place}", message
+    yield {"name": "n" * 256}, "name", "the rule name has more than 255 characters"
+    message = "the description has more than 1000 characters"
+    yield {"description": "d" * 1001}, "description", message
+
 
 def shown(name: str) -> dict[str, Any]:
-    return {"id": group(name), "name": name, "peers_count": 0, "resources_count": 0}
+    return {"id": group_id(name), "name": name, "peers_count": 0, "resources_count": 0}
 
 
 def test_rule_shows_groups_as_objects(api: Api) -> None:
@@ -60,8 +124,8 @@ def test_defaults_of_a_minimal_policy(api: Api) -> None:
         "name": "r",
         "action": "accept",
         "protocol": "all",
-        "sources": [group("a")],
-        "destinations": [group("a")],
+        "sources": [group_id("a")],
+        "destinations": [group_id("a")],
     }
     made = ok(api.post(PATH, {"name": "p", "rules": [minimal]}))
     assert made["enabled"] is False
@@ -87,7 +151,7 @@ def test_enabled_left_out_of_a_put_is_kept_unless_clients_leave_out_what_is_fals
             "name": "nas",
             "address": "10.0.0.9",
             "enabled": True,
-            "groups": [group("people")],
+            "groups": [group_id("people")],
         },
     }
     settings.SVC = replace(settings.SVC, omitted_fields=omitted)
@@ -111,7 +175,7 @@ def test_policy_sent_again_without_enabled_does_not_switch_its_rules_on(
 
 @pytest.mark.parametrize("kind", ["peer", "host"])
 def test_one_resource_stands_in_for_groups(api: Api, kind: str) -> None:
-    identifier = peer(1).pk if kind == "peer" else resource().pk
+    identifier = numbered(1).pk if kind == "peer" else printer().pk
     end = {"id": identifier, "type": kind}
     sent = rule(destinations=None, destinationResource=end)
     made = ok(api.post(PATH, policy(rules=[sent])))
@@ -126,12 +190,12 @@ def test_one_resource_stands_in_for_groups(api: Api, kind: str) -> None:
 def test_rule_with_an_empty_side_lets_nobody_through_and_lint_says_so(
     api: Api, side: str
 ) -> None:
-    with_members("people", 1)
-    with_members("servers", 2)
+    group_id("people", 1)
+    group_id("servers", 2)
     made = ok(api.post(PATH, policy(rules=[rule(**{side: []})])))
     assert made["rules"][0][side] == []
     assert ok(api.put(f"{PATH}/{made['id']}", made)) == made
-    assert ok(api.get(f"/api/peers/{peer(1).pk}/accessible-peers")) == []
+    assert ok(api.get(f"/api/peers/{numbered(1).pk}/accessible-peers")) == []
     [finding] = [
         entry
         for entry in ok(api.get("/api/dns/lint"))
@@ -159,12 +223,12 @@ def test_rule_given_neither_groups_nor_a_resource_is_refused(
 
 
 def test_ssh_rule_keeps_local_users_in_order(api: Api) -> None:
-    users = {group("people"): ["root", "admin"], group("more"): []}
+    users = {group_id("people"): ["root", "admin"], group_id("more"): []}
     sent = rule(protocol="netbird-ssh", authorized_groups=users)
     made = ok(api.post(PATH, policy(rules=[sent])))
     assert made["rules"][0]["authorized_groups"] == users
     trail = Trail()
-    users[group("people")] = ["admin"]
+    users[group_id("people")] = ["admin"]
     changed = ok(
         api.put(
             f"{PATH}/{made['id']}",
@@ -173,180 +237,6 @@ def test_ssh_rule_keeps_local_users_in_order(api: Api) -> None:
     )
     assert changed["rules"][0]["authorized_groups"] == users
     assert trail.codes == ["policy.update", "rule.update"]
-
-
-G = "<group>"
-BAD_RULES: list[tuple[Body, str, str]] = [
-    ({"sources": None}, "sources", "give either sources or sourceResource"),
-    (
-        {"destinations": None},
-        "destinations",
-        "give either destinations or destinationResource",
-    ),
-    (
-        {"sourceResource": {"id": "<peer>", "type": "peer"}},
-        "sources",
-        "give either sources or sourceResource, not both",
-    ),
-    (
-        {"destinationResource": {"id": "<peer>", "type": "peer"}},
-        "destinations",
-        "give either destinations or destinationResource, not both",
-    ),
-    ({"sources": ["0" * 20]}, "sources[0]", f"group {'0' * 20!r} was not found"),
-    ({"destinations": [""]}, "destinations[0]", "group '' was not found"),
-    (
-        {"sources": [], "sourceResource": {"id": "nope", "type": "peer"}},
-        "sourceResource.id",
-        "resource 'nope' was not found",
-    ),
-    (
-        {"sources": [], "sourceResource": {"id": "<peer>", "type": "printer"}},
-        "sourceResource.type",
-        "'printer' is no type: use one of peer, host, subnet, domain",
-    ),
-    (
-        {"sources": [], "sourceResource": {"id": "<peer>", "type": "host"}},
-        "sourceResource.type",
-        "this resource is a peer",
-    ),
-    (
-        {"action": "allow"},
-        "action",
-        "'allow' is no action: use one of accept, drop",
-    ),
-    (
-        {"protocol": "sctp"},
-        "protocol",
-        "'sctp' is no protocol: use one of all, tcp, udp, icmp, netbird-ssh",
-    ),
-    (
-        {"port_ranges": [{"start": 1, "end": 2}]},
-        "ports",
-        "give either ports or port_ranges, not both",
-    ),
-    *(
-        ({"ports": [port]}, "ports[0]", "a port is a number from 1 to 65535")
-        for port in ("0", "65536", "022", "x", "", "-1", "1.5", "٢٢")
-    ),
-    *(
-        (
-            {"ports": [], "port_ranges": [{"start": start, "end": end}]},
-            "port_ranges[0]",
-            "a port range has 1 <= start <= end <= 65535",
-        )
-        for start, end in ((0, 1), (2, 1), (1, 65536))
-    ),
-    ({"protocol": "all"}, "ports", "protocol all has no ports"),
-    (
-        {"protocol": "icmp", "ports": [], "port_ranges": [{"start": 1, "end": 1}]},
-        "port_ranges",
-        "protocol icmp has no ports",
-    ),
-    (
-        {"authorized_groups": {G: ["root"]}},
-        "authorized_groups",
-        "only rules with protocol netbird-ssh authorize groups",
-    ),
-    (
-        {"protocol": "netbird-ssh", "authorized_groups": {"<other>": []}},
-        "authorized_groups",
-        "source group '<people>' is missing",
-    ),
-    (
-        {"protocol": "netbird-ssh", "authorized_groups": {G: [], "nope": []}},
-        "authorized_groups.nope",
-        "group 'nope' was not found",
-    ),
-    (
-        {"protocol": "netbird-ssh", "authorized_groups": {G: ["ro\not"]}},
-        "authorized_groups.<people>[0]",
-        "a local user has 1 to 255 printable characters",
-    ),
-    ({"name": "n" * 256}, "name", "the rule name has more than 255 characters"),
-    (
-        {"description": "d" * 1001},
-        "description",
-        "the description has more than 1000 characters",
-    ),
-]
-
-
-def filled(value: Any) -> Any:
-    """Put real ids in the place of the marks."""
-    marks = {
-        G: lambda: group("people"),
-        "<people>": lambda: group("people"),
-        "<other>": lambda: group("other"),
-        "<peer>": lambda: peer(1).pk,
-    }
-    if isinstance(value, dict):
-        return {filled(key): filled(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [filled(entry) for entry in value]
-    if isinstance(value, str):
-        for mark, make in marks.items():
-            if mark in value:
-                value = value.replace(mark, make())
-    return value
-
-
-@pytest.mark.parametrize(("changes", "field", "message"), BAD_RULES)
-def test_broken_rule_is_refused(
-    api: Api, changes: Body, field: str, message: str
-) -> None:
-    body = policy(rules=[rule(), rule(**filled(changes))])
-    trail = Trail()
-    answer = api.post(PATH, body)
-    assert answer.status == 422
-    assert answer.fields == {f"rules[1].{filled(field)}": filled(message)}
-    assert answer.json["message"] == filled(message)
-    assert ok(api.get(PATH)) == []
-    assert trail.codes == []
-
-
-@pytest.mark.parametrize(
-    ("changes", "field", "message"),
-    [
-        ({"name": " "}, "name", "the policy name must not be empty or blank"),
-        (
-            {"name": "n" * 256},
-            "name",
-            "the policy name has more than 255 characters",
-        ),
-        ({"rules": []}, "rules", "a policy needs at least one rule"),
-        ({"rules": None}, "rules", "a policy needs at least one rule"),
-        (
-            {"source_posture_checks": ["nope"]},
-            "source_posture_checks[0]",
-            "posture check 'nope' was not found",
-        ),
-        (
-            {"description": "d" * 1001},
-            "description",
-            "the description has more than 1000 characters",
-        ),
-    ],
-)
-def test_broken_policy_is_refused(
-    api: Api, changes: Body, field: str, message: str
-) -> None:
-    made = ok(api.post(PATH, policy()))
-    trail = Trail()
-    for answer in (
-        api.post(PATH, policy(**changes)),
-        api.put(f"{PATH}/{made['id']}", changes),
-    ):
-        assert answer.status == 422
-        assert answer.fields == {field: message}
-    assert ok(api.get(PATH)) == [made]
-    assert trail.codes == []
-
-
-def test_nul_in_a_text_is_refused(api: Api) -> None:
-    answer = api.post(PATH, policy(name="a\0b"))
-    assert answer.status == 422
-    assert list(answer.fields) == ["name"]
 
 
 def test_rule_of_another_policy_is_refused_on_put(api: Api) -> None:

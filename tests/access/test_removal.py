@@ -4,27 +4,19 @@ import pytest
 
 from meshmgmt.access.models import Policy, Route
 from meshmgmt.inventory.models import Peer
-from tests.access.bodies import (
-    group,
-    network,
-    peer,
-    policy,
-    resource,
-    route,
-    rule,
-    with_members,
-)
+from tests.access.bodies import policy, route, rule
+from tests.api_client import Api
+from tests.mesh import group_id, network, numbered, printer
 from tests.people import api_as
 from tests.resource_contract import Trail, ok
 
 pytestmark = pytest.mark.django_db
 
 
-def test_route_of_a_deleted_peer_is_disabled() -> None:
-    api = api_as("owner")
+def test_route_of_a_deleted_peer_is_disabled(api: Api) -> None:
     made = ok(api.post("/api/routes", route()))
     trail = Trail()
-    peer(1).delete()
+    numbered(1).delete()
     assert ok(api.get(f"/api/routes/{made['id']}")) == {
         **made,
         "peer": "",
@@ -35,7 +27,7 @@ def test_route_of_a_deleted_peer_is_disabled() -> None:
     refused = api.put(f"/api/routes/{made['id']}", {**shown, "enabled": True})
     assert refused.status == 422
     assert trail.codes == ["route.update", "user.peer.delete"]
-    assert trail.events[0].meta["reason"] == "peer 'peer 1' was deleted"
+    assert trail.events[0].meta["reason"] == "peer 'peer no. 1' was deleted"
 
 
 @pytest.mark.parametrize("side", ["source", "destination"])
@@ -44,7 +36,7 @@ def test_policy_that_names_a_deleted_peer_or_resource_is_kept_disabled(
     side: str, kind: str
 ) -> None:
     api = api_as("owner")
-    named = peer(1) if kind == "peer" else resource()
+    named = numbered(1) if kind == "peer" else printer()
     end = {"id": named.pk, "type": kind}
     sent = rule(**{f"{side}s": None, f"{side}Resource": end})
     alone = ok(api.post("/api/policies", policy(rules=[sent])))
@@ -67,7 +59,7 @@ def test_policy_that_names_a_deleted_peer_or_resource_is_kept_disabled(
         if event.activity_code in {"rule.update", "policy.update"}
     }
     reason = (
-        "peer 'peer 1' was deleted"
+        "peer 'peer no. 1' was deleted"
         if kind == "peer"
         else "resource 'printer' was deleted"
     )
@@ -77,7 +69,7 @@ def test_policy_that_names_a_deleted_peer_or_resource_is_kept_disabled(
 
 def test_network_deleted_with_its_resources_keeps_policies_that_name_them() -> None:
     api = api_as("owner")
-    end = {"id": resource().pk, "type": "host"}
+    end = {"id": printer().pk, "type": "host"}
     sent = rule(destinations=None, destinationResource=end)
     made = ok(api.post("/api/policies", policy(rules=[sent])))
     ok(api.delete(f"/api/networks/{network().pk}"))
@@ -85,13 +77,12 @@ def test_network_deleted_with_its_resources_keeps_policies_that_name_them() -> N
     assert (left["id"], left["enabled"]) == (made["id"], False)
 
 
-def test_what_goes_with_a_network_says_so() -> None:
-    api = api_as("owner")
+def test_what_goes_with_a_network_says_so(api: Api) -> None:
     office = network()
     where = f"/api/networks/{office.pk}"
-    body = {"name": "nas", "address": "10.0.0.9", "groups": [group("storage")]}
+    body = {"name": "nas", "address": "10.0.0.9", "groups": [group_id("storage")]}
     ok(api.post(f"{where}/resources", body))
-    ok(api.post(f"{where}/routers", {"peer": peer(1).pk}))
+    ok(api.post(f"{where}/routers", {"peer": numbered(1).pk}))
     trail = Trail()
     ok(api.delete(where))
     reasons = {event.activity_code: event.meta["reason"] for event in trail.events}
@@ -105,11 +96,11 @@ def test_what_goes_with_a_network_says_so() -> None:
 
 
 def test_peer_that_leaves_its_groups_because_it_is_deleted_says_so() -> None:
-    with_members("people", 1, 2, 3)
+    group_id("people", 1, 2, 3)
     trail = Trail()
-    peer(1).delete()
+    numbered(1).delete()
     [left] = [e for e in trail.events if e.activity_code == "peer.group.delete"]
-    assert left.meta["reason"] == "peer 'peer 1' was deleted"
+    assert left.meta["reason"] == "peer 'peer no. 1' was deleted"
     trail = Trail()
     Peer.objects.all().delete()
     reasons = {
@@ -117,16 +108,15 @@ def test_peer_that_leaves_its_groups_because_it_is_deleted_says_so() -> None:
         for event in trail.events
         if event.activity_code == "peer.group.delete"
     }
-    assert reasons == {"peers 'peer 2', 'peer 3' were deleted"}
+    assert reasons == {"peers 'peer no. 2', 'peer no. 3' were deleted"}
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_router_of_a_deleted_peer_is_kept_disabled(whole: bool) -> None:
-    api = api_as("owner")
+def test_router_of_a_deleted_peer_is_kept_disabled(whole: bool, api: Api) -> None:
     where = f"/api/networks/{network().pk}/routers"
-    made = ok(api.post(where, {"peer": peer(1).pk}))
+    made = ok(api.post(where, {"peer": numbered(1).pk}))
     trail = Trail()
-    chosen = Peer.objects.filter(pk=peer(1).pk) if whole else peer(1)
+    chosen = Peer.objects.filter(pk=numbered(1).pk) if whole else numbered(1)
     chosen.delete()
     assert ok(api.get(f"{where}/{made['id']}")) == {
         **made,
@@ -139,17 +129,16 @@ def test_router_of_a_deleted_peer_is_kept_disabled(whole: bool) -> None:
     assert api.put(f"{where}/{made['id']}", {"enabled": True}).status == 422
     assert api.post(where, {"peer": "", "enabled": False}).status == 422
     assert trail.codes == ["network.router.update", "user.peer.delete"]
-    assert trail.events[0].meta["reason"] == "peer 'peer 1' was deleted"
+    assert trail.events[0].meta["reason"] == "peer 'peer no. 1' was deleted"
 
 
-def test_routes_of_deleted_groups_are_put_back_as_they_are_shown() -> None:
-    api = api_as("owner")
+def test_routes_of_deleted_groups_are_put_back_as_they_are_shown(api: Api) -> None:
     first, second = [
-        ok(api.post("/api/routes", route(peer="", peer_groups=[group(name)])))["id"]
+        ok(api.post("/api/routes", route(peer="", peer_groups=[group_id(name)])))["id"]
         for name in ("gate", "door")
     ]
     for name in ("gate", "door", "people"):
-        ok(api.delete(f"/api/groups/{group(name)}"))
+        ok(api.delete(f"/api/groups/{group_id(name)}"))
     for made in (first, second):
         shown = ok(api.get(f"/api/routes/{made}"))
         assert (shown["enabled"], shown["peer"], shown["groups"]) == (False, "", [])
@@ -157,20 +146,14 @@ def test_routes_of_deleted_groups_are_put_back_as_they_are_shown() -> None:
         assert api.put(f"/api/routes/{made}", {"enabled": True}).status == 422
 
 
-def test_policy_with_a_deleted_posture_check_is_kept_disabled() -> None:
-    api = api_as("owner")
-    checks = [
-        ok(
-            api.post(
-                "/api/posture-checks",
-                {
-                    "name": name,
-                    "checks": {"nb_version_check": {"min_version": "1.0"}},
-                },
-            )
-        )["id"]
-        for name in ("old client", "new client")
-    ]
+def posture_check(api: Api, name: str) -> str:
+    checks = {"nb_version_check": {"min_version": "1.0"}}
+    made = ok(api.post("/api/posture-checks", {"name": name, "checks": checks}))
+    return str(made["id"])
+
+
+def test_policy_with_a_deleted_posture_check_is_kept_disabled(api: Api) -> None:
+    checks = [posture_check(api, name) for name in ("old client", "new client")]
     made = ok(api.post("/api/policies", policy(source_posture_checks=checks)))
     trail = Trail()
     ok(api.delete(f"/api/posture-checks/{checks[0]}"))
@@ -185,14 +168,8 @@ def test_policy_with_a_deleted_posture_check_is_kept_disabled() -> None:
     assert trail.events[0].meta["reason"] == reason
 
 
-def test_what_drops_under_a_deleted_posture_check_goes_on_dropping() -> None:
-    api = api_as("owner")
-    check = ok(
-        api.post(
-            "/api/posture-checks",
-            {"name": "c", "checks": {"nb_version_check": {"min_version": "1.0"}}},
-        )
-    )["id"]
+def test_what_drops_under_a_deleted_posture_check_goes_on_dropping(api: Api) -> None:
+    check = posture_check(api, "c")
     drop, off = rule(action="drop"), rule(action="drop", enabled=False)
     for rules in ([drop], [rule(), drop], [rule(), off]):
         sent = policy(rules=rules, source_posture_checks=[check])
@@ -211,10 +188,9 @@ def test_what_drops_under_a_deleted_posture_check_goes_on_dropping() -> None:
     assert reasons == {"posture check 'c' was deleted"}
 
 
-def test_deleting_a_peer_that_nothing_names_touches_nothing_else() -> None:
-    api = api_as("owner")
+def test_deleting_a_peer_that_nothing_names_touches_nothing_else(api: Api) -> None:
     ok(api.post("/api/routes", route()))
-    ok(api.post("/api/policies", policy(rules=[rule(sources=[group("a")])])))
-    peer(2).delete()
+    ok(api.post("/api/policies", policy(rules=[rule(sources=[group_id("a")])])))
+    numbered(2).delete()
     assert Route.objects.get().enabled
     assert Policy.objects.count() == 1

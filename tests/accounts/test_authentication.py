@@ -107,32 +107,6 @@ def test_a_token_lives_to_its_last_moment_and_no_longer() -> None:
     assert used.day == 1  # the refused request is no use
 
 
-@pytest.mark.parametrize("role", ["user", "auditor", "admin", "owner"])
-def test_a_blocked_user_is_forbidden_everything(role: str) -> None:
-    person("owner")
-    user = person(role)
-    api = api_of(user)
-    user_set_blocked(user_id=user.pk, blocked=True)
-    paths = [ME, "/api/users", "/api/accounts", f"/api/users/{user.pk}/tokens"]
-    for path in paths:
-        answer = api.call("GET", path)
-        assert answer.status == 403
-        assert "blocked" in answer.json["message"]
-    answer = api.call("POST", paths[-1], {"name": "x", "expires_in": 1})
-    assert answer.status == 403
-    assert AccessToken.objects.filter(user=user).count() == 1
-
-
-def test_a_pending_user_is_told_so() -> None:
-    user = person("admin")
-    api = api_of(user)
-    user.pending_approval = True
-    user.save()
-    answer = api.call("GET", ME)
-    assert answer.status == 403
-    assert "pending" in answer.json["message"]
-
-
 def test_an_ingest_token_opens_nothing_else() -> None:
     api = api_of(person("owner"), scope="ingest")
     for path in (ME, "/api/users", "/api/accounts"):

@@ -15,7 +15,7 @@ from meshmgmt.accounts.oidc.provider import fetch_json
 from meshmgmt.accounts.oidc.provisioning import user_of
 from meshmgmt.core import clock, context
 from tests.accounts.identities import bearer, newcomer, newcomers, parts
-from tests.mesh import Trail, group, peer
+from tests.mesh import Trail, account_settings, group, peer
 from tests.oidc_provider import CLIENT_ID, RunningProvider, configure, running_provider
 from tests.people import person
 from tests.resource_contract import ok
@@ -298,9 +298,7 @@ def test_address_known_to_be_unverified_is_not_kept(
 def test_groups_of_claims_become_auto_groups(
     provider: RunningProvider, account: Account
 ) -> None:
-    account.jwt_groups_enabled = True
-    account.jwt_groups_claim_name = "teams"
-    account.save()
+    account_settings(jwt_groups_enabled=True, jwt_groups_claim_name="teams")
     shown = ok(bearer(provider.token_of(teams=["ops", "dev", "", 5])))
     ops = Group.objects.get(name="ops")
     dev = Group.objects.get(name="dev")
@@ -331,10 +329,9 @@ def test_groups_count_only_where_the_account_says_so(
 def test_account_may_let_in_certain_groups_alone(
     provider: RunningProvider, account: Account
 ) -> None:
-    account.jwt_groups_enabled = True
-    account.jwt_groups_claim_name = "teams"
-    account.jwt_allow_groups = ["ops"]
-    account.save()
+    account_settings(
+        jwt_groups_enabled=True, jwt_groups_claim_name="teams", jwt_allow_groups=["ops"]
+    )
     trail = Trail()
     answer = bearer(provider.token_of(teams=["dev"]))
     assert answer.status == 403

@@ -39,8 +39,7 @@ def added() -> list[str]:
 
 @pytest.mark.django_db
 class TestOneKey:
-    def test_the_same_request_is_done_once_and_answered_alike(self) -> None:
-        api = api_as()
+    def test_the_same_request_is_done_once_and_answered_alike(self, api: Api) -> None:
         first = api.post(GROUPS, {"name": "web"}, **KEY)
         events = AuditEvent.objects.count()
         again = [api.post(GROUPS, {"name": "web"}, **KEY) for _ in range(20)]
@@ -54,13 +53,11 @@ class TestOneKey:
         assert Group.objects.filter(name="web").count() == 1
         assert AuditEvent.objects.count() == events
 
-    def test_replays_have_request_ids_of_their_own(self) -> None:
-        api = api_as()
+    def test_replays_have_request_ids_of_their_own(self, api: Api) -> None:
         answers = [api.post(GROUPS, {"name": "web"}, **KEY) for _ in range(2)]
         assert len({each.headers["X-Request-Id"] for each in answers}) == 2
 
-    def test_a_key_in_quotes_is_the_same_key(self) -> None:
-        api = api_as()
+    def test_a_key_in_quotes_is_the_same_key(self, api: Api) -> None:
         api.post(GROUPS, {"name": "web"}, **KEY)
         quoted = {"Idempotency-Key": f'"{KEY["Idempotency-Key"]}"'}
         assert replayed(api.post(GROUPS, {"name": "web"}, **quoted))
@@ -108,16 +105,14 @@ class TestOneKey:
         assert [api.delete(path, **KEY).status for _ in range(2)] == [200, 200]
         assert api.delete(path).status == 404
 
-    def test_a_put_that_comes_late_overwrites_nothing(self) -> None:
-        api = api_as()
+    def test_a_put_that_comes_late_overwrites_nothing(self, api: Api) -> None:
         path = f"{GROUPS}/{api.post(GROUPS, {'name': 'a'}).json['id']}"
         api.put(path, {"name": "b"}, **KEY)
         api.put(path, {"name": "c"})
         assert api.put(path, {"name": "b"}, **KEY).json["name"] == "b"
         assert api.get(path).json["name"] == "c"
 
-    def test_reading_pays_no_attention(self) -> None:
-        api = api_as()
+    def test_reading_pays_no_attention(self, api: Api) -> None:
         assert api.get(GROUPS, **KEY).status == 200
         assert not KeptAnswer.objects.exists()
 
@@ -129,8 +124,7 @@ class TestOneKey:
             api.post(GROUPS, {"name": "web"})
         assert not [q for q in asked.captured_queries if "keptanswer" in q["sql"]]
 
-    def test_a_zone_file_is_read_whole(self) -> None:
-        api = api_as()
+    def test_a_zone_file_is_read_whole(self, api: Api) -> None:
         group = api.post(GROUPS, {"name": "web"}).json["id"]
         zone = {
             "name": "apps",
@@ -153,8 +147,7 @@ class TestOneKey:
 
 @pytest.mark.django_db
 class TestRefusals:
-    def test_what_the_rules_refused_stays_refused(self) -> None:
-        api = api_as()
+    def test_what_the_rules_refused_stays_refused(self, api: Api) -> None:
         made = api.post(GROUPS, {"name": "web"}).json["id"]
         refused = api.post(GROUPS, {"name": "web"}, **KEY)
         assert refused.status == 409
@@ -196,8 +189,7 @@ class TestRefusals:
 
 @pytest.mark.django_db
 class TestSecrets:
-    def test_a_setup_key_is_shown_again_and_stored_nowhere(self) -> None:
-        api = api_as()
+    def test_a_setup_key_is_shown_again_and_stored_nowhere(self, api: Api) -> None:
         body = {"name": "k", "type": "reusable", "expires_in": 86400, "usage_limit": 0}
         first = api.post("/api/setup-keys", body, **KEY)
         secret = first.json["key"]
@@ -258,8 +250,7 @@ class TestAtOnce:
         assert race([delete] * 6) == [200] * 6
         assert AuditEvent.objects.filter(activity_code="group.delete").count() == 1
 
-    def test_of_two_requests_with_one_key_one_is_refused(self) -> None:
-        api = api_as()
+    def test_of_two_requests_with_one_key_one_is_refused(self, api: Api) -> None:
 
         def create(name: str) -> int:
             return Api(api.token).post(GROUPS, {"name": name}, **KEY).status
@@ -271,8 +262,7 @@ class TestAtOnce:
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_after_a_503_the_request_may_be_sent_again() -> None:
-    api = api_as()
+def test_after_a_503_the_request_may_be_sent_again(api: Api) -> None:
 
     def create() -> Answer:
         close_old_connections()  # as a server does between two requests

@@ -39,7 +39,10 @@ def test_success_is_200_with_json(owner: Api):
     assert answer.body.endswith(b"\n")
 
 
-@pytest.mark.parametrize("path", ["/api/nothing", "/api/groups/a/b/c", "/nothing"])
+UNKNOWN = ["/api", "/api/nothing", "/api/%00", "/api//", "/api/groups/a/b/c"]
+
+
+@pytest.mark.parametrize("path", [*UNKNOWN, "/nothing"])
 def test_unknown_path_is_404_in_the_common_shape(owner: Api, path: str):
     assert_error(owner.get(path), 404, "not found")
 
@@ -71,8 +74,12 @@ def test_an_encoded_slash_is_part_of_an_id_that_nothing_has(owner: Api):
     assert owner.client.get("/", headers=headers, **uri).status_code == 200
 
 
-def test_wrong_method_is_405_and_lists_the_right_ones(owner: Api):
-    answer = owner.delete(PATH)
+@pytest.mark.parametrize("method", ["DELETE", "PATCH", "PUT", "TRACE", "PROPFIND"])
+@pytest.mark.parametrize("path", [PATH, "/api/groups"])
+def test_wrong_method_is_405_and_lists_the_right_ones(
+    owner: Api, path: str, method: str
+):
+    answer = owner.call(method, path, {})
     assert_error(answer, 405, "not allowed")
     assert "GET" in answer.headers["Allow"]
 

@@ -1,5 +1,6 @@
-"""Every role on every method of every path, against the matrix written by hand."""
+"""Every role and ids of nothing on every method of every path, against the matrix."""
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from tests.accounts.permission_matrix import (
     ROLES,
 )
 from tests.api_client import Api
+from tests.dns.bodies import nameserver_group, record
 from tests.people import api_of, person, robot, token_of
 
 pytestmark = pytest.mark.django_db
@@ -156,3 +158,25 @@ def test_tokens_of_others_are_closed() -> None:
                 path = filled(case.path, other)
                 body = b"no json" if case.method in {"POST", "PUT"} else None
                 assert api.call(case.method, path, body).status == 403, case
+
+
+BAD_IDS = ["0" * 20, "x", "%00", "0" * 21, "a" * 200, "-1", "9" * 30, "%D9%A3"]
+BAD_IDS += ["%2e%2e", "%ff", "a%20b", "%F0%9F%92%A9", "'--"]
+
+
+@pytest.mark.parametrize("bad", BAD_IDS)
+def test_nothing_is_found_by_an_id_that_there_is_not(bad: str) -> None:
+    user = person("owner")
+    api, wrong = api_of(user), []
+    body = nameserver_group() | record() | {"settings": {}, "address": "10.0.0.1"}
+    body |= {"from": "2026-01-01T00:00:00Z", "password": "Correct-Horse-1"}
+    for case in CASES:
+        if "{" not in case.path or case.path.endswith("/password"):
+            continue
+        for known in {case.path, case.path.replace("{userId}", user.pk)}:
+            if (path := re.sub(r"\{\w+\}", bad, known)) == known:
+                continue
+            answer = api.call(case.method, path, None if case.method == "GET" else body)
+            if answer.status != 404 or "not found" not in answer.json["message"]:
+                wrong.append((case, path, answer.status, answer.json))
+    assert wrong == []

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.models import TrafficEvent
-from meshmgmt.accounts.models import Account
 from meshmgmt.control.protocol import flow_pb2 as pb
 from meshmgmt.control.services.flows import (
     MAX_COUNTER,
@@ -26,7 +25,7 @@ from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_delete
 from observability.metrics import instruments
-from tests.mesh import peer, resource
+from tests.mesh import account_settings, peer, resource
 from tests.people import api_as, person
 
 pytestmark = pytest.mark.django_db
@@ -205,9 +204,7 @@ def test_id_used_again_for_another_time_is_refused_alone():
 
 
 def test_account_may_keep_no_traffic():
-    account = Account.objects.get()
-    account.network_traffic_logs_enabled = False
-    account.save()
+    account_settings(network_traffic_logs_enabled=False)
     one = peer()
     event = flow()
     assert store_flows(one.pk, [event]) == [event.event_id]

@@ -11,7 +11,6 @@ from django.test.utils import CaptureQueriesContext
 
 from groups.selectors import all_group_id, groups_of_peer
 from meshmgmt.access.services.setupkeys import setup_key_delete, setup_key_update
-from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.control.services.logins import login
 from meshmgmt.control.services.refusals import Code, Refused
@@ -28,24 +27,22 @@ from tests.control.machines import (
     request,
     setup_key,
 )
-from tests.mesh import Trail, group, peers
+from tests.mesh import Trail, account_settings, group, peers
 from tests.people import api_as, person
 from tests.races import race
 
 pytestmark = pytest.mark.django_db
 
 
-def account_with(**settings: Any) -> Account:
-    account = Account.objects.get()
-    for name, value in settings.items():
-        setattr(account, name, value)
-    account.save()
-    return account
-
-
 def refused(**facts: Any) -> Refused:
     with pytest.raises(Refused) as caught:
         login(public_key(), request(**facts), SOURCE)
+    return caught.value
+
+
+def turned_away(peer: Peer, **facts: Any) -> Refused:
+    with pytest.raises(Refused) as caught:
+        come_back(peer, **facts)
     return caught.value
 
 
@@ -128,9 +125,7 @@ def test_stranger_without_any_right_is_told_to_get_one():
 
 
 def test_login_must_say_what_machine_it_is():
-    with pytest.raises(Refused) as caught:
-        login(public_key(), request(meta=None), SOURCE)
-    assert caught.value.code == Code.FAILED_PRECONDITION
+    assert refused(meta=None).code == Code.FAILED_PRECONDITION
 
 
 def no_such_key() -> str:
@@ -171,18 +166,11 @@ def spent_one_off_key() -> str:
     return plain
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        no_such_key,
-        endless_key,
-        expired_key,
-        revoked_key,
-        deleted_key,
-        used_up_key,
-        spent_one_off_key,
-    ],
-)
+USELESS = [no_such_key, endless_key, expired_key, revoked_key, deleted_key]
+USELESS += [used_up_key, spent_one_off_key]
+
+
+@pytest.mark.parametrize("make", USELESS)
 def test_useless_setup_key_is_refused_without_saying_why(make: Any):
     plain = make()
     before = Peer.objects.count()
@@ -205,17 +193,18 @@ def test_useless_setup_key_costs_two_queries_and_no_lock(make: Any):
     assert all(query["sql"].startswith("SELECT") for query in queries)
 
 
+def attempt(machine: str, plain: str) -> Any:
+    """Log in and return the peer's id, or the code of the refusal."""
+    try:
+        return login(machine, request(setupKey=plain), SOURCE).peer_id
+    except Refused as refusal:
+        return refusal.code
+
+
 @pytest.mark.django_db(transaction=True)
 def test_one_of_twenty_machines_wins_a_one_off_key():
     plain, key = setup_key(type="one-off")
-
-    def attempt() -> Any:
-        try:
-            return login(public_key(), request(setupKey=plain), SOURCE).peer_id
-        except Refused as refusal:
-            return refusal.code
-
-    answers: list[Any] = race([attempt] * 20)
+    answers: list[Any] = race([lambda: attempt(public_key(), plain)] * 20)
     peer = Peer.objects.get()
     assert sorted(answers) == sorted([*[Code.PERMISSION_DENIED] * 19, peer.pk])
     key.refresh_from_db()
@@ -226,14 +215,7 @@ def test_one_of_twenty_machines_wins_a_one_off_key():
 def test_machine_that_asks_often_at_once_becomes_one_peer():
     plain, key = setup_key()
     machine = public_key()
-
-    def attempt() -> Any:
-        try:
-            return login(machine, request(setupKey=plain), SOURCE).peer_id
-        except Refused as refusal:
-            return refusal.code
-
-    answers: set[Any] = set(race([attempt] * 8))
+    answers: set[Any] = set(race([lambda: attempt(machine, plain)] * 8))
     peer = Peer.objects.get()
     assert answers <= {peer.pk, Code.FAILED_PRECONDITION}
     key.refresh_from_db()
@@ -253,7 +235,7 @@ def test_machines_of_one_name_get_labels_and_addresses_of_their_own_at_once():
 
 
 def test_full_range_is_a_clear_error():
-    account_with(network_range="100.64.0.0/28")
+    account_settings(network_range="100.64.0.0/28")
     plain, key = setup_key()
     for _ in range(13):
         enrolled(key=plain)
@@ -273,7 +255,7 @@ def test_ephemeral_key_makes_ephemeral_peers_with_their_address_in_the_label():
 
 def test_members_of_groups_with_ipv6_get_an_address_of_it():
     six = group("six")
-    account_with(network_range_v6="fd00:1::/64", ipv6_enabled_groups=[six.pk])
+    account_settings(network_range_v6="fd00:1::/64", ipv6_enabled_groups=[six.pk])
     member = enrolled(key=setup_key(auto_groups=[six.pk])[0])
     other = enrolled()
     assert ipaddress.ip_address(member.ipv6 or "") in ipaddress.ip_network(
@@ -283,12 +265,14 @@ def test_members_of_groups_with_ipv6_get_an_address_of_it():
 
 
 def test_everybody_gets_ipv6_when_the_group_of_all_has_it():
-    account_with(network_range_v6="fd00:1::/64", ipv6_enabled_groups=[all_group_id()])
+    account_settings(
+        network_range_v6="fd00:1::/64", ipv6_enabled_groups=[all_group_id()]
+    )
     assert enrolled().ipv6 is not None
 
 
 def test_account_may_want_to_approve_new_peers():
-    account_with(peer_approval_enabled=True)
+    account_settings(peer_approval_enabled=True)
     trail = Trail()
     peer = enrolled()
     assert peer.approval_required
@@ -314,9 +298,7 @@ def test_extra_labels_are_kept_and_never_change():
 
 def test_peer_without_the_right_may_not_come_back_with_extra_labels():
     peer = enrolled()
-    with pytest.raises(Refused) as caught:
-        come_back(peer, dnsLabels=["db"])
-    assert caught.value.code == Code.FAILED_PRECONDITION
+    assert turned_away(peer, dnsLabels=["db"]).code == Code.FAILED_PRECONDITION
 
 
 @pytest.mark.parametrize("labels", [["a b"], ["-"], ["ü"], [""], ["x"] * 3 + ["\0"]])
@@ -382,9 +364,7 @@ def test_new_ssh_key_is_stored_an_absent_one_keeps_the_old():
 def test_deleted_peer_is_a_stranger():
     peer = enrolled()
     peer_delete(peer_id=peer.pk)
-    with pytest.raises(Refused) as caught:
-        come_back(peer)
-    assert caught.value.code == Code.PERMISSION_DENIED
+    assert turned_away(peer).code == Code.PERMISSION_DENIED
 
 
 def owned(**facts: Any) -> Peer:
@@ -397,7 +377,7 @@ def owned(**facts: Any) -> Peer:
 
 
 def test_session_of_an_owned_peer_ends_when_the_account_says():
-    account_with(peer_login_expiration=7200)
+    account_settings(peer_login_expiration=7200)
     now = clock.now()
     peer = owned(last_login=now)
     assert come_back(peer).session_expires_at == now + dt.timedelta(hours=2)
@@ -413,14 +393,13 @@ def test_session_of_an_owned_peer_ends_when_the_account_says():
 )
 def test_expired_peer_is_told_to_sign_in(facts: dict[str, Any]):
     peer = owned(**facts)
-    with pytest.raises(Refused) as caught:
-        come_back(peer)
-    assert caught.value.code == Code.PERMISSION_DENIED
-    assert "peer login has expired" in caught.value.text
+    refusal = turned_away(peer)
+    assert refusal.code == Code.PERMISSION_DENIED
+    assert "peer login has expired" in refusal.text
 
 
 def test_no_session_ends_when_the_account_does_not_want_it():
-    account_with(peer_login_expiration_enabled=False)
+    account_settings(peer_login_expiration_enabled=False)
     peer = owned(last_login=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
     assert come_back(peer).session_expires_at is None
 
@@ -428,10 +407,9 @@ def test_no_session_ends_when_the_account_does_not_want_it():
 def test_peer_of_a_blocked_owner_is_refused():
     peer = owned()
     user_set_blocked(user_id=peer.user_id or "", blocked=True)
-    with pytest.raises(Refused) as caught:
-        come_back(peer)
-    assert caught.value.code == Code.PERMISSION_DENIED
-    assert "blocked" in caught.value.text
+    refusal = turned_away(peer)
+    assert refusal.code == Code.PERMISSION_DENIED
+    assert "blocked" in refusal.text
 
 
 def test_peer_of_a_pending_owner_is_refused():
@@ -439,9 +417,7 @@ def test_peer_of_a_pending_owner_is_refused():
     assert peer.user is not None
     peer.user.pending_approval = True
     peer.user.save()
-    with pytest.raises(Refused) as caught:
-        come_back(peer)
-    assert caught.value.code == Code.PERMISSION_DENIED
+    assert turned_away(peer).code == Code.PERMISSION_DENIED
 
 
 def test_enrolling_one_more_does_not_cost_more_in_a_large_mesh():

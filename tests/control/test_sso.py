@@ -8,7 +8,7 @@ import pytest
 
 from groups.selectors import groups_of_peer
 from meshmgmt.access.services.autogroups import set_auto_groups
-from meshmgmt.accounts.models import Account, User
+from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.control.models import SpentToken
 from meshmgmt.control.protocol import management_pb2 as pb
@@ -27,7 +27,7 @@ from tests.control.machines import (
     request,
     setup_key,
 )
-from tests.mesh import Trail, group
+from tests.mesh import Trail, account_settings, group
 from tests.oidc_provider import CLIENT_ID, RunningProvider, configure, running_provider
 from tests.people import person
 
@@ -46,9 +46,7 @@ def running() -> Iterator[RunningProvider]:
 def provider(running: RunningProvider, settings: Any) -> RunningProvider:
     """The provider, configured as the one of this deployment."""
     configure(settings, running.issuer)
-    account = Account.objects.get()
-    account.user_approval_required = False
-    account.save()
+    account_settings(user_approval_required=False)
     person("owner")  # or the first to sign in became it
     return running
 
@@ -93,9 +91,7 @@ def test_stranger_becomes_a_user_with_a_machine(provider: RunningProvider):
 
 
 def test_stranger_who_waits_for_approval_has_no_machine(provider: RunningProvider):
-    account = Account.objects.get()
-    account.user_approval_required = True
-    account.save()
+    account_settings(user_approval_required=True)
     assert code_of(sign_in, provider, "cid") == Code.PERMISSION_DENIED
     assert User.objects.get(email="cid@mesh.dev").pending_approval
     assert not Peer.objects.exists()
@@ -227,9 +223,7 @@ def test_session_is_prolonged_by_its_owner_alone_and_once(provider: RunningProvi
 
 def test_session_without_end_cannot_be_prolonged(provider: RunningProvider):
     peer = Peer.objects.get(pk=sign_in(provider).peer_id)
-    account = Account.objects.get()
-    account.peer_login_expiration_enabled = False
-    account.save()
+    account_settings(peer_login_expiration_enabled=False)
     token = provider.token_of()
     code = code_of(extend_session, peer.wg_public_key, token, meta())
     assert code == Code.FAILED_PRECONDITION

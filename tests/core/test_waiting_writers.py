@@ -10,7 +10,7 @@ import pytest
 from django.db import OperationalError, connection, connections
 
 from meshmgmt.core.transactions import account_write, queued_write, writers
-from tests.api_client import Answer
+from tests.api_client import Answer, Api
 from tests.people import api_as
 from tests.races import lock_held_elsewhere
 
@@ -25,8 +25,7 @@ def half_of_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "grace", 0.0)
 
 
-def test_liveness_and_reads_are_answered_while_writers_wait() -> None:
-    api = api_as("owner")
+def test_liveness_and_reads_are_answered_while_writers_wait(api: Api) -> None:
 
     def call(number: int | None) -> Answer:
         try:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from groups.models import Group
 from tests.api_client import Answer, Api
 
 
@@ -44,11 +43,6 @@ def created(answer: Answer) -> dict[str, Any]:
     assert answer.status == 200, answer.json
     found: dict[str, Any] = answer.json
     return found
-
-
-def new_group(name: str) -> str:
-    """Create a group and return its id."""
-    return Group.objects.create(name=name).pk
 
 
 def trail(api: Api, pattern: str = "") -> list[dict[str, Any]]:

@@ -26,9 +26,9 @@ from meshmgmt.access.models import (
     RuleSource,
 )
 from meshmgmt.access.reach import RuleSide
-from meshmgmt.accounts.models import Account
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
+from tests.mesh import account_settings
 
 
 def storable(snapshot: Snapshot) -> Snapshot:
@@ -47,9 +47,7 @@ def storable(snapshot: Snapshot) -> Snapshot:
 
 def store(snapshot: Snapshot) -> None:
     """Write the snapshot; ids are kept, groups are named by their id."""
-    account = Account.objects.get()
-    account.dns_domain = snapshot.dns_domain
-    account.save()
+    account_settings(dns_domain=snapshot.dns_domain)
     for group_id in snapshot.members:
         Group.objects.create(id=group_id, name=group_id)
     _store_peers(snapshot)

@@ -7,15 +7,11 @@ from django.test import Client
 
 from dns.models import DnsSettings, NameserverGroup, Record, Zone
 from events.models import AuditEvent
-from groups.models import Group, GroupPeer
 from meshmgmt.accounts.models import User
-from meshmgmt.core.orderedlinks import set_members
-from meshmgmt.inventory.models import Peer
-from tests.admin.signed_in import client_of
+from tests.admin.signed_in import errors_of
 from tests.api_client import Api
-from tests.dns.bodies import created, nameserver_group, new_group, record, zone
-from tests.dns.test_live import answer, nameserver
-from tests.people import person
+from tests.dns.bodies import created, nameserver_group, record, zone
+from tests.mesh import group_id
 
 pytestmark = pytest.mark.django_db
 
@@ -23,18 +19,6 @@ GROUPS = "/admin/dns/nameservergroup/"
 ZONES = "/admin/dns/zone/"
 RECORDS = "/admin/dns/record/"
 SETTINGS = "/admin/dns/dnssettings/"
-
-
-@pytest.fixture
-def ann(db: None) -> User:
-    """An owner."""
-    return person("owner", email="ann@mesh.dev", name="Ann")
-
-
-@pytest.fixture
-def browser(ann: User) -> Client:
-    """The owner's browser."""
-    return client_of(ann)
 
 
 def group_form(**changes: Any) -> dict[str, Any]:
@@ -66,12 +50,6 @@ def zone_form(
     return data
 
 
-def errors_of(response: Any) -> dict[str, list[str]]:
-    """Return the errors at the fields of a form that was shown again."""
-    assert response.status_code == 200, "the form was accepted"
-    return {k: list(v) for k, v in response.context["adminform"].errors.items()}
-
-
 def saved(response: Any) -> None:
     """Check that a form was accepted."""
     if response.status_code == 200:
@@ -90,7 +68,7 @@ def events(prefix: str = "") -> list[AuditEvent]:
 
 
 def test_group_is_made_changed_and_deleted(browser: Client, ann: User) -> None:
-    first, second = new_group("first"), new_group("second")
+    first, second = group_id("first"), group_id("second")
     form = group_form(
         groups=[second, first],
         nameservers="2001:DB8::1 5353\n\n10.0.0.53",
@@ -175,7 +153,7 @@ RECORD = {
 
 
 def test_zone_is_made_with_records(browser: Client) -> None:
-    group = new_group("staff")
+    group = group_id("staff")
     alias = RECORD | {"name": "a.svc.test", "type": "CNAME", "content": "b.test"}
     empty = {"id": "", "name": "", "type": "", "content": "", "ttl": "300"}
     form = zone_form(RECORD, alias, empty, distribution_groups=[group])
@@ -329,7 +307,7 @@ def test_record_has_pages_of_its_own(browser: Client, owner: Api) -> None:
 
 
 def test_settings_have_one_page(browser: Client) -> None:
-    group = new_group("staff")
+    group = group_id("staff")
     [settings] = DnsSettings.objects.all()
     path = f"{SETTINGS}{settings.pk}/change/"
     assert browser.get(SETTINGS)["Location"] == path
@@ -352,123 +330,3 @@ def test_lists_search_and_filter(browser: Client, owner: Api, path: str) -> None
         assert response.status_code == 200
         assert bool(response.context["cl"].result_count) is found
     assert browser.get(f"{path}?enabled__exact=1").status_code in {200, 302}
-
-
-@pytest.mark.parametrize("path", [GROUPS, ZONES, RECORDS])
-def test_lists_need_few_queries_whatever_the_size(
-    browser: Client, owner: Api, path: str, django_assert_max_num_queries: Any
-) -> None:
-    for number in range(20):
-        created(owner.post("/api/dns/nameservers", nameserver_group(name=f"n{number}")))
-        made = created(owner.post("/api/dns/zones", zone(domain=f"z{number}.test")))
-        name = f"www.z{number}.test"
-        created(owner.post(f"/api/dns/zones/{made['id']}/records", record(name=name)))
-    with django_assert_max_num_queries(8):
-        browser.get(path)
-
-
-def test_auditor_sees_and_plain_user_does_not() -> None:
-    auditor = client_of(person("auditor", email="bob@mesh.dev"))
-    for path in (GROUPS, ZONES, RECORDS, SETTINGS):
-        assert auditor.get(path, follow=True).status_code == 200
-        assert auditor.post(f"{path}add/", {}).status_code == 403
-    plain = client_of(person("user", email="cy@mesh.dev"))
-    assert plain.get(ZONES).status_code in {302, 403}
-
-
-@pytest.fixture
-def laptop(owner: Api) -> Peer:
-    """A peer that gets the zone svc.test with one record."""
-    group = new_group("staff")
-    peer = Peer.objects.create(
-        name="laptop", wg_public_key="key", ip="100.64.0.1", dns_label="laptop-1"
-    )
-    set_members(GroupPeer, Group.objects.get(pk=group), [peer.pk])
-    made = created(owner.post("/api/dns/zones", zone(distribution_groups=[group])))
-    created(owner.post(f"/api/dns/zones/{made['id']}/records", record()))
-    return peer
-
-
-EXPLAIN = "/admin/dns/zone/explain/"
-
-
-def test_explain_page_shows_the_tree(browser: Client, laptop: Peer) -> None:
-    empty = browser.get(EXPLAIN).content.decode()
-    assert "How it gets there" not in empty
-    path = f"{EXPLAIN}?peer={laptop.pk}&name=www.svc.test&type=A"
-    page = browser.get(path).content.decode()
-    assert "answered by the peer itself" in page
-    assert "<td>10.0.0.1</td>" in page
-    assert "zone svc.test has www.svc.test with 1 A record(s)" in page
-
-
-def test_explain_page_asks_servers_on_demand(
-    browser: Client, owner: Api, laptop: Peer
-) -> None:
-    group = Group.objects.get(name="staff").pk
-    with nameserver(lambda question: answer(question, "192.0.2.7").pack()) as port:
-        servers = [{"ip": "127.0.0.1", "port": port}]
-        body = nameserver_group(groups=[group], nameservers=servers)
-        created(owner.post("/api/dns/nameservers", body))
-        path = f"{EXPLAIN}?peer={laptop.pk}&name=x.corp.test&type=A"
-        assert "192.0.2.7" not in browser.get(path).content.decode()
-        page = browser.get(f"{path}&live=on").content.decode()
-    assert "NOERROR" in page
-    assert "192.0.2.7" in page
-
-
-@pytest.mark.parametrize(
-    ("query", "text"),
-    [
-        ("name=a..b&type=A", "a label is empty"),
-        ("name=a.test&type=MX", "not one of the available choices"),
-        ("name=&type=A", "This field is required"),
-        ("name=%3Cscript%3E.test&type=A", "&#x27;&lt;script&gt;&#x27;"),
-    ],
-)
-def test_explain_page_shows_what_is_wrong(
-    browser: Client, laptop: Peer, query: str, text: str
-) -> None:
-    response = browser.get(f"{EXPLAIN}?peer={laptop.pk}&{query}")
-    assert response.status_code == 200
-    assert text in response.content.decode()
-    assert "<script>.test" not in response.content.decode()
-
-
-def test_lint_page_lists_findings(browser: Client, owner: Api) -> None:
-    assert "0 warnings" in browser.get("/admin/dns/zone/lint/").content.decode()
-    made = created(owner.post("/api/dns/zones", zone(name="<Empty>")))
-    page = browser.get("/admin/dns/zone/lint/").content.decode()
-    assert "zone_empty" in page
-    assert f'<a href="/admin/dns/zone/{made["id"]}/change/">&lt;Empty&gt;</a>' in page
-
-
-def test_peer_page_shows_what_the_peer_gets(browser: Client, laptop: Peer) -> None:
-    page = browser.get(f"/admin/dns/zone/peer/{laptop.pk}/").content.decode()
-    assert "DNS is managed" in page
-    assert "<td>10.0.0.1</td>" in page
-    assert "the peer is in group staff" in page
-    assert browser.get(f"/admin/dns/zone/peer/{'0' * 20}/").status_code == 404
-
-
-def test_page_of_a_peer_ends_with_its_effective_dns(
-    browser: Client, laptop: Peer
-) -> None:
-    path = f"/admin/inventory/peer/{laptop.pk}/change/"
-    page = browser.get(path).content.decode()
-    assert "Effective DNS" in page
-    assert "<td>10.0.0.1</td>" in page
-    assert f'href="{EXPLAIN}?peer={laptop.pk}"' in page
-
-
-def test_pages_of_answers_need_the_permission(laptop: Peer) -> None:
-    auditor = client_of(person("auditor", email="bob@mesh.dev"))
-    plain = client_of(person("user", email="cy@mesh.dev"))
-    for path in (
-        EXPLAIN,
-        "/admin/dns/zone/lint/",
-        f"/admin/dns/zone/peer/{laptop.pk}/",
-    ):
-        assert auditor.get(path).status_code == 200
-        assert plain.get(path).status_code in {302, 403}
-        assert Client().get(path).status_code == 302

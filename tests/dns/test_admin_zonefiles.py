@@ -12,10 +12,10 @@ from dns.models import Record, Zone
 from dns.services import zonefiles as services
 from dns.services import zones
 from events.models import AuditEvent
-from tests.admin.signed_in import client_of
+from tests.admin.signed_in import client_of, errors_of
 from tests.api_client import Api
 from tests.dns.bodies import created, record, zone
-from tests.dns.test_admin import errors_of, saved, zone_form
+from tests.dns.test_admin import saved, zone_form
 from tests.people import person
 
 pytestmark = pytest.mark.django_db

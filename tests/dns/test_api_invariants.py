@@ -14,7 +14,7 @@ from dns.selectors.zones import zone_rows
 from events.models import AuditEvent
 from meshmgmt.core.names import WILDCARD, canonical, is_subdomain
 from tests.api_client import Api
-from tests.dns.bodies import new_group
+from tests.mesh import group_id
 
 ZONES = "/api/dns/zones"
 GROUPS = "/api/dns/nameservers"
@@ -81,7 +81,7 @@ class Machine:
 
     def __init__(self, api: Api) -> None:
         self.api = api
-        self.peer_groups = [new_group(f"g{number}") for number in range(5)]
+        self.peer_groups = [group_id(f"g{number}") for number in range(5)]
 
     def apply(self, kind: str, method: str, number: int, body: Any) -> None:
         """Send one request and check that its effect and its event agree."""

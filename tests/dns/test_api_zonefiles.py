@@ -207,18 +207,6 @@ def test_empty_file_empties_the_zone(owner: Api, path: str) -> None:
     assert created(owner.get(path))["records"] == []
 
 
-def test_unknown_zone_is_404(owner: Api) -> None:
-    for identifier in ("x", "0" * 20):
-        assert owner.get(f"{ZONES}/{identifier}/zonefile").status == 404
-        assert put(owner, f"{ZONES}/{identifier}", FILE).status == 404
-
-
-def test_auditor_reads_and_does_not_write(owner: Api, auditor: Api, path: str) -> None:
-    assert auditor.get(f"{path}/zonefile").status == 200
-    assert put(auditor, path, FILE).status == 403
-    assert put(auditor, path, FILE, "?preview=true").status == 403
-
-
 @pytest.mark.parametrize("count", [1, 20])
 def test_import_needs_few_queries_whatever_the_records(
     owner: Api, path: str, count: int, django_assert_max_num_queries: Any

@@ -1,44 +1,58 @@
 """Zones over HTTP."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from dns.api.serializers import ZoneSerializer
 from dns.models import Zone
-from dns.selectors.zones import zone_rows
 from dns.services.zones import zone_delete
 from meshmgmt.accounts.models import Account
-from meshmgmt.accounts.services.account import account_update
-from meshmgmt.core.errors import InvalidArgument
 from tests.api_client import Api
-from tests.dns.bodies import created, new_group, record, trail, zone
-from tests.resource_contract import Body, ResourceContract
+from tests.dns.bodies import created, record, trail, zone
+from tests.mesh import group_id
+from tests.resource_contract import Body, Fault, ResourceContract
 
 pytestmark = pytest.mark.django_db
 PATH = "/api/dns/zones"
 
 
+BROKEN: list[tuple[Body, str, str]] = [
+    ({"name": ""}, "name", "1 to 255"),
+    ({"name": "é" * 256}, "name", "1 to 255"),
+    ({"name": "a\u0000"}, "name", ""),
+    ({"domain": ""}, "domain", "empty"),
+    ({"domain": "a\0.internal"}, "domain", ""),
+    ({"domain": "*.svc.test"}, "domain", "wildcards"),
+    ({"domain": "a..b"}, "domain", "label is empty"),
+    ({"domain": f"{'a' * 64}.test"}, "domain", "63"),
+    ({"distribution_groups": [""]}, "distribution_groups[0]", "not found"),
+    ({"distribution_groups": ["v" * 20]}, "distribution_groups[0]", "not found"),
+]
+
+
 class TestZones(ResourceContract):
     path = PATH
-    module = "dns"
     required = ("name", "domain", "enable_search_domain", "distribution_groups")
-    serializer = ZoneSerializer
     created_codes = ("dns.zone.create",)
     deleted_codes = ("dns.zone.delete",)
     updates = {"name": "another name"}
+    refused_on_put = False  # where the domain may not change
+    most_queries = 4
 
     def body(self, number: int = 1) -> Body:
         return zone(domain=f"svc{number}.test")
 
+    def refused(self) -> Iterator[Fault]:
+        for changes, field, text in BROKEN:
+            yield changes, 422, field, text
+
 
 def test_created_zone_is_returned_as_it_will_be_read(owner: Api) -> None:
-    groups = [new_group(name) for name in ("b", "a")]
+    groups = [group_id(name) for name in ("b", "a")]
     body = zone(domain="Svc.Test.", distribution_groups=groups)
     made = created(owner.post(PATH, body))
     assert made == {**body, "id": made["id"], "records": []}
-    assert created(owner.get(f"{PATH}/{made['id']}")) == made
-    assert owner.get(PATH).json == [made]
 
 
 def test_enabled_is_true_when_absent(owner: Api) -> None:
@@ -47,31 +61,6 @@ def test_enabled_is_true_when_absent(owner: Api) -> None:
     assert created(owner.post(PATH, body))["enabled"] is True
     body["domain"] = "other.test"
     assert created(owner.post(PATH, {**body, "enabled": None}))["enabled"] is True
-
-
-@pytest.mark.parametrize(
-    ("changes", "field", "text"),
-    [
-        ({"name": ""}, "name", "1 to 255"),
-        ({"name": "é" * 256}, "name", "1 to 255"),
-        ({"name": "a\u0000"}, "name", ""),
-        ({"domain": ""}, "domain", "empty"),
-        ({"domain": "*.svc.test"}, "domain", "wildcards"),
-        ({"domain": "a..b"}, "domain", "label is empty"),
-        ({"domain": f"{'a' * 64}.test"}, "domain", "63"),
-        ({"distribution_groups": [""]}, "distribution_groups[0]", "not found"),
-        ({"distribution_groups": ["v" * 20]}, "distribution_groups[0]", "not found"),
-    ],
-)
-def test_broken_rule_is_422_and_writes_nothing(
-    owner: Api, changes: dict[str, Any], field: str, text: str
-) -> None:
-    answer = owner.post(PATH, zone(**changes))
-    assert answer.status == 422
-    assert list(answer.fields) == [field]
-    assert text in answer.fields[field]
-    assert owner.get(PATH).json == []
-    assert trail(owner, "dns.zone") == []
 
 
 @pytest.mark.parametrize("spelling", ["svc.test", "SVC.test", "svc.test."])
@@ -101,12 +90,6 @@ def test_domain_of_the_peers_is_refused(owner: Api) -> None:
     assert owner.post(PATH, zone(domain=f"sub.{domain}")).status == 200
 
 
-def test_peers_cannot_take_the_domain_of_a_zone(owner: Api) -> None:
-    created(owner.post(PATH, zone()))
-    with pytest.raises(InvalidArgument, match="domain of a zone"):
-        account_update(settings={"dns_domain": "SVC.test"})
-
-
 def test_very_long_international_domain_is_stored(owner: Api) -> None:
     """Its canonical form is longer than an index entry of PostgreSQL may be."""
     domain = ".".join(["㋿a"] * 85)[:255].rstrip(".")
@@ -115,34 +98,19 @@ def test_very_long_international_domain_is_stored(owner: Api) -> None:
 
 
 def test_null_is_absent_but_for_lists(owner: Api) -> None:
-    group = new_group("a")
-    made = created(
-        owner.post(
-            PATH,
-            zone(enabled=False, enable_search_domain=True, distribution_groups=[group]),
-        )
-    )
+    facts = {"distribution_groups": [group_id("a")], "enable_search_domain": True}
+    made = created(owner.post(PATH, zone(enabled=False, **facts)))
     path = f"{PATH}/{made['id']}"
-    assert created(owner.put(path, {"enabled": None, "name": "New"})) == {
-        **made,
-        "name": "New",
-    }
-    assert created(owner.put(path, {"distribution_groups": None})) == {
-        **made,
-        "name": "New",
-        "distribution_groups": [],
-    }
+    made["name"] = "New"
+    assert created(owner.put(path, {"enabled": None, "name": "New"})) == made
+    made["distribution_groups"] = []
+    assert created(owner.put(path, {"distribution_groups": None})) == made
 
 
 def test_put_changes_what_is_given(owner: Api) -> None:
-    group = new_group("a")
     made = created(owner.post(PATH, zone()))
-    body = zone(
-        name="Other",
-        enabled=False,
-        enable_search_domain=True,
-        distribution_groups=[group],
-    )
+    facts = {"distribution_groups": [group_id("a")], "enable_search_domain": True}
+    body = zone(name="Other", enabled=False, **facts)
     answer = created(owner.put(f"{PATH}/{made['id']}", body))
     assert answer == {**body, "id": made["id"], "records": []}
 
@@ -217,7 +185,7 @@ def test_zones_show_their_records_in_order(owner: Api) -> None:
 
 
 def test_delete_removes_records_first_with_their_events(owner: Api) -> None:
-    group = new_group("a")
+    group = group_id("a")
     made = created(owner.post(PATH, zone(distribution_groups=[group])))
     path = f"{PATH}/{made['id']}"
     records = [
@@ -248,7 +216,7 @@ def test_delete_needs_few_queries_whatever_the_records(
 
 
 def test_events_tell_what_happened(owner: Api) -> None:
-    groups = [new_group(name) for name in ("a", "b")]
+    groups = [group_id(name) for name in ("a", "b")]
     made = created(owner.post(PATH, zone(distribution_groups=groups)))
     path = f"{PATH}/{made['id']}"
     created(owner.put(path, made))
@@ -260,22 +228,6 @@ def test_events_tell_what_happened(owner: Api) -> None:
         ("dns.zone.update", "New"),
         ("dns.zone.update", "New"),
     ]
-
-
-@pytest.mark.parametrize("count", [1, 20])
-def test_list_needs_three_queries_whatever_the_size(
-    owner: Api, count: int, django_assert_num_queries: Any
-) -> None:
-    group = new_group("a")
-    for number in range(count):
-        body = zone(domain=f"z{number}.test", distribution_groups=[group])
-        made = created(owner.post(PATH, body))
-        created(
-            owner.post(f"{PATH}/{made['id']}/records", record(name=f"a.z{number}.test"))
-        )
-    with django_assert_num_queries(3):
-        rows = zone_rows()
-    assert [len(row["records"]) for row in rows] == [1] * count
 
 
 def test_audited_rows_cannot_be_changed_in_bulk() -> None:

@@ -9,28 +9,22 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from dns.models import Zone
 from groups.models import Group, GroupPeer
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
-from tests.dns.bodies import created, nameserver_group, new_group, record, trail, zone
+from tests.dns.bodies import created, nameserver_group, trail
 from tests.dns.test_live import answer, nameserver
+from tests.mesh import peer
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def zone_id(owner: Api) -> str:
-    """The zone svc.test with one record, given to the peer laptop."""
-    group = new_group("staff")
-    peer = Peer.objects.create(
-        name="laptop", wg_public_key="key", ip="100.64.0.1", dns_label="laptop-1"
-    )
-    set_members(GroupPeer, Group.objects.get(pk=group), [peer.pk])
-    made = created(owner.post("/api/dns/zones", zone(distribution_groups=[group])))
-    created(owner.post(f"/api/dns/zones/{made['id']}/records", record()))
-    identifier: str = made["id"]
-    return identifier
+def zone_id(laptop: Peer) -> str:
+    """The zone of the laptop."""
+    return Zone.objects.get().pk
 
 
 def run(name: str, *arguments: str) -> str:
@@ -87,9 +81,7 @@ def test_explain_refuses_clearly(
 
 
 def test_ambiguous_peer_is_not_guessed(zone_id: str) -> None:
-    Peer.objects.create(
-        name="laptop", wg_public_key="2", ip="100.64.0.2", dns_label="l2"
-    )
+    peer("laptop")
     with pytest.raises(CommandError, match="several peers"):
         run("explain", "laptop", "a.test")
 
@@ -112,9 +104,7 @@ def test_names_cannot_forge_lines_of_explain_or_lint(owner: Api, zone_id: str) -
     group = Group.objects.get(name="staff").pk
     body = nameserver_group(name=forged, groups=[group])
     created(owner.post("/api/dns/nameservers", body))
-    other = Peer.objects.create(
-        name=forged, wg_public_key="2", ip="100.64.0.2", dns_label="l2"
-    )
+    other = peer(forged)
     staff = Group.objects.get(pk=group)
     set_members(GroupPeer, staff, [*member_keys(GroupPeer, staff), other.pk])
     for text in (run("explain", "laptop", "a.corp.test"), run("lint_dns")):

@@ -4,13 +4,14 @@ import pytest
 
 from groups.models import Group
 from tests.api_client import Api
-from tests.dns.bodies import created, nameserver_group, new_group, trail, zone
+from tests.dns.bodies import created, nameserver_group, trail, zone
+from tests.mesh import group_id
 
 pytestmark = pytest.mark.django_db
 
 
 def test_objects_that_lose_their_last_group_are_disabled(owner: Api) -> None:
-    kept, lost = new_group("kept"), new_group("lost")
+    kept, lost = group_id("kept"), group_id("lost")
     paths = []
     for path, body, field in (
         ("/api/dns/nameservers", nameserver_group, "groups"),

@@ -42,8 +42,9 @@ from meshmgmt.core.orderedlinks import set_members
 from observability.metrics.instruments import REGISTRY
 from tests.api_client import Api
 from tests.dns.accounts import snapshots
-from tests.dns.bodies import created, new_group, record, zone
+from tests.dns.bodies import created, record, zone
 from tests.dns.stored_account import storable, store
+from tests.mesh import group_id
 
 pytestmark = pytest.mark.django_db
 
@@ -230,7 +231,7 @@ def _account_of(size: int) -> Snapshot:
 def test_names_too_long_for_an_index_are_loaded_whole(owner: Api) -> None:
     domain = "中.test"
     path = "/api/dns/zones"
-    group = new_group("g")
+    group = group_id("g")
     made = created(owner.post(path, zone(domain=domain, distribution_groups=[group])))
     name = ".".join(["㌖"] * 120) + "." + domain
     body = record(name=name)

@@ -16,12 +16,12 @@ from dns.resolution.verdict import verdict
 from groups.models import Group, GroupPeer
 from meshmgmt.access.reach import ReachGraph
 from meshmgmt.core.orderedlinks import set_members
-from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
 from tests.dns.accounts import PEER_IDS, query_names, snapshots
-from tests.dns.bodies import created, nameserver_group, new_group, record, zone
+from tests.dns.bodies import created, nameserver_group, record, zone
 from tests.dns.test_resolution import a, cname, servers, snapshot
 from tests.dns.test_resolution import zone as plain_zone
+from tests.mesh import group_id, peer
 
 OFFICE = frozenset({"office"})
 slow_data = [
@@ -242,10 +242,8 @@ def _joined(whole: Snapshot, peer_id: str, group_id: str) -> Snapshot:
 
 @pytest.mark.django_db
 def test_the_api_tells_why_and_doing_it_helps(owner: Api) -> None:
-    staff = new_group("staff")
-    peer = Peer.objects.create(
-        name="laptop", wg_public_key="k", ip="100.64.0.1", dns_label="laptop"
-    )
+    staff = group_id("staff")
+    laptop = peer("laptop")
     made = created(owner.post("/api/dns/zones", zone(distribution_groups=[staff])))
     created(owner.post(f"/api/dns/zones/{made['id']}/records", record()))
     created(
@@ -254,7 +252,7 @@ def test_the_api_tells_why_and_doing_it_helps(owner: Api) -> None:
             nameserver_group(groups=[staff], domains=[], primary=True),
         )
     )
-    path = f"/api/dns/explain?peer={peer.pk}&name=www.svc.test"
+    path = f"/api/dns/explain?peer={laptop.pk}&name=www.svc.test"
     found = created(owner.get(path))["verdict"]
     assert "zone Services has the name" in found["reason"]["text"]
     [remedy] = found["remedies"]
@@ -262,7 +260,7 @@ def test_the_api_tells_why_and_doing_it_helps(owner: Api) -> None:
         "text": "It would resolve to 10.0.0.1 if the peer were in group staff",
         "objects": [{"kind": "group", "id": staff, "name": "staff"}],
     }
-    set_members(GroupPeer, Group.objects.get(pk=staff), [peer.pk])
+    set_members(GroupPeer, Group.objects.get(pk=staff), [laptop.pk])
     after = created(owner.get(path))["verdict"]
     assert after["remedies"] == []
     assert after["reason"]["text"].startswith("10.0.0.1, because zone Services")

@@ -2,34 +2,19 @@
 
 import gzip
 import http.client
-import json
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
 import zstandard
 
+from tests.observability.servers import Reply
 from tests.servers import Server
 
 MIB: Final = 1024 * 1024
 UNKNOWN_ID: Final = "0" * 20
 NAMESERVERS: Final = "/api/dns/nameservers"
-
-
-@dataclass
-class Answer:
-    """Status, headers (lower-case names) and body of one answer."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        """The parsed body."""
-        return json.loads(self.body)
 
 
 class Wire:
@@ -45,7 +30,7 @@ class Wire:
         path: str,
         body: bytes | str | Iterator[bytes] | None = None,
         **headers: str,
-    ) -> Answer:
+    ) -> Reply:
         """Send one well-formed HTTP request; an iterator is sent in chunks."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         sent = {"Authorization": f"Token {self.token}", **headers}
@@ -59,11 +44,11 @@ class Wire:
             )
             response = connection.getresponse()
             found = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, found, response.read())
+            return Reply(response.status, found, response.read())
         finally:
             connection.close()
 
-    def send(self, text: bytes) -> Answer:
+    def send(self, text: bytes) -> Reply:
         """Send bytes as they are, say that there are no more, and read the answer."""
         with socket.create_connection(("127.0.0.1", self.port), 20) as connection:
             connection.sendall(text)
@@ -71,7 +56,7 @@ class Wire:
             response = http.client.HTTPResponse(connection)
             response.begin()
             found = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, found, response.read())
+            return Reply(response.status, found, response.read())
 
     def head(self, method: str, path: str, *lines: str) -> bytes:
         """Return the head of a request with our token."""
@@ -114,7 +99,7 @@ def nothing_happens(wire: Wire, untouched: Any) -> Iterator[None]:
     assert newest_event(wire) == untouched
 
 
-def assert_error(answer: Answer, status: int) -> None:
+def assert_error(answer: Reply, status: int) -> None:
     """Check that this is our one error body with the status, and an id to ask for."""
     assert answer.status == status, answer.body[:300]
     assert answer.headers["content-type"].startswith("application/json")
@@ -152,61 +137,6 @@ def assert_error(answer: Answer, status: int) -> None:
 )
 def test_what_is_no_json_object_is_refused(wire: Wire, body: bytes) -> None:
     assert_error(wire.call("POST", "/api/groups", body), 400)
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "field"),
-    [
-        ("/api/groups", {"name": 5}, "name"),
-        ("/api/groups", {"name": ["x"]}, "name"),
-        ("/api/groups", {"name": "x", "peers": "abc"}, "peers"),
-        ("/api/groups", {"name": "x", "peers": [5]}, "peers[0]"),
-        ("/api/groups", {"name": "x", "resources": [{"id": 1}]}, "resources[0].id"),
-        (NAMESERVERS, {"name": "x", "enabled": 1}, "enabled"),
-        (NAMESERVERS, {"name": "x", "primary": "true"}, "primary"),
-        (NAMESERVERS, {"name": "x", "nameservers": {}}, "nameservers"),
-        (
-            NAMESERVERS,
-            {"name": "x", "nameservers": [{"ip": "1.1.1.1", "port": "53"}]},
-            "nameservers[0].port",
-        ),
-        (
-            NAMESERVERS,
-            {"name": "x", "nameservers": [{"ip": "1.1.1.1", "port": 53.5}]},
-            "nameservers[0].port",
-        ),
-        ("/api/dns/zones", {"name": "x", "enable_search_domain": 0}, "enable_search"),
-    ],
-)
-def test_a_wrong_json_type_names_its_field(
-    wire: Wire, path: str, body: dict[str, Any], field: str
-) -> None:
-    answer = wire.call("POST", path, json.dumps(body))
-    assert_error(answer, 400)
-    assert any(error["field"].startswith(field) for error in answer.json["errors"])
-
-
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/api/groups", {"name": "a\x00b"}),
-        ("/api/groups", {"name": ""}),
-        ("/api/groups", {"name": "x" * 256}),
-        ("/api/groups", {"name": "x", "peers": [UNKNOWN_ID]}),
-        ("/api/groups", {"name": "x", "peers": ["a\x00b"]}),
-        ("/api/groups", {"name": "x", "resources": [{"id": "\x00", "type": "host"}]}),
-        ("/api/groups", {}),
-        (NAMESERVERS, {"name": "x"}),
-        ("/api/dns/zones", {"name": "x\x00", "domain": "a.internal",
-         "enable_search_domain": False, "distribution_groups": []}),
-        ("/api/dns/zones", {"name": "x", "domain": "a\x00.internal",
-         "enable_search_domain": False, "distribution_groups": []}),
-    ],
-)  # fmt: skip
-def test_a_broken_rule_is_422(wire: Wire, path: str, body: dict[str, Any]) -> None:
-    answer = wire.call("POST", path, json.dumps(body))
-    assert_error(answer, 422)
-    assert answer.json["errors"][0]["field"]
 
 
 def test_an_announced_length_beyond_the_limit_is_refused_unread(wire: Wire) -> None:
@@ -307,61 +237,6 @@ def test_an_overlong_query_is_414(wire: Wire, length: int) -> None:
     assert_error(wire.call("GET", "/api/groups?name=" + "x" * length), 414)
 
 
-@pytest.mark.parametrize(
-    "identifier",
-    [UNKNOWN_ID, "x", "%00", "%2e%2e", "%ff", "a%20b", "%F0%9F%92%A9", "'--"],
-)
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/api/groups/{}"),
-        ("PUT", "/api/groups/{}"),
-        ("DELETE", "/api/groups/{}"),
-        ("GET", "/api/groups/{}/usage"),
-        ("GET", "/api/peers/{}"),
-        ("DELETE", NAMESERVERS + "/{}"),
-        ("GET", "/api/dns/zones/{}"),
-        ("GET", "/api/dns/zones/{}/records"),
-        ("DELETE", "/api/dns/zones/{}/records/" + UNKNOWN_ID),
-        ("GET", "/api/users/{}/tokens"),
-    ],
-)
-def test_unknown_ids_are_404(
-    wire: Wire, method: str, path: str, identifier: str
-) -> None:
-    body = json.dumps({"name": "x"}) if method == "PUT" else None
-    answer = wire.call(method, path.format(identifier), body)
-    assert_error(answer, 404)
-    assert "not found" in answer.json["message"]
-
-
-@pytest.mark.parametrize(
-    "path", ["/api", "/api/", "/api/nothing", "/api/groups/a/b/c", "/api/%00", "/api//"]
-)
-def test_unknown_paths_are_404(wire: Wire, path: str) -> None:
-    assert_error(wire.call("GET", path), 404)
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("PATCH", "/api/groups"),
-        ("DELETE", "/api/groups"),
-        ("PUT", "/api/groups"),
-        ("POST", "/api/dns/settings"),
-        ("TRACE", "/api/groups"),
-        ("PROPFIND", "/api/groups"),
-        ("POST", "/api/events/audit"),
-    ],
-)
-def test_unknown_methods_are_405_and_name_the_known(
-    wire: Wire, method: str, path: str
-) -> None:
-    answer = wire.call(method, path, b"{}")
-    assert_error(answer, 405)
-    assert "GET" in answer.headers["allow"]
-
-
 def test_head_answers_as_get_without_a_body(wire: Wire) -> None:
     head, get = wire.call("HEAD", "/api/groups"), wire.call("GET", "/api/groups")
     assert (head.status, head.body) == (200, b"")
@@ -369,27 +244,10 @@ def test_head_answers_as_get_without_a_body(wire: Wire) -> None:
     assert head.headers["content-type"] == get.headers["content-type"]
 
 
-def test_options_names_the_methods(wire: Wire) -> None:
-    answer = wire.call("OPTIONS", "/api/groups")
-    assert answer.status == 200
-    allowed = {name.strip() for name in answer.headers["allow"].split(",")}
-    assert {"GET", "POST", "HEAD", "OPTIONS"} <= allowed
-
-
-FORGED: Final = "mpt_" + "0" * 30 + "000000"
-
-
 @pytest.mark.parametrize(
     ("header", "message"),
     [
         (None, "no valid authentication provided"),
-        ("", "no valid authentication provided"),
-        ("Basic dXNlcjpwYXNz", "no valid authentication provided"),
-        ("Token", "token invalid"),
-        ("Token ", "token invalid"),
-        (f"Token {FORGED}", "token invalid"),
-        (f"Bearer {FORGED}", "token invalid"),
-        ("Token nbp_abcdefghijklmnopqrstuvwxyz01232LolCm", "token invalid"),
         ("Token \xff\xfe", "token invalid"),
     ],
 )
@@ -404,14 +262,3 @@ def test_foreign_credentials_are_401(
         assert_error(answer, 401)
         assert message in answer.json["message"]
         assert answer.headers["www-authenticate"]
-
-
-def test_a_bad_body_with_bad_credentials_is_401(server: Server) -> None:
-    answer = Wire(server, FORGED).call("POST", "/api/groups", b"{" * 100)
-    assert_error(answer, 401)
-
-
-def test_a_foreign_host_is_refused_with_the_setting_that_allows_it(wire: Wire) -> None:
-    answer = wire.call("GET", "/api/groups", Host="evil.example.net")
-    assert_error(answer, 400)
-    assert "SVC_ALLOWED_HOSTS" in answer.json["message"]

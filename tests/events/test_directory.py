@@ -6,8 +6,8 @@ from events.models import ProxyEntry, TrafficEvent
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.access.models import Policy
-from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from tests.events.samples import moment, proxy
+from tests.mesh import peer, resource
 from tests.people import api_as, person
 
 pytestmark = pytest.mark.django_db
@@ -15,25 +15,12 @@ pytestmark = pytest.mark.django_db
 
 def test_a_flow_is_completed_from_the_inventory() -> None:
     ann = person("user", email="Ann@mesh.dev", name="Ann")
-    peer = Peer(
-        name="laptop",
-        ip="100.64.0.9",
-        wg_public_key="k" * 44,
-        dns_label="laptop",
-        os="linux",
-    )
-    peer.user = ann
-    peer.save()
-    network = Network(name="office")
-    network.save()
-    printer = NetworkResource(
-        network=network, name="printer", type="host", address="10.0.0.9"
-    )
-    printer.save()
+    laptop = peer("laptop", ip="100.64.0.9", dns_label="laptop", os="linux", user=ann)
+    printer = resource("printer", address="10.0.0.9")
     policy = Policy(name="Print")
     policy.save()
     event = {
-        "reporter_id": peer.pk,
+        "reporter_id": laptop.pk,
         "source": {"address": "100.64.0.9:5000"},
         "destination": {"id": printer.pk, "address": "10.0.0.9:631"},
         "policy": {"id": policy.pk},
@@ -41,7 +28,7 @@ def test_a_flow_is_completed_from_the_inventory() -> None:
     }
     batches.ingest_events(TRAFFIC, [event])
     content = TrafficEvent.objects.get().content
-    assert content["source"]["id"] == peer.pk
+    assert content["source"]["id"] == laptop.pk
     assert content["source"]["dns_label"].startswith("laptop.")
     assert content["user"] == {"id": ann.pk, "email": "Ann@mesh.dev", "name": "Ann"}
     assert content["policy"]["name"] == "Print"

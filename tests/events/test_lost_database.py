@@ -9,10 +9,9 @@ from django.db import close_old_connections, connection, connections
 
 from events.streams import batches, pages
 from events.streams.catalogue import TRAFFIC
-from tests.api_client import Answer
+from tests.api_client import Answer, Api
 from tests.events.backends import second_session, waiting_pid
 from tests.events.samples import traffic
-from tests.people import api_as
 
 pytestmark = [
     pytest.mark.skipif(connection.vendor != "postgresql", reason="COPY"),
@@ -41,8 +40,7 @@ def twice_with_a_loss(call: Callable[[], Answer], lock: LiteralString) -> list[A
     return answers
 
 
-def test_a_page_is_answered_503_and_then_served() -> None:
-    api = api_as("owner")
+def test_a_page_is_answered_503_and_then_served(api: Api) -> None:
     batches.ingest_events(TRAFFIC, [traffic()])
     lost, served = twice_with_a_loss(
         lambda: api.get(PATH), LOCK + "ACCESS EXCLUSIVE MODE"
@@ -51,8 +49,7 @@ def test_a_page_is_answered_503_and_then_served() -> None:
     assert (served.status, served.json["total_records"]) == (200, 1)
 
 
-def test_a_batch_is_answered_503_and_then_stored() -> None:
-    api = api_as("owner")
+def test_a_batch_is_answered_503_and_then_stored(api: Api) -> None:
     batches.ingest_events(TRAFFIC, [traffic()])
     batch = [traffic(id="sent-again")]
     lost, stored = twice_with_a_loss(lambda: api.post(PATH, batch), LOCK + "SHARE MODE")

@@ -14,8 +14,8 @@ from groups.services import group_create
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import token_create, token_delete
 from meshmgmt.core.account import account_id
-from meshmgmt.inventory.models import Peer
 from tests.admin.signed_in import client_of
+from tests.mesh import peer
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -26,12 +26,6 @@ def request_of_owner(rf: RequestFactory, owner: User) -> HttpRequest:
     request = rf.get("/admin/")
     request.user = owner
     return request
-
-
-def new_peer() -> Peer:
-    return Peer.objects.create(
-        name="laptop", wg_public_key="key", ip="100.64.0.9", dns_label="laptop"
-    )
 
 
 def links_of(event: AuditEvent, viewer: User) -> list[str]:
@@ -74,23 +68,23 @@ def test_objects_that_the_viewer_may_not_see_are_not_linked(owner: User) -> None
 
 
 def test_a_peer_is_found_by_its_address(request_of_owner: HttpRequest) -> None:
-    peer = new_peer()
+    one = peer("laptop")
     page = ObjectPages(request_of_owner).of_event(
-        AuditEvent(target_type="peer", target_id=peer.ip)
+        AuditEvent(target_type="peer", target_id=one.ip)
     )
     assert page is not None
-    assert page.url == reverse("admin:inventory_peer_change", args=[peer.pk])
+    assert page.url == reverse("admin:inventory_peer_change", args=[one.pk])
 
 
 @pytest.mark.parametrize("kind", ["peer", "peers", "auto_groups", ""])
 def test_the_id_alone_finds_an_object_whatever_the_events_type_says(
     request_of_owner: HttpRequest, kind: str
 ) -> None:
-    peer = new_peer()
-    event = AuditEvent(target_type=kind, target_id=peer.pk)
+    one = peer("laptop")
+    event = AuditEvent(target_type=kind, target_id=one.pk)
     page = ObjectPages(request_of_owner).of_event(event)
     assert page is not None
-    assert page.url == reverse("admin:inventory_peer_change", args=[peer.pk])
+    assert page.url == reverse("admin:inventory_peer_change", args=[one.pk])
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ from meshmgmt.core import clock
 from tests.events.backends import second_session
 from tests.events.samples import moment, proxy, traffic
 
+pytestmark = pytest.mark.django_db(transaction=True)
+
 DAY = 24 * 60
 
 
@@ -37,7 +39,6 @@ def day(ago: int) -> date:
     return (clock.now() - timedelta(days=ago)).date()
 
 
-@pytest.mark.django_db(transaction=True)
 def test_what_is_too_old_goes_and_the_rest_stays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -59,7 +60,6 @@ def test_what_is_too_old_goes_and_the_rest_stays(
     assert TrafficEvent.objects.filter(search__holds="laptop").count() == len(kept)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_pruning_again_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     batches.ingest_events(TRAFFIC, [traffic(window_end=moment(9 * DAY))])
     keep(monkeypatch, traffic=4, proxy=7, audit=None)
@@ -67,7 +67,6 @@ def test_pruning_again_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [found.rows for found in retention.prune()] == [0, 0]
 
 
-@pytest.mark.django_db(transaction=True)
 def test_audit_events_go_only_when_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     with clock.set_to(clock.now() - timedelta(days=40)):
         AuditEvent(activity_code=Activity.ROUTE_ADD, timestamp=clock.now()).save()
@@ -80,7 +79,6 @@ def test_audit_events_go_only_when_configured(monkeypatch: pytest.MonkeyPatch) -
     assert AuditEvent.objects.filter(activity_code="route.add").count() == 1
 
 
-@pytest.mark.django_db(transaction=True)
 def test_the_trail_tells_which_of_its_events_went(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -106,7 +104,6 @@ postgresql = pytest.mark.skipif(
 
 
 @postgresql
-@pytest.mark.django_db(transaction=True)
 def test_housekeeping_makes_the_coming_days() -> None:
     partitions.make_ahead()
     for stream in (TRAFFIC, PROXY):
@@ -114,7 +111,6 @@ def test_housekeeping_makes_the_coming_days() -> None:
 
 
 @postgresql
-@pytest.mark.django_db(transaction=True)
 def test_a_drop_that_was_interrupted_is_finished(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -164,7 +160,6 @@ def totals() -> tuple[int, int]:
 
 
 @postgresql
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("interrupted", [detach, detach_half])
 def test_the_next_run_puts_right_what_an_interrupted_one_left(
     monkeypatch: pytest.MonkeyPatch, interrupted: Callable[[int], None]
@@ -181,7 +176,6 @@ def test_the_next_run_puts_right_what_an_interrupted_one_left(
 
 
 @postgresql
-@pytest.mark.django_db(transaction=True)
 def test_a_day_and_its_tallies_go_together_or_not_at_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -210,7 +204,6 @@ def test_a_day_and_its_tallies_go_together_or_not_at_all(
 
 
 @postgresql
-@pytest.mark.django_db(transaction=True)
 def test_tallies_without_their_day_go(monkeypatch: pytest.MonkeyPatch) -> None:
     for ago in (0, 9):
         store_day(ago)
@@ -223,7 +216,6 @@ def test_tallies_without_their_day_go(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @postgresql
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("interrupted", [detach, detach_half])
 def test_a_late_event_brings_a_half_dropped_day_back_with_its_events(
     interrupted: Callable[[int], None],
@@ -241,7 +233,6 @@ def test_a_late_event_brings_a_half_dropped_day_back_with_its_events(
 
 
 @postgresql
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("interrupted", [detach, detach_half])
 def test_a_half_dropped_day_comes_back_when_it_is_kept_after_all(
     monkeypatch: pytest.MonkeyPatch, interrupted: Callable[[int], None]
@@ -256,7 +247,6 @@ def test_a_half_dropped_day_comes_back_when_it_is_kept_after_all(
 
 
 @postgresql
-@pytest.mark.django_db(transaction=True)
 def test_batches_into_a_day_that_is_being_dropped_are_stored() -> None:
     """A run that is told to keep less than the server drops days it still takes."""
     done = threading.Event()
@@ -300,7 +290,6 @@ def test_batches_into_a_day_that_is_being_dropped_are_stored() -> None:
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL drops days whole")
-@pytest.mark.django_db(transaction=True)
 def test_totals_are_right_when_deleting_stops_half_way() -> None:
     for ago in (7, 9):
         store_day(ago, CHUNK)
@@ -323,7 +312,6 @@ def test_totals_are_right_when_deleting_stops_half_way() -> None:
 
 
 @postgresql
-@pytest.mark.django_db(transaction=True)
 def test_dropping_a_day_holds_up_no_ingest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Insert batch after batch while old days are dropped under them."""
     keep(monkeypatch, traffic=30, proxy=None, audit=None)

@@ -57,26 +57,19 @@ def test_a_page_past_the_end_is_empty(api: Api) -> None:
     assert (answer.json["page"], answer.json["total_records"]) == (2, 1)
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "page=0", "page=-1", "page=x", "page=1.0", "page=%2B1", "page=٣", "page=1e3",
-        "page_size=0", "page_size=-5", "page_size=ten", "start_date=soon",
-        "end_date=2026-02-30", "start_date=2026-01-01T25:00:00Z",
-        "end_date=0001-01-01T00:00%2B05:00", "search=%00", f"page={10**30}",
-        "page=1&page=2", "user_id=a&user_id=&user_id=b", "end_date=2026-01-01&end_date=x",
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("path", [TRAFFIC_PATH, PROXY_PATH])
-def test_a_bad_value_names_its_parameter(api: Api, path: str, query: str) -> None:
-    answer = api.get(f"{path}?{query}")
-    assert answer.status == 400
-    assert list(answer.fields) == [query.partition("=")[0]]
+BAD = [
+    "page=0", "page=-1", "page=x", "page=1.0", "page=%2B1", "page=٣", "page=1e3",
+    "page_size=0", "page_size=-5", "page_size=ten", "start_date=soon",
+    "end_date=2026-02-30", "start_date=2026-01-01T25:00:00Z",
+    "end_date=0001-01-01T00:00%2B05:00", "search=%00", f"page={10**30}",
+    "page=1&page=2", "user_id=a&user_id=&user_id=b", "end_date=2026-01-01&end_date=x",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("path", "query"),
     [
+        *((path, query) for path in (TRAFFIC_PATH, PROXY_PATH) for query in BAD),
         (TRAFFIC_PATH, "protocol=tcp"),
         (TRAFFIC_PATH, "protocol=256"),
         (TRAFFIC_PATH, "type=TYPE_NONE"),
@@ -89,9 +82,7 @@ def test_a_bad_value_names_its_parameter(api: Api, path: str, query: str) -> Non
         (PROXY_PATH, "source_ip=10.0.0"),
     ],
 )
-def test_a_bad_enum_or_number_names_its_parameter(
-    api: Api, path: str, query: str
-) -> None:
+def test_a_bad_value_names_its_parameter(api: Api, path: str, query: str) -> None:
     answer = api.get(f"{path}?{query}")
     assert answer.status == 400
     assert list(answer.fields) == [query.partition("=")[0]]
@@ -123,21 +114,6 @@ def test_a_plus_that_nobody_escaped_is_understood(api: Api) -> None:
     batches.ingest_events(TRAFFIC, [traffic()])
     query = "start_date=2020-01-01T00:00:00+02:00"
     assert api.get(f"{TRAFFIC_PATH}?{query}").json["total_records"] == 1
-
-
-@pytest.mark.parametrize(
-    ("role", "status"),
-    [
-        ("owner", 200),
-        ("admin", 200),
-        ("network_admin", 200),
-        ("auditor", 200),
-        ("user", 403),
-    ],
-)
-@pytest.mark.parametrize("path", [TRAFFIC_PATH, PROXY_PATH])
-def test_reading_needs_events_read(path: str, role: str, status: int) -> None:
-    assert api_as(role).get(path).status == status
 
 
 def test_traffic_is_newest_first_with_ties_by_id(api: Api) -> None:

@@ -1,26 +1,16 @@
 """Whose traffic the account keeps (settings network_traffic_logs_*)."""
 
-from typing import Any
-
 import pytest
 
 from groups.selectors import all_group_id
-from meshmgmt.accounts.models import Account
 from tests.events.samples import traffic
-from tests.mesh import group, peer
+from tests.mesh import account_settings, group, peer
 from tests.people import api_as
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
 PATH = "/api/events/network-traffic"
-
-
-def settings(**changes: Any) -> None:
-    account = Account.objects.get()
-    for name, value in changes.items():
-        setattr(account, name, value)
-    account.save()
 
 
 def kept(*reporters: str) -> tuple[dict[str, int], list[str]]:
@@ -40,7 +30,7 @@ def test_without_groups_everything_is_kept() -> None:
 def test_with_groups_the_traffic_of_their_peers_is_kept() -> None:
     inside, outside = peer("in"), peer("out")
     teams = [group("one", inside).pk, group("two").pk]
-    settings(network_traffic_logs_groups=teams)
+    account_settings(network_traffic_logs_groups=teams)
     answer, reporters = kept(inside.pk, outside.pk, "unknown")
     assert answer == {"accepted": 1, "duplicates": 0, "ignored": 2}
     assert reporters == [inside.pk]
@@ -48,18 +38,18 @@ def test_with_groups_the_traffic_of_their_peers_is_kept() -> None:
 
 def test_group_of_all_peers_keeps_that_of_every_peer() -> None:
     one = peer()
-    settings(network_traffic_logs_groups=[all_group_id()])
+    account_settings(network_traffic_logs_groups=[all_group_id()])
     assert kept(one.pk, "unknown")[1] == [one.pk]
 
 
 def test_switched_off_nothing_is_kept() -> None:
-    settings(network_traffic_logs_enabled=False)
+    account_settings(network_traffic_logs_enabled=False)
     answer, reporters = kept("a", "b")
     assert answer == {"accepted": 0, "duplicates": 0, "ignored": 2}
     assert reporters == []
 
 
 def test_faults_are_found_in_ignored_events_too() -> None:
-    settings(network_traffic_logs_enabled=False)
+    account_settings(network_traffic_logs_enabled=False)
     answer = api_as("owner").post(PATH, [traffic(reporter_id="")])
     assert answer.status == 422

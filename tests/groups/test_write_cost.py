@@ -7,12 +7,11 @@ from django.test.utils import CaptureQueriesContext
 from events.models import AuditEvent
 from groups.models import GroupPeer
 from groups.services import change_groups_of_peers, group_create, group_update
-from meshmgmt.accounts.models import Account
 from meshmgmt.core.orderedlinks import drop_members, member_keys
 from meshmgmt.core.queries import BATCH, MOST_PARAMETERS
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
-from tests.mesh import Trail, group, peers
+from tests.mesh import Trail, account_settings, group, peers
 
 pytestmark = pytest.mark.django_db
 
@@ -53,9 +52,7 @@ def test_a_change_of_a_few_reads_and_writes_a_few() -> None:
 
 
 def test_events_tell_addresses_and_names_as_they_are_when_the_write_ends() -> None:
-    account = Account.objects.get()
-    account.dns_domain = "mesh.test"
-    account.save()
+    account_settings(dns_domain="mesh.test")
     one, two = peers(2)
     team = group("team", one, two)
     trail = Trail()

@@ -9,7 +9,6 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshmgmt.accounts.models import Account
 from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.inventory.addresses import (
     hosts,
@@ -19,7 +18,7 @@ from meshmgmt.inventory.addresses import (
 )
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import free_ipv6, peer_create, peer_update
-from tests.mesh import peers
+from tests.mesh import account_settings, peers
 
 prefixes = st.integers(8, 28)
 
@@ -50,9 +49,7 @@ def test_lowest_free_address_is_found_in_a_full_range(numbers):
 
 @pytest.mark.django_db
 def test_every_address_of_a_small_range_is_given_once_and_then_none():
-    account = Account.objects.get()
-    account.network_range = "100.64.0.0/28"
-    account.save()
+    account_settings(network_range="100.64.0.0/28")
     for number in range(1, 14):
         peer_create(name="web", wg_public_key=key(number))
 
@@ -68,9 +65,7 @@ def test_every_address_of_a_small_range_is_given_once_and_then_none():
 @pytest.mark.django_db
 @pytest.mark.parametrize("last", ["0.0", "255.254", "255.255"])
 def test_nobody_may_set_an_address_that_is_for_no_peer(last: str):
-    account = Account.objects.get()
-    account.network_range = "100.71.0.0/16"
-    account.save()
+    account_settings(network_range="100.71.0.0/16")
     with pytest.raises(InvalidArgument, match="cannot be the address of a peer"):
         peer_create(name="web", wg_public_key=key(1), ip=f"100.71.{last}")
 

@@ -1,17 +1,16 @@
 """Logins that end by themselves."""
 
 import datetime as dt
-from typing import Any
 
 import pytest
 
-from meshmgmt.accounts.models import Account, User
+from meshmgmt.accounts.models import User
 from meshmgmt.control.models import StreamProcess
 from meshmgmt.core import clock
 from meshmgmt.core.jobs import registered_jobs
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.expiry import AWAY, TOO_OLD, expire_logins
-from tests.mesh import Trail, peer
+from tests.mesh import Trail, account_settings, peer
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -24,15 +23,8 @@ def owner() -> User:
     return person("user")
 
 
-def settings(**changes: Any) -> None:
-    account = Account.objects.get()
-    for name, value in changes.items():
-        setattr(account, name, value)
-    account.save()
-
-
 def test_login_ends_after_the_period(owner: User) -> None:
-    settings(peer_login_expiration=7200)
+    account_settings(peer_login_expiration=7200)
     now = clock.now()
     facts = {"user": owner, "login_expiration_enabled": True}
     old = peer("old", last_login=now - 2 * HOUR, **facts)
@@ -59,7 +51,9 @@ def reachable_for(span: dt.timedelta) -> None:
 
 def test_absent_peer_is_logged_out(owner: User) -> None:
     reachable_for(2 * HOUR)
-    settings(peer_inactivity_expiration_enabled=True, peer_inactivity_expiration=3600)
+    account_settings(
+        peer_inactivity_expiration_enabled=True, peer_inactivity_expiration=3600
+    )
     now = clock.now()
     facts = {"user": owner, "inactivity_expiration_enabled": True}
     peer("away", last_seen=now - HOUR, **facts)
@@ -72,7 +66,9 @@ def test_absent_peer_is_logged_out(owner: User) -> None:
 
 
 def test_who_could_not_connect_is_not_logged_out(owner: User) -> None:
-    settings(peer_inactivity_expiration_enabled=True, peer_inactivity_expiration=3600)
+    account_settings(
+        peer_inactivity_expiration_enabled=True, peer_inactivity_expiration=3600
+    )
     facts = {"user": owner, "inactivity_expiration_enabled": True}
     peer("away", last_seen=clock.now() - 9 * HOUR, **facts)
     assert expire_logins() == 0
@@ -83,7 +79,7 @@ def test_who_could_not_connect_is_not_logged_out(owner: User) -> None:
 
 
 def test_settings_switch_it_off(owner: User) -> None:
-    settings(peer_login_expiration_enabled=False)
+    account_settings(peer_login_expiration_enabled=False)
     peer(
         "old",
         user=owner,

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from meshmgmt.accounts.models import Account
 from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.imports import FIELDS, ImportFault, peers_import
-from tests.mesh import Trail, peer
+from tests.mesh import Trail, account_settings, peer
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -284,9 +283,7 @@ def test_command_says_that_a_file_is_missing(tmp_path: Path) -> None:
 
 
 def test_range_that_is_used_up_is_said() -> None:
-    account = Account.objects.get()
-    account.network_range = "100.64.0.0/30"
-    account.save()
+    account_settings(network_range="100.64.0.0/30")
 
     with pytest.raises(InvalidArgument, match="has no free address"):
         peers_import(ndjson(line(1), line(2), line(3)))

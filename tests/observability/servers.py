@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 
 from meshmgmt.env import BASE_DIR
 from tests.runfolder import clean_environ, copy_migrated_database, share_static_files
+from tests.servers import free_port
 
 PATIENCE = 60.0
 T = TypeVar("T")
@@ -39,14 +40,6 @@ class Reply:
     def text(self) -> str:
         """The body as text."""
         return self.body.decode()
-
-
-def free_port() -> int:
-    """Return a TCP port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def until(read: Callable[[], T], what: str, patience: float = PATIENCE) -> T:

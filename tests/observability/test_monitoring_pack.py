@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 from meshmgmt.env import BASE_DIR
-from tests.observability.servers import Server, free_port, request, until
+from tests.observability.servers import Server, request, until
+from tests.servers import free_port
 
 DEPLOY = BASE_DIR / "deploy"
 RULES = DEPLOY / "prometheus" / "alerts.yml"

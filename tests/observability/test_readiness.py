@@ -11,12 +11,9 @@ from pathlib import Path
 import pytest
 
 from meshmgmt.env import BASE_DIR
-from tests.observability.servers import (
-    Server,
-    free_port,
-    until,
-)
+from tests.observability.servers import Server, until
 from tests.runfolder import clean_environ
+from tests.servers import free_port
 
 POSTGRESQL = Path("/usr/lib/postgresql")
 

@@ -136,8 +136,7 @@ def test_sign_in_figures_count_one_each() -> None:
 
 
 @pytest.mark.django_db
-def test_invented_verbs_and_paths_make_no_series_of_their_own() -> None:
-    api = api_as("owner")
+def test_invented_verbs_and_paths_make_no_series_of_their_own(api: Api) -> None:
     requests = instruments.counter("management.http.request.counter")
 
     def series() -> set[str]:

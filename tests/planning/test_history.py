@@ -84,8 +84,7 @@ def test_each_moment_of_a_long_history_answers_as_it_did() -> None:
     check_histories(examples=2, writes=200)
 
 
-def test_peers_and_settings_are_shown_as_they_were() -> None:
-    api = api_as()
+def test_peers_and_settings_are_shown_as_they_were(api: Api) -> None:
     made = group("web", peer("alpha"), peer("beta"))
     moment, before = now(), answers(api)
     alpha = ok(api.get(f"/api/groups/{made.pk}"))["peers"][0]["id"]
@@ -98,8 +97,7 @@ def test_peers_and_settings_are_shown_as_they_were() -> None:
     assert answers(api, moment) == before
 
 
-def test_one_object_and_one_that_is_gone() -> None:
-    api = api_as()
+def test_one_object_and_one_that_is_gone(api: Api) -> None:
     made = group("web")
     one = f"/api/groups/{made.pk}"
     before = clock.rfc3339(
@@ -163,8 +161,7 @@ def test_commands_look_back(capsys: pytest.CaptureFixture[str]) -> None:
         call_command("explain", alpha.pk, "x", "--at", "1999-01-01T00:00:00Z")
 
 
-def test_an_order_and_parts_are_no_hindrance() -> None:
-    api = api_as()
+def test_an_order_and_parts_are_no_hindrance(api: Api) -> None:
     alpha, beta = peer("alpha"), peer("beta")
     made = group("web", alpha, beta)
     moment, before = now(), answers(api)
@@ -182,8 +179,7 @@ def test_an_order_and_parts_are_no_hindrance() -> None:
     assert answers(api, moment) == before
 
 
-def test_clocks_of_hosts_that_differ_do_not_mix_the_order_of_writes() -> None:
-    api = api_as()
+def test_clocks_of_hosts_that_differ_do_not_mix_the_order_of_writes(api: Api) -> None:
     ok(api.post("/api/groups", {"name": "first"}))
     ok(api.get("/api/config"))
     rows: Any = models.QuerySet(AuditEvent)

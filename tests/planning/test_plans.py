@@ -11,7 +11,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.core.account import account_id
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
-from tests.mesh import Trail, group, peer, rule
+from tests.mesh import Trail, group, peer
 from tests.people import api_as, api_of, person
 from tests.resource_contract import ok, stored
 
@@ -33,20 +33,6 @@ def deeds(planned: Body) -> set[tuple[str, str, str]]:
         (done["action"], done["type"], done["name"])
         for done in planned["plan"]["objects"]
     }
-
-
-@pytest.fixture
-def api() -> Api:
-    return api_as()
-
-
-@pytest.fixture
-def web() -> Group:
-    """A group whose members reach another and which gets a zone."""
-    members = [peer("alpha"), peer("beta")]
-    made = group("web", *members)
-    rule([made], [group("db", peer("gamma"))])
-    return made
 
 
 def zone(api: Api, made: Group, domain: str = "web.example") -> Body:

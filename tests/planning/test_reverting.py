@@ -16,7 +16,7 @@ from meshmgmt.core import context
 from meshmgmt.core.account import account_id
 from meshmgmt.core.orderedlinks import all_links
 from tests.api_client import Api
-from tests.mesh import Trail, group, peer, peers, rule
+from tests.mesh import Trail, peer, peers, rule
 from tests.people import api_as, person, robot
 from tests.planning.writes import Writer
 from tests.resource_contract import Body, ok, stored
@@ -48,18 +48,6 @@ def newest() -> int:
 def revert(api: Api, event: int, query: str = "", **headers: str) -> Any:
     path = f"/api/events/audit/{event}/revert{query}"
     return api.post(path, {"whole_request": True}, **headers)
-
-
-@pytest.fixture
-def api() -> Api:
-    return api_as()
-
-
-@pytest.fixture
-def web() -> Group:
-    made = group("web", peer("alpha"), peer("beta"))
-    rule([made], [group("db", peer("gamma"))])
-    return made
 
 
 class TestWhatComesBack:
@@ -188,10 +176,6 @@ class TestWhatStandsInTheWay:
         answer = revert(api, newest())
         assert answer.status == 409
         assert "is not a change" in answer.json["message"]
-
-    @pytest.mark.parametrize("identifier", ["0", "x", "99999999", "9" * 30])
-    def test_unknown_events_are_404(self, api: Api, identifier: str) -> None:
-        assert api.post(f"/api/events/audit/{identifier}/revert").status == 404
 
     def test_wrong_bodies_are_400(self, api: Api, web: Group) -> None:
         path = f"/api/events/audit/{newest()}/revert"

@@ -17,8 +17,9 @@ import pytest
 
 from meshmgmt import env
 from meshmgmt.env import BASE_DIR
-from tests.observability.servers import PATIENCE, Server, ended, free_port, until
+from tests.observability.servers import PATIENCE, Server, ended, until
 from tests.programs import program, running
+from tests.servers import free_port
 from tests.serving.test_behind_nginx import HOST, Proxied, configure
 from tests.serving.test_serving import unit_command
 

@@ -20,12 +20,12 @@ from tests.observability.servers import (
     Server,
     descendants,
     ended,
-    free_port,
     half_request,
     request,
     until,
     value_of,
 )
+from tests.servers import free_port
 
 # The servers have databases of their own: one run of the suite is enough.
 pytestmark = pytest.mark.sqlite

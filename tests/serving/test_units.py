@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.observability.servers import Server, free_port, until
+from tests.observability.servers import Server, until
 from tests.programs import program
+from tests.servers import free_port
 from tests.serving.confined import COMMON, UNITS
 from tests.serving.test_serving import LIVEZ, unit_command
 

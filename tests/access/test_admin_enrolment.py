@@ -1,0 +1,209 @@
+"""Admin pages of setup keys, posture checks and invites."""
+
+import datetime as dt
+import json
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from meshmgmt.access import models as access
+from meshmgmt.access.services.setupkeys import setup_key_hash
+from meshmgmt.accounts.models import User
+from meshmgmt.core.orderedlinks import member_keys
+from tests.access.test_admin import CHECKS, one_of_each, path
+from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
+from tests.mesh import Trail, group
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+
+def test_setup_key_is_shown_once(client: Client) -> None:
+    team = group("team")
+
+    response = client.post(
+        path("access/setupkey", "add/"),
+        {
+            "name": "office",
+            "type": "reusable",
+            "days": "1",
+            "usage_limit": "0",
+            "auto_groups": [team.pk],
+        },
+    )
+
+    assert response.status_code == 302, errors_of(response)
+    found = re.search(r"<code>([0-9A-F-]{36})</code>", texts_of(response))
+    assert found is not None
+    made = access.SetupKey.objects.get()
+    assert made.key_hash == setup_key_hash(found[1])
+    client.get(path("access/setupkey"))  # shows the message
+    there = path("access/setupkey", f"{made.pk}/change/")
+    pasted = client.post(path("access/setupkey"), {"q": f'"{found[1].lower()}"'})
+    assert pasted["Location"] == there
+    page = client.get(there).content.decode()
+    assert made.masked in page
+    assert found[1] not in page
+    assert made.key_hash not in page
+
+
+def test_setup_key_is_revoked_for_good(client: Client) -> None:
+    key = one_of_each()["access/setupkey"]
+    page = path("access/setupkey", f"{key.pk}/change/")
+    sent, trail = form_data(client, page), Trail()
+
+    assert client.post(page, {**sent, "revoked": "on"}).status_code == 302
+    assert trail.codes == ["setupkey.revoke"]
+    refused = client.post(page, sent)
+    assert errors_of(refused) == {"revoked": ["a revoked setup key stays revoked"]}
+
+
+def test_posture_check_is_made_and_changed(client: Client) -> None:
+    trail = Trail()
+    add = path("access/posturecheck", "add/")
+
+    response = client.post(add, {"name": "new", "checks": json.dumps(CHECKS)})
+
+    assert response.status_code == 302, errors_of(response)
+    made = access.PostureCheck.objects.get()
+    assert (made.name, made.checks) == ("new", CHECKS)
+    page = path("access/posturecheck", f"{made.pk}/change/")
+    sent = {**form_data(client, page), "description": "for all"}
+    assert client.post(page, sent).status_code == 302
+    made.refresh_from_db()
+    assert (made.description, made.checks) == ("for all", CHECKS)
+    assert trail.codes == ["posture.check.create", "posture.check.update"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"name": ""}, "name", "name"),
+        ({"name": "taken"}, "name", "another posture check has this name"),
+        ({"checks": ""}, "checks", "give at least one check"),
+        ({"checks": "{"}, "checks", "JSON"),
+        ({"checks": "[1]"}, "checks", "must be a JSON object"),
+        (
+            {"checks": '{"nb_version_check": {"min_version": 1}}'},
+            "checks",
+            "nb_version_check.min_version: must be a JSON string",
+        ),
+        (
+            {"checks": '{"nb_version_check": {"min_version": "new"}}'},
+            "checks",
+            "nb_version_check.min_version: 'new' is no version",
+        ),
+    ],
+)
+def test_fields_of_a_posture_check_show_what_the_api_says(
+    client: Client, changes: dict[str, Any], field: str, message: str
+) -> None:
+    access.PostureCheck(name="taken").save()
+    data, trail = {"name": "new", "checks": json.dumps(CHECKS)}, Trail()
+
+    response = client.post(path("access/posturecheck", "add/"), {**data, **changes})
+
+    found = errors_of(response)
+    assert list(found) == [field]
+    assert message in found[field][0]
+    assert found[field][0].count("min_version") <= 1
+    assert trail.codes == []
+
+
+def test_posture_check_in_use_is_deleted_as_the_api_does(client: Client) -> None:
+    check = one_of_each()["access/posturecheck"]
+    page = path("access/posturecheck", f"{check.pk}/delete/")
+
+    asked = client.get(page).content.decode()
+    response = client.post(page, {"post": "yes"})
+
+    assert "will be disabled" in asked
+    assert response.status_code == 302
+    assert not access.Policy.objects.filter(enabled=True).exists()
+
+
+STRONG = "Correct-Horse-1"
+INVITE = {"email": "ann@mesh.dev", "name": "Ann", "role": "auditor", "hours": "48"}
+
+
+def link_in(response: Any) -> str:
+    """Return the path of the one link that the next page shows."""
+    [found] = re.findall(r"<code>http://testserver(/invite/\w+)", texts_of(response))
+    return str(found)
+
+
+def test_link_of_an_invite_is_shown_once_and_works(client: Client) -> None:
+    team, other, trail = group("team"), group("other"), Trail()
+    sent = {**INVITE, "auto_groups": [team.pk, other.pk]}
+
+    response = client.post(path("access/invite", "add/"), sent)
+
+    assert response.status_code == 302, errors_of(response)
+    assert trail.codes == ["user.invite.link.create"]
+    link, made = link_in(response), access.Invite.objects.get()
+    assert made.expires_at - made.created_at == pytest.approx(
+        dt.timedelta(hours=48), abs=dt.timedelta(seconds=5)
+    )
+    client.get(path("access/invite"))  # shows the message
+    there = path("access/invite", f"{made.pk}/change/")
+    assert client.post(path("access/invite"), {"q": link})["Location"] == there
+    page = client.get(there).content.decode()
+    assert "team, other" in page
+    assert link.rpartition("/")[2] not in page
+    assert made.token_hash not in page
+    assert b"ann@mesh.dev" in Client().get(link).content
+    chosen = {"name": "Ann", **dict.fromkeys(("password", "password_again"), STRONG)}
+    assert Client().post(link, chosen)["Location"] == "/admin/login/"
+    ann = User.objects.with_email("ann@mesh.dev").get()
+    assert member_keys(access.UserAutoGroup, ann) == [team.pk, other.pk]
+    gone = client.get(path("access/invite", f"{made.pk}/change/"))
+    assert gone.status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"email": "x"}, "email"),
+        ({"email": "new@mesh.dev"}, "email"),
+        ({"name": ""}, "name"),
+        ({"role": "owner"}, "role"),
+        ({"hours": "0"}, "hours"),
+        ({"auto_groups": ["nope"]}, "auto_groups"),
+    ],
+)
+def test_faults_of_an_invite_are_shown_at_their_fields(
+    client: Client, changes: dict[str, Any], field: str
+) -> None:
+    one_of_each()
+    trail = Trail()
+
+    response = client.post(path("access/invite", "add/"), {**INVITE, **changes})
+
+    assert list(errors_of(response)) == [field]
+    assert trail.codes == []
+
+
+def test_another_link_ends_the_old_one(client: Client) -> None:
+    old = link_in(client.post(path("access/invite", "add/"), INVITE))
+    client.get(path("access/invite"))  # shows the message
+    made, trail = access.Invite.objects.get(), Trail()
+    data = {"action": "renew", "_selected_action": [made.pk]}
+
+    response = client.post(path("access/invite"), data)
+
+    assert trail.codes == ["user.invite.link.regenerate"]
+    assert Client().get(link_in(response)).status_code == 200
+    assert Client().get(old).status_code == 404
+
+
+@pytest.mark.parametrize("role", ["network_admin", "auditor"])
+def test_links_are_made_by_those_alone_who_may_change_invites(role: str) -> None:
+    invite = one_of_each()["access/invite"]
+    data = {"action": "renew", "_selected_action": [invite.pk]}
+    client, trail = client_of(person(role)), Trail()
+
+    client.post(path("access/invite"), data)
+
+    assert trail.codes == []

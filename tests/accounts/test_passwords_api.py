@@ -1,0 +1,123 @@
+"""Choosing a password, over HTTP and at the first sign-in."""
+
+import pytest
+from django.test import Client
+
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.passwords import new_password, weaknesses
+from meshmgmt.core.ids import new_id
+from tests.accounts.test_user_writes_api import PATH, STRONG, ann
+from tests.api_client import Api
+from tests.mesh import Trail
+from tests.people import api_of, person
+from tests.resource_contract import Body, ok
+
+pytestmark = pytest.mark.django_db
+
+
+class TestPassword:
+    def test_people_change_their_own(self) -> None:
+        someone = person("user", password="an old Password 1")
+        trail = Trail()
+        client = api_of(someone)
+        body = {"old_password": "an old Password 1", "new_password": STRONG}
+        assert ok(client.put(f"{PATH}/{someone.pk}/password", body)) == {}
+        assert User.objects.get(pk=someone.pk).check_password(STRONG)
+        assert trail.targets[-1] == ("user.password.change", someone.pk)
+        assert STRONG not in str([event.changes for event in trail.events])
+
+    def test_one_time_password_ends_with_it(self, api: Api) -> None:
+        made = ok(api.post(PATH, ann()))
+        someone = User.objects.get(pk=made["id"])
+        body = {"old_password": made["password"], "new_password": STRONG}
+        trail = Trail()
+        ok(api_of(someone).put(f"{PATH}/{someone.pk}/password", body))
+        assert ok(api.get(f"{PATH}/{someone.pk}"))["status"] == "active"
+        assert trail.codes[-1] == "user.password.change"
+
+    @pytest.mark.parametrize(
+        ("changes", "field", "message"),
+        [
+            ({"old_password": "x"}, "old_password", "the old password is wrong"),
+            (
+                {"new_password": "Aa1!"},
+                "new_password",
+                "a password has 8 to 128 characters",
+            ),
+            (
+                {"new_password": "Aa1!" * 40},
+                "new_password",
+                "a password has 8 to 128 characters",
+            ),
+            ({"new_password": "Password!"}, "new_password", "a password needs a digit"),
+            (
+                {"new_password": "passw0rd!"},
+                "new_password",
+                "a password needs an upper-case letter",
+            ),
+            (
+                {"new_password": "Passw0rds"},
+                "new_password",
+                "a password needs a special character",
+            ),
+        ],
+    )
+    def test_broken_rule_is_refused(
+        self, changes: Body, field: str, message: str
+    ) -> None:
+        someone = person("user", password="an old Password 1")
+        body = {"old_password": "an old Password 1", "new_password": STRONG}
+        answer = api_of(someone).put(f"{PATH}/{someone.pk}/password", body | changes)
+        assert answer.status == 422
+        assert answer.fields == {field: message}
+        assert User.objects.get(pk=someone.pk).check_password("an old Password 1")
+
+    def test_nobody_changes_that_of_another(self, api: Api) -> None:
+        body = {"old_password": "x", "new_password": STRONG}
+        for identifier in (person("user").pk, new_id()):
+            answer = api.put(f"{PATH}/{identifier}/password", body)
+            assert answer.status == 403
+            assert "themselves" in answer.json["message"]
+
+    def test_user_without_password_has_none_to_change(self) -> None:
+        someone = person("user")
+        body = {"old_password": "x", "new_password": STRONG}
+        answer = api_of(someone).put(f"{PATH}/{someone.pk}/password", body)
+        assert answer.status == 412
+
+    def test_made_passwords_are_strong_and_differ(self) -> None:
+        made = {new_password() for _ in range(100)}
+        assert len(made) == 100
+        assert not [password for password in made if weaknesses(password)]
+
+
+class TestFirstSignIn:
+    def sign_in(self, made: Body) -> Client:
+        client = Client()
+        form = {"username": made["email"], "password": made["password"]}
+        assert client.post("/admin/login/", form).status_code == 302
+        return client
+
+    def test_person_has_to_choose_a_password_first(self, api: Api) -> None:
+        made = ok(api.post(PATH, ann()))
+        client = self.sign_in(made)
+        change = "/admin/password_change/"
+        for page in ("/admin/", "/admin/accounts/user/"):
+            response = client.get(page)
+            assert (response.status_code, response["Location"]) == (302, change)
+        assert client.get(change).status_code == 200
+        trail = Trail()
+        form = {
+            "old_password": made["password"],
+            "new_password1": STRONG,
+            "new_password2": STRONG,
+        }
+        assert client.post(change, form).status_code == 302
+        assert trail.codes == ["user.password.change"]
+        assert client.get("/admin/").status_code == 200
+        assert ok(api.get(f"{PATH}/{made['id']}"))["status"] == "active"
+
+    def test_person_with_a_lasting_password_is_not_asked(self) -> None:
+        someone = person("auditor", email="bob@mesh.dev", password=STRONG)
+        client = self.sign_in({"email": someone.email, "password": STRONG})
+        assert client.get("/admin/").status_code == 200
