@@ -1,7 +1,8 @@
-"""The account as it was: all that was done since is taken back, read, and put back.
+"""The account as it was: all that was done since is taken back, and read.
 
-The events of the trail are undone one by one, newest first, without rules and signals,
-in a transaction that is rolled back; whatever reads in between needs to know nothing.
+The events of the trail are undone one by one, newest first, without rules and signals, in
+copies of the tables that stand in their place for one transaction, which is rolled back:
+whatever reads in between needs to know nothing, and nobody waits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,12 +23,18 @@ from meshmgmt.core import clock
 from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.core.names import canonical
 from meshmgmt.core.orderedlinks import OrderedLink
-from meshmgmt.core.transactions import queued_write
-from meshmgmt.planning.inverse import MEMBERS, Undo, inverse_of, link_of
+from meshmgmt.core.transactions import read_snapshot
+from meshmgmt.planning.inverse import (
+    MEMBERS,
+    MOST,
+    Undo,
+    arranged,
+    inverse_of,
+    list_changes,
+    moved,
+    orders_before,
+)
 from meshmgmt.planning.kinds import KINDS
-
-MOST: Final = 5000
-"""So many events are undone for one answer; more would keep the database busy."""
 
 _SHOWN: Final = tuple(
     model._meta.model_name or ""
@@ -44,31 +51,27 @@ def account_at(moment: datetime) -> Iterator[None]:
     """Let a block of reads see the account as it was; see `core.history`."""
     if moment > clock.now():
         raise InvalidArgument("at: this moment is still to come")
-    with _scratch():
+    with read_snapshot(temporary=True), transaction.atomic():
         events = _events_after(moment)
-        for event in events:
-            for undo in inverse_of([event]):
-                _force(undo)
+        undos = [undo for event in events for undo in inverse_of([event])]
+        for model in {undo.model for undo in undos}:
+            _shadow(model, "id")
+        for undo in undos:
+            _force(undo)
+        if events:
+            _force_lists(events)
         yield
         transaction.set_rollback(True)
 
 
-@contextmanager
-def _scratch() -> Iterator[None]:
-    """Run a block in a transaction of one state, to be rolled back.
-
-    SQLite lets one writer in at a time, whatever becomes of it.
-    """
-    if connection.vendor == "sqlite":
-        with queued_write():
-            yield
-        return
-    begins = not connection.in_atomic_block
-    with transaction.atomic():
-        if begins:
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        yield
+def _shadow(model: type[models.Model], key: str) -> None:
+    """Put a copy of a table in its place, which nobody else sees or has to wait for."""
+    table = connection.ops.quote_name(model._meta.db_table)
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TEMPORARY TABLE {table} AS SELECT * FROM {table}")  # noqa: S608 - our name
+        index = connection.ops.quote_name(f"at_{model._meta.db_table}")
+        temp = "temp." if connection.vendor == "sqlite" else ""
+        cursor.execute(f"CREATE INDEX {temp}{index} ON {table} ({key})")
 
 
 def _events_after(moment: datetime) -> Sequence[AuditEvent]:
@@ -88,7 +91,8 @@ def _events_after(moment: datetime) -> Sequence[AuditEvent]:
     ]
     if len(events) > MOST:
         raise InvalidArgument(
-            f"at: more than {MOST} changes lie between this moment and now"
+            f"at: more than {MOST:,} changes lie between this moment and now,"
+            " and no more are taken back for an answer"
         )
     return events
 
@@ -99,10 +103,6 @@ def _rows(model: type[models.Model]) -> Any:
 
 
 def _force(undo: Undo) -> None:
-    for relation, members in undo.lists.items():
-        link = link_of(undo.model, relation)
-        assert link is not None
-        _force_members(link, undo.pk, members.out, members.back)
     rows = _rows(undo.model).filter(pk=undo.pk)
     if undo.delete:
         rows._raw_delete(rows.db)
@@ -127,23 +127,26 @@ def _derive(instance: models.Model) -> None:
         fill_record(instance, draft)
 
 
-def _force_members(
-    link: type[OrderedLink], owner: str, out: Sequence[Any], back: Sequence[Any]
-) -> None:
-    rows = _rows(link).filter(**{f"{link.owner_field}_id": owner})
-    for key in out:
-        rows.filter(**_columns(link, key))._raw_delete(rows.db)
-    there = {row.member_key: row.position for row in rows}  # some are told twice
-    missing = [key for key in back if key not in there]
-    _rows(link).bulk_create(
-        [
-            link(
-                **{f"{link.owner_field}_id": owner, "position": position},
-                **_columns(link, key),
-            )
-            for position, key in enumerate(missing, max(there.values(), default=-1) + 1)
-        ]
-    )
+def _force_lists(events: Sequence[AuditEvent]) -> None:
+    changes = [told for event in events for told in list_changes(event)]
+    orders = orders_before(events[-1].pk, {listing for listing, _ in changes})
+    for link in {link for link, _ in orders}:
+        owner = f"{link.owner_field}_id"
+        lists: dict[str, list[Any]] = {pk: [] for of, pk in orders if of is link}
+        rows = _rows(link).filter(**{f"{owner}__in": lists})
+        for row in rows.order_by("position", "id"):
+            lists[str(getattr(row, owner))].append(row.member_key)
+        for (of, pk), change in changes:
+            if of is link:
+                undone = {"added": change["removed"], "removed": change["added"]}
+                lists[pk] = moved(lists[pk], undone)
+        _shadow(link, owner)
+        rows._raw_delete(rows.db)
+        _rows(link).bulk_create(
+            link(**{owner: pk, "position": position}, **_columns(link, key))
+            for pk, members in lists.items()
+            for position, key in enumerate(arranged(members, orders[link, pk]))
+        )
 
 
 def _columns(link: type[OrderedLink], key: Any) -> dict[str, Any]:

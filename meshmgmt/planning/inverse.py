@@ -1,14 +1,15 @@
 """The inverse of what events of the audit trail tell, object by object."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django.db import models
 
 from events.activities import Activity
 from events.audit.specs import AuditSpec, all_specs
 from events.models import AuditEvent
+from meshmgmt.core.account import account_id
 from meshmgmt.core.errors import Conflict
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
 
@@ -34,11 +35,11 @@ MEMBERS: Final[Mapping[str, tuple[str, str, bool]]] = {
 }
 """Events about one member of a list: kind of the owner, list, whether it came."""
 
-_SETTINGS_KEY: Final = "1"
-"""Key of the row of DNS settings, whose events name the account."""
+MOST: Final = 5000
+"""So many events are looked at for one answer; more would keep the database busy."""
 
-Key = tuple[str, str]
-"""Kind of an object, as events call it, and its id."""
+Listing = tuple[type[OrderedLink], str]
+"""A kind of list, and the id of its owner."""
 
 
 class Irreversible(Conflict):
@@ -47,26 +48,30 @@ class Irreversible(Conflict):
 
 @dataclass(slots=True)
 class Members:
-    """What a list gets back, and what it loses."""
+    """What a list gets back, and what it loses; `order` is what it was left in."""
 
     back: list[Any] = field(default_factory=list)
     out: list[Any] = field(default_factory=list)
+    order: list[Any] | None = None
 
-    def undo(self, added: Iterable[Any], removed: Iterable[Any]) -> None:
+    def undo(self, change: Mapping[str, list[Any]]) -> None:
         """Take one more event back, older than those before."""
-        for key in added:
+        for key in change["added"]:
             self._move(key, self.back, self.out)
-        for key in removed:
+        for key in change["removed"]:
             self._move(key, self.out, self.back)
+        self.order = self.order or change.get("order")
 
-    def is_as_left(self, now: Iterable[Any], *, whole: bool) -> bool:
-        """Tell whether a list has what came to it, and not what went.
+    def is_as_left(self, now: list[Any], *, whole: bool) -> bool:
+        """Tell whether a list has what came to it, and not what went, in the order left.
 
         The `whole` list of a new object has nothing else.
         """
         there = set(now)
         if whole:
             return there == set(self.out)
+        if arranged(now, self.order or []) != now:
+            return False
         return there.issuperset(self.out) and there.isdisjoint(self.back)
 
     @staticmethod
@@ -89,7 +94,7 @@ class Undo:
     now: dict[str, Any] = field(default_factory=dict)
     """What each column must hold now, or something was changed since."""
     then: dict[str, Any] = field(default_factory=dict)
-    lists: dict[str, Members] = field(default_factory=dict)
+    lists: dict[type[OrderedLink], Members] = field(default_factory=dict)
 
     @property
     def model(self) -> type[models.Model]:
@@ -103,29 +108,81 @@ class Undo:
 
     @property
     def does_nothing(self) -> bool:
-        members = any(list_.back or list_.out for list_ in self.lists.values())
+        members = any(
+            list_.back or list_.out or list_.order for list_ in self.lists.values()
+        )
         return not (self.create or self.delete or self.then or members)
 
-    def members(self, relation: str) -> Members:
-        return self.lists.setdefault(relation, Members())
+    def members(self, link: type[OrderedLink]) -> Members:
+        return self.lists.setdefault(link, Members())
 
 
-def relations_of(model: type[models.Model]) -> list[str]:
-    """Return the names of the ordered lists of a model."""
-    return [
-        link.relation
-        for link in all_links()
-        if link._meta.get_field(link.owner_field).related_model is model
-    ]
+def arranged(members: Sequence[Any], order: Iterable[Any]) -> list[Any]:
+    """Return members with those that `order` names in it, the others where they are."""
+    there = set(members)
+    named = [key for key in order if key in there]
+    places, known = set(named), iter(named)
+    return [next(known) if key in places else key for key in members]
 
 
-def link_of(model: type[models.Model], relation: str) -> type[OrderedLink] | None:
-    """Return the ordered list of a model by its name in events."""
+def lists_of(model: type[models.Model]) -> list[type[OrderedLink]]:
+    """Return the ordered lists of a model."""
+    return [link for link in all_links() if owner_of(link) is model]
+
+
+def owner_of(link: type[OrderedLink]) -> type[models.Model]:
+    """Return the model that has a list."""
+    return cast("Any", link._meta.get_field(link.owner_field).related_model)
+
+
+def list_changes(event: AuditEvent) -> Iterator[tuple[Listing, dict[str, list[Any]]]]:
+    """Yield the lists that an event tells of, each with what was `added` and `removed`.
+
+    Its whole `order` is there where these two do not give it.
+    """
+    kind, target = event.target_type, event.target_id
+    changes = event.changes
+    if event.activity_code in MEMBERS:
+        kind, relation, came = MEMBERS[event.activity_code]
+        target, member = _member(event, kind, relation)
+        there, gone = ([member], []) if came else ([], [member])
+        changes = {relation: {"added": there, "removed": gone}}
     for link in all_links():
-        owner = link._meta.get_field(link.owner_field).related_model
-        if owner is model and link.relation == relation:
-            return link
-    return None
+        if owner_of(link)._meta.model_name == kind and link.relation in changes:
+            told = changes[link.relation]
+            yield (
+                (link, _pk(kind, target)),
+                {deed: [*map(_key, keys)] for deed, keys in told.items()},
+            )
+
+
+def moved(members: Iterable[Any], change: Mapping[str, list[Any]]) -> list[Any]:
+    """Return a list as an event left it."""
+    gone = set(change["removed"])
+    kept = dict.fromkeys(key for key in members if key not in gone)
+    return change.get("order") or list(kept | dict.fromkeys(change["added"]))
+
+
+def orders_before(
+    event_id: int, lists: Collection[Listing]
+) -> dict[Listing, list[Any]]:
+    """Return the lists in the order that the events before one left them in.
+
+    So many events as one look back undoes are read; of older ones nothing is known.
+    """
+    owners = {pk for _, pk in lists}
+    codes = [code for code, (_, relation, _) in MEMBERS.items() if relation == "peers"]
+    about = AuditEvent.objects.filter(
+        models.Q(target_id__in=owners | {account_id()})
+        | models.Q(activity_code__in=codes, meta__group_id__in=owners),
+        id__lt=event_id,
+    )
+    found: dict[Listing, list[Any]] = {one: [] for one in lists}
+    for event in reversed(about.defer("search").order_by("-id")[:MOST]):
+        for one, change in list_changes(event):
+            if one in found:
+                found[one] = moved(found[one], change)
+    return found
 
 
 def inverse_of(events: Iterable[AuditEvent]) -> list[Undo]:
@@ -134,30 +191,27 @@ def inverse_of(events: Iterable[AuditEvent]) -> list[Undo]:
     Raises Irreversible for an event that tells of no change of an object, or of a
     secret that the trail does not hold.
     """
-    specs = {spec.model._meta.model_name or "": spec for spec in all_specs()}
-    found: dict[Key, Undo] = {}
+    specs = {spec.model._meta.model_name: spec for spec in all_specs()}
+    found: dict[tuple[type[models.Model] | None, str], Undo] = {}
 
-    def of(kind: str, pk: str, name: str = "") -> Undo:
-        key = (kind, _SETTINGS_KEY if kind == "dnssettings" else pk)
-        if key not in found:
-            found[key] = Undo(specs[kind], key[1])
-        found[key].name = found[key].name or name
-        return found[key]
+    def of(kind: str | None, pk: str, name: str) -> Undo:
+        spec = specs[kind]
+        undo = found.setdefault((spec.model, pk), Undo(spec, pk))
+        undo.name = undo.name or name
+        return undo
 
     for event in events:
+        meta, kind = event.meta, event.target_type
+        for (link, pk), change in list_changes(event):
+            undo = of(owner_of(link)._meta.model_name, pk, meta.get("group", ""))
+            undo.lists.setdefault(link, Members()).undo(change)
         if event.activity_code in MEMBERS:
-            kind, relation, came = MEMBERS[event.activity_code]
-            owner, member = _member(event, kind, relation)
-            name = event.meta.get("group", "") if kind == "group" else ""
-            members = of(kind, owner, name).members(relation)
-            members.undo([member] if came else [], [] if came else [member])
-        elif event.target_type in specs and event.changes:
-            undo = of(event.target_type, event.target_id, event.meta.get("name", ""))
-            _take_back(undo, event)
-        else:
+            continue
+        if kind not in specs or not event.changes:
             raise Irreversible(
                 f"event {event.pk} ({event.activity}) is not a change of an object"
             )
+        _take_back(of(kind, _pk(kind, event.target_id), meta.get("name", "")), event)
     return list(found.values())
 
 
@@ -185,11 +239,6 @@ def _take_back(undo: Undo, event: AuditEvent) -> None:
         undo.create, undo.delete = not undo.delete, False
     elif _is_absent(spec.model, columns, "before"):
         undo.create, undo.delete = False, not undo.create
-    for relation, change in event.changes.items():
-        if relation in columns or link_of(spec.model, relation) is None:
-            continue  # parts have events of their own
-        members = undo.members(relation)
-        members.undo(map(_key, change["added"]), map(_key, change["removed"]))
 
 
 def _is_absent(
@@ -200,6 +249,11 @@ def _is_absent(
         column.attname for column in model._meta.concrete_fields if not column.null
     }
     return any(value[side] is None for name, value in columns.items() if name in needed)
+
+
+def _pk(kind: str, target: str) -> str:
+    """Return the key of an object by what events name; DNS settings are the account's."""
+    return "1" if kind == "dnssettings" else target
 
 
 def _key(member: Any) -> Any:

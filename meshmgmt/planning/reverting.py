@@ -15,6 +15,8 @@ from events.audit.changes import changes_since, mark
 from events.audit.emission import shown_value
 from events.audit.signals import current_values
 from events.models import AuditEvent
+from groups.audit import resource_names
+from groups.models import GroupResource
 from meshmgmt.accounts.models import User
 from meshmgmt.core import context
 from meshmgmt.core.errors import Forbidden, ServiceError
@@ -24,10 +26,12 @@ from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 from meshmgmt.planning.inverse import (
     Irreversible,
+    Members,
     Undo,
+    arranged,
     inverse_of,
-    link_of,
-    relations_of,
+    lists_of,
+    orders_before,
 )
 from meshmgmt.planning.kinds import KINDS
 
@@ -46,7 +50,7 @@ def revert(events: Sequence[AuditEvent], *, by: User) -> list[Undo]:
         _check_is_something(undos)
         _check_permissions(undos, by)
         begin = mark()
-        _Reverting(undos, by).run()
+        _Reverting(undos, events[-1].pk, by).run()
         _check_nothing_else_changed(undos, begin)
     return undos
 
@@ -58,8 +62,8 @@ def _rank(model: type[models.Model]) -> int:
 def _check_is_something(undos: Sequence[Undo]) -> None:
     if all(undo.does_nothing for undo in undos):
         raise Irreversible(
-            "nothing can be taken back: the order of a list is not kept, and parts of an"
-            " object have events of their own, to be reverted alone or with the request"
+            "nothing can be taken back: parts of an object have events of their own, to be"
+            " reverted alone or with the request"
         )
 
 
@@ -84,10 +88,12 @@ def _check_permissions(undos: Sequence[Undo], by: User) -> None:
 class _Reverting:
     """Does one revert, in the running write."""
 
-    def __init__(self, undos: Sequence[Undo], by: User) -> None:
+    def __init__(self, undos: Sequence[Undo], first: int, by: User) -> None:
         self._undos = undos
         self._by = by
         self._found = {(undo.model, undo.pk): self._stored(undo) for undo in undos}
+        lists = [(link, undo.pk) for undo in undos for link in undo.lists]
+        self._orders = orders_before(first, lists)
 
     def run(self) -> None:
         """Look for reasons against it, then make, change, delete and check."""
@@ -125,26 +131,20 @@ class _Reverting:
             for name, expected in undo.now.items()
             if name not in undo.spec.secret and shown_value(values[name]) != expected
         ]
-        relations = relations_of(undo.model) if undo.delete else undo.lists
         changed += [
-            relation
-            for relation in relations
-            if not undo.members(relation).is_as_left(
-                self._members(undo, relation), whole=undo.delete
+            link.relation
+            for link in lists_of(undo.model)
+            if (undo.delete or link in undo.lists)
+            and not undo.lists.get(link, Members()).is_as_left(
+                member_keys(link, instance), whole=undo.delete
             )
         ]
         return [f"{undo.label}: {name} was changed since" for name in changed]
 
-    def _members(self, undo: Undo, relation: str) -> list[Any]:
-        """Return what a list has now; one that is made anew has nothing."""
-        if undo.create:
-            return []
-        return member_keys(_link(undo, relation), self._found[undo.model, undo.pk])
-
     def _make(self, undo: Undo) -> None:
         instance = undo.model(pk=undo.pk, **self._columns(undo))
         self._check_relations(undo, instance)
-        lists = {relation: members.back for relation, members in undo.lists.items()}
+        lists = {link.relation: members.back for link, members in undo.lists.items()}
         self._found[undo.model, undo.pk] = instance
         self._with_rules(undo, lambda: KINDS[undo.model].prepare(instance, lists))
         instance.save(force_insert=True)
@@ -168,11 +168,14 @@ class _Reverting:
             for name, value in columns.items():
                 setattr(instance, name, value)
             instance.save()
-        for relation, members in undo.lists.items():
-            gone = set(members.out)
-            kept = [key for key in self._members(undo, relation) if key not in gone]
-            wanted = kept + members.back
-            set_members(_link(undo, relation), instance, wanted, new=undo.create)
+        for link, members in undo.lists.items():
+            before = [] if undo.create else member_keys(link, instance)
+            wanted = [key for key in before if key not in set(members.out)]
+            if members.back or members.order:
+                _check_there(undo, link, members.back)
+                order = self._orders[link, undo.pk]
+                wanted = arranged(wanted + members.back, order)
+            set_members(link, instance, wanted, new=undo.create, before=before)
 
     def _columns(self, undo: Undo) -> dict[str, Any]:
         """Return the values to store, of the columns that the events tell of."""
@@ -211,10 +214,15 @@ class _Reverting:
             ) from error
 
 
-def _link(undo: Undo, relation: str) -> type[OrderedLink]:
-    link = link_of(undo.model, relation)
-    assert link is not None
-    return link
+def _check_there(undo: Undo, link: type[OrderedLink], keys: Sequence[Any]) -> None:
+    """Raise Irreversible when something that is to come back to a list is gone."""
+    if link is GroupResource:
+        there = set(resource_names(keys))
+    else:
+        other: Any = link._meta.get_field(link.member_fields[0]).related_model
+        there = set(other.objects.filter(pk__in=keys).values_list("pk", flat=True))
+    if gone := [key for key in keys if key not in there]:
+        raise Irreversible(f"{undo.label}: {link.relation} is gone: {gone[0]!r}")
 
 
 def _check_nothing_else_changed(undos: Sequence[Undo], begin: int) -> None:
