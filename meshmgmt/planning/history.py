@@ -8,6 +8,7 @@ whatever reads in between needs to know nothing, and nobody waits.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import count
 from typing import Any, Final
 
 from django.db import connection, models, transaction
@@ -103,7 +104,7 @@ def _rows(model: type[models.Model]) -> Any:
 
 
 def _force(undo: Undo) -> None:
-    rows = _rows(undo.model).filter(pk=undo.pk)
+    rows = undo.rows
     if undo.delete:
         rows._raw_delete(rows.db)
         return
@@ -142,10 +143,11 @@ def _force_lists(events: Sequence[AuditEvent]) -> None:
                 lists[pk] = moved(lists[pk], undone)
         _shadow(link, owner)
         rows._raw_delete(rows.db)
+        ids = count(_rows(link).aggregate(last=models.Max("id", default=0))["last"] + 1)
         _rows(link).bulk_create(
-            link(**{owner: pk, "position": position}, **_columns(link, key))
+            link(id=next(ids), position=n, **{owner: pk}, **_columns(link, key))
             for pk, members in lists.items()
-            for position, key in enumerate(arranged(members, orders[link, pk]))
+            for n, key in enumerate(arranged(members, orders[link, pk]))
         )
 
 

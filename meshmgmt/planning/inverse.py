@@ -12,6 +12,7 @@ from events.models import AuditEvent
 from meshmgmt.core.account import account_id
 from meshmgmt.core.errors import Conflict
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
+from meshmgmt.inventory.models import Peer
 
 MEMBERS: Final[Mapping[str, tuple[str, str, bool]]] = {
     Activity.PEER_GROUP_ADD: ("group", "peers", True),
@@ -101,6 +102,13 @@ class Undo:
         return self.spec.model
 
     @property
+    def rows(self) -> Any:
+        """The row, to be changed unseen; some events name a peer by its address."""
+        by_address = self.model is Peer and "." in self.pk
+        column = "ip" if by_address else "pk"
+        return models.QuerySet(self.model).filter(**{column: self.pk})
+
+    @property
     def label(self) -> str:
         """How messages call the object."""
         kind = str(self.model._meta.verbose_name)
@@ -132,7 +140,8 @@ def lists_of(model: type[models.Model]) -> list[type[OrderedLink]]:
 
 def owner_of(link: type[OrderedLink]) -> type[models.Model]:
     """Return the model that has a list."""
-    return cast("Any", link._meta.get_field(link.owner_field).related_model)
+    field = link._meta.get_field(link.owner_field)
+    return cast("type[models.Model]", field.related_model)
 
 
 def list_changes(event: AuditEvent) -> Iterator[tuple[Listing, dict[str, list[Any]]]]:

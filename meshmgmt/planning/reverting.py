@@ -23,7 +23,6 @@ from meshmgmt.core.errors import Forbidden, ServiceError
 from meshmgmt.core.orderedlinks import OrderedLink, member_keys, set_members
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.core.transactions import account_write
-from meshmgmt.inventory.models import Peer
 from meshmgmt.planning.inverse import (
     Irreversible,
     Members,
@@ -91,7 +90,7 @@ class _Reverting:
     def __init__(self, undos: Sequence[Undo], first: int, by: User) -> None:
         self._undos = undos
         self._by = by
-        self._found = {(undo.model, undo.pk): self._stored(undo) for undo in undos}
+        self._found = {(undo.model, undo.pk): undo.rows.first() for undo in undos}
         lists = [(link, undo.pk) for undo in undos for link in undo.lists]
         self._orders = orders_before(first, lists)
 
@@ -111,12 +110,6 @@ class _Reverting:
                 self._delete(undo)
         for undo in self._undos:
             self._check(undo)
-
-    def _stored(self, undo: Undo) -> Any:
-        rows = undo.model._base_manager
-        if undo.model is Peer and "." in undo.pk:  # named by its address
-            return rows.filter(ip=undo.pk).first()
-        return rows.filter(pk=undo.pk).first()
 
     def _reasons(self, undo: Undo) -> list[str]:
         """Return what of the object is no longer as the events left it."""
