@@ -26,12 +26,12 @@ from meshmgmt.core.names import canonical
 from meshmgmt.core.orderedlinks import OrderedLink
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.planning.inverse import (
-    MEMBERS,
     MOST,
     Undo,
     arranged,
     inverse_of,
     list_changes,
+    member_events,
     moved,
     orders_before,
 )
@@ -43,8 +43,6 @@ _SHOWN: Final = tuple(
     if model not in (User, SetupKey, Invite)
 )
 """Kinds that answers with a history are made of; secrets are in none of them."""
-
-_MEMBERS: Final = tuple(code for code, (kind, *_) in MEMBERS.items() if kind in _SHOWN)
 
 
 @contextmanager
@@ -82,13 +80,11 @@ def _events_after(moment: datetime) -> Sequence[AuditEvent]:
     if last is None:
         raise InvalidArgument("at: the audit trail does not reach back to this moment")
     later = AuditEvent.objects.filter(id__gt=last).defer("search")
-    chosen = later.filter(
-        models.Q(target_type__in=_SHOWN) | models.Q(activity_code__in=_MEMBERS)
-    )
+    chosen = later.filter(target_type__in=_SHOWN)
     events = [
         event
         for event in chosen.order_by("-id")[: MOST + 1]
-        if event.changes or event.activity_code in _MEMBERS
+        if event.changes or event.activity_code in member_events()
     ]
     if len(events) > MOST:
         raise InvalidArgument(
@@ -108,14 +104,12 @@ def _force(undo: Undo) -> None:
     if undo.delete:
         rows._raw_delete(rows.db)
         return
-    columns = {column.attname: column for column in undo.model._meta.concrete_fields}
-    values = {name: columns[name].to_python(v) for name, v in undo.then.items()}
     if undo.create:
-        instance = undo.model(pk=undo.pk, **values)
+        instance = undo.model(pk=undo.pk, **undo.values)
         _derive(instance)
         _rows(undo.model).bulk_create([instance])
-    elif values:
-        rows.update(**values)
+    elif undo.values:
+        rows.update(**undo.values)
 
 
 def _derive(instance: models.Model) -> None:

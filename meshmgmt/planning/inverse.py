@@ -2,39 +2,19 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, cast
 
 from django.db import models
 
 from events.activities import Activity
-from events.audit.specs import AuditSpec, all_specs
+from events.audit.specs import AuditSpec, all_specs, spec_of
 from events.models import AuditEvent
+from groups.models import GroupPeer, GroupResource
 from meshmgmt.core.account import account_id
 from meshmgmt.core.errors import Conflict
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
 from meshmgmt.inventory.models import Peer
-
-MEMBERS: Final[Mapping[str, tuple[str, str, bool]]] = {
-    Activity.PEER_GROUP_ADD: ("group", "peers", True),
-    Activity.PEER_GROUP_DELETE: ("group", "peers", False),
-    Activity.RESOURCE_GROUP_ADD: ("group", "resources", True),
-    Activity.RESOURCE_GROUP_DELETE: ("group", "resources", False),
-    Activity.USER_GROUP_ADD: ("user", "auto_groups", True),
-    Activity.USER_GROUP_DELETE: ("user", "auto_groups", False),
-    Activity.SETUPKEY_GROUP_ADD: ("setupkey", "auto_groups", True),
-    Activity.SETUPKEY_GROUP_DELETE: ("setupkey", "auto_groups", False),
-    Activity.DNS_SETTING_DISABLED_MANAGEMENT_GROUP_ADD: (
-        "dnssettings",
-        "disabled_management_groups",
-        True,
-    ),
-    Activity.DNS_SETTING_DISABLED_MANAGEMENT_GROUP_DELETE: (
-        "dnssettings",
-        "disabled_management_groups",
-        False,
-    ),
-}
-"""Events about one member of a list: kind of the owner, list, whether it came."""
 
 MOST: Final = 5000
 """So many events are looked at for one answer; more would keep the database busy."""
@@ -109,6 +89,12 @@ class Undo:
         return models.QuerySet(self.model).filter(**{column: self.pk})
 
     @property
+    def values(self) -> dict[str, Any]:
+        """What to store, of the columns that the events tell of."""
+        columns = {each.attname: each for each in self.model._meta.concrete_fields}
+        return {name: columns[name].to_python(v) for name, v in self.then.items()}
+
+    @property
     def label(self) -> str:
         """How messages call the object."""
         kind = str(self.model._meta.verbose_name)
@@ -144,25 +130,35 @@ def owner_of(link: type[OrderedLink]) -> type[models.Model]:
     return cast("type[models.Model]", field.related_model)
 
 
+@cache
+def member_events() -> dict[str, tuple[type[OrderedLink], bool]]:
+    """Return which activities tell of one member: of which list, and whether it came."""
+    found: dict[str, tuple[type[OrderedLink], bool]] = {}
+    for link in all_links():
+        spec = spec_of(owner_of(link))
+        rule = spec.members.get(link.relation) if spec is not None else None
+        if rule is not None and rule.added and rule.removed:
+            found |= {str(rule.added): (link, True), str(rule.removed): (link, False)}
+    return found
+
+
 def list_changes(event: AuditEvent) -> Iterator[tuple[Listing, dict[str, list[Any]]]]:
     """Yield the lists that an event tells of, each with what was `added` and `removed`.
 
     Its whole `order` is there where these two do not give it.
     """
-    kind, target = event.target_type, event.target_id
-    changes = event.changes
-    if event.activity_code in MEMBERS:
-        kind, relation, came = MEMBERS[event.activity_code]
-        target, member = _member(event, kind, relation)
+    if event.activity_code in member_events():
+        link, came = member_events()[event.activity_code]
+        owner, member = _member(event, link)
         there, gone = ([member], []) if came else ([], [member])
-        changes = {relation: {"added": there, "removed": gone}}
+        yield (link, owner), {"added": there, "removed": gone}
+        return
     for link in all_links():
-        if owner_of(link)._meta.model_name == kind and link.relation in changes:
-            told = changes[link.relation]
-            yield (
-                (link, _pk(kind, target)),
-                {deed: [*map(_key, keys)] for deed, keys in told.items()},
-            )
+        kind = owner_of(link)._meta.model_name
+        if kind == event.target_type and link.relation in event.changes:
+            told = event.changes[link.relation]
+            listed = {deed: [_key(key) for key in keys] for deed, keys in told.items()}
+            yield (link, _pk(event)), listed
 
 
 def moved(members: Iterable[Any], change: Mapping[str, list[Any]]) -> list[Any]:
@@ -180,7 +176,10 @@ def orders_before(
     So many events as one look back undoes are read; of older ones nothing is known.
     """
     owners = {pk for _, pk in lists}
-    codes = [code for code, (_, relation, _) in MEMBERS.items() if relation == "peers"]
+    codes = (
+        Activity.PEER_GROUP_ADD,
+        Activity.PEER_GROUP_DELETE,
+    )  # their target: the peer
     about = AuditEvent.objects.filter(
         models.Q(target_id__in=owners | {account_id()})
         | models.Q(activity_code__in=codes, meta__group_id__in=owners),
@@ -214,24 +213,24 @@ def inverse_of(events: Iterable[AuditEvent]) -> list[Undo]:
         for (link, pk), change in list_changes(event):
             undo = of(owner_of(link)._meta.model_name, pk, meta.get("group", ""))
             undo.lists.setdefault(link, Members()).undo(change)
-        if event.activity_code in MEMBERS:
+        if event.activity_code in member_events():
             continue
         if kind not in specs or not event.changes:
             raise Irreversible(
                 f"event {event.pk} ({event.activity}) is not a change of an object"
             )
-        _take_back(of(kind, _pk(kind, event.target_id), meta.get("name", "")), event)
+        _take_back(of(kind, _pk(event), meta.get("name", "")), event)
     return list(found.values())
 
 
-def _member(event: AuditEvent, kind: str, relation: str) -> tuple[str, Any]:
+def _member(event: AuditEvent, link: type[OrderedLink]) -> tuple[str, Any]:
     """Return the ids of the owner and the member that an event is about."""
     meta = event.meta
-    if kind != "group":
-        return event.target_id, meta["group_id"]
-    if relation == "peers":
+    if link is GroupPeer:
         return meta["group_id"], event.target_id
-    return meta["id"], (meta["resource_id"], meta["resource_type"])
+    if link is GroupResource:
+        return meta["id"], (meta["resource_id"], meta["resource_type"])
+    return _pk(event), meta["group_id"]
 
 
 def _take_back(undo: Undo, event: AuditEvent) -> None:
@@ -260,9 +259,9 @@ def _is_absent(
     return any(value[side] is None for name, value in columns.items() if name in needed)
 
 
-def _pk(kind: str, target: str) -> str:
-    """Return the key of an object by what events name; DNS settings are the account's."""
-    return "1" if kind == "dnssettings" else target
+def _pk(event: AuditEvent) -> str:
+    """Return the key of the object of an event; of DNS settings it names the account."""
+    return "1" if event.target_type == "dnssettings" else event.target_id
 
 
 def _key(member: Any) -> Any:

@@ -34,28 +34,24 @@ from meshmgmt.planning.inverse import (
 )
 from meshmgmt.planning.kinds import KINDS
 
-_RANK: Final = {model: number for number, model in enumerate(KINDS)}
+_ORDER: Final = list(KINDS)
 
 
-def revert(events: Sequence[AuditEvent], *, by: User) -> list[Undo]:
-    """Take events, given newest first, back; return what was done to each object.
+def revert(events: Sequence[AuditEvent], *, by: User) -> None:
+    """Take events, given newest first, back.
 
     Raises Irreversible with every reason that stands in the way, Forbidden without the
     permission to change one of the objects, and what the rules find.
     """
     numbers = ", ".join(str(event.pk) for event in reversed(events[:9]))
     with account_write(), context.scope(reason=f"revert of {numbers}"):
-        undos = sorted(inverse_of(events), key=lambda undo: _rank(undo.model))
+        undos = inverse_of(events)
         _check_is_something(undos)
         _check_permissions(undos, by)
+        undos.sort(key=lambda undo: _ORDER.index(undo.model))
         begin = mark()
         _Reverting(undos, events[-1].pk, by).run()
         _check_nothing_else_changed(undos, begin)
-    return undos
-
-
-def _rank(model: type[models.Model]) -> int:
-    return _RANK.get(model, len(_RANK))
 
 
 def _check_is_something(undos: Sequence[Undo]) -> None:
@@ -135,7 +131,7 @@ class _Reverting:
         return [f"{undo.label}: {name} was changed since" for name in changed]
 
     def _make(self, undo: Undo) -> None:
-        instance = undo.model(pk=undo.pk, **self._columns(undo))
+        instance = undo.model(pk=undo.pk, **undo.values)
         self._check_relations(undo, instance)
         lists = {link.relation: members.back for link, members in undo.lists.items()}
         self._found[undo.model, undo.pk] = instance
@@ -154,7 +150,7 @@ class _Reverting:
     def _change(self, undo: Undo) -> None:
         instance = self._found[undo.model, undo.pk]
         update = KINDS[undo.model].update
-        columns = {} if undo.create else self._columns(undo)
+        columns = {} if undo.create else undo.values
         if columns and update is not None:
             self._with_rules(undo, lambda: update(instance.pk, columns, self._by))
         elif columns:
@@ -169,15 +165,6 @@ class _Reverting:
                 order = self._orders[link, undo.pk]
                 wanted = arranged(wanted + members.back, order)
             set_members(link, instance, wanted, new=undo.create, before=before)
-
-    def _columns(self, undo: Undo) -> dict[str, Any]:
-        """Return the values to store, of the columns that the events tell of."""
-        columns = {
-            column.attname: column for column in undo.model._meta.concrete_fields
-        }
-        return {
-            name: columns[name].to_python(value) for name, value in undo.then.items()
-        }
 
     def _delete(self, undo: Undo) -> None:
         instance = self._found[undo.model, undo.pk]

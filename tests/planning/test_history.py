@@ -21,6 +21,7 @@ from tests.api_client import Api
 from tests.mesh import group, peer, peers
 from tests.people import api_as
 from tests.planning.writes import Writer
+from tests.races import lock_held_elsewhere
 from tests.resource_contract import ok, stored
 
 pytestmark = pytest.mark.django_db
@@ -206,6 +207,19 @@ def test_no_moment_has_half_a_write() -> None:
     assert (len(written), len(times)) == (4, 1)
     just_before = clock.rfc3339(times.pop() - timedelta(microseconds=1)) or ""
     assert answers(api, just_before) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_look_back_waits_for_no_write_and_leaves_nothing() -> None:
+    api = api_as()
+    made = group("web", peer("alpha"))
+    moment = now()
+    ok(api.delete(f"/api/groups/{made.pk}"))
+    with lock_held_elsewhere():
+        for _ in range(2):
+            assert made.pk in answers(api, moment)["groups"]
+        assert made.pk not in answers(api)["groups"]
+    ok(api.post("/api/groups", {"name": "web"}))
 
 
 def test_the_past_is_not_written() -> None:

@@ -146,12 +146,9 @@ class _Applying:
 
 
 def _checked(view: ResourceViewSet, body: Row, *, changed: bool = False) -> Row:
-    serializer_class = view.request_serializer_class
-    if changed and view.update_serializer_class is not None:
-        serializer_class = view.update_serializer_class
-    serializer = serializer_class(data=body)
-    serializer.is_valid(raise_exception=True)
-    checked: Row = serializer.validated_data
+    view.request.data = body  # type: ignore[misc]  # a stand-in, see `Section.opened`
+    update = view.update_serializer_class if changed else None
+    checked: Row = view.validated(update or view.request_serializer_class)
     return checked
 
 

@@ -1,6 +1,6 @@
 """The sections of the document: what is in them, and what an entry is known by."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final, cast
@@ -146,4 +146,3 @@ def _arrays(sections: Iterable[Section]) -> dict[str, Any]:
 
 VERSION: Final = 1
 Names = Mapping[tuple[str, str], str]
-Watched = Callable[[list[Section]], Iterable[Section]]
