@@ -159,6 +159,9 @@ class ApiView(LimitedView):
         if history.PARAMETER in request.query_params:
             raise BadRequest(f"{history.PARAMETER}: what was cannot be written")
         dry = truth(request, plans.PARAMETER, default=False)
+        sent = request.query_params.getlist(plans.PARAMETER)
+        if len(sent) > 1 or "" in sent:  # what is taken for false is written
+            raise BadRequest(f"{plans.PARAMETER}: must be true or false, once")
         if (dry or planned is not None) and not self.plannable:
             raise BadRequest("what this request does cannot be planned")
         if dry and not (key is None and planned is None):
