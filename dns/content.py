@@ -1,5 +1,6 @@
 """Addresses and record content: what is allowed and its canonical form."""
 
+from hashlib import sha256
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from meshmgmt.core.names import InvalidNameError, parse_target
@@ -99,3 +100,20 @@ def _text(address: IPv4Address | IPv6Address) -> str:
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         return f"::ffff:{address.ipv4_mapped}"
     return str(address)
+
+
+MAX_STORED = 1000
+DIGEST_MARK = "#"
+"""Begins a digest, and no name."""
+
+
+def stored_form(canonical: str) -> str:
+    """The canonical form, or the digest of one that is too long to be indexed."""
+    if len(canonical) <= MAX_STORED:
+        return canonical
+    return DIGEST_MARK + sha256(canonical.encode()).hexdigest()
+
+
+def is_digest(stored: str) -> bool:
+    """Whether `stored` stands for a name that was too long."""
+    return stored.startswith(DIGEST_MARK)

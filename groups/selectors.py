@@ -9,8 +9,7 @@ from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from groups.references import usages_of
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.orderedlinks import link_rows
-from meshmgmt.core.prepared import Prepared
-from meshmgmt.core.queries import batches, found, known_ids
+from meshmgmt.core.queries import Prepared, batches, found, known_ids
 from meshmgmt.inventory.contributions import ShortGroup
 from meshmgmt.inventory.models import NetworkResource, Peer
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from events.models import AuditEvent
 from groups.models import ALL, Group, Issued
-from meshmgmt.core.tables import tables_exist
+from meshmgmt.core.queries import tables_exist
 
 
 def make_all_group(**kwargs: Any) -> None:

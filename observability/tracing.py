@@ -23,7 +23,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 import meshmgmt
 from meshmgmt.api.middleware import is_trusted_proxy
 from meshmgmt.core import context
-from observability.metrics.endpoints import endpoint_of, method_of
+from observability.middleware import endpoint_of, method_of
 
 PATH: Final = "/v1/traces"
 MAX_STATEMENT: Final = 2000  # characters; a bulk insert has a placeholder per value

@@ -6,8 +6,8 @@ from typing import TypeVar
 from django.core.management.base import CommandError
 from django.db.models import Q
 
+from dns.content import stored_form
 from dns.models import Zone
-from dns.storedform import stored_form
 from meshmgmt.core.names import InvalidNameError, canonical, quoted
 from meshmgmt.inventory.models import Peer
 

@@ -7,9 +7,8 @@ that is compared, so that rules and unique constraints see through spelling.
 from django.db import models
 from django.db.models import Q
 
-from dns.content import RECORD_TYPES
+from dns.content import MAX_STORED, RECORD_TYPES
 from dns.rules.records import MAX_TTL
-from dns.storedform import MAX_STORED
 from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock

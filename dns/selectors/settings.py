@@ -3,7 +3,7 @@
 from typing import Final
 
 from dns.models import DisabledManagementGroup
-from meshmgmt.core.prepared import Prepared
+from meshmgmt.core.queries import Prepared
 
 
 def disabled_management_groups() -> list[str]:

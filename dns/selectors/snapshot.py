@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from dns import models
+from dns.content import is_digest
 from dns.effective import Nameserver, NameserverGroup, Peer, Record, Snapshot, Zone
 from dns.selectors import snapshotrows as queries
-from dns.storedform import is_digest
 from groups.models import ALL, Issued
 from meshmgmt.access.reach import ReachGraph, Target
 from meshmgmt.access.selectors.reachfacts import reach_facts
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.names import canonical
-from meshmgmt.core.tables import Rows
+from meshmgmt.core.queries import Rows
 
 PEER_KIND: Final = "peer"
 

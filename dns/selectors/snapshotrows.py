@@ -9,7 +9,7 @@ from django.db.models.functions import Cast
 from dns import models
 from groups.models import Group, GroupPeer
 from meshmgmt.accounts.models import Account
-from meshmgmt.core.tables import PreparedRows
+from meshmgmt.core.queries import PreparedRows
 from meshmgmt.inventory.models import Peer
 
 

@@ -1,7 +1,7 @@
 """The domain of the peers' own names, which no zone may take."""
 
+from dns.content import stored_form
 from dns.models import Zone
-from dns.storedform import stored_form
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.fielderrors import FieldError
 

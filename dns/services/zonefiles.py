@@ -4,13 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from dns.content import stored_form
 from dns.effective import Record as PlainRecord
 from dns.models import Record, Zone
 from dns.rules import RecordDraft
 from dns.selectors.snapshot import plain_record
 from dns.services.records import fill_record
 from dns.services.zones import RECORDS_AT_ONCE, zone_get
-from dns.storedform import stored_form
 from dns.zonefile import (
     Authority,
     Diff,

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
+from dns.content import stored_form
 from dns.models import Zone, ZoneGroup
 from dns.rules import ZoneDraft, zone_errors
 from dns.selectors.zones import ZONE_KIND
 from dns.services.peerdomain import peer_domain
-from dns.storedform import stored_form
 from events.audit.audited import audited_bulk_delete
 from groups.selectors import known_groups
 from meshmgmt.core.errors import raise_field_errors

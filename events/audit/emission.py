@@ -1,19 +1,21 @@
 """Turns the changes of a write into rows of the audit trail, before the commit."""
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, Final
 
+from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.dispatch import Signal
 
 from events.activities import Activity
 from events.audit import lookup
 from events.audit.changes import Change, Members, take_pending
-from events.audit.insertion import insert_events
-from events.audit.parts import with_owners
+from events.audit.lookup import related_object
 from events.audit.specs import ActivityOf, AuditSpec, MemberRule, Meta, spec_of
 from events.models.audit import AuditEvent
 from meshmgmt.core import clock, context
+from meshmgmt.core.queries import insert_rows
 from meshmgmt.core.transactions import account_write
 
 changes_written: Final = Signal()
@@ -253,3 +255,71 @@ def _event(
         source_address=here.source_address,
         token_id=here.token_id,
     )
+
+
+_PLAIN: Final = models.CharField
+"""Fields whose values the database takes as they are."""
+
+
+def insert_events(events: Sequence[AuditEvent]) -> None:
+    """Insert unsaved events in their order; their ids grow in it."""
+    connection = connections[DEFAULT_DB_ALIAS]
+    names = [column.attname for column in _columns()]
+    insert_rows(AuditEvent, names, [_values(event, connection) for event in events])
+
+
+@cache
+def _columns() -> tuple["models.Field[Any, Any]", ...]:
+    return tuple(
+        column for column in AuditEvent._meta.concrete_fields if not column.primary_key
+    )
+
+
+def _values(event: AuditEvent, connection: Any) -> list[Any]:
+    facts = vars(event)
+    return [
+        facts[column.attname]
+        if type(column) is _PLAIN
+        else column.get_db_prep_save(
+            column.pre_save(event, add=True), connection=connection
+        )
+        for column in _columns()
+    ]
+
+
+Key = tuple[type[models.Model], object]
+
+
+def with_owners(changes: Sequence[Change]) -> list[Change]:
+    """Return the changes, and before each changed part that of its owner.
+
+    What happened to the parts is noted in the owner's change. An owner that is made or
+    deleted in the same write says so itself.
+    """
+    known: dict[Key, Change] = {_key(change): change for change in changes}
+    found: list[Change] = []
+    for change in changes:
+        spec = spec_of(type(change.instance))
+        if spec is not None and spec.part_of and change.happened:
+            owner = _owner(change, spec.part_of[0], known)
+            if owner is not None and _key(owner) not in known:
+                known[_key(owner)] = owner
+                found.append(owner)
+            if owner is not None:
+                owner.note_part(spec.part_of[1], change)
+        found.append(change)
+    return found
+
+
+def _key(change: Change) -> Key:
+    return type(change.instance), change.pk
+
+
+def _owner(change: Change, name: str, known: dict[Key, Change]) -> Change | None:
+    relation = change.instance._meta.get_field(name)
+    assert isinstance(relation, models.ForeignKey)
+    pk = getattr(change.instance, relation.attname)
+    if (relation.related_model, pk) in known:
+        return known[relation.related_model, pk]
+    instance = related_object(change.instance, name)
+    return None if instance is None else Change(instance, pk, reason=change.reason)

@@ -15,7 +15,7 @@ from events.streams.faults import BAD_TYPE, BROKEN_RULE, BatchRefused, EventFaul
 from events.streams.identity import DerivedIds
 from events.streams.store import Stored, store
 from events.vocabulary import FUTURE, LONGEST_PAST
-from meshmgmt.api.parsers import MAX_DEPTH, deeper_than
+from meshmgmt.api.bodies import MAX_DEPTH, deeper_than
 from meshmgmt.core import clock
 from meshmgmt.core.errors import BadRequest, PayloadTooLarge
 

@@ -11,7 +11,7 @@ from meshmgmt.access.models import Policy, PolicyRule, RuleDestination, RuleSour
 from meshmgmt.access.rules.policies import PolicyDraft, RuleDraft
 from meshmgmt.access.services.policies import policy_create
 from meshmgmt.accounts.models import User
-from meshmgmt.core.tables import tables_exist
+from meshmgmt.core.queries import tables_exist
 
 NAME: Final = "Default"
 DESCRIPTION: Final = "Lets every peer reach every other; made with the account"

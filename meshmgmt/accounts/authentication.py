@@ -7,7 +7,8 @@ import hmac
 from collections.abc import Callable
 from typing import Any, Final
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from rest_framework.authentication import (
     BaseAuthentication,
     CSRFCheck,
@@ -15,14 +16,14 @@ from rest_framework.authentication import (
 )
 from rest_framework.request import Request
 
-from meshmgmt.accounts.lastuse import note_use
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.tokens import PREFIX, is_well_formed, token_hash
+from meshmgmt.accounts.tokens import PREFIX, is_well_formed, note_use, token_hash
 from meshmgmt.api.exceptions import CHALLENGE, NO_CREDENTIALS
 from meshmgmt.api.middleware import set_actor
+from meshmgmt.api.pages import admin_site
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Forbidden, Unauthenticated
-from meshmgmt.core.prepared import Prepared, columns_of, loaded
+from meshmgmt.core.queries import Prepared, columns_of, loaded
 
 INVALID: Final = "token invalid"
 EXPIRED: Final = "token expired"
@@ -137,3 +138,24 @@ def _django_request(request: Request) -> HttpRequest:
 def _no_response(request: HttpRequest) -> HttpResponse:
     """Stand in for the view that the check would otherwise go on to."""
     return HttpResponse()
+
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+class TemporaryPasswordMiddleware:
+    """Lets nobody past the first sign-in before they have chosen a password."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Lead pages of the admin site to the one that changes the password."""
+        if request.path.startswith(admin_site()):
+            user = request.user
+            if isinstance(user, User) and user.password_is_temporary:
+                change = reverse("admin:password_change")
+                allowed = (change, reverse("admin:logout"), reverse("admin:jsi18n"))
+                if request.path not in allowed:
+                    return HttpResponseRedirect(change)
+        return self.get_response(request)

@@ -7,7 +7,7 @@ from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.core import clock
-from meshmgmt.core.prepared import Prepared, columns_of, loaded
+from meshmgmt.core.queries import Prepared, columns_of, loaded
 from meshmgmt.core.roles import Operation, Role, allowed, permissions_of
 
 Row = dict[str, Any]

@@ -5,12 +5,20 @@ secret scanners can recognise a token, and a mistyped one is refused without ask
 database.
 """
 
+import datetime as dt
 import hashlib
+import logging
 import re
 import secrets
 import string
 import zlib
-from typing import Final
+from typing import Any, Final, Protocol
+
+from django.db import DatabaseError
+from django.db.models import Q
+
+from meshmgmt.core import clock
+from meshmgmt.core.transactions import SHORT_PATIENCE, sqlite_patience
 
 PREFIX: Final = "mpt_"
 INVITE_PREFIX: Final = "mpi_"
@@ -55,3 +63,33 @@ def token_hash(token: str) -> str:
     A fast hash is enough, for the secret holds 178 random bits: nobody can try them out.
     """
     return hashlib.sha256(token.encode("utf-8")).hexdigest()
+
+
+log = logging.getLogger(__name__)
+
+INTERVAL: Final = dt.timedelta(minutes=1)
+
+
+class Credential(Protocol):
+    """A stored credential; `last_used` is one of its unaudited columns."""
+
+    pk: Any
+    last_used: dt.datetime | None
+
+
+def note_use(token: Credential) -> None:
+    """Store that `token` is used now, at most once a minute, without the account lock.
+
+    When the database is busy or full the use goes unrecorded: a read must not wait for
+    another's write, nor fail because nothing can be stored.
+    """
+    now = clock.now()
+    if token.last_used is not None and now - token.last_used < INTERVAL:
+        return
+    stale = Q(last_used__isnull=True) | Q(last_used__lte=now - INTERVAL)
+    try:
+        with sqlite_patience(SHORT_PATIENCE):
+            stored: Any = type(token)
+            stored.objects.filter(stale, pk=token.pk).unaudited_update(last_used=now)
+    except DatabaseError as error:
+        log.info("the last use of a token was not recorded: %s", error)

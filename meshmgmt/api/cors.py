@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from django.conf import settings
+from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
@@ -23,14 +24,18 @@ class CorsMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
+        self.allowed = settings.SVC.cors_allowed_origins
+        if not self.allowed:
+            raise MiddlewareNotUsed
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Handle a request under `/api`; others are never shared."""
-        allowed = settings.SVC.cors_allowed_origins
-        if not allowed or not request.path.startswith("/api/"):
+        if not request.path.startswith("/api/"):
             return self.get_response(request)
         origin = request.headers.get("Origin", "")
-        granted = "*" if "*" in allowed else origin if origin in allowed else ""
+        granted = (
+            "*" if "*" in self.allowed else origin if origin in self.allowed else ""
+        )
         preflight = (
             request.method == "OPTIONS"
             and "Access-Control-Request-Method" in request.headers

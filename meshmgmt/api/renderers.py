@@ -1,10 +1,14 @@
-"""Answers as JSON."""
+"""Answers as JSON, and which rendering a request asks for."""
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import orjson
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
 
 from meshmgmt.core import clock
 
@@ -42,3 +46,66 @@ class OrjsonRenderer(BaseRenderer):
     ) -> bytes:
         """Return the body; nothing stands for the empty object."""
         return to_json({} if data is None else data)
+
+
+_RANGE: Final = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')
+_PART: Final = re.compile(r'(?:[^;"]|"(?:[^"\\]|\\.)*")+')
+_QUALITY: Final = re.compile(r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?")
+
+
+class Negotiation(BaseContentNegotiation):
+    """Takes any body but multipart as JSON; `Accept` chooses among export formats.
+
+    A view that exports lists further renderers. One is chosen when the header prefers it
+    to JSON; JSON is also the answer to a header that accepts nothing we have.
+    """
+
+    def select_parser(
+        self, request: Request, parsers: Iterable[BaseParser]
+    ) -> BaseParser | None:
+        """Return the JSON parser, None (415) for multipart."""
+        if (request.content_type or "").lower().startswith("multipart/"):
+            return None
+        return next(iter(parsers))
+
+    def select_renderer(
+        self,
+        request: Request,
+        renderers: Iterable[BaseRenderer],
+        format_suffix: str | None = None,
+    ) -> tuple[BaseRenderer, str]:
+        """Return the renderer of the highest quality, the first of equals."""
+        choices: list[Any] = list(renderers)
+        if len(choices) > 1:
+            accepted = accepted_ranges(request.headers.get("Accept", ""))
+            choices.sort(key=lambda choice: -quality(choice.media_type, accepted))
+        return choices[0], choices[0].media_type
+
+
+def accepted_ranges(header: str) -> dict[str, float]:
+    """Return the quality of each media range of `Accept` (RFC 9110, Section 12.5.1).
+
+    A range with a malformed quality is left out, as is what is no range at all. Other
+    parameters are not looked at: none of our formats has any.
+    """
+    found: dict[str, float] = {}
+    for element in _RANGE.findall(header):
+        name, _, rest = element.strip().lower().partition(";")
+        parameters = (part.partition("=") for part in _PART.findall(rest))
+        weights = [value.strip() for key, _, value in parameters if key.strip() == "q"]
+        weight = weights[0] if weights else "1"
+        if "/" in name and _QUALITY.fullmatch(weight):
+            name = name.strip()
+            found[name] = max(float(weight), found.get(name, 0.0))
+    return found
+
+
+def quality(media_type: str, accepted: dict[str, float]) -> float:
+    """Return how welcome a media type is, from 0 (not at all) to 1.
+
+    The most specific range that matches decides.
+    """
+    for name in (media_type, f"{media_type.partition('/')[0]}/*", "*/*"):
+        if name in accepted:
+            return accepted[name]
+    return 0.0

@@ -11,9 +11,7 @@ from typing import Any, ClassVar, Final, NoReturn, TypeVar
 from django.db import models
 from django.dispatch import Signal
 
-from meshmgmt.core.prepared import Prepared
-from meshmgmt.core.queries import batches
-from meshmgmt.core.tables import insert_rows
+from meshmgmt.core.queries import Prepared, batches, insert_rows
 from meshmgmt.core.transactions import account_write
 
 members_changed: Final = Signal()

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from dns.content import stored_form
 from dns.models import Record, Zone, ZoneGroup
 from dns.rules import NameserverDraft, NameserverGroupDraft, RecordDraft
 from dns.services.nameservers import nameserver_group_create
 from dns.services.records import fill_record
 from dns.services.settings import dns_settings_update
-from dns.storedform import stored_form
 from events.audit.audited import audited_bulk_create
 from groups.models import ALL, Group, GroupPeer
 from meshmgmt.access.models import Route, RouteGroup, SetupKey, SetupKeyAutoGroup

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from django.db import connection, models, transaction
 
+from dns.content import stored_form
 from dns.models import Record, Zone
 from dns.rules import RecordDraft
 from dns.services.records import fill_record
-from dns.storedform import stored_form
 from events.models import AuditEvent
 from meshmgmt.access.models import Invite, SetupKey
 from meshmgmt.accounts.models import User

@@ -8,13 +8,13 @@ from typing import Any, Final, cast
 from django.db import models
 
 from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
+from dns.content import stored_form
 from dns.models import DnsSettings, NameserverGroup, Record, Zone
 from dns.rules import RecordDraft, ZoneDraft
 from dns.selectors.settings import disabled_management_groups
 from dns.services.records import check_record, fill_record
 from dns.services.settings import dns_settings_update
 from dns.services.zones import check_zone
-from dns.storedform import stored_form
 from groups.api.views import GroupViewSet
 from groups.models import Group
 from groups.services import group_delete

@@ -14,7 +14,7 @@ import orjson
 
 from meshmgmt.core import context
 from meshmgmt.core.printable import printable
-from observability.logs import levels, redaction
+from observability.logs import loglevels, redaction
 
 _CONTEXT_FIELDS: Final = (
     "request_id",
@@ -32,7 +32,7 @@ def fields(record: logging.LogRecord) -> dict[str, Any]:
     """Return what the line says, in order, with secrets hidden."""
     facts: dict[str, Any] = {
         "time": _moment(record.created),
-        "level": levels.name_of(record.levelno),
+        "level": loglevels.name_of(record.levelno),
         "msg": redaction.text(record.getMessage()),
         "logger": record.name,
     }

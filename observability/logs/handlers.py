@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from meshmgmt.env import Config
-from observability.logs import levels
+from observability.logs import loglevels
 from observability.logs.background import Background
 from observability.logs.formats import FORMATTERS
 from observability.logs.loglevels import LEVELS
@@ -37,7 +37,7 @@ def configure(config: Config) -> None:
             handler.close()
         raise
     _install(made, config.log_format)
-    LEVELS.start(levels.NUMBERS[config.log_level])
+    LEVELS.start(loglevels.NUMBERS[config.log_level])
 
 
 def _install(handlers: list[logging.Handler], log_format: str) -> None:

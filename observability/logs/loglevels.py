@@ -21,7 +21,43 @@ from typing import Final
 
 from meshmgmt.core import context
 from meshmgmt.core.ids import new_id
-from observability.logs import levels
+from meshmgmt.env import LEVEL_NAMES
+
+TRACE: Final = 5
+PANIC: Final = 60
+
+NUMBERS: Final = dict(
+    zip(
+        LEVEL_NAMES,
+        (
+            TRACE,
+            logging.DEBUG,
+            logging.INFO,
+            logging.WARNING,
+            logging.ERROR,
+            logging.CRITICAL,
+            PANIC,
+        ),
+        strict=True,
+    )
+)
+_NAMES: Final = {number: name for name, number in NUMBERS.items()}
+
+
+def name_of(number: int) -> str:
+    """Return the seed's name of a level; numbers between levels count as the lower."""
+    found = _NAMES.get(number)
+    if found is not None:
+        return found
+    below = [known for known in _NAMES if known <= number]
+    return _NAMES[max(below)] if below else LEVEL_NAMES[0]
+
+
+def register() -> None:
+    """Make the standard library know trace and panic by name."""
+    logging.addLevelName(TRACE, "TRACE")
+    logging.addLevelName(PANIC, "PANIC")
+
 
 FILE: Final = "loglevels.json"
 POLL_SECONDS: Final = 0.5
@@ -205,7 +241,7 @@ class Levels(logging.Filter):
         thresholds = {"": self.base, **QUIET}
         for rule in active:
             if not rule.scoped:
-                thresholds[rule.logger] = levels.NUMBERS[rule.level]
+                thresholds[rule.logger] = NUMBERS[rule.level]
         scoped = tuple(rule for rule in active if rule.scoped)
         self._set_loggers(thresholds, scoped)
         self._thresholds, self._scoped = thresholds, scoped
@@ -215,7 +251,7 @@ class Levels(logging.Filter):
     ) -> None:
         wanted = dict(thresholds)
         for rule in scoped:
-            opened = levels.NUMBERS[rule.level]
+            opened = NUMBERS[rule.level]
             inherited = threshold_of(rule.logger, thresholds)
             wanted[rule.logger] = min(wanted.get(rule.logger, inherited), opened)
         for name in self._touched - set(wanted):
@@ -233,7 +269,7 @@ class Levels(logging.Filter):
             return True
         facts = context.current()
         return any(
-            record.levelno >= levels.NUMBERS[rule.level]
+            record.levelno >= NUMBERS[rule.level]
             and _below(record.name, rule.logger)
             and rule.matches(facts)
             for rule in scoped
@@ -241,7 +277,7 @@ class Levels(logging.Filter):
 
     def describe(self, control: Control | None = None) -> Iterable[str]:
         """Yield one line for the level and one for each change that holds."""
-        return describe(levels.name_of(self.base), control or self.control)
+        return describe(name_of(self.base), control or self.control)
 
 
 def describe(base: str, control: Control) -> Iterable[str]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TextIO
 
-from observability.logs import levels
+from observability.logs import loglevels
 
 ROTATE_AT: Final = 15 * 2**20
 """Bytes at which a file is rotated (decisions, Outputs)."""
@@ -226,4 +226,4 @@ def _probe(path: str) -> None:
                 return
 
 
-levels.register()
+loglevels.register()

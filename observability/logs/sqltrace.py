@@ -5,7 +5,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final
 
-from observability.logs.levels import TRACE
+from observability.logs.loglevels import TRACE
 
 _LOG: Final = logging.getLogger("sql")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshmgmt.api.negotiation import accepted_ranges, quality
+from meshmgmt.api.renderers import accepted_ranges, quality
 from tests.api_client import Api
 from tests.people import api_as
 

@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.accounts.services.users import user_set_blocked
-from meshmgmt.core.prepared import Prepared, columns_of, loaded
+from meshmgmt.core.queries import Prepared, columns_of, loaded
 from tests.people import person, token_of
 
 pytestmark = pytest.mark.django_db

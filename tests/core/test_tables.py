@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from groups.models import Group
-from meshmgmt.core.tables import KEPT, PreparedRows
+from meshmgmt.core.queries import KEPT, PreparedRows
 
 pytestmark = pytest.mark.django_db
 

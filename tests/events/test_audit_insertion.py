@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from events.audit.insertion import insert_events
+from events.audit.emission import insert_events
 from events.models import AuditEvent
 
 pytestmark = pytest.mark.django_db

@@ -9,8 +9,7 @@ from groups.models import GroupPeer
 from groups.services import change_groups_of_peers, group_create, group_update
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.orderedlinks import drop_members, member_keys
-from meshmgmt.core.queries import BATCH
-from meshmgmt.core.tables import MOST_PARAMETERS
+from meshmgmt.core.queries import BATCH, MOST_PARAMETERS
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 from tests.mesh import Trail, group, peers

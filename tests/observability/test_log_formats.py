@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from meshmgmt.core import context
-from observability.logs import levels
+from observability.logs import loglevels
 from observability.logs.formats import JsonFormatter, TextFormatter
 
 
@@ -36,7 +36,7 @@ def test_a_line_has_time_level_and_message() -> None:
     assert found["msg"] == "hello"
 
 
-@pytest.mark.parametrize(("name", "number"), levels.NUMBERS.items())
+@pytest.mark.parametrize(("name", "number"), loglevels.NUMBERS.items())
 def test_levels_carry_the_names_of_the_seed(name: str, number: int) -> None:
     assert json_line(record(level=number))["level"] == name
 

@@ -19,7 +19,7 @@ from events.management import proofs
 from events.models import AuditEvent
 from events.search import fold
 from meshmgmt.core.printable import printable
-from meshmgmt.core.tables import tables_exist
+from meshmgmt.core.queries import tables_exist
 
 POLL_SECONDS: Final = 1.0
 _AT_ONCE: Final = 2000

@@ -18,7 +18,7 @@ from events.logfiles import PARSERS
 from events.logfiles.intake import Intake
 from events.logfiles.reading import LogFault, lines, open_log
 from events.streams.catalogue import STREAMS, Stream
-from meshmgmt.core.tables import tables_exist
+from meshmgmt.core.queries import tables_exist
 
 STATUS_BAD_LINES: Final = 1
 

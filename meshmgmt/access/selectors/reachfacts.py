@@ -21,8 +21,7 @@ from meshmgmt.access.models import (
     RuleSource,
 )
 from meshmgmt.core.orderedlinks import OrderedLink
-from meshmgmt.core.queries import BATCH
-from meshmgmt.core.tables import PreparedRows, Rows
+from meshmgmt.core.queries import BATCH, PreparedRows, Rows
 from meshmgmt.inventory.models import NetworkResource
 
 _Links = tuple[tuple[type[OrderedLink], str], ...]

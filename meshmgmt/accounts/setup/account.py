@@ -10,7 +10,7 @@ from events.models import AuditEvent
 from meshmgmt.accounts.models import Account
 from meshmgmt.core import account
 from meshmgmt.core.context import SYSTEM, current, scope
-from meshmgmt.core.tables import tables_exist
+from meshmgmt.core.queries import tables_exist
 from meshmgmt.core.transactions import account_write
 
 

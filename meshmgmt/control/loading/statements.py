@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from django.db import connection, models
 
+from dns.content import DIGEST_MARK
 from dns.models import (
     DisabledManagementGroup,
     NameserverGroup,
@@ -18,7 +19,6 @@ from dns.models import (
     Zone,
     ZoneGroup,
 )
-from dns.storedform import DIGEST_MARK
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from meshmgmt.access.models import (
     Policy,

@@ -10,8 +10,7 @@ from events.addresses import host_of
 from events.streams.batches import ingest_events
 from events.streams.catalogue import PROXY
 from events.streams.faults import BatchRefused
-from meshmgmt.accounts.lastuse import note_use
-from meshmgmt.accounts.tokens import is_well_formed, new_token, token_hash
+from meshmgmt.accounts.tokens import is_well_formed, new_token, note_use, token_hash
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.protocol import proxy_pb2
 from meshmgmt.control.services.meta import plain

@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from meshmgmt.api.parsers import OptionalJSONParser
+from meshmgmt.api.bodies import OptionalJSONParser
 from meshmgmt.api.views import ApiView, ResourceViewSet, Row, path_id
 from meshmgmt.core.queries import found
 from meshmgmt.core.roles import Operation

@@ -19,8 +19,8 @@ from meshmgmt.access.services.invites import (
     invite_regenerate,
 )
 from meshmgmt.accounts.api.views import viewer_of
+from meshmgmt.api.bodies import OptionalJSONParser
 from meshmgmt.api.limits import check_guess
-from meshmgmt.api.parsers import OptionalJSONParser
 from meshmgmt.api.views import ApiView, ResourceViewSet, Row, path_id
 from meshmgmt.core.roles import Operation
 
