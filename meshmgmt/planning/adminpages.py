@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
+from dns.lint.facts import counted
 from events.admin.objectpages import kind_of
 from events.audit.reading import event_by_id, events_of_request
 from meshmgmt.accounts.adminforms import viewer_of
@@ -55,7 +56,7 @@ def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
     except ServiceError as error:
         refusal = error.message
     if plan is not None and agreed(plan):
-        messages.success(request, f"Taken back: {_counted(len(events), 'event')}.")
+        messages.success(request, f"Taken back: {counted(len(events), 'event')}.")
         back = reverse("admin:events_auditevent_changelist")
         return HttpResponseRedirect(back)
     if seen and plan is not None:
@@ -85,7 +86,3 @@ def _lines(plan: Plan) -> list[dict[str, Any]]:
         }
         for done in plan.shown["objects"]
     ]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -13,16 +13,11 @@ from typing import Any, Final
 
 from django.db import connection, models, transaction
 
-from dns.content import stored_form
-from dns.models import Record, Zone
-from dns.rules import RecordDraft
-from dns.services.records import fill_record
 from events.models import AuditEvent
 from meshmgmt.access.models import Invite, SetupKey
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
 from meshmgmt.core.errors import InvalidArgument
-from meshmgmt.core.names import canonical
 from meshmgmt.core.orderedlinks import OrderedLink
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.planning.inverse import (
@@ -35,7 +30,7 @@ from meshmgmt.planning.inverse import (
     moved,
     orders_before,
 )
-from meshmgmt.planning.kinds import KINDS
+from meshmgmt.planning.kinds import KINDS, derive
 
 _SHOWN: Final = tuple(
     model._meta.model_name or ""
@@ -106,20 +101,10 @@ def _force(undo: Undo) -> None:
         return
     if undo.create:
         instance = undo.model(pk=undo.pk, **undo.values)
-        _derive(instance)
+        derive(instance)
         _rows(undo.model).bulk_create([instance])
     elif undo.values:
         rows.update(**undo.values)
-
-
-def _derive(instance: models.Model) -> None:
-    if isinstance(instance, Zone):
-        instance.canonical_domain = stored_form(canonical(instance.domain))
-    elif isinstance(instance, Record):
-        draft = RecordDraft(
-            instance.name, instance.type, instance.content, instance.ttl
-        )
-        fill_record(instance, draft)
 
 
 def _force_lists(events: Sequence[AuditEvent]) -> None:

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
 from groups.api.views import GroupViewSet
@@ -42,10 +41,7 @@ class Section:
 
     def opened(self, **ids: str) -> ResourceViewSet:
         """Return the view, for the objects under the ids."""
-        view = self.view()
-        view.kwargs = dict(ids)
-        view.request = cast("Any", SimpleNamespace(query_params={}, data=None))
-        return view
+        return self.view.apart(**ids)
 
     def rows(self, view: ResourceViewSet) -> list[Row]:
         """Return the objects as the API shows them, in creation order."""
