@@ -52,6 +52,16 @@ class Namespace:
         finally:
             _ip(f"netns delete {self.name}")
 
+    @contextmanager
+    def cut_off(self) -> Iterator[None]:
+        """Let nothing pass between the machine and this one."""
+        here = f"m{os.getpid()}-{self.number}"
+        _ip(f"link set {here} down")
+        try:
+            yield
+        finally:
+            _ip(f"link set {here} up")
+
     def kill(self) -> None:
         """End all its processes at once, as a loss of power does."""
         while pids := _ip(f"netns pids {self.name}").split():

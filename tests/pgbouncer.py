@@ -36,11 +36,13 @@ def through_the_socket(url: str) -> str:
 
 
 @contextmanager
-def running_pgbouncer(url: str, addresses: Sequence[str] = ()) -> Iterator[int]:
+def running_pgbouncer(
+    url: str, addresses: Sequence[str] = (), port: int = 0
+) -> Iterator[int]:
     """Yield the port at which it listens on loopback and the given addresses."""
     command = [program("pgbouncer")]
     folder, database_port = socket_of(url)
-    port = free_port()
+    port = port or free_port()
     listened = ",".join(("127.0.0.1", *addresses))
     text = SHIPPED.read_text()
     own = Path(tempfile.mkdtemp(prefix="pgbouncer-"))

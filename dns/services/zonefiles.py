@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from dns.content import stored_form
@@ -27,7 +28,7 @@ from meshmgmt.core.errors import Conflict, InvalidArgument
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import canonical, quoted
 from meshmgmt.core.queries import batches
-from meshmgmt.core.transactions import account_write, read_snapshot
+from meshmgmt.core.transactions import account_write, in_pieces, read_snapshot
 
 _Key = tuple[str, str, str]
 
@@ -90,9 +91,11 @@ def zone_import(
     for record in planned.file.records:
         wanted[record.name].append(record)
     done = Diff((), (), (), 0)
-    for names in _pieces(planned.diff):
-        part = [record for name in names for record in wanted[name]]
-        done += _write_piece(zone_id, names, part, merge=merge)
+    count = len(planned.diff)
+    with in_pieces(count) if count > RECORDS_AT_ONCE else nullcontext():
+        for names in _pieces(planned.diff):
+            part = [record for name in names for record in wanted[name]]
+            done += _write_piece(zone_id, names, part, merge=merge)
     kept = len(planned.file.records) - len(done.added) - len(done.changed)
     return Import(planned.file, replace(done, unchanged=kept))
 

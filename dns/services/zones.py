@@ -14,7 +14,7 @@ from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.names import InvalidNameError, canonical
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.queries import found
-from meshmgmt.core.transactions import account_write
+from meshmgmt.core.transactions import account_write, in_pieces
 
 RECORDS_AT_ONCE: Final = 500
 """Changes of records in one transaction: others wait for the lock meanwhile."""
@@ -78,6 +78,10 @@ def zone_delete(*, zone_id: str) -> None:
 
     Of more than RECORDS_AT_ONCE records the oldest go first, in transactions of their own.
     """
+    count = zone_get(zone_id).records.count()
+    if count > RECORDS_AT_ONCE:
+        with in_pieces(count):
+            zone_thin_out(zone_id=zone_id)
     while not _deleted(zone_id):
         pass
 

@@ -11,9 +11,11 @@ from threading import Lock
 from typing import Final
 
 from meshmgmt.core.errors import Unavailable
+from meshmgmt.core.lane import Lane
 
 LARGE_BYTES: Final = 2**20
-PATIENCE_SECONDS: Final = 30.0
+readers: Final = Lane(patience=30.0)
+"""Who makes a large answer or waits to; a server of requests limits the places."""
 BUSY: Final = "too many large answers are being made: try again in a few seconds"
 _FADING: Final = 0.9
 """One small answer says little of a kind that had a large one."""
@@ -26,17 +28,18 @@ _sizes: Final[dict[str, float]] = {}
 def room_for(kind: str) -> Iterator[None]:
     """Run a block that makes an answer of this kind, alone when it will be large.
 
-    Raises Unavailable when others take too long.
+    Raises Unavailable when others take too long, or too many wait already.
     """
     if _sizes.get(kind, LARGE_BYTES) < LARGE_BYTES:
         yield
         return
-    if not _turn.acquire(timeout=PATIENCE_SECONDS):
-        raise Unavailable(BUSY)
-    try:
-        yield
-    finally:
-        _turn.release()
+    with readers.place() as patience:
+        if not _turn.acquire(timeout=patience):
+            raise Unavailable(BUSY)
+        try:
+            yield
+        finally:
+            _turn.release()
 
 
 def note_size(kind: str, size: int) -> None:

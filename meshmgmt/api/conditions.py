@@ -29,11 +29,17 @@ class Condition:
     Every step may raise: a refusal, or `Answered`.
     """
 
+    is_whole = True
+    """Whether what is asked for needs the write to be one transaction."""
+
     def prepare(self) -> None:
         """Come first, without the lock."""
 
     def begin(self) -> None:
         """Come under the lock, before anything is written."""
+
+    def piece(self) -> None:
+        """Come so in each piece of a long write, if it may go in pieces; then `begin`."""
 
     def run(self, handler: Handler, *args: Any, **kwargs: Any) -> Response:
         """Do the write and return its answer."""
@@ -55,21 +61,17 @@ def answered(
 ) -> HttpResponseBase:
     """Return what the handler answers under conditions. Raises what refuses it."""
 
-    def begin() -> None:
-        for condition in conditions:
-            condition.begin()
-
-    def end() -> None:
-        for condition in conditions:
-            condition.end()
-
+    begin = _in_order([condition.begin for condition in conditions])
+    end = _in_order([condition.end for condition in conditions])
+    piece = _in_order([condition.piece for condition in conditions])
+    whole = any(condition.is_whole for condition in conditions)
     run = handler
     for condition in reversed(conditions):
         run = _around(condition, run)
     try:
         for condition in conditions:
             condition.prepare()
-        with joined_write(begin, end) as write:
+        with joined_write(begin, end, None if whole else piece) as write:
             response: Response = run(*args, **kwargs)
             for condition in conditions if write.has_begun else ():
                 condition.written(response)
@@ -78,6 +80,14 @@ def answered(
     except Answered as early:
         return early.answer
     return response
+
+
+def _in_order(steps: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    def run() -> None:
+        for step in steps:
+            step()
+
+    return run
 
 
 def _around(condition: Condition, handler: Handler) -> Handler:

@@ -78,6 +78,13 @@ class Limiter:
         self._keep(key, given)
         return given.wait
 
+    def wait(self, key: str) -> float:
+        """Return the seconds for which `take` refuses without asking, 0 if it might not."""
+        with self._lock:
+            hand = self._hands.get(key)
+            left = hand.until - time.time() if hand and not hand.permits else 0.0
+            return max(left, 0.0)
+
     def _without_database(self, key: str) -> float:
         """Do what `take` does; what is permitted here is counted when that is possible."""
         wait = self._alone.take(key)

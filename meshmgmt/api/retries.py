@@ -29,14 +29,20 @@ REPLAYED: Final = "Idempotency-Replayed"
 WRITING: Final = ("POST", "PUT", "PATCH", "DELETE")
 KEPT: Final = dt.timedelta(hours=24)
 ANOTHER_REQUEST: Final = (
-    f"{HEADER}: this key was used before, with another body, path, method or token"
+    f"{HEADER}: this key was used before, with another body, path or method"
 )
 _TOO_MANY: Final = 429
 _SERVER_ERROR: Final = 500
 
 
 class Retries(Condition):
-    """The answer of the first time, for a request that carries a key."""
+    """The answer of the first time, for a request that carries a key.
+
+    A write in pieces notes with the first of them, by an answer that is empty, what the key
+    stands for: so another request with it is refused, and the same one does the rest.
+    """
+
+    is_whole = False
 
     def __init__(self, view: "ApiView", request: "ApiRequest", header: str) -> None:
         """Read the key and the body. Raises BadRequest, PayloadTooLarge."""
@@ -45,7 +51,7 @@ class Retries(Condition):
         self._key = parse_key(header)
         method = request.method or ""
         self._seal = Seal.of(
-            _credential(request),
+            f"{settings.SECRET_KEY} {self._user_id}",
             key=self._key,
             method=method,
             path=request.get_full_path(),
@@ -60,6 +66,11 @@ class Retries(Condition):
     def begin(self) -> None:
         """Look again: the thread that had the lock before may have kept one."""
         self.prepare()
+
+    def piece(self) -> None:
+        """Look for the answer of one that came at the same time, and take the key."""
+        self.prepare()
+        self._keep(b"")
 
     def run(self, handler: Handler, *args: Any, **kwargs: Any) -> Response:
         """Return the handler's answer, or its refusal; what fails is raised.
@@ -81,29 +92,30 @@ class Retries(Condition):
     def written(self, response: Response) -> None:
         """Keep the answer, with the write."""
         if response.status_code != _TOO_MANY:
-            self._keep(response)
+            self._keep(self._seal.close(_packed(response)))
 
     def without_write(self, response: Response) -> None:
         """Look once more: one that came at the same time may have deleted the object."""
         self.prepare()
 
     def _find(self) -> HttpResponseBase | None:
-        """Return the answer that is kept for the key, a refusal for another request."""
+        """Return the answer that is kept, if any; a refusal for another request."""
         found = KeptAnswer.objects.filter(
             user_id=self._user_id, key=self._key, at__gt=clock.now() - KEPT
         ).first()
         if found is None:
             return None
         if found.request == self._seal.fingerprint:
-            return _unpacked(self._seal.open(bytes(found.sealed)))
+            sealed = bytes(found.sealed)
+            return _unpacked(self._seal.open(sealed)) if sealed else None
         return self._view.handle_exception(InvalidArgument(ANOTHER_REQUEST))
 
-    def _keep(self, response: Response) -> None:
+    def _keep(self, sealed: bytes) -> None:
         kept = KeptAnswer(
             user_id=self._user_id,
             key=self._key,
             request=self._seal.fingerprint,
-            sealed=self._seal.close(_packed(response)),
+            sealed=sealed,
         )
         # One that is too old may still be there.
         KeptAnswer.objects.bulk_create(
@@ -117,12 +129,6 @@ class Retries(Condition):
 def forget_old_answers() -> int:
     """Delete answers that nobody gets any more; return how many."""
     return KeptAnswer.objects.filter(at__lte=clock.now() - KEPT).delete()[0]
-
-
-def _credential(request: "ApiRequest") -> str:
-    header = request.headers.get("Authorization", "")
-    session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-    return header.partition(" ")[2] or session
 
 
 def _packed(response: Response) -> bytes:

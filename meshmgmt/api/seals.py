@@ -21,9 +21,9 @@ _HALF: Final = 32
 class Seal:
     """What one request gives to know it again and to lock its answer with.
 
-    Both halves come out of the credential, which is stored nowhere, and all of the
-    request: who reads the database can neither open an answer nor try out passwords that
-    stood in a body.
+    Both halves come out of a secret that is not in the database, and all of the request:
+    who reads the database can neither open an answer nor try out passwords that stood in a
+    body.
     """
 
     fingerprint: str
@@ -31,12 +31,12 @@ class Seal:
 
     @classmethod
     def of(
-        cls, credential: str, *, key: str, method: str, path: str, body: bytes
+        cls, secret: str, *, key: str, method: str, path: str, body: bytes
     ) -> "Seal":
         """Return the seal of a request; `path` with its query."""
         parts = [key, method, path, hashlib.sha256(body).hexdigest()]
         text = orjson.dumps(parts)
-        whole = hmac.digest(credential.encode(), text, "sha512")
+        whole = hmac.digest(secret.encode(), text, "sha512")
         return cls(whole[:_HALF].hex(), whole[_HALF:])
 
     def close(self, plain: bytes) -> bytes:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, InterfaceError, connection
 from django.utils.crypto import salted_hmac
@@ -23,11 +24,13 @@ from meshmgmt.backup.archive import (
 )
 from meshmgmt.backup.tables import EVENT_TABLES, Table, reset_sequences, tables
 from meshmgmt.control import changes
-from meshmgmt.core import clock
+from meshmgmt.core import clock, runtime
 from meshmgmt.core.transactions import account_write, read_snapshot
+from meshmgmt.serving.leadership import Leadership
 
 _AT_FIRST: Final = {
     "accounts_account": 1,
+    "api_usedpermits": None,
     "groups_group": 1,
     "dns_dnssettings": 1,
     "control_mapchange": None,
@@ -38,7 +41,8 @@ _AT_FIRST: Final = {
     "auth_permission": None,
     "django_content_type": None,
 }
-"""What `migrate` puts into a new database: at most so many rows, None for any number."""
+"""What `migrate`, and a server that nobody set up, put into a new database: at most so many
+rows, None for any number."""
 
 
 def secret_key_mark() -> str:
@@ -56,6 +60,10 @@ def _faults_told(what: str) -> Iterator[None]:
         raise BackupError(f"{what}: {first}") from error
 
 
+_RUNNING: Final = (
+    "a server or its housekeeping runs over this database: stop it first, on every host,"
+    " or it goes on with what it knows of the old one (--force restores all the same)"
+)
 _GONE: Final = "the database cannot be used"
 _REFUSED: Final = "the database refused the rows; nothing was kept"
 
@@ -108,6 +116,27 @@ def check(path: Path, watched: Watched) -> Manifest:
         schema.models_at(archive.manifest.schema)
         archive.check(watched)
         return archive.manifest
+
+
+@contextmanager
+def nobody_serves() -> Iterator[None]:
+    """Run a block while no housekeeping of any host starts.
+
+    Raises BackupError when one runs, or a server on this host. Their marks are locks that
+    end with the process, however it ends.
+    """
+    with _faults_told(_GONE):
+        connection.ensure_connection()
+    folder = settings.SVC.runtime_dir
+    runtime.make(folder)
+    leadership = Leadership(folder)
+    if runtime.is_locked(folder, runtime.LOCK) or not leadership.held():
+        leadership.release()
+        raise BackupError(_RUNNING)
+    try:
+        yield
+    finally:
+        leadership.release()
 
 
 @_faults_told(_GONE)

@@ -17,6 +17,7 @@ from typing import Any, Final
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 from django.dispatch import Signal
 
+from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.core.lane import LOCK_SECONDS, Lane
 from meshmgmt.core.turns import BUSY, turn
 
@@ -24,6 +25,9 @@ from meshmgmt.core.turns import BUSY, turn
 LOCK_KEY: Final = 0x6D657368
 SHORT_PATIENCE: Final = 0.05
 """Seconds, for small writes on the way of a read, which must not wait for another's."""
+
+MOST_CHANGES: Final = 5000
+"""In one transaction of a request, so that nobody waits for longer than two seconds."""
 
 TURN_SUFFIX: Final = "-turn"
 """Ends the name of the lock file beside an SQLite database."""
@@ -45,10 +49,15 @@ class JoinedWrite:
     """The one transaction of all account writes of a block; see `joined_write()`."""
 
     def __init__(
-        self, on_begin: Callable[[], None], on_end: Callable[[], None]
+        self,
+        on_begin: Callable[[], None],
+        on_end: Callable[[], None],
+        on_piece: Callable[[], None] | None,
     ) -> None:
         self.has_begun = False
         self.inside = False
+        self.in_pieces = False
+        self.on_piece = on_piece
         self._on_begin = on_begin
         self._on_end = on_end
         self._stack = ExitStack()
@@ -62,18 +71,23 @@ class JoinedWrite:
     @contextmanager
     def part(self) -> Iterator[None]:
         """Run one account write of the block; what it wrote goes if it raises."""
-        if not self.has_begun:
-            self._stack.enter_context(_whole_write(self._on_end))
-            self.has_begun = True
-            self._on_begin()
-        # What an earlier part loaded may have been rolled back with it.
-        _writer.number = next(_numbers)
-        self.inside = True
-        try:
-            with transaction.atomic():
-                yield
-        finally:
-            self.inside = False
+        with ExitStack() as piece:
+            if self.in_pieces:
+                assert self.on_piece is not None
+                piece.enter_context(_whole_write())
+                self.on_piece()
+            elif not self.has_begun:
+                self._stack.enter_context(_whole_write(self._on_end))
+                self.has_begun = True
+                self._on_begin()
+            # What an earlier part loaded may have been rolled back with it.
+            _writer.number = next(_numbers)
+            self.inside = True
+            try:
+                with transaction.atomic():
+                    yield
+            finally:
+                self.inside = False
 
 
 class _Writer(local):
@@ -118,7 +132,9 @@ def nothing() -> None:
 
 @contextmanager
 def joined_write(
-    on_begin: Callable[[], None] = nothing, on_end: Callable[[], None] = nothing
+    on_begin: Callable[[], None] = nothing,
+    on_end: Callable[[], None] = nothing,
+    on_piece: Callable[[], None] | None = None,
 ) -> Iterator[JoinedWrite]:
     """Run a block whose account writes are one transaction.
 
@@ -126,15 +142,44 @@ def joined_write(
     keeps nobody waiting, and commits when the block ends. `on_begin` is called under the
     lock; what it raises ends the block. `on_end` is called last, when the events of the
     writes are there. A write that fails undoes itself alone; if the block or `on_end`
-    raises, nothing of it stays.
+    raises, nothing of it stays. With `on_piece`, a block may go `in_pieces()`.
     """
-    joined = JoinedWrite(on_begin, on_end)
+    joined = JoinedWrite(on_begin, on_end, on_piece)
     _writer.joined = joined
     try:
         with joined.open():
             yield joined
     finally:
         _writer.joined = None
+
+
+@contextmanager
+def in_pieces(changes: int) -> Iterator[None]:
+    """Commit each account write of a block by itself, so that others write in between.
+
+    In a joined write `on_piece` is called first in each, and the joined transaction begins
+    when all are done. Where that is not possible, so many changes may be too many: raises
+    InvalidArgument.
+    """
+    joined = _writer.joined
+    if joined is None or joined.inside or joined.has_begun:
+        yield
+        return
+    if joined.on_piece is None:
+        if changes > MOST_CHANGES:
+            raise InvalidArgument(
+                f"{changes} changes are too many for one transaction (at most"
+                f" {MOST_CHANGES}): ask without dry_run, If-Match and X-Plan-Hash"
+            )
+        yield
+        return
+    joined.in_pieces = True
+    try:
+        yield
+    finally:
+        joined.in_pieces = False
+    with joined.part():
+        pass
 
 
 @contextmanager

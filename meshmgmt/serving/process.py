@@ -27,7 +27,7 @@ def begin(config: Config) -> None:
 
 
 def bound_requests(threads: int) -> None:
-    """Keep half of the threads from waiting for writes, and statements from going on.
+    """Keep a thread from waiting for writes or large answers, and statements from going on.
 
     For processes that answer requests; migrations, commands and jobs take their time.
     Requests also go through the pooler, if there is one: they keep nothing in a session
@@ -35,9 +35,11 @@ def bound_requests(threads: int) -> None:
     """
     from django.db import DEFAULT_DB_ALIAS, connections  # noqa: PLC0415 - not in the master
 
+    from meshmgmt.api.answers import readers  # noqa: PLC0415
     from meshmgmt.core.transactions import writers  # noqa: PLC0415
 
     writers.places = max(1, threads // 2)
+    readers.places = max(1, (threads - 1) // 2)
     for settings in connections.settings.values():
         settings["STATEMENT_SECONDS"] = STATEMENT_SECONDS
     database = connections.settings[DEFAULT_DB_ALIAS]

@@ -1,6 +1,8 @@
 """Large answers: one is made at a time, and only its text is kept until it is sent."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import islice
 from threading import Barrier, BrokenBarrierError, Event, Thread
 from typing import Any, ClassVar
 
@@ -78,8 +80,8 @@ def test_what_was_rendered_is_kept_as_text_alone() -> None:
 
 
 @pytest.fixture
-def occupied() -> Iterator[None]:
-    """Have somebody else make a large answer."""
+def occupied() -> Iterator[Event]:
+    """Have somebody else make a large answer until the event is set."""
     inside, leave = Event(), Event()
 
     def make() -> None:
@@ -91,7 +93,7 @@ def occupied() -> Iterator[None]:
     thread.start()
     try:
         assert inside.wait(60)
-        yield
+        yield leave
     finally:
         leave.set()
         thread.join()
@@ -99,12 +101,28 @@ def occupied() -> Iterator[None]:
 
 @pytest.mark.usefixtures("occupied")
 def test_waiting_for_room_ends_with_503(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(answers.readers, "patience", 0.01)
     with pytest.raises(Unavailable), room_for(KIND):
         pytest.fail("there was room for two")
     answer = read()
     assert answer.status_code == 503
     assert answer["Retry-After"]
+
+
+def test_readers_beyond_their_places_are_sent_away_at_once(
+    monkeypatch: pytest.MonkeyPatch, occupied: Event
+) -> None:
+    monkeypatch.setattr(answers.readers, "places", 2)
+    ListView.size, ListView.together = 10, Barrier(1)
+    with ThreadPoolExecutor(4) as pool:
+        reading = [pool.submit(read) for _ in range(20)]
+        away = [f.result() for f in islice(as_completed(reading, timeout=20), 19)]
+        alive = pool.submit(ListView.as_view(), RequestFactory().options("/"))
+        assert alive.result(timeout=20).status_code == 200
+        occupied.set()
+    assert {answer.status_code for answer in away} == {503}
+    assert all(answer["Retry-After"] for answer in away)
+    assert sum(future.result().status_code == 200 for future in reading) == 1
 
 
 @pytest.mark.usefixtures("occupied")

@@ -1,7 +1,9 @@
 """Fixtures of this room."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +14,9 @@ _current: list[Path] = []
 
 
 @pytest.fixture
-def beside(db: None, tmp_path: Path) -> Elsewhere:
+def beside(db: None, tmp_path: Path, settings: Any) -> Elsewhere:
     """Return what makes a new database the one of this process, for a block."""
+    settings.SVC = replace(settings.SVC, runtime_dir=tmp_path / "run")
     return partial(elsewhere, folder=tmp_path)
 
 

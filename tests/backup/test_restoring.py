@@ -1,5 +1,6 @@
 """Backups carry one state whole to either kind of database; or nothing is kept."""
 
+import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,12 +21,14 @@ from events.streams.catalogue import TRAFFIC
 from groups.models import Group
 from groups.services import group_create
 from meshmgmt.accounts.models import User
-from meshmgmt.api.models import KeptAnswer
+from meshmgmt.api.models import KeptAnswer, UsedPermits
 from meshmgmt.backup import schema
 from meshmgmt.backup.archive import BackupError
 from meshmgmt.backup.copying import back_up, check
 from meshmgmt.backup.tables import EVENT_TABLES, LEFT_OUT
 from meshmgmt.control.models import MapChange
+from meshmgmt.core import clock, runtime
+from meshmgmt.serving.leadership import Leadership
 from tests.backup.files import OLD, changed, lines, manifest, rows, run, sealed
 from tests.databases import KIND, Elsewhere
 
@@ -193,9 +196,42 @@ def test_a_restore_fills_empty_databases_only(beside: Elsewhere, current: Path) 
         with pytest.raises(CommandError, match="holds data already"):
             run("restore", current)
         assert Group.objects.filter(name="already here").exists()
+    with beside("sqlite", migrated=True):
+        UsedPermits.objects.create(key="a stranger's", until=clock.now())
+        run("restore", current)
 
 
 @pytest.mark.sqlite
+def test_a_restore_under_a_running_server_is_refused_unless_forced(
+    beside: Elsewhere, tmp_path: Path
+) -> None:
+    with beside(KIND):
+        server = runtime.claim(tmp_path / "run")
+        with pytest.raises(CommandError, match="a server or its housekeeping runs"):
+            run("restore", OLD)
+        os.close(server)
+        housekeeping = Leadership(tmp_path / "run")
+        assert housekeeping.held()
+        with pytest.raises(CommandError, match="a server or its housekeeping runs"):
+            run("restore", OLD)
+        assert schema.is_new()
+        run("restore", OLD, "--force")
+        housekeeping.release()
+
+
+@pytest.mark.postgresql
+def test_housekeeping_of_another_host_is_noticed(
+    beside: Elsewhere, tmp_path: Path
+) -> None:
+    with beside(KIND):
+        housekeeping = Leadership(tmp_path / "another host")
+        assert housekeeping.held()
+        with pytest.raises(CommandError, match="on every host"):
+            run("restore", OLD)
+        housekeeping.release()
+        run("restore", OLD)
+
+
 def test_a_database_with_other_migrations_is_refused(
     beside: Elsewhere, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ from tests.servers import free_port
 
 CODE = grpc.StatusCode
 FLOOD = 300
+WRONG = "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA"
 RPC = "/management.ManagementService/"
 
 
@@ -186,16 +187,25 @@ def test_a_flood_of_wrong_keys_is_bounded_and_others_are_served(upset: Deploymen
     assert metrics["management_grpc_login_request_counter"] >= 30
     failed = [line for line in upset.log()[before:].splitlines() if "error" in line]
     assert failed == []
+    upset.stop(signal.SIGKILL)
+    upset.start()
+    # The database remembers, whichever process is asked.
+    assert run(_wrong_key(upset)) is CODE.RESOURCE_EXHAUSTED
+
+
+async def _wrong_key(deployment: Deployment) -> grpc.StatusCode:
+    async with Agent(deployment.url) as bad:
+        request = pb.LoginRequest(setupKey=WRONG, meta=bad.meta)
+        return await login_with(bad, bad.sealed(await bad.server_box(), request))
 
 
 async def _flood(deployment: Deployment) -> None:
-    wrong = "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA"
     async with enrolled(deployment, "honest") as honest, Agent(deployment.url) as bad:
         box = await bad.server_box()
         codes: list[grpc.StatusCode] = []
 
         async def attempt() -> None:
-            request = pb.LoginRequest(setupKey=wrong, meta=bad.meta)
+            request = pb.LoginRequest(setupKey=WRONG, meta=bad.meta)
             codes.append(await login_with(bad, bad.sealed(box, request)))
 
         flood = [asyncio.create_task(attempt()) for _ in range(FLOOD)]

@@ -17,7 +17,6 @@ from nacl.public import Box, PrivateKey, PublicKey
 
 from meshmgmt.control.checks import Unsendable
 from meshmgmt.control.protocol import management_pb2 as pb
-from meshmgmt.control.server.attempts import Attempts
 from meshmgmt.control.server.bus import Bus
 from meshmgmt.control.server.envelope import Envelopes
 from meshmgmt.control.server.flowrule import FlowRule
@@ -288,16 +287,6 @@ def test_parts_that_never_become_whole_are_forgotten():
         assert len(bus._partial) <= 101
 
     run(scenario())
-
-
-def test_an_address_with_too_many_failures_must_wait_and_others_not():
-    attempts = Attempts(burst=3, per_minute=1)
-    for _ in range(3):
-        attempts.failed("192.0.2.1")
-        assert not attempts.blocked("192.0.2.1")
-    attempts.failed("192.0.2.1")
-    assert attempts.blocked("192.0.2.1")
-    assert not attempts.blocked("192.0.2.2")
 
 
 @pytest.mark.parametrize(

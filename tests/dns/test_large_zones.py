@@ -13,9 +13,10 @@ from dns.models import Record
 from dns.services import records, zonefiles, zones
 from events.audit.emission import changes_written
 from events.models import AuditEvent
+from meshmgmt.core import transactions
 from meshmgmt.core.transactions import lock_held
 from tests.admin.signed_in import client_of
-from tests.api_client import Api
+from tests.api_client import Answer, Api
 from tests.dns.bodies import created, trail, zone
 from tests.people import person
 
@@ -23,6 +24,9 @@ pytestmark = pytest.mark.django_db
 
 ZONES = "/api/dns/zones"
 AT_ONCE = 4
+WITH_AND_WITHOUT_A_KEY = pytest.mark.parametrize(
+    "key", [{}, {"Idempotency-Key": "1"}], ids=["without a key", "with a key"]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -144,9 +148,13 @@ def test_what_others_write_in_between_stands(owner: Api, path: str) -> None:
     ]
 
 
+@WITH_AND_WITHOUT_A_KEY
 def test_a_file_sent_again_finishes_what_was_cut_off(
-    owner: Api, path: str, writes: list[int]
+    owner: Api, path: str, writes: list[int], key: dict[str, str]
 ) -> None:
+    def send(text: bytes) -> Answer:
+        return owner.call("PUT", f"{path}/zonefile", text, **key)
+
     def fail(changes: Any, **kwargs: Any) -> None:
         if len(writes) == 2:
             raise RuntimeError("the server was stopped")
@@ -154,20 +162,66 @@ def test_a_file_sent_again_finishes_what_was_cut_off(
     changes_written.connect(fail)
     try:
         text = text_of("abcdefghij")
-        assert owner.call("PUT", f"{path}/zonefile", text).status == 500
+        assert send(text).status == 500
     finally:
         changes_written.disconnect(fail)
     assert len(held(owner, path)) == AT_ONCE
-    assert len(put(owner, path, text)["added"]) == 16 - AT_ONCE
+    if key:
+        assert send(text_of("abcdefghijk")).status == 422
+        assert len(held(owner, path)) == AT_ONCE
+    assert len(created(send(text))["added"]) == 16 - AT_ONCE
+    assert len(held(owner, path)) == 16
+    assert len(created(send(text))["added"]) == (16 - AT_ONCE if key else 0)
+    assert max(writes) == AT_ONCE
+
+
+def test_who_sends_a_large_file_twice_at_once_gets_one_answer(
+    owner: Api, path: str
+) -> None:
+    key, text = {"Idempotency-Key": "1"}, text_of("abcdefghij")
+    others: list[Answer] = []
+
+    def send() -> Answer:
+        return owner.call("PUT", f"{path}/zonefile", text, **key)
+
+    def overtake(**kwargs: Any) -> None:
+        lock_held.disconnect(overtake)
+        others.append(send())
+
+    lock_held.connect(overtake)
+    answer = send()
+    assert answer.body == others[0].body
+    assert answer.headers["Idempotency-Replayed"] == "true"
     assert len(held(owner, path)) == 16
 
 
+@pytest.mark.parametrize(
+    ("query", "header"),
+    [("?dry_run=true", {}), ("", {"If-Match": "*"}), ("", {"X-Plan-Hash": "0" * 64})],
+)
+def test_a_large_file_is_not_written_in_one_transaction(
+    monkeypatch: pytest.MonkeyPatch,
+    owner: Api,
+    path: str,
+    query: str,
+    header: dict[str, str],
+) -> None:
+    monkeypatch.setattr(transactions, "MOST_CHANGES", 15)
+    text = text_of("abcdefghij")
+    refused = owner.call("PUT", f"{path}/zonefile{query}", text, **header)
+    assert refused.status == 422
+    assert "16 changes are too many" in refused.json["message"]
+    assert held(owner, path) == []
+
+
+@WITH_AND_WITHOUT_A_KEY
 def test_a_large_zone_is_deleted_in_pieces(
-    owner: Api, path: str, writes: list[int]
+    owner: Api, path: str, writes: list[int], key: dict[str, str]
 ) -> None:
     put(owner, path, text_of("abcdefghij"))
     before = len(trail(owner))
-    assert owner.delete(path).status == 200
+    assert owner.delete(path, **key).status == 200
+    assert owner.delete(path, **key).status == (200 if key else 404)
     assert owner.get(path).status == 404
     codes = [event["activity_code"] for event in trail(owner)[before:]]
     assert codes == ["dns.zone.record.delete"] * 16 + ["dns.zone.delete"]

@@ -11,7 +11,7 @@ import shutil
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,6 +44,8 @@ NETWORK: Final = f"10.{128 + os.getpid() % 64}"
 PATIENCE: Final = 60.0
 ERRORS: Final = 10.0
 """Seconds between the first and the last error while one host dies."""
+CUT_SECONDS: Final = 3.0
+"""30 were tried by hand, with the same outcome."""
 WRITERS: Final = 3
 PER_MINUTE: Final = 30
 EVENTS: Final = 2000
@@ -85,7 +87,11 @@ class Pair:
 
     hosts: tuple[Host, Host]
     front: Proxied
-    pooled: bool
+    restart_pooler: Callable[[], None] | None
+
+    @property
+    def pooled(self) -> bool:
+        return self.restart_pooler is not None
 
     def ask(
         self,
@@ -128,10 +134,10 @@ def pair(
         machines = [Namespace(number, NETWORK) for number in (1, 2)]
         for machine in machines:
             stack.enter_context(machine.connected())
-        pooler = 0
+        pooler, poolers = 0, stack.enter_context(ExitStack())
+        addresses = [machine.outside for machine in machines]
         if pooled:
-            addresses = [machine.outside for machine in machines]
-            pooler = stack.enter_context(running_pgbouncer(url, addresses))
+            pooler = poolers.enter_context(running_pgbouncer(url, addresses))
         first, second = (
             made(folder / str(machine.number), url, machine, pooler)
             for machine in machines
@@ -155,7 +161,12 @@ def pair(
         command += ["-e", f"{folder}/error.log"]
         stack.enter_context(running(command, port, folder))
         front = Proxied(port, plain_port, trust, token)
-        yield Pair((first, second), front, pooled)
+
+        def restart_pooler() -> None:
+            poolers.close()
+            poolers.enter_context(running_pgbouncer(url, addresses, pooler))
+
+        yield Pair((first, second), front, restart_pooler if pooled else None)
 
 
 def made(folder: Path, url: str, machine: Namespace, pooler: int) -> Host:
@@ -316,8 +327,9 @@ def test_every_transaction_has_the_limits_of_the_service(pair: Pair):
 class Writers:
     """Make groups through nginx for as long as it is entered."""
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: Pair, prefix: str = "made") -> None:
         self.pair = pair
+        self.prefix = prefix
         self.acknowledged: set[str] = set()
         self.errors: list[tuple[float, object]] = []
         self._stopping = Event()
@@ -329,7 +341,7 @@ class Writers:
         number = 0
         while not self._stopping.wait(0.03):
             number += 1
-            name = f"made-{writer}-{number}"
+            name = f"{self.prefix}-{writer}-{number}"
             try:
                 status, _, _ = self.pair.ask(
                     None, "POST", "/api/groups", {"name": name}
@@ -372,9 +384,37 @@ def test_a_host_that_dies_takes_no_write_with_it(pair: Pair):
     moments = [moment for moment, _ in writers.errors]
     if moments:
         assert max(moments) - min(moments) <= ERRORS, writers.errors
+    check_all_kept(pair, writers)
+
+
+def check_all_kept(pair: Pair, writers: Writers) -> None:
+    """Both hosts know each acknowledged write, and each was told once."""
     told = pair.told("group.add")
     for host in pair.hosts:
         _, _, groups = pair.ask(host, "GET", "/api/groups")
-        found = {g["name"]: g["id"] for g in groups if g["name"].startswith("made-")}
-        assert writers.acknowledged <= found.keys()
-        assert {told[group] for group in found.values()} == {1}
+        made = [g for g in groups if g["name"].startswith(f"{writers.prefix}-")]
+        assert writers.acknowledged <= {group["name"] for group in made}
+        assert {told[group["id"]] for group in made} == {1}
+
+
+def test_a_pooler_or_a_link_that_was_away_takes_no_write_with_it(pair: Pair):
+    if pair.restart_pooler is None:
+        pytest.skip("the hosts reach PostgreSQL by way of the file system")
+    with Writers(pair, "kept") as writers:
+        writers.more(30)
+        pair.restart_pooler()
+        check_back_soon(writers)
+        with pair.hosts[1].machine.cut_off():
+            time.sleep(CUT_SECONDS)
+        check_back_soon(writers)
+    check_all_kept(pair, writers)
+
+
+def check_back_soon(writers: Writers) -> None:
+    """What was away is back now: so is the service, soon and for good."""
+    back = time.monotonic()
+    writers.more(30)
+    assert time.monotonic() - back <= ERRORS, writers.errors
+    seen = len(writers.errors)
+    writers.more(60)
+    assert writers.errors[seen:] == []

@@ -9,9 +9,9 @@ from typing import Any, Final
 from google.protobuf.message import Message
 from grpc import StatusCode
 
+from meshmgmt.api.limits import Limiter
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceServicer
-from meshmgmt.control.server.attempts import Attempts
 from meshmgmt.control.server.bus import Bus
 from meshmgmt.control.server.envelope import Envelopes, Opened
 from meshmgmt.control.server.hub import Hub
@@ -21,9 +21,13 @@ from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services import logins, sessions, sso
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import context as facts
+from meshmgmt.core.addresses import site
+from meshmgmt.core.slidingwindow import Limit
 from observability.logins import login_blocked, observe_login
 from observability.metrics import instruments
 
+WRONG_KEYS: Final = Limit(count=30, seconds=60)
+"""Of one address, over all processes and hosts."""
 NOT_EXPOSED: Final = "this server does not expose services of peers"
 _SYNCS: Final = instruments.counter("management.grpc.sync.request.counter")
 _SYNC_DURATION: Final = instruments.histogram(
@@ -41,7 +45,7 @@ class ManagementService(ManagementServiceServicer):
         self.threads = threads
         self.hub = hub
         self.bus = bus
-        self.attempts = Attempts(burst=30, per_minute=30)
+        self.wrong_keys = Limiter(WRONG_KEYS, workers=1)
 
     @rpc
     async def GetServerKey(
@@ -69,7 +73,7 @@ class ManagementService(ManagementServiceServicer):
             )
         except Refused as refusal:
             if opened.message.setupKey and refusal.code is Code.PERMISSION_DENIED:
-                self._wrong_key(source)
+                await self._wrong_key(source)
             observe_login(
                 peer_id="", seconds=time.perf_counter() - begun, succeeded=False
             )
@@ -79,16 +83,15 @@ class ManagementService(ManagementServiceServicer):
         observe_login(peer_id=peer.peer_id, seconds=time.perf_counter() - begun)
         return self._sealed(opened, response)
 
-    def _wrong_key(self, source: str) -> None:
+    async def _wrong_key(self, source: str) -> None:
         """Count a wrong key. Raises Refused when there were too many of that address.
 
         Keys are looked up first: behind one address a machine with the right one must
         not wait for those with a wrong one, and looking up costs one indexed read.
         """
-        if self.attempts.blocked(source):
+        if await self.threads.run(self.wrong_keys.take, f"setup key {site(source)}"):
             login_blocked()
             raise Refused(Code.RESOURCE_EXHAUSTED, "too many wrong keys: try later")
-        self.attempts.failed(source)
 
     @rpc
     async def Sync(self, request: pb.EncryptedMessage, context: Context) -> None:

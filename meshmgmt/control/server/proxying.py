@@ -4,15 +4,20 @@ There are no mappings to give out: a proxy is told so once, and then hears nothi
 """
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 
+from meshmgmt.api.limits import Limiter
 from meshmgmt.control.protocol import proxy_pb2 as pb
 from meshmgmt.control.protocol.proxy_pb2_grpc import ProxyServiceServicer
-from meshmgmt.control.server.attempts import Attempts
 from meshmgmt.control.server.status import Context, metadata_of, rpc, source_of
 from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services import proxies
 from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.core.addresses import site
+from meshmgmt.core.slidingwindow import Limit
+
+WRONG_TOKENS: Final = Limit(count=5, seconds=60)
+"""Of one address, over all processes and hosts."""
 
 
 class ProxyService(ProxyServiceServicer):
@@ -20,7 +25,7 @@ class ProxyService(ProxyServiceServicer):
 
     def __init__(self, threads: Threads) -> None:
         self.threads = threads
-        self.attempts = Attempts(burst=5, per_minute=5)
+        self.wrong_tokens = Limiter(WRONG_TOKENS, workers=1)
 
     @rpc
     async def SendAccessLog(
@@ -50,12 +55,14 @@ class ProxyService(ProxyServiceServicer):
         await asyncio.Event().wait()
 
     async def _admit(self, context: Context) -> None:
-        source = source_of(context)
-        if self.attempts.blocked(source):
-            raise Refused(Code.RESOURCE_EXHAUSTED, "too many wrong tokens: try later")
+        tries = f"proxy token {site(source_of(context))}"
+        too_many = Refused(Code.RESOURCE_EXHAUSTED, "too many wrong tokens: try later")
+        if self.wrong_tokens.wait(tries):
+            raise too_many
         said = metadata_of(context).get("authorization", "")
         try:
             await self.threads.run(proxies.check_proxy_token, said)
         except Refused:
-            self.attempts.failed(source)
+            if await self.threads.run(self.wrong_tokens.take, tries):
+                raise too_many from None
             raise

@@ -2,6 +2,7 @@
 
 import json
 from argparse import ArgumentParser
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 
 from meshmgmt.backup.archive import BackupError, Manifest
-from meshmgmt.backup.copying import check, restore, secret_key_mark
+from meshmgmt.backup.copying import check, nobody_serves, restore, secret_key_mark
 from meshmgmt.core.progress import bar
 
 OTHER_KEY: Final = (
@@ -36,6 +37,11 @@ class Command(BaseCommand):
             help="read the whole file and say whether it is sound, write nothing",
         )
         parser.add_argument(
+            "--force",
+            action="store_true",
+            help="restore even while a server runs over the database",
+        )
+        parser.add_argument(
             "--json", action="store_true", help="print the report as one JSON object"
         )
 
@@ -47,7 +53,8 @@ class Command(BaseCommand):
             if options["check"]:
                 manifest = check(path, checking)
             else:
-                manifest = restore(path, checking, partial(_titled, "restoring"))
+                with nullcontext() if options["force"] else nobody_serves():
+                    manifest = restore(path, checking, partial(_titled, "restoring"))
         except BackupError as error:
             raise CommandError(str(error)) from error
         self._report(manifest, as_json=options["json"], done=not options["check"])
