@@ -68,6 +68,7 @@ test-postgresql: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP)
 test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP) $(OTEL_STAMP) ## the full counts: property tests, kills, soak
 	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
+	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n 0 tests/events/test_replica.py
 
 check: $(TEST_STAMP) ## formatting, lint, layers, dead code, types, migrations, OpenAPI, templates
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" scripts/check

@@ -6,6 +6,7 @@ answer.
 
 import json
 from collections import defaultdict
+from itertools import count
 from typing import Any, Final
 
 from django.db import connection
@@ -55,10 +56,12 @@ def run(workspace: Workspace, report: Report) -> None:
 
 def _compare(workspace: Workspace, report: Report, path: str, by_hand: Any) -> None:
     client = load.Connection(workspace.server().port)
-    request = load.request("GET", path, workspace.token())
+    token, numbers = workspace.token(), count()
 
     def served() -> bytes:
-        status, body = client.exchange(request)
+        # Another address each time: what is kept for it is not what is measured.
+        message = load.request("GET", f"{path}?{next(numbers)}", token)
+        status, body = client.exchange(message)
         assert status == 200, body[:300]
         return body
 

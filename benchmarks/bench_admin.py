@@ -1,13 +1,15 @@
 """The admin site on the large mesh: lists against the same lists over the API, sizes.
 
 One client on one connection. A list's page shows 50 rows, the API answers with all of
-them. Around the rows of a page there are a menu, filters and a search, which cost the same
-whatever is listed: a page that misses its target against the API, because that answers
-faster than an empty list is shown, is told of and compared with the page of one.
+them, made anew and not from memory. Around the rows of a page there are a menu, filters and
+a search, which cost the same whatever is listed: a page that misses its target against the
+API, because that answers faster than an empty list is shown, is told of and compared with
+the page of one.
 """
 
 import time
 from http.client import HTTPConnection
+from itertools import count
 from typing import Any, Final
 
 from benchmarks.report import Report, alternating_medians
@@ -16,7 +18,6 @@ from benchmarks.workspace import OWNER, Workspace
 LIST_LIMIT: Final = 3.0
 LIST_GUARD: Final = 5.0
 AUDIT_LIMIT: Final = 5.0
-AUDIT_GUARD: Final = 10.0
 FINDINGS_LIMIT: Final = 10.0
 HOME_SECONDS: Final = 1.0
 MOST_KIB: Final = 300
@@ -51,14 +52,17 @@ class Browser:
 
     def __init__(self, workspace: Workspace) -> None:
         self._http = HTTPConnection("127.0.0.1", workspace.server().port, timeout=120)
+        self._numbers = count()
         self._headers = {
             "Authorization": f"Token {workspace.token()}",
             "Cookie": f"sessionid={_session()}",
         }
 
     def get(self, path: str) -> bytes:
-        """Return the body of an answer 200."""
-        self._http.request("GET", path, headers=self._headers)
+        """Return the body of an answer 200, made anew."""
+        # The API keeps answers, by what is accepted too.
+        fresh = {"Accept": f"text/html, application/json, x/{next(self._numbers)}"}
+        self._http.request("GET", path, headers=self._headers | fresh)
         answer = self._http.getresponse()
         body = answer.read()
         assert answer.status == 200, (path, answer.status, body[:300])
@@ -87,7 +91,6 @@ def run(workspace: Workspace, report: Report) -> None:
         f"{page} against {AUDIT_API}",
         *_medians(browser, page, AUDIT_API),
         AUDIT_LIMIT,
-        guard=AUDIT_GUARD,
     )
     _home(browser, report)
     _findings(browser, report)

@@ -18,7 +18,7 @@ from benchmarks import load
 from benchmarks.policies import fill_policies
 from benchmarks.report import Report, alternating_medians
 from benchmarks.workspace import Workspace
-from dns.effective import to_json
+from dns.effective.result import to_json
 from dns.selectors.effective import (
     account_findings,
     all_peer_dns,

@@ -24,15 +24,13 @@ class Connection:
 
     def exchange(self, request: bytes) -> tuple[int, bytes]:
         """Send a whole request and return status and body of its answer."""
-        self._socket.sendall(request)
-        first = self._file.readline()
+        first = self._first_line(request)
         if (
             not first
         ):  # the worker had answered its number of requests, and was replaced
             self.close()
             self._open()
-            self._socket.sendall(request)
-            first = self._file.readline()
+            first = self._first_line(request)
         status = int(first.split()[1])
         length = 0
         while (line := self._file.readline()) not in {b"\r\n", b""}:
@@ -40,6 +38,14 @@ class Connection:
             if name.lower() == b"content-length":
                 length = int(value)
         return status, self._file.read(length)
+
+    def _first_line(self, request: bytes) -> bytes:
+        """Send, and return how the answer begins: with nothing where nobody is left."""
+        try:
+            self._socket.sendall(request)
+            return self._file.readline()
+        except (BrokenPipeError, ConnectionResetError):
+            return b""
 
     def close(self) -> None:
         """Close the connection."""

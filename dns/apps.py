@@ -5,13 +5,10 @@ from django.db.models.signals import post_migrate
 
 
 class DnsConfig(AppConfig):
-    """Nameserver groups, DNS settings, custom zones and their records."""
-
     name = "dns"
     verbose_name = "DNS"
 
     def ready(self) -> None:
-        """Connect to the rooms below."""
         from dns import (  # noqa: PLC0415
             audit,
             bundles,

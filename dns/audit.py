@@ -7,24 +7,26 @@ from dns.models import DnsSettings, NameserverGroup, Record, Zone
 from events.activities import Activity
 from events.audit.changes import MemberKey
 from events.audit.lookup import objects_by_id
-from events.audit.specs import AuditSpec, MemberEvent, MemberRule, Meta, register
+from events.audit.specs import (
+    AuditSpec,
+    MemberEvent,
+    MemberRule,
+    Meta,
+    register,
+    written,
+)
 from groups.models import Group
 from meshmgmt.core.account import account_id
 
 
 def register_specs() -> None:
-    """Register the models of this app with the audit trail."""
     register(
-        AuditSpec(
+        written(
             NameserverGroup,
-            created=Activity.NAMESERVER_GROUP_ADD,
-            updated=Activity.NAMESERVER_GROUP_UPDATE,
-            deleted=Activity.NAMESERVER_GROUP_DELETE,
-            members={"groups": MemberRule(owner=Activity.NAMESERVER_GROUP_UPDATE)},
+            "nameserver.group",
+            "groups",
             meta=lambda group: {"name": group.name},
-        )
-    )
-    register(
+        ),
         AuditSpec(
             DnsSettings,
             members={
@@ -36,28 +38,20 @@ def register_specs() -> None:
                 )
             },
             target=lambda change, activity: account_id(),
-        )
-    )
-    register(
-        AuditSpec(
+        ),
+        written(
             Zone,
-            created=Activity.DNS_ZONE_CREATE,
-            updated=Activity.DNS_ZONE_UPDATE,
-            deleted=Activity.DNS_ZONE_DELETE,
-            members={"distribution_groups": MemberRule(owner=Activity.DNS_ZONE_UPDATE)},
+            "dns.zone",
+            "distribution_groups",
             unaudited=frozenset({"canonical_domain"}),
             meta=lambda zone: {"name": zone.name, "domain": zone.domain},
-        )
-    )
-    register(
-        AuditSpec(
+        ),
+        written(
             Record,
-            created=Activity.DNS_ZONE_RECORD_CREATE,
-            updated=Activity.DNS_ZONE_RECORD_UPDATE,
-            deleted=Activity.DNS_ZONE_RECORD_DELETE,
+            "dns.zone.record",
             unaudited=frozenset({"canonical_name", "canonical_content"}),
             meta=_record_meta,
-        )
+        ),
     )
 
 

@@ -2,8 +2,8 @@
 
 import json
 
-from dns.effective import to_json
-from dns.lint import to_json as finding_json
+from dns.effective.result import to_json
+from dns.lint.finding import to_json as finding_json
 from dns.selectors.effective import account_findings, all_peer_dns
 from meshmgmt.core.transactions import read_snapshot
 from observability.registries import register_bundle_section
@@ -22,7 +22,6 @@ def effective_dns() -> str:
 
 
 def findings() -> str:
-    """Return what lint finds."""
     with read_snapshot():
         found = [finding_json(finding) for finding in account_findings()]
     return json.dumps(found, indent=2) + "\n"

@@ -7,7 +7,6 @@ from meshmgmt.core import modelmodules
 
 
 def contribute() -> None:
-    """Hand over what lower rooms ask about DNS."""
     _register_constraints()
     modelmodules.assign("dns", "dns")
     modelmodules.assign(

@@ -12,7 +12,6 @@ TYPES = ("A", "AAAA", "CNAME")
 
 
 def register() -> None:
-    """Register the gauges."""
     register_inventory(
         "mesh_dns_zones", "Custom zones, by state.", ("state",), zones_by_state
     )
@@ -28,12 +27,10 @@ def register() -> None:
 
 
 def zones_by_state() -> InventoryRows:
-    """Count enabled and disabled zones."""
     return by_state(Zone.objects, **_ENABLED)
 
 
 def nameserver_groups_by_state() -> InventoryRows:
-    """Count enabled and disabled nameserver groups."""
     return by_state(NameserverGroup.objects, **_ENABLED)
 
 

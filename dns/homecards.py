@@ -11,7 +11,6 @@ from meshmgmt.api.home import Figure, Line, Place, Tone
 
 
 def contribute() -> None:
-    """Add the findings."""
     home.contribute(Place.DNS, "dns", _findings)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import dnslib
 
-from dns.resolution import Outcome, Server
+from dns.resolution.model import Outcome, Server
 
 TIMEOUT_SECONDS: Final = 2.0
 _UDP_BYTES: Final = 65535

@@ -7,8 +7,7 @@ from typing import Final
 
 from django.conf import settings
 
-from dns.effective import PeerDns
-from dns.effective.result import NETWORK_MAP_GUIDANCE
+from dns.effective.result import NETWORK_MAP_GUIDANCE, PeerDns
 from observability.metrics import instruments
 
 REPEAT_SECONDS: Final = 3600

@@ -217,6 +217,10 @@ class Activity(models.TextChoices):
         "event.subscription.replay",
         "Events were sent again to a subscriber",
     )
+    EVENT_SUBSCRIPTION_SECRET = (
+        "event.subscription.secret",
+        "A subscription to events got a new secret",
+    )
     EVENT_SUBSCRIPTION_TEST = (
         "event.subscription.test",
         "A subscription to events was tried out",

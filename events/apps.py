@@ -8,8 +8,6 @@ HOUR: Final = 3600.0
 
 
 class EventsConfig(AppConfig):
-    """Audit trail, network traffic events and proxy access logs."""
-
     name = "events"
     verbose_name = "Events"
 

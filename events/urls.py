@@ -1,6 +1,9 @@
 """Paths of the event streams."""
 
+from typing import Final
+
 from django.urls import path
+from django.views import View
 
 from events.api.audit import AuditEventsView, AuditEventView
 from events.api.proofs import (
@@ -12,47 +15,26 @@ from events.api.proofs import (
     LeavesView,
 )
 from events.api.streams import ProxyEntriesView, TrafficEventsView
-from events.api.summaries import (
-    AuditSummaryView,
-    ProxySummaryView,
-    TrafficSummaryView,
+from events.api.summaries import AuditSummaryView, ProxySummaryView, TrafficSummaryView
+
+_PATHS: Final[tuple[tuple[str, type[View], str], ...]] = (
+    ("", AuditEventsView, "events"),
+    ("/audit", AuditEventsView, "audit-events"),
+    ("/audit/summary", AuditSummaryView, "audit-summary"),
+    ("/audit/keys", AuditKeysView, "audit-keys"),
+    ("/audit/tree-heads", AuditHeadsView, "audit-heads"),
+    ("/audit/tree-heads/latest", AuditHeadView, "audit-head"),
+    ("/audit/proof/inclusion", InclusionView, "audit-inclusion"),
+    ("/audit/proof/consistency", ConsistencyView, "audit-consistency"),
+    ("/audit/proof/leaves", LeavesView, "audit-leaves"),
+    ("/audit/<str:event_id>", AuditEventView, "audit-event"),
+    ("/network-traffic", TrafficEventsView, "network-traffic"),
+    ("/network-traffic/summary", TrafficSummaryView, "network-traffic-summary"),
+    ("/proxy", ProxyEntriesView, "proxy-entries"),
+    ("/proxy/summary", ProxySummaryView, "proxy-summary"),
 )
 
 urlpatterns = [
-    path("api/events/audit", AuditEventsView.as_view(), name="audit-events"),
-    path("api/events/audit/summary", AuditSummaryView.as_view(), name="audit-summary"),
-    path("api/events/audit/keys", AuditKeysView.as_view(), name="audit-keys"),
-    path("api/events/audit/tree-heads", AuditHeadsView.as_view(), name="audit-heads"),
-    path(
-        "api/events/audit/tree-heads/latest",
-        AuditHeadView.as_view(),
-        name="audit-head",
-    ),
-    path(
-        "api/events/audit/proof/inclusion",
-        InclusionView.as_view(),
-        name="audit-inclusion",
-    ),
-    path(
-        "api/events/audit/proof/consistency",
-        ConsistencyView.as_view(),
-        name="audit-consistency",
-    ),
-    path("api/events/audit/proof/leaves", LeavesView.as_view(), name="audit-leaves"),
-    path(
-        "api/events/audit/<str:event_id>", AuditEventView.as_view(), name="audit-event"
-    ),
-    path("api/events", AuditEventsView.as_view(), name="events"),
-    path(
-        "api/events/network-traffic",
-        TrafficEventsView.as_view(),
-        name="network-traffic",
-    ),
-    path(
-        "api/events/network-traffic/summary",
-        TrafficSummaryView.as_view(),
-        name="network-traffic-summary",
-    ),
-    path("api/events/proxy", ProxyEntriesView.as_view(), name="proxy-entries"),
-    path("api/events/proxy/summary", ProxySummaryView.as_view(), name="proxy-summary"),
+    path(f"api/events{route}", view.as_view(), name=name)
+    for route, view, name in _PATHS
 ]

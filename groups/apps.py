@@ -5,13 +5,10 @@ from django.db.models.signals import post_migrate
 
 
 class GroupsConfig(AppConfig):
-    """Groups of peers and resources, and the registry of what refers to them."""
-
     name = "groups"
     verbose_name = "Groups"
 
     def ready(self) -> None:
-        """Connect to the rooms below."""
         from groups import audit, contributions, gauges, ipv6, setup  # noqa: PLC0415
 
         audit.register_specs()

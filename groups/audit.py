@@ -6,7 +6,7 @@ from typing import Any
 from events.activities import Activity
 from events.audit.changes import Change
 from events.audit.lookup import facts_by_id, objects_by_id
-from events.audit.specs import AuditSpec, MemberEvent, MemberRule, Meta, register
+from events.audit.specs import MemberEvent, MemberRule, Meta, register, written
 from groups.models import Group
 from meshmgmt.inventory.audit import under_domain
 from meshmgmt.inventory.models import NetworkResource, Peer
@@ -15,13 +15,10 @@ ResourceKey = tuple[str, str]
 
 
 def register_specs() -> None:
-    """Register the specs of this app."""
     register(
-        AuditSpec(
-            model=Group,
-            created=Activity.GROUP_ADD,
-            updated=Activity.GROUP_UPDATE,
-            deleted=Activity.GROUP_DELETE,
+        written(
+            Group,
+            "group",
             meta=_meta,
             update_meta=_update_meta,
             members={

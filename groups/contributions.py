@@ -19,7 +19,6 @@ NAME_TAKEN: Final = "a group with this name exists already"
 
 
 def contribute() -> None:
-    """Hand over what lower rooms ask about groups."""
     accounts.contributions.unknown_groups = unknown_groups
     directory.unlogged = unlogged_reporters
     inventory.contributions.peer_groups = short_groups_by_peer

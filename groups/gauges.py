@@ -9,7 +9,6 @@ ORIGINS = ("api", "integration", "jwt")
 
 
 def register() -> None:
-    """Register the gauges."""
     register_inventory(
         "mesh_groups", "Groups, by who made them.", ("issued",), groups_by_origin
     )

@@ -19,7 +19,7 @@ from meshmgmt.core.queries import batches
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.models.peers import PeerQuerySet
-from meshmgmt.inventory.services import free_ipv6
+from meshmgmt.inventory.services.peers import free_ipv6
 
 
 def connect() -> None:

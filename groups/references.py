@@ -77,7 +77,6 @@ class ListReference:
 
     @property
     def model(self) -> type[models.Model]:
-        """The rows of the list."""
         return self.link
 
     def usages(self, group_id: str) -> list[Usage]:
@@ -146,7 +145,6 @@ class JsonReference:
 
     @property
     def model(self) -> type[models.Model]:
-        """The model with the column."""
         return self.holder
 
     def _holders(self, group_id: str) -> list[Any]:
@@ -206,7 +204,6 @@ def register_members(link: type[OrderedLink]) -> None:
 
 
 def registered_references() -> list[Reference]:
-    """Return every reference, in the order of registration."""
     return list(_registry.references)
 
 

@@ -17,22 +17,16 @@ KIND: Final = "group"
 
 
 class ShortPeer(TypedDict):
-    """A peer as groups show it."""
-
     id: str
     name: str
 
 
 class ShortResource(TypedDict):
-    """A resource as groups show it."""
-
     id: str
     type: str
 
 
 class GroupRow(TypedDict):
-    """A group as the API shows it."""
-
     id: str
     name: str
     peers_count: int
@@ -84,7 +78,6 @@ def static_groups() -> QuerySet[Group]:
 
 
 def known_groups(ids: Iterable[str]) -> set[str]:
-    """Return those of the ids that name a group."""
     return known_ids(Group, ids)
 
 

@@ -8,6 +8,7 @@ import importlib.util
 import ipaddress
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
@@ -19,6 +20,10 @@ PREFIX: Final = "SVC_"
 BASE_DIR: Final = Path(__file__).resolve().parent.parent
 """The checkout; where packages are installed, when this is no checkout."""
 IS_CHECKOUT: Final = (BASE_DIR / "manage.py").is_file()
+PROGRAM: Final = (
+    "manage.py" if IS_CHECKOUT and Path(sys.argv[0]).name != "meshmgmt" else "meshmgmt"
+)
+"""What operators type before the name of a command."""
 SECRETS: Final = (
     "DATABASE_URL",
     "DATABASE_POOLER_URL",
@@ -368,6 +373,7 @@ class Config:
     delivery_allowed_networks: tuple[Network, ...] = _setting(_networks, ())
     delivery_plain_http: bool = _setting(_truth, False)
     delivery_dead_letter_days: int | None = _setting(_days, 30)
+    delivery_dead_letters: int = _setting(_whole(1, 1_000_000), 10_000)
     geoip_database: Path | None = _setting(_places, None)
     oidc_issuer: str = _setting(str, "")
     oidc_client_id: str = _setting(str, "")

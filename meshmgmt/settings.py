@@ -238,6 +238,7 @@ WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ("gz", "map", "png")
 WHITENOISE_USE_FINDERS = True  # for plain names
 WHITENOISE_AUTOREFRESH = False
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 
 # Over plain HTTP a secure cookie would not come back; behind TLS the operator has named
 # the https origin of the admin site.

@@ -4,8 +4,6 @@ from django.apps import AppConfig
 
 
 class ObservabilityConfig(AppConfig):
-    """Metrics, health checks, logs and bundles; no models."""
-
     name = "observability"
     verbose_name = "Observability"
 

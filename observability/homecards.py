@@ -18,7 +18,6 @@ RELAY_SECONDS: Final = 60.0
 
 
 def contribute() -> None:
-    """Add the light."""
     home.contribute(Place.HEALTH, "events", _health)
 
 

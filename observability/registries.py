@@ -1,4 +1,4 @@
-"""What upper rooms contribute: gauges, bundle sections, status facts, readiness checks.
+"""What upper rooms contribute: gauges, bundle sections, readiness checks.
 
 Rooms above may not be imported here; they register in `AppConfig.ready()`, each name once.
 """
@@ -32,7 +32,6 @@ class BundleSection:
 
 INVENTORY: Final[dict[str, Inventory]] = {}
 BUNDLE_SECTIONS: Final[dict[str, BundleSection]] = {}
-STATUS_FACTS: Final[dict[str, Callable[[], Any]]] = {}
 READINESS_CHECKS: Final[dict[str, Callable[[], str]]] = {}
 _HOST_NAMES: Final[dict[str, Callable[[], Iterable[str]]]] = {}
 
@@ -61,11 +60,6 @@ def register_bundle_section(
 ) -> None:
     """Register a text file of the debug bundle."""
     _add(BUNDLE_SECTIONS, filename, BundleSection(filename, callable, at_start))
-
-
-def register_status_fact(name: str, callable: Callable[[], Any]) -> None:  # noqa: A002
-    """Register a fact of `manage.py status --detail`: something JSON can hold."""
-    _add(STATUS_FACTS, name, callable)
 
 
 def register_readiness_check(name: str, callable: Callable[[], str]) -> None:  # noqa: A002

@@ -1,7 +1,3 @@
 """Admin pages of DNS."""
 
-from dns.admin.nameservers import NameserverGroupAdmin
-from dns.admin.settings import DnsSettingsAdmin
-from dns.admin.zones import RecordAdmin, ZoneAdmin
-
-__all__ = ["DnsSettingsAdmin", "NameserverGroupAdmin", "RecordAdmin", "ZoneAdmin"]
+from dns.admin import nameservers, records, settings, zones  # noqa: F401 - registered

@@ -4,20 +4,17 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, QuerySet
-from django.http import HttpRequest
 
 from dns.models import NameserverGroup, NameserverGroupGroup
-from dns.rules import NameserverDraft, NameserverGroupDraft
+from dns.rules.nameservers import NameserverDraft, NameserverGroupDraft
 from dns.services.nameservers import (
     nameserver_group_create,
     nameserver_group_delete,
     nameserver_group_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
 from meshmgmt.api.adminfields import LinesField, OrderedListField
 from meshmgmt.api.adminlook import enabled
-from meshmgmt.core.orderedlinks import member_keys
 
 DNS_PORT: Final = 53
 
@@ -26,7 +23,6 @@ class NameserversField(LinesField):
     """Up to three servers, one per line: address and, if it is not 53, port."""
 
     def prepare_value(self, value: Any) -> Any:
-        """Return stored servers as lines."""
         if isinstance(value, list):
             value = [_server_text(server) for server in value]
         return super().prepare_value(value)
@@ -54,8 +50,6 @@ def _server(line: str) -> NameserverDraft:
 
 
 class NameserverGroupForm(ServiceForm):
-    """A nameserver group."""
-
     name = forms.CharField(required=False, strip=False)
     description = forms.CharField(
         required=False, strip=False, widget=forms.Textarea(attrs={"rows": 2})
@@ -79,14 +73,9 @@ class NameserverGroupForm(ServiceForm):
             *("search_domains_enabled", "groups"),
         ]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not self.adding:
-            groups = member_keys(NameserverGroupGroup, self.instance)
-            self.initial.setdefault("groups", groups)
+    lists = {"groups": NameserverGroupGroup}
 
     def apply(self, data: dict[str, Any]) -> NameserverGroup:
-        """Create the group, or replace it."""
         others = ("description", "enabled")
         draft = NameserverGroupDraft(
             **{name: value for name, value in data.items() if name not in others}
@@ -104,7 +93,7 @@ class NameserverGroupAdmin(ServiceAdmin):
     form = NameserverGroupForm
     list_display = [
         *("name", enabled, "primary", "match_domains", "search_domains_enabled"),
-        *("servers", "groups_count", "created_at"),
+        *("servers", counted("group_links", "groups"), "created_at"),
     ]
     list_filter = ["enabled", "primary", "search_domains_enabled"]
     search_fields = ["name", "description", "domains", "nameservers", "=id"]
@@ -112,24 +101,12 @@ class NameserverGroupAdmin(ServiceAdmin):
     readonly_fields = ["id", "created_at"]
     fields = [*NameserverGroupForm.Meta.fields, "id", "created_at"]
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[NameserverGroup]:
-        """Count the groups along."""
-        found: QuerySet[NameserverGroup] = super().get_queryset(request)
-        return found.annotate(groups_count=Count("group_links"))
-
-    @admin.display(description="groups", ordering="groups_count")
-    def groups_count(self, group: Any) -> int:
-        """How many groups use the servers."""
-        return int(group.groups_count)
-
     @admin.display(description="match domains")
     def match_domains(self, group: NameserverGroup) -> str:
-        """The domains in one line."""
         return ", ".join(group.domains)
 
     @admin.display(description="servers")
     def servers(self, group: NameserverGroup) -> str:
-        """The servers in one line."""
         return ", ".join(_server_text(server) for server in group.nameservers)
 
     def delete_object(self, instance: NameserverGroup) -> None:

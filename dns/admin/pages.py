@@ -10,9 +10,9 @@ from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
-from dns.lint import Finding, Severity
+from dns.lint.finding import Finding, Severity
 from dns.live import LiveAnswer, ask_all
-from dns.resolution import RECORD_TYPES, Explanation
+from dns.resolution.model import RECORD_TYPES, Explanation
 from dns.resolution.render import ENDS, STAGES
 from dns.selectors.effective import name_explanation, peer_dns
 from dns.selectors.findings import findings, is_behind
@@ -24,8 +24,6 @@ from meshmgmt.inventory.models import Peer
 
 
 class ExplainForm(forms.Form):
-    """Which look-up is to be explained."""
-
     peer = forms.ModelChoiceField(
         queryset=Peer.objects.all(),
         widget=AutocompleteSelect(GroupPeer._meta.get_field("peer"), admin.site),
@@ -40,12 +38,10 @@ class ExplainForm(forms.Form):
 
 
 def may_read_dns(user: Any) -> bool:
-    """Tell whether the signed-in user may read DNS."""
     return allowed(getattr(user, "role", ""), "dns", Operation.READ)
 
 
 def urls() -> list[URLPattern]:
-    """Paths of the pages, below those of zones."""
     view = admin.site.admin_view
     return [
         path("explain/", view(explain_page), name="dns_explain"),

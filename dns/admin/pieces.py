@@ -31,7 +31,6 @@ class PiecesAdmin(ServiceAdmin):
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: Any = None
     ) -> HttpResponse:
-        """Delete one object."""
         if request.method == "POST" and self.has_delete_permission(request):
             self.thin_out([unquote(object_id)])
         return super().delete_view(request, object_id, extra_context)
@@ -39,7 +38,6 @@ class PiecesAdmin(ServiceAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: Any = None
     ) -> HttpResponse:
-        """Show the list and run its actions."""
         sent = request.POST
         confirmed = sent.get("action") == "delete_selected" and sent.get("post")
         if confirmed and self.has_delete_permission(request):

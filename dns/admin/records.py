@@ -10,7 +10,8 @@ from django.http import HttpRequest
 
 from dns.admin.pieces import PiecesAdmin
 from dns.models import Record
-from dns.rules import RecordDraft, name_in_zone
+from dns.rules.records import RecordDraft
+from dns.rules.relative import name_in_zone
 from dns.services.records import (
     record_create,
     record_delete,
@@ -97,8 +98,6 @@ class RecordInline(admin.TabularInline):  # type: ignore[type-arg]  # not at run
 
 @admin.register(Record)
 class RecordAdmin(PiecesAdmin):
-    """Records of all zones."""
-
     form = RecordForm
     list_display = ["name", "type", "content", "ttl", "zone"]
     list_filter = ["type"]
@@ -121,13 +120,10 @@ class RecordAdmin(PiecesAdmin):
         record_delete(zone_id=instance.zone_id, record_id=instance.pk)
 
     def large_deletion(self, ids: Sequence[str]) -> list[str]:
-        """Count many records."""
         return [f"{len(ids)} records: will be deleted"] * (len(ids) > RECORDS_AT_ONCE)
 
     def thin_out(self, ids: Sequence[str]) -> None:
-        """Delete most of many records."""
         records_delete(record_ids=ids[:-RECORDS_AT_ONCE])
 
     def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
-        """Delete the chosen records."""
         records_delete(record_ids=list(queryset.values_list("pk", flat=True)))

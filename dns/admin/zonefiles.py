@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from dns.api.zonefiles import ZONE_FILE_BYTES, zone_file_response, zone_file_text
-from dns.effective import Record
+from dns.effective.snapshot import Record
 from dns.models import Zone
 from dns.services.zonefiles import (
     Import,
@@ -20,7 +20,7 @@ from dns.services.zonefiles import (
     zone_import,
     zone_import_preview,
 )
-from dns.zonefile import Diff
+from dns.zonefile.changes import Diff
 from meshmgmt.core.errors import NotFound, ServiceError
 from meshmgmt.core.roles import Operation, allowed
 
@@ -72,12 +72,10 @@ class ImportForm(forms.Form):
         return data
 
     def facts(self) -> dict[str, Any]:
-        """Return what the services take."""
         merge = self.cleaned_data["mode"] == "merge"
         return {"text": self.cleaned_data["text"], "merge": merge}
 
     def show(self, error: ServiceError) -> None:
-        """Show what a service refused."""
         for line in faults(error):
             self.add_error(None, line)
 
@@ -98,7 +96,6 @@ class Line(NamedTuple):
 
 
 def urls() -> list[URLPattern]:
-    """Paths of the pages, below those of zones."""
     view = admin.site.admin_view
     return [
         path("<str:zone_id>/import/", view(import_page), name="dns_zone_import"),
@@ -107,7 +104,6 @@ def urls() -> list[URLPattern]:
 
 
 def export_page(request: HttpRequest, zone_id: str) -> HttpResponse:
-    """Send the zone as a file."""
     _check(request, Operation.READ)
     try:
         return zone_file_response(zone_export(zone_id=zone_id), "attachment")

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from django.http import HttpRequest
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
@@ -13,9 +13,9 @@ from django.utils.html import format_html
 
 from dns.admin import pages, zonefiles
 from dns.admin.pieces import PiecesAdmin
-from dns.admin.records import WIDE, RecordAdmin, RecordInline
+from dns.admin.records import WIDE, RecordInline
 from dns.models import Zone, ZoneGroup
-from dns.rules import ZoneDraft
+from dns.rules.zones import ZoneDraft
 from dns.services.zonefiles import zone_import
 from dns.services.zones import (
     RECORDS_AT_ONCE,
@@ -24,14 +24,11 @@ from dns.services.zones import (
     zone_thin_out,
     zone_update,
 )
-from meshmgmt.api.admin import ServiceForm
+from meshmgmt.api.admin import ServiceForm, counted
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.errors import InvalidArgument, ServiceError
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.core.orderedlinks import member_keys
-
-__all__ = ["RecordAdmin", "ZoneAdmin"]
 
 # Beyond it the records have a list of their own: each takes seven fields of the page,
 # and Django refuses forms with more than a thousand.
@@ -39,8 +36,6 @@ MAX_INLINE_RECORDS: Final = 100
 
 
 class ZoneForm(ServiceForm):
-    """A zone."""
-
     name = forms.CharField(required=False, strip=False, widget=WIDE)
     domain = forms.CharField(
         required=False, widget=WIDE, help_text="Cannot be changed later."
@@ -64,12 +59,12 @@ class ZoneForm(ServiceForm):
             "distribution_groups",
         ]
 
+    lists = {"distribution_groups": ZoneGroup}
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.adding:
             self.fields.pop("paste", None)
-            groups = member_keys(ZoneGroup, self.instance)
-            self.initial.setdefault("distribution_groups", groups)
 
     def clean_paste(self) -> str:
         """Refuse what would keep others waiting: the whole page is one transaction."""
@@ -108,12 +103,12 @@ def _take_in(zone: Zone, text: str) -> None:
 
 @admin.register(Zone)
 class ZoneAdmin(PiecesAdmin):
-    """Custom zones."""
-
     form = ZoneForm
     list_display = [
-        *("name", "domain", enabled, "enable_search_domain", "records_count"),
-        *("groups_count", "created_at"),
+        *("name", "domain", enabled, "enable_search_domain"),
+        counted("records", "records"),
+        counted("group_links", "groups"),
+        "created_at",
     ]
     list_filter = ["enabled", "enable_search_domain"]
     search_fields = ["name", "domain", "=id"]
@@ -124,14 +119,6 @@ class ZoneAdmin(PiecesAdmin):
     def get_urls(self) -> list[Any]:
         """Add the pages that answer questions and take in files."""
         return [*pages.urls(), *zonefiles.urls(), *super().get_urls()]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Zone]:
-        """Count records and groups along."""
-        found: QuerySet[Zone] = super().get_queryset(request)
-        return found.annotate(
-            records_count=Count("records", distinct=True),
-            groups_count=Count("group_links", distinct=True),
-        )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the columns; the link to the records once there is a zone."""
@@ -152,19 +139,8 @@ class ZoneAdmin(PiecesAdmin):
             return []
         return super().get_inlines(request, obj)
 
-    @admin.display(description="records", ordering="records_count")
-    def records_count(self, zone: Any) -> int:
-        """How many records the zone has."""
-        return int(zone.records_count)
-
-    @admin.display(description="groups", ordering="groups_count")
-    def groups_count(self, zone: Any) -> int:
-        """How many groups get the zone."""
-        return int(zone.groups_count)
-
     @admin.display(description="records")
     def all_records(self, zone: Zone) -> str:
-        """A link to the zone's records."""
         path = reverse("admin:dns_record_changelist")
         text = f"{zone.records.count()} records"
         return format_html(
@@ -172,7 +148,6 @@ class ZoneAdmin(PiecesAdmin):
         )
 
     def large_deletion(self, ids: Sequence[str]) -> list[str]:
-        """Count the records of large zones."""
         zones = Zone.objects.filter(pk__in=ids).annotate(count=Count("records"))
         if sum(zone.count for zone in zones) <= RECORDS_AT_ONCE:
             return []

@@ -1,8 +1,8 @@
 """Schemas of the answers of `dns.api.reports`; the pure modules make the answers."""
 
 from dns.api.serializers import NameserverSerializer
-from dns.lint import Severity
-from dns.resolution import OutcomeKind
+from dns.lint.finding import Severity
+from dns.resolution.model import OutcomeKind
 from meshmgmt.api.fields import (
     ArrayField,
     ObjectSerializer,

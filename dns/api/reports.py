@@ -7,10 +7,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from dns.api import report_schema
-from dns.effective import to_json as config_json
-from dns.lint import to_json as finding_json
-from dns.resolution import RECORD_TYPES
-from dns.resolution import to_json as explanation_json
+from dns.effective.result import to_json as config_json
+from dns.lint.finding import to_json as finding_json
+from dns.resolution.model import RECORD_TYPES
+from dns.resolution.model import to_json as explanation_json
 from dns.selectors.effective import account_findings, name_explanation, peer_dns
 from meshmgmt.api.querystring import required_text
 from meshmgmt.api.views import ApiView, path_id

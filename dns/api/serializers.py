@@ -3,7 +3,7 @@
 from typing import Any
 
 from dns.content import RECORD_TYPES
-from dns.rules import NameserverDraft, NameserverGroupDraft
+from dns.rules.nameservers import NameserverDraft, NameserverGroupDraft
 from meshmgmt.api.fields import (
     ArrayField,
     ObjectSerializer,

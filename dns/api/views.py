@@ -7,7 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from dns.api import serializers
-from dns.rules import RecordDraft, ZoneDraft
+from dns.rules.records import RecordDraft
+from dns.rules.zones import ZoneDraft
 from dns.selectors.nameservers import nameserver_group_rows
 from dns.selectors.settings import disabled_management_groups
 from dns.selectors.zones import RECORD_KIND, ZONE_KIND, record_rows, zone_rows

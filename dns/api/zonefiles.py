@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from dns.api import report_schema
-from dns.effective import Record
+from dns.effective.snapshot import Record
 from dns.selectors.zones import ZONE_KIND
 from dns.services.zonefiles import (
     Export,
@@ -18,7 +18,7 @@ from dns.services.zonefiles import (
     zone_import,
     zone_import_preview,
 )
-from dns.zonefile import Authority
+from dns.zonefile.writer import Authority
 from meshmgmt.api.querystring import choice, truth
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core.errors import BadRequest

@@ -196,7 +196,6 @@ def _search_domains(
     for group in groups:
         for domain in group.domains if group.search else ():
             found.setdefault(
-                domain,
-                SearchDomain(domain, "nameserver_group", group.id, group.name),
+                domain, SearchDomain(domain, "nameserver_group", group.id, group.name)
             )
     return tuple(found.values())

@@ -166,11 +166,7 @@ def _visible(peers: Sequence[VisiblePeer]) -> list[dict[str, object]]:
 
 
 def _reason(reason: Reason) -> dict[str, object]:
-    return {
-        "code": reason.code,
-        "subjects": list(reason.subjects),
-        "text": reason.text,
-    }
+    return {"code": reason.code, "subjects": list(reason.subjects), "text": reason.text}
 
 
 def _zone(zone: EffectiveZone) -> dict[str, object]:

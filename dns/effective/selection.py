@@ -69,7 +69,6 @@ class Selection(Generic[Item]):
 
 
 def effective_zone(zone: Zone, reason: Reason) -> EffectiveZone:
-    """The zone as peers get it."""
     return EffectiveZone(
         kind="zone",
         id=zone.id,
@@ -82,7 +81,6 @@ def effective_zone(zone: Zone, reason: Reason) -> EffectiveZone:
 
 
 def effective_group(group: NameserverGroup, reason: Reason) -> EffectiveGroup:
-    """The nameserver group as peers get it."""
     return EffectiveGroup(
         id=group.id,
         name=group.name,

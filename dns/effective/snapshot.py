@@ -27,8 +27,6 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A custom zone."""
-
     id: str
     name: str
     domain: str
@@ -50,8 +48,6 @@ class Zone:
 
 @dataclass(frozen=True, slots=True)
 class Nameserver:
-    """One server of a group."""
-
     ip: str
     port: int = 53
     ns_type: str = "udp"

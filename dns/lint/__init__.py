@@ -2,20 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
-from dns.effective import Configurator, Snapshot
+from dns.effective.compute import Configurator
+from dns.effective.snapshot import Snapshot
 from dns.lint import nameservers, peers, zones
-from dns.lint.facts import Facts, counted
-from dns.lint.finding import CATALOGUE, Finding, Severity, at_least, to_json
-
-__all__ = [
-    "CATALOGUE",
-    "Finding",
-    "Severity",
-    "at_least",
-    "counted",
-    "lint",
-    "to_json",
-]
+from dns.lint.facts import Facts
+from dns.lint.finding import CATALOGUE, Finding
 
 _RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     *zones.RULES,

@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 
-from dns.effective import Configurator, NameserverGroup, Peer, Snapshot, Zone
+from dns.effective.compute import Configurator
+from dns.effective.snapshot import NameserverGroup, Peer, Snapshot, Zone
 from dns.lint.finding import Finding
 
 _SHOWN = 3
@@ -93,10 +94,8 @@ def counted(number: int, noun: str) -> str:
 
 
 def zone_finding(code: str, zone: Zone, text: str) -> Finding:
-    """A finding about a zone."""
     return Finding(code, "zone", zone.id, zone.name, text)
 
 
 def group_finding(code: str, group: NameserverGroup, text: str) -> Finding:
-    """A finding about a nameserver group."""
     return Finding(code, "nameserver_group", group.id, group.name, text)

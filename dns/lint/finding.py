@@ -1,8 +1,9 @@
 """Findings and the catalogue of their codes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 class Severity(StrEnum):
@@ -21,108 +22,78 @@ class Rule:
     remedy: str
 
 
-CATALOGUE: dict[str, Rule] = {
-    "zone_shadowed": Rule(
-        Severity.WARNING,
-        "names of a zone also exist in a longer zone, which wins",
-        "Keep each name in one of the two zones.",
-    ),
-    "zone_overlaps_peer_domain": Rule(
-        Severity.WARNING,
-        "a zone and the domain of the peers' own names overlap",
-        "Move the zone to a domain outside the peers' domain.",
-    ),
-    "zone_without_peers": Rule(
-        Severity.WARNING,
-        "an enabled zone with records that no managed peer gets",
-        "Add a distribution group with managed peers, or disable the zone.",
-    ),
-    "zone_empty": Rule(
-        Severity.WARNING,
-        "an enabled zone without records, which peers do not get",
-        "Add records, or disable the zone.",
-    ),
-    "cname_target_missing": Rule(
-        Severity.WARNING,
-        "a CNAME to a name that does not exist in its own zone",
-        "Add the target to the zone or correct the CNAME.",
-    ),
-    "search_domain_unused": Rule(
-        Severity.WARNING,
-        "a zone is a search domain but has no name one label below it",
-        "Turn the search domain off, or add a name directly below the zone domain.",
-    ),
-    "ttl_zero": Rule(
-        Severity.INFO,
-        "records with TTL 0, which nobody may cache",
-        "Give the records a TTL such as 300 seconds.",
-    ),
-    "name_too_long": Rule(
-        Severity.WARNING,
-        "a name longer than the 253 octets of DNS, which matches nothing",
-        "Shorten the name.",
-    ),
-    "match_domain_shadowed": Rule(
-        Severity.WARNING,
-        "a match domain inside the peers' own domain, for which no server is asked",
-        "Remove the match domain, or choose one outside the peers' domain.",
-    ),
-    "match_domain_overlaid": Rule(
-        Severity.INFO,
-        "a zone at or above a match domain answers for names in it before its servers",
-        "Nothing, if the zone is meant to override; else move the records.",
-    ),
-    "nameserver_group_only_disabled": Rule(
-        Severity.WARNING,
-        "a nameserver group that only groups without DNS management use",
-        "Assign a managed group, or disable the nameserver group.",
-    ),
-    "nameserver_group_without_peers": Rule(
-        Severity.WARNING,
-        "an enabled nameserver group that no managed peer gets",
-        "Assign a group with managed peers, or disable the nameserver group.",
-    ),
-    "nameserver_repeated": Rule(
-        Severity.WARNING,
-        "the same nameserver twice in one group",
-        "Remove the repetition.",
-    ),
-    "group_empty": Rule(
-        Severity.INFO,
-        "a group that DNS objects refer to has no peers",
-        "Add peers to the group, or remove it from the DNS objects.",
-    ),
-    "several_primaries": Rule(
-        Severity.WARNING,
-        "peers with more than one primary nameserver group",
-        "Leave one primary group per peer, so that it is clear who answers.",
-    ),
-    "no_primary": Rule(
-        Severity.INFO,
-        "managed peers without a primary nameserver group",
-        "Nothing, if their own system resolver shall answer; else add a primary group.",
-    ),
-    "unmanaged_with_zones": Rule(
-        Severity.WARNING,
-        "peers without DNS management that have zones assigned",
-        "Enable DNS management for the group, or take its peers out of it.",
-    ),
-    "too_many_search_domains": Rule(
-        Severity.WARNING,
-        "more search domains than a resolv.conf holds (6, or 256 characters)",
-        "Turn search domains off that are not needed.",
-    ),
-    "policy_one_sided": Rule(
-        Severity.INFO,
-        "a rule whose sources or destinations are empty, which lets nobody through",
-        "Name groups on both sides, or remove the rule.",
-    ),
-    "network_map_large": Rule(
-        Severity.WARNING,
-        "peers whose network map has more than 5000 objects",
-        "Narrow policies and distribution groups.",
-    ),
-}
+_TABLE: Final = """
+zone_shadowed warning
+    names of a zone also exist in a longer zone, which wins
+    Keep each name in one of the two zones.
+zone_overlaps_peer_domain warning
+    a zone and the domain of the peers' own names overlap
+    Move the zone to a domain outside the peers' domain.
+zone_without_peers warning
+    an enabled zone with records that no managed peer gets
+    Add a distribution group with managed peers, or disable the zone.
+zone_empty warning
+    an enabled zone without records, which peers do not get
+    Add records, or disable the zone.
+cname_target_missing warning
+    a CNAME to a name that does not exist in its own zone
+    Add the target to the zone or correct the CNAME.
+search_domain_unused warning
+    a zone is a search domain but has no name one label below it
+    Turn the search domain off, or add a name directly below the zone domain.
+ttl_zero info
+    records with TTL 0, which nobody may cache
+    Give the records a TTL such as 300 seconds.
+name_too_long warning
+    a name longer than the 253 octets of DNS, which matches nothing
+    Shorten the name.
+match_domain_shadowed warning
+    a match domain inside the peers' own domain, for which no server is asked
+    Remove the match domain, or choose one outside the peers' domain.
+match_domain_overlaid info
+    a zone at or above a match domain answers for names in it before its servers
+    Nothing, if the zone is meant to override; else move the records.
+nameserver_group_only_disabled warning
+    a nameserver group that only groups without DNS management use
+    Assign a managed group, or disable the nameserver group.
+nameserver_group_without_peers warning
+    an enabled nameserver group that no managed peer gets
+    Assign a group with managed peers, or disable the nameserver group.
+nameserver_repeated warning
+    the same nameserver twice in one group
+    Remove the repetition.
+group_empty info
+    a group that DNS objects refer to has no peers
+    Add peers to the group, or remove it from the DNS objects.
+several_primaries warning
+    peers with more than one primary nameserver group
+    Leave one primary group per peer, so that it is clear who answers.
+no_primary info
+    managed peers without a primary nameserver group
+    Nothing, if their own system resolver shall answer; else add a primary group.
+unmanaged_with_zones warning
+    peers without DNS management that have zones assigned
+    Enable DNS management for the group, or take its peers out of it.
+too_many_search_domains warning
+    more search domains than a resolv.conf holds (6, or 256 characters)
+    Turn search domains off that are not needed.
+policy_one_sided info
+    a rule whose sources or destinations are empty, which lets nobody through
+    Name groups on both sides, or remove the rule.
+network_map_large warning
+    peers whose network map has more than 5000 objects
+    Narrow policies and distribution groups.
+"""
+
+
+def _parse(table: str) -> Iterator[tuple[str, Rule]]:
+    lines = table.strip().splitlines()
+    for head, meaning, remedy in zip(*[iter(lines)] * 3, strict=True):
+        code, severity = head.split()
+        yield code, Rule(Severity(severity), meaning.strip(), remedy.strip())
+
+
+CATALOGUE: Final = dict(_parse(_TABLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +108,10 @@ class Finding:
 
     @property
     def severity(self) -> Severity:
-        """How serious the finding is."""
         return CATALOGUE[self.code].severity
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
         return CATALOGUE[self.code].remedy
 
 
@@ -154,7 +123,6 @@ def at_least(findings: Iterable[Finding], severity: Severity) -> list[Finding]:
 
 
 def to_json(finding: Finding) -> dict[str, object]:
-    """The finding as plain data."""
     return {
         "code": finding.code,
         "severity": finding.severity.value,

@@ -3,16 +3,10 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
-from dns.effective import NameserverGroup, Zone
+from dns.effective.snapshot import NameserverGroup, Zone
 from dns.lint.facts import Facts, counted, group_finding
 from dns.lint.finding import Finding
-from meshmgmt.core.names import (
-    MAX_OCTETS,
-    ancestors,
-    is_subdomain,
-    is_too_long,
-    quoted,
-)
+from meshmgmt.core.names import MAX_OCTETS, ancestors, is_subdomain, is_too_long, quoted
 
 
 def shadowed(facts: Facts) -> Iterator[Finding]:

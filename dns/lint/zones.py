@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from dns.effective import Record, Zone
+from dns.effective.snapshot import Record, Zone
 from dns.lint.facts import Facts, counted, zone_finding
 from dns.lint.finding import Finding
 from meshmgmt.core.names import (

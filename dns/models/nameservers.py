@@ -5,7 +5,7 @@ from django.db import models
 from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
+from meshmgmt.core.orderedlinks import listed_once
 
 NAME_LENGTH = 40
 
@@ -17,9 +17,6 @@ class NameserverGroup(AuditedModel):
     the client sent them. Both are one value: no other object refers to their parts.
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     name = models.CharField(max_length=NAME_LENGTH)
     description = models.TextField(blank=True, default="")
     nameservers = models.JSONField(default=list)
@@ -32,7 +29,7 @@ class NameserverGroup(AuditedModel):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["name"], name="dns_nameservergroup_name"),
+            models.UniqueConstraint(fields=["name"], name="dns_nameservergroup_name")
         ]
 
     def __str__(self) -> str:
@@ -50,8 +47,6 @@ class NameserverGroupGroup(GroupLink):
     )
 
     class Meta(GroupLink.Meta):
-        constraints = [
-            models.UniqueConstraint(
-                fields=["nameserver_group", "group"], name="dns_nameservergroup_group"
-            ),
-        ]
+        constraints = listed_once(
+            "dns_nameservergroup_group", "nameserver_group", "group"
+        )

@@ -6,6 +6,7 @@ from django.db import models
 
 from events.audit.audited import AuditedModel
 from groups.models import GroupLink
+from meshmgmt.core.orderedlinks import listed_once
 
 SINGLE_ROW: Final = 1
 
@@ -16,7 +17,7 @@ class DnsSettings(AuditedModel):
     It is made with the tables; absent means an empty list.
     """
 
-    id = models.PositiveSmallIntegerField(
+    id = models.PositiveSmallIntegerField(  # type: ignore[assignment]  # one row
         primary_key=True, default=SINGLE_ROW, editable=False
     )
 
@@ -26,7 +27,7 @@ class DnsSettings(AuditedModel):
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(id=SINGLE_ROW), name="dns_settings_single_row"
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -44,8 +45,4 @@ class DisabledManagementGroup(GroupLink):
     )
 
     class Meta(GroupLink.Meta):
-        constraints = [
-            models.UniqueConstraint(
-                fields=["settings", "group"], name="dns_settings_group"
-            ),
-        ]
+        constraints = listed_once("dns_settings_group", "settings", "group")

@@ -12,8 +12,8 @@ from dns.rules.records import MAX_TTL
 from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.names import MAX_TEXT
+from meshmgmt.core.orderedlinks import listed_once
 
 TYPE_LENGTH = 5
 
@@ -21,9 +21,6 @@ TYPE_LENGTH = 5
 class Zone(AuditedModel):
     """A zone answered on the peers themselves."""
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     name = models.CharField(max_length=255)
     domain = models.CharField(max_length=MAX_TEXT)
     canonical_domain = models.CharField(max_length=MAX_STORED, editable=False)
@@ -34,9 +31,7 @@ class Zone(AuditedModel):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["canonical_domain"], name="dns_zone_domain"
-            ),
+            models.UniqueConstraint(fields=["canonical_domain"], name="dns_zone_domain")
         ]
 
     def __str__(self) -> str:
@@ -52,9 +47,7 @@ class ZoneGroup(GroupLink):
     zone = models.ForeignKey(Zone, on_delete=models.CASCADE, related_name="group_links")
 
     class Meta(GroupLink.Meta):
-        constraints = [
-            models.UniqueConstraint(fields=["zone", "group"], name="dns_zone_group"),
-        ]
+        constraints = listed_once("dns_zone_group", "zone", "group")
 
 
 class Record(AuditedModel):
@@ -65,9 +58,6 @@ class Record(AuditedModel):
     leave it out on SQLite, where the account write lock alone stands for it).
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     zone = models.ForeignKey(Zone, on_delete=models.CASCADE, related_name="records")
     name = models.CharField(max_length=MAX_TEXT)
     type = models.CharField(

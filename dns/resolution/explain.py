@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from dns.effective import PeerDns, Record
+from dns.effective.result import PeerDns
+from dns.effective.snapshot import Record
 from dns.resolution.forwarding import forward, not_asked, system_step
 from dns.resolution.model import (
     DEPENDS,

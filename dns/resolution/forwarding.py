@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dns.effective import EffectiveGroup, PeerDns
+from dns.effective.result import EffectiveGroup, PeerDns
 from dns.resolution.model import OutcomeKind, Server, Step, Subject
 from meshmgmt.core.names import is_subdomain
 

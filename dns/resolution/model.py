@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dns.effective import Record
+from dns.effective.snapshot import Record
 
 RECORD_TYPES = ("A", "AAAA", "CNAME")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dns.effective import Record
+from dns.effective.snapshot import Record
 from dns.resolution.model import (
     Explanation,
     Leg,

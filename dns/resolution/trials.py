@@ -8,14 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dns.effective import (
-    Excluded,
-    NameserverGroup,
-    PeerDns,
-    Snapshot,
-    Zone,
-    peer_config,
-)
+from dns.effective.compute import peer_config
+from dns.effective.result import Excluded, PeerDns
+from dns.effective.snapshot import NameserverGroup, Snapshot, Zone
 from dns.resolution.explain import explain
 from dns.resolution.model import (
     Explanation,

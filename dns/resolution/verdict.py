@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from dns.effective import PeerDns, Snapshot
+from dns.effective.result import PeerDns
+from dns.effective.snapshot import Snapshot
 from dns.resolution.model import (
     Explanation,
     Outcome,

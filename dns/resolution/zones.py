@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dns.effective import EffectiveZone, PeerDns, Record
+from dns.effective.result import EffectiveZone, PeerDns
+from dns.effective.snapshot import Record
 from dns.resolution.model import OutcomeKind, Step, Subject
 from meshmgmt.core.names import WILDCARD, is_subdomain
 
@@ -25,7 +26,6 @@ class LocalResult:
 
 
 def zone_subject(zone: EffectiveZone) -> Subject:
-    """The zone as the subject of a step."""
     return Subject(zone.kind, zone.id, zone.name)
 
 

@@ -15,8 +15,6 @@ MAX_PORT = 65535
 
 @dataclass(frozen=True, slots=True)
 class NameserverDraft:
-    """One server as the client sent it."""
-
     ip: str
     ns_type: str = "udp"
     port: int = 53
@@ -24,8 +22,6 @@ class NameserverDraft:
 
 @dataclass(frozen=True, slots=True)
 class NameserverGroupDraft:
-    """A nameserver group as the client sent it."""
-
     name: str
     nameservers: Sequence[NameserverDraft]
     groups: Sequence[str]
@@ -72,13 +68,11 @@ def _server_errors(servers: Sequence[NameserverDraft]) -> Iterator[FieldError]:
 def _kind_errors(draft: NameserverGroupDraft) -> Iterator[FieldError]:
     if not draft.primary and not draft.domains:
         yield FieldError(
-            "domains",
-            "A group that is not primary needs at least one match domain",
+            "domains", "A group that is not primary needs at least one match domain"
         )
     if draft.primary and draft.domains:
         yield FieldError(
-            "domains",
-            "A primary group answers for all domains and must not list any",
+            "domains", "A primary group answers for all domains and must not list any"
         )
     if draft.primary and draft.search_domains_enabled:
         yield FieldError(

@@ -12,8 +12,6 @@ MAX_NAME = 255
 
 @dataclass(frozen=True, slots=True)
 class ZoneDraft:
-    """A zone as the client sent it."""
-
     name: str
     domain: str
     distribution_groups: Sequence[str]
@@ -37,10 +35,7 @@ def zone_errors(
         *_name_errors(draft.name),
         *_domain_errors(draft.domain, peer_domain, used_domains, stored_domain),
         *unknown_id_errors(
-            "distribution_groups",
-            draft.distribution_groups,
-            known_groups,
-            kind="group",
+            "distribution_groups", draft.distribution_groups, known_groups, kind="group"
         ),
     ]
 
@@ -48,7 +43,6 @@ def zone_errors(
 def dns_settings_errors(
     disabled_management_groups: Sequence[str], *, known_groups: Container[str]
 ) -> list[FieldError]:
-    """Broken rules of the DNS settings."""
     return list(
         unknown_id_errors(
             "disabled_management_groups",

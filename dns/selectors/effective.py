@@ -7,18 +7,16 @@ from dataclasses import replace
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
-from dns.effective import Configurator, PeerDns, Snapshot
-from dns.lint import Finding, lint
+from dns.effective.compute import Configurator
+from dns.effective.result import PeerDns
+from dns.effective.snapshot import Snapshot
+from dns.lint import lint
+from dns.lint.finding import Finding
 from dns.mapsize import observe_all_maps, observe_map
-from dns.resolution import (
-    Explanation,
-    QueryError,
-    Subject,
-    covering_zones,
-    explain,
-    verdict,
-)
-from dns.resolution.explain import HiddenPeer
+from dns.resolution.explain import HiddenPeer, explain
+from dns.resolution.model import Explanation, QueryError, Subject
+from dns.resolution.trials import covering_zones
+from dns.resolution.verdict import verdict
 from dns.selectors.snapshot import account_snapshot, peer_snapshot, with_records
 from meshmgmt.access.reach import ReachGraph
 from meshmgmt.core import context
@@ -73,7 +71,6 @@ def name_explanation(peer_id: str, name: str, record_type: str = "A") -> Explana
 
 
 def account_findings() -> list[Finding]:
-    """Return the findings about the whole account."""
     return lint(account_snapshot())
 
 

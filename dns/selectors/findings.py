@@ -10,11 +10,11 @@ import datetime as dt
 import time
 from dataclasses import dataclass
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from dns.lint import Finding, Severity, at_least
+from dns.lint.finding import Finding, Severity, at_least
 from dns.selectors.effective import account_findings
-from events.models import AuditEvent
+from events.audit.reading import newest
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import read_snapshot
 
@@ -24,7 +24,7 @@ LAG: Final = 20
 """For each second beyond it they may be this many seconds behind the changes."""
 MOST_SECONDS: Final = 600.0
 
-_Mark = tuple[int, dt.datetime] | None
+_Mark = tuple[Any, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ _turn: Final = Lock()
 def findings(*, anew: bool = False) -> Kept:
     """Return the findings about the account, computed `anew` or kept."""
     with _turn:  # whoever comes meanwhile takes what the first one computed
-        if not anew and _kept and _kept[0].serves(_mark()):
+        if not anew and _kept and _kept[0].serves(newest()):
             return _kept[0]
         _kept[:] = [_computed()]
         return _kept[0]
@@ -71,7 +71,7 @@ def findings(*, anew: bool = False) -> Kept:
 
 def are_kept() -> bool:
     """Tell whether `findings` would answer at once."""
-    return bool(_kept) and _kept[0].serves(_mark())
+    return bool(_kept) and _kept[0].serves(newest())
 
 
 def findings_count() -> FindingsCount:
@@ -83,18 +83,13 @@ def findings_count() -> FindingsCount:
 
 def is_behind(kept: Kept) -> bool:
     """Tell whether something changed since."""
-    return kept.mark != _mark()
+    return kept.mark != newest()
 
 
 def _computed() -> Kept:
     started = time.monotonic()
     with read_snapshot():
-        mark = _mark()
+        mark = newest()
         found = tuple(account_findings())
     ended = time.monotonic()
     return Kept(found, clock.now(), ended - started, mark, ended)
-
-
-def _mark() -> _Mark:
-    newest = AuditEvent.objects.order_by("-id").values_list("id", "timestamp")
-    return newest.first()

@@ -9,13 +9,7 @@ from meshmgmt.core.orderedlinks import ids_by_owner
 Row = dict[str, Any]
 
 _COLUMNS = (
-    "id",
-    "name",
-    "description",
-    "nameservers",
-    "enabled",
-    "primary",
-    "domains",
+    *("id", "name", "description", "nameservers", "enabled", "primary", "domains"),
     "search_domains_enabled",
 )
 

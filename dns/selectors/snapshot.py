@@ -11,7 +11,14 @@ from typing import Any, Final
 
 from dns import models
 from dns.content import is_digest
-from dns.effective import Nameserver, NameserverGroup, Peer, Record, Snapshot, Zone
+from dns.effective.snapshot import (
+    Nameserver,
+    NameserverGroup,
+    Peer,
+    Record,
+    Snapshot,
+    Zone,
+)
 from dns.selectors import snapshotrows as queries
 from groups.models import ALL, Issued
 from meshmgmt.access.reach import ReachGraph, Target
@@ -67,7 +74,6 @@ def with_records(snapshot: Snapshot, zone_ids: Sequence[str]) -> Snapshot:
 
 
 def account_snapshot() -> Snapshot:
-    """Return the whole account."""
     groups = _Groups.read()
     members: dict[str, list[str]] = defaultdict(list)
     by_peer: dict[str, list[str]] = defaultdict(list)

@@ -5,7 +5,11 @@ from typing import Any
 
 from dns.content import parse_nameserver_ip
 from dns.models import NameserverGroup, NameserverGroupGroup
-from dns.rules import NameserverDraft, NameserverGroupDraft, nameserver_group_errors
+from dns.rules.nameservers import (
+    NameserverDraft,
+    NameserverGroupDraft,
+    nameserver_group_errors,
+)
 from groups.selectors import known_groups
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.orderedlinks import member_keys, set_members

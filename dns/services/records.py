@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dns.content import stored_form
 from dns.models import Record, Zone
-from dns.rules import RecordDraft, StoredRecord, record_conflicts, record_errors
+from dns.rules.records import RecordDraft, StoredRecord, record_conflicts, record_errors
 from dns.selectors.zones import RECORD_KIND
 from dns.services.zones import RECORDS_AT_ONCE, zone_get
 from events.audit.audited import audited_bulk_delete

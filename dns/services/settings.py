@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dns.models import DisabledManagementGroup, DnsSettings
 from dns.models.settings import SINGLE_ROW
-from dns.rules import dns_settings_errors
+from dns.rules.zones import dns_settings_errors
 from groups.selectors import known_groups
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.orderedlinks import set_members

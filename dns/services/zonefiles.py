@@ -6,23 +6,16 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from dns.content import stored_form
-from dns.effective import Record as PlainRecord
+from dns.effective.snapshot import Record as PlainRecord
 from dns.models import Record, Zone
-from dns.rules import RecordDraft
+from dns.rules.records import RecordDraft
 from dns.selectors.snapshot import plain_record
 from dns.services.records import fill_record
 from dns.services.zones import RECORDS_AT_ONCE, zone_get
-from dns.zonefile import (
-    Authority,
-    Diff,
-    ZoneFile,
-    ZoneFileError,
-    compare,
-    merge_conflicts,
-    read_zone,
-    unwritable,
-    write_zone,
-)
+from dns.zonefile.changes import Diff, compare, merge_conflicts
+from dns.zonefile.lexer import ZoneFileError
+from dns.zonefile.reader import ZoneFile, read_zone
+from dns.zonefile.writer import Authority, unwritable, write_zone
 from events.audit.audited import audited_bulk_create, audited_bulk_delete
 from meshmgmt.core.errors import Conflict, InvalidArgument
 from meshmgmt.core.fielderrors import FieldError

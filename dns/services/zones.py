@@ -5,7 +5,7 @@ from typing import Final
 
 from dns.content import stored_form
 from dns.models import Zone, ZoneGroup
-from dns.rules import ZoneDraft, zone_errors
+from dns.rules.zones import ZoneDraft, zone_errors
 from dns.selectors.zones import ZONE_KIND
 from dns.services.peerdomain import peer_domain
 from events.audit.audited import audited_bulk_delete

@@ -8,7 +8,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from dns.admin.pages import PAGES, may_read_dns
-from dns.resolution import Phrase, Subject
+from dns.resolution.model import Phrase, Subject
 from dns.selectors.effective import peer_dns
 from meshmgmt.core.transactions import read_snapshot
 

@@ -5,23 +5,3 @@ An own reader, because dnslib's (the one parser that does not clash with our nam
 refuses a class before the TTL, TTLs with units and blank owners, and it drops
 surplus record data without a word.
 """
-
-from dns.zonefile.changes import Change, Diff, compare, merge_conflicts
-from dns.zonefile.lexer import Fault, ZoneFileError
-from dns.zonefile.reader import Skipped, ZoneFile, read_zone
-from dns.zonefile.writer import Authority, unwritable, write_zone
-
-__all__ = [
-    "Authority",
-    "Change",
-    "Diff",
-    "Fault",
-    "Skipped",
-    "ZoneFile",
-    "ZoneFileError",
-    "compare",
-    "merge_conflicts",
-    "read_zone",
-    "unwritable",
-    "write_zone",
-]

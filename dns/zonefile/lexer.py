@@ -63,7 +63,6 @@ class Token:
     quoted: bool = False
 
     def fault(self, message: str) -> Fault:
-        """A fault at this token."""
         return Fault(self.line, self.column, message)
 
 

@@ -136,7 +136,6 @@ class _Scope:
         raise _error(type_token, "the record has no TTL; give one or set $TTL above")
 
     def direct(self, entry: Entry) -> None:
-        """Obeys a directive."""
         directive, *arguments = entry.tokens
         name = directive.text.upper()
         if name not in {"$ORIGIN", "$TTL"}:
@@ -279,8 +278,7 @@ class _Reader:
     def _skip(self, fields: _Fields) -> None:
         if self._strict:
             raise _error(
-                fields.type_token,
-                f"records of type {fields.type} cannot be held here",
+                fields.type_token, f"records of type {fields.type} cannot be held here"
             )
         self._skipped.append(Skipped(fields.type_token.line, fields.owner, fields.type))
 

@@ -25,13 +25,7 @@ from events.models import AuditEvent
 from events.streams.subjects import AUDIT_SUBJECT
 
 _NAMES: Final = (
-    "name",
-    "new_name",
-    "setupkey",
-    "user_name",
-    "username",
-    "email",
-    "peer_fqdn",
+    *("name", "new_name", "setupkey", "user_name", "username", "email", "peer_fqdn"),
     "peer",
 )
 """Keys of the metadata that name the target, the surest first."""
@@ -82,11 +76,7 @@ class AuditEventAdmin(Explorer):
         "family": ("activity_code", "{}.*".format),
         "target_id__exact": ("target_id", same),
     }
-    suggestions = {
-        "activity_code": codes,
-        "initiator_id": people,
-        "target_type": kinds,
-    }
+    suggestions = {"activity_code": codes, "initiator_id": people, "target_type": kinds}
 
     def views(self) -> list[View]:
         week = {"start_date": "-7d"}
@@ -101,6 +91,8 @@ class AuditEventAdmin(Explorer):
         code = row.activity_code
         group = row.meta.get("group_id", "")
         kind = kind_of(row.target_type)
+        if row.target_type == "accesstoken":  # filed under its user
+            kind += f" of {row.meta.get('user_name') or row.meta.get('email')}"
         return [
             only(here, "activity_code", code, LABELS.get(code, code), code),
             only(here, "initiator_id", row.initiator_id, initiator_name(row)),

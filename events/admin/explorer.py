@@ -27,6 +27,7 @@ from events.api.exports import RENDERERS
 from events.api.filters import StreamFilterSet
 from events.api.queries import require_valid
 from events.streams.subjects import Subject
+from meshmgmt.api.admin import refused
 from meshmgmt.api.adminmenu import name_of
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import BadRequest
@@ -81,10 +82,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     def prepare(self, rows: list[Any]) -> None:
         """Look up what `cells` needs, for all rows at once."""
 
-    def _no(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    has_add_permission = has_change_permission = has_delete_permission = _no
+    has_add_permission = has_change_permission = has_delete_permission = refused
 
     def get_urls(self) -> list[Any]:
         """Add the exports to the admin site's own pages."""
@@ -204,11 +202,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         return [(kind, reverse(f"{base}_{kind}") + query) for kind in RENDERERS]
 
     def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, Any],
-        *args: Any,
-        **kwargs: Any,
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
         """Show one row: what it tells, then its raw form."""
         row = context["original"]

@@ -46,5 +46,4 @@ def see_also(url: str, ways: Mapping[str, tuple[str, str]]) -> SafeString:
 
 
 def present(facts: Iterable[Fact]) -> list[Fact]:
-    """Return the facts that are known."""
     return [fact for fact in facts if fact.value not in ("", NOTHING)]

@@ -89,7 +89,6 @@ def inputs(
     names: tuple[str, ...],
     suggestions: Suggestions,
 ) -> Iterator[Input]:
-    """Yield inputs for the named filters."""
     for name in names:
         field = filters.form.fields[name]
         values = here.values(name)

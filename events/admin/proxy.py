@@ -58,16 +58,8 @@ class ProxyEntryAdmin(Explorer):
     )
     filters = ("status_class", "host", "method", "path", "source_ip", "search")
     more_filters = (
-        "status",
-        "status_code",
-        "exact_path",
-        "user_id",
-        "user_email",
-        "user_name",
-        "service_id",
-        "auth_method",
-        "reason",
-        "country_code",
+        *("status", "status_code", "exact_path", "user_id", "user_email", "user_name"),
+        *("service_id", "auth_method", "reason", "country_code"),
     )
     bar_filters = {
         "host": "host",
@@ -82,11 +74,7 @@ class ProxyEntryAdmin(Explorer):
         "reason": "reason",
         "country": "country_code",
     }
-    old_names = {
-        **SEARCH,
-        "outcome": ("status", same),
-        "with_method": ("method", same),
-    }
+    old_names = {**SEARCH, "outcome": ("status", same), "with_method": ("method", same)}
     suggestions = {"user_id": people, "method": methods}
 
     def views(self) -> list[View]:

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from events.activities import Activity
 from events.api.filters import Rows, StreamFilterSet
-from events.api.queries import InstantFilter, TextFilter
+from events.api.queries import TextFilter, since, until
 from events.models import AuditEvent
 from events.search import fold
 
@@ -70,15 +70,8 @@ class AuditFilterSet(StreamFilterSet):
     )
     source_address = TextFilter(help_text="Address that the request came from")
     search = TextFilter(help_text="Part of any text of the event")
-    start_date = InstantFilter(
-        field_name="timestamp", lookup_expr="gte", help_text="Not older (ISO 8601)"
-    )
-    end_date = InstantFilter(
-        field_name="timestamp",
-        lookup_expr="lte",
-        end=True,
-        help_text="Not newer (ISO 8601)",
-    )
+    start_date = since("timestamp", "Not older (ISO 8601)")
+    end_date = until("timestamp", "Not newer (ISO 8601)")
 
     class Meta:
         model = AuditEvent

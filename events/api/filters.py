@@ -11,10 +11,11 @@ from rest_framework.request import Request
 from events.addresses import canonical_address
 from events.api.queries import (
     EnumFilter,
-    InstantFilter,
     TextFilter,
     WholeNumberFilter,
     require_valid,
+    since,
+    until,
 )
 from events.directory import directory
 from events.models import ProxyEntry, TrafficEvent
@@ -101,8 +102,7 @@ class TrafficFilterSet(StreamFilterSet):
         method="of_end", help_text="Id of the source, its address if it has no id"
     )
     destination = TextFilter(
-        method="of_end",
-        help_text="Id of the destination, its address if it has no id",
+        method="of_end", help_text="Id of the destination, its address if it has no id"
     )
     policy_id = TextFilter(help_text="Id of the policy")
     protocol = WholeNumberFilter(
@@ -124,15 +124,8 @@ class TrafficFilterSet(StreamFilterSet):
     search = TextFilter(
         help_text="Part of a user's e-mail, or of a name or address of either end"
     )
-    start_date = InstantFilter(
-        field_name="time", lookup_expr="gte", help_text="Not older than this (ISO 8601)"
-    )
-    end_date = InstantFilter(
-        field_name="time",
-        lookup_expr="lte",
-        end=True,
-        help_text="Not newer than this (ISO 8601)",
-    )
+    start_date = since("time", "Not older than this (ISO 8601)")
+    end_date = until("time", "Not newer than this (ISO 8601)")
 
     class Meta:
         model = TrafficEvent
@@ -205,17 +198,8 @@ class ProxyFilterSet(StreamFilterSet):
     search = TextFilter(
         help_text="Part of id, source address, host and path, or of a user's name or e-mail"
     )
-    start_date = InstantFilter(
-        field_name="timestamp",
-        lookup_expr="gte",
-        help_text="Not older than this (RFC 3339)",
-    )
-    end_date = InstantFilter(
-        field_name="timestamp",
-        lookup_expr="lte",
-        end=True,
-        help_text="Not newer than this (RFC 3339)",
-    )
+    start_date = since("timestamp", "Not older than this (RFC 3339)")
+    end_date = until("timestamp", "Not newer than this (RFC 3339)")
 
     class Meta:
         model = ProxyEntry

@@ -5,7 +5,7 @@ UTC where they name no zone (decisions: Events, Query values); `-24h` is a day a
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
@@ -121,6 +121,14 @@ class InstantFilter(django_filters.Filter):
     field_class = InstantField
 
 
+def since(field: str, text: str) -> InstantFilter:
+    return InstantFilter(field_name=field, lookup_expr="gte", help_text=text)
+
+
+def until(field: str, text: str) -> InstantFilter:
+    return InstantFilter(field_name=field, lookup_expr="lte", end=True, help_text=text)
+
+
 class TextField(forms.CharField):
     """A text; PostgreSQL's hold no NUL."""
 
@@ -168,7 +176,7 @@ def _repeated(form: forms.BaseForm) -> dict[str, list[str]]:
     }
 
 
-def parameters_of(*forms_: type[Any]) -> list[OpenApiParameter]:
+def parameters_of(*forms_: Callable[[], Any]) -> list[OpenApiParameter]:
     """Return the OpenAPI parameters of forms and filter sets, from their fields."""
     parameters = []
     for form_class in forms_:

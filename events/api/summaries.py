@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from django import forms
@@ -11,12 +12,7 @@ from rest_framework.response import Response
 
 from events.api.auditfilters import AuditFilterSet
 from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
-from events.api.queries import (
-    EnumField,
-    WholeNumberField,
-    parameters_of,
-    require_valid,
-)
+from events.api.queries import EnumField, WholeNumberField, parameters_of, require_valid
 from events.api.serializers import SummarySerializer
 from events.streams.subjects import (
     AUDIT_SUBJECT,
@@ -24,12 +20,7 @@ from events.streams.subjects import (
     TRAFFIC_SUBJECT,
     Subject,
 )
-from events.streams.summaries import (
-    MAX_BUCKETS,
-    MAX_GROUP_FIELDS,
-    Question,
-    summarise,
-)
+from events.streams.summaries import MAX_BUCKETS, MAX_GROUP_FIELDS, Question, summarise
 from meshmgmt.api.views import ApiView
 from meshmgmt.core import clock
 from meshmgmt.core.errors import BadRequest
@@ -84,18 +75,17 @@ class GroupField(forms.Field):
 class SummaryForm(forms.Form):
     """Parameters of a summary beside the stream's filters."""
 
-    subject: ClassVar[Subject]
-
-    def __init__(self, *args: Any, **extra: Any) -> None:
-        super().__init__(*args, **extra)
-        names = list(self.subject.groups)
+    def __init__(self, subject: Subject, *args: Any) -> None:
+        super().__init__(*args)
+        self.subject = subject
+        names = list(subject.groups)
         self.fields["group_by"] = GroupField(
             names=names,
             required=False,
             help_text=f"Comma-separated or repeated: {', '.join(names)}",
         )
         self.fields["metric"] = EnumField(
-            words={name: name for name in self.subject.metrics}, required=False
+            words={name: name for name in subject.metrics}, required=False
         )
         self.fields["bucket"] = BucketField(
             required=False, help_text="Width of the time series' buckets, such as 5m"
@@ -130,66 +120,50 @@ def _nice_width(span: float) -> int:
     return 86400 * max(1, round(span / 86400 / WISHED_BUCKETS))
 
 
-class TrafficSummaryForm(SummaryForm):
-    subject = TRAFFIC_SUBJECT
-
-
-class ProxySummaryForm(SummaryForm):
-    subject = PROXY_SUBJECT
-
-
-class AuditSummaryForm(SummaryForm):
-    subject = AUDIT_SUBJECT
-
-
 class SummaryView(ApiView):
     """Adds a stream up; without dates the last 24 hours."""
 
     module = "events"
     reads_long = True
     serializer_class = SummarySerializer
-    form_class: ClassVar[type[SummaryForm]]
+    subject: ClassVar[Subject]
     filterset_class: ClassVar[type[StreamFilterSet]]
+
+    def __init_subclass__(cls) -> None:
+        """Document the parameters."""
+        super().__init_subclass__()
+        form = partial(SummaryForm, cls.subject)
+        asked = extend_schema(parameters=parameters_of(form, cls.filterset_class))
+        extend_schema_view(get=asked)(cls)
 
     def get(self, request: Request) -> Response:
         """Return the biggest groups and their time series."""
-        subject = self.form_class.subject
-        form = self.form_class(request.query_params)
-        filters = self.filterset_class(
-            request.query_params, subject.model._default_manager.all()
-        )
+        form = SummaryForm(self.subject, request.query_params)
+        everything = self.subject.model._default_manager.all()
+        filters = self.filterset_class(request.query_params, everything)
         require_valid(form, filters.form)
         dates = filters.form.cleaned_data
         question = form.question(dates["start_date"], dates["end_date"])
         with read_snapshot():
-            return Response(summarise(subject, filters.qs, question))
+            return Response(summarise(self.subject, filters.qs, question))
 
 
-@extend_schema_view(
-    get=extend_schema(parameters=parameters_of(TrafficSummaryForm, TrafficFilterSet))
-)
 class TrafficSummaryView(SummaryView):
     """Top talkers and drops of the network traffic."""
 
-    form_class = TrafficSummaryForm
+    subject = TRAFFIC_SUBJECT
     filterset_class = TrafficFilterSet
 
 
-@extend_schema_view(
-    get=extend_schema(parameters=parameters_of(ProxySummaryForm, ProxyFilterSet))
-)
 class ProxySummaryView(SummaryView):
     """Top hosts, sources and denials of the proxy access logs."""
 
-    form_class = ProxySummaryForm
+    subject = PROXY_SUBJECT
     filterset_class = ProxyFilterSet
 
 
-@extend_schema_view(
-    get=extend_schema(parameters=parameters_of(AuditSummaryForm, AuditFilterSet))
-)
 class AuditSummaryView(SummaryView):
     """Who changed the most, and what."""
 
-    form_class = AuditSummaryForm
+    subject = AUDIT_SUBJECT
     filterset_class = AuditFilterSet

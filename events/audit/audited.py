@@ -10,6 +10,7 @@ from django.dispatch import Signal
 
 from events.audit.lookup import remembering
 from events.audit.specs import spec_of
+from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.transactions import account_write, write_number
 
 ModelT = TypeVar("ModelT", bound=models.Model)
@@ -62,6 +63,10 @@ class AuditedModel(models.Model):
 
     # (number of the account write in which the values were read, values by column)
     _audit_loaded: tuple[int, dict[str, Any]] = (0, {})
+
+    id = models.CharField(
+        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
+    )
 
     objects = AuditedQuerySet.as_manager()
 

@@ -183,7 +183,7 @@ def _shown(
     """
     shown: dict[str, Any] = {}
     for name, (before, after) in values.items():
-        show = _masked if name in spec.secret else shown_value
+        show = _masked if name in spec.secret else spec.shown.get(name, shown_value)
         shown[name] = {"before": show(before), "after": show(after)}
     for relation, members in change.members.items():
         if members and (only is None or relation in only):

@@ -8,20 +8,9 @@ import orjson
 from events.audit.rows import Row
 
 FIELDS: Final = (
-    "id",
-    "timestamp",
-    "activity",
-    "activity_code",
-    "initiator_id",
-    "initiator_name",
-    "initiator_email",
-    "target_id",
-    "target_type",
-    "meta",
-    "changes",
-    "request_id",
-    "source_address",
-    "token_id",
+    *("id", "timestamp", "activity", "activity_code", "initiator_id", "initiator_name"),
+    *("initiator_email", "target_id", "target_type", "meta", "changes", "request_id"),
+    *("source_address", "token_id"),
 )
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max, QuerySet, Subquery
 
 from events.audit.cursors import After, Before, Cursor, Newer
 from events.models import AuditEvent
 from meshmgmt.core.errors import NotFound
+from meshmgmt.core.queries import Prepared
 
 NEWEST: Final = 10_000
 EXACT_TOTAL: Final = 1_000_000
@@ -122,13 +123,18 @@ def last_id() -> int:
     return AuditEvent.objects.aggregate(last=Max("id"))["last"] or 0
 
 
-def newest() -> tuple[int, dt.datetime] | None:
+_NEWEST: Final = AuditEvent.objects.order_by("-id").values_list("id", "timestamp")[:1]
+_READ: Final = Prepared(_NEWEST.all)
+NEWEST_COLUMNS: Final = [Subquery(_NEWEST.values(name)) for name in ("id", "timestamp")]
+"""What `newest()` returns, as columns of another query; both None when there is none."""
+
+
+def newest() -> tuple[Any, ...] | None:
     """Return id and time of the event committed last, None when there is none.
 
     Its time tells it from one of another history, of a backup that was restored.
     """
-    events = AuditEvent.objects.order_by("-id").values_list("id", "timestamp")
-    return events.first()
+    return next(_READ.rows(), None)
 
 
 def every_row(

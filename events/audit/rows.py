@@ -12,14 +12,8 @@ Row = dict[str, Any]
 LABELS: Final = {code.value: str(code.label) for code in Activity}
 
 LIST_COLUMNS: Final = (
-    "id",
-    "timestamp",
-    "activity_code",
-    "initiator_id",
-    "initiator_name",
-    "initiator_email",
-    "target_id",
-    "meta",
+    *("id", "timestamp", "activity_code", "initiator_id", "initiator_name"),
+    *("initiator_email", "target_id", "meta"),
 )
 DETAIL_COLUMNS: Final = (
     *LIST_COLUMNS,

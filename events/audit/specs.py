@@ -49,7 +49,8 @@ class AuditSpec:
 
     `updated` is the code of every field not named in `fields`. Fields in `unaudited`
     emit nothing (connection state and the like), nor do those in `reported` when the
-    object itself reports them; those in `secret` are kept as `"changed"`, and those in
+    object itself reports them; those in `secret` are kept as `"changed"`, those in
+    `shown` as the function there returns them (given None, None), and those in
     `random` are drawn when the object is made, so that two alike differ there. `meta`
     describes the object, `update_meta` replaces it for updates, `part_of` names the
     foreign key to the object that this one is a part of, and what the parts are called
@@ -67,6 +68,7 @@ class AuditSpec:
     unaudited: frozenset[str] = frozenset()
     reported: frozenset[str] = frozenset()
     secret: frozenset[str] = frozenset()
+    shown: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     random: frozenset[str] = frozenset()
     part_of: tuple[str, str] | None = None
     meta: Callable[[Any], Meta] = lambda instance: {}
@@ -97,11 +99,44 @@ _specs: dict[type[models.Model], AuditSpec] = {}
 _emitted_elsewhere: dict[Activity, str] = {}
 
 
-def register(spec: AuditSpec) -> None:
-    """Add the spec of one model. Raises ValueError when there is one already."""
-    if spec.model in _specs:
-        raise ValueError(f"{spec.model.__name__} has an audit spec already")
-    _specs[spec.model] = spec
+def register(*specs: AuditSpec) -> None:
+    """Add the specs of models. Raises ValueError when there is one already."""
+    for spec in specs:
+        if spec.model in _specs:
+            raise ValueError(f"{spec.model.__name__} has an audit spec already")
+        _specs[spec.model] = spec
+
+
+def written(
+    model: type[models.Model], stem: str, *lists: str, **more: Any
+) -> AuditSpec:
+    """Return the spec of a model whose codes are `stem` with what was done to it.
+
+    That is `create` (of some `add`), `update` and `delete`. A change of one of `lists`
+    is an update of its owner.
+    """
+    made = f"{stem}.create"
+    updated = Activity(f"{stem}.update")
+    return AuditSpec(
+        model,
+        Activity(made if made in Activity.values else f"{stem}.add"),
+        updated,
+        Activity(f"{stem}.delete"),
+        **{"members": {name: MemberRule(owner=updated) for name in lists}, **more},
+    )
+
+
+def switched(field: str, on: Activity, off: Activity) -> ActivityOf:
+    """Return the code of a field that is switched on or off."""
+    return lambda change: on if change.after[field] else off
+
+
+def switches(codes: Mapping[str, str]) -> dict[str, ActivityOf]:
+    """Return the codes of switches by field: `<code>.enable` and `<code>.disable`."""
+    return {
+        name: switched(name, Activity(f"{code}.enable"), Activity(f"{code}.disable"))
+        for name, code in codes.items()
+    }
 
 
 def register_members(

@@ -25,9 +25,7 @@ class TrafficEvent(ReadOnlyModel):
     policy_id = models.TextField()
     source_address = models.TextField()
     destination_address = models.TextField()
-    protocol = models.SmallIntegerField(
-        choices=[(1, "ICMP"), (6, "TCP"), (17, "UDP")],
-    )
+    protocol = models.SmallIntegerField(choices=[(1, "ICMP"), (6, "TCP"), (17, "UDP")])
     direction = models.SmallIntegerField(choices=list(enumerate(DIRECTIONS)))
     connection_type = models.SmallIntegerField(choices=list(enumerate(CONNECTIONS)))
     kinds = models.SmallIntegerField(help_text="bits of the event types, 1 = unknown")

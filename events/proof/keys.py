@@ -20,6 +20,7 @@ from events.instants import render_instant
 from events.models import AuditKey
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import account_write
+from meshmgmt.env import PROGRAM
 
 _NONCE_BYTES: Final = 12
 
@@ -69,7 +70,7 @@ def private_key(key: AuditKey) -> Ed25519PrivateKey:
     except InvalidTag as error:
         raise KeyUnavailable(
             f"the signing key {key.id} was sealed under another secret key: set that"
-            " again, or run `manage.py audit rotate-key`"
+            f" again, or run `{PROGRAM} audit rotate-key`"
         ) from error
     return Ed25519PrivateKey.from_private_bytes(opened)
 

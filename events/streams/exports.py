@@ -12,13 +12,7 @@ from events.streams.catalogue import Stream
 _CHUNK: Final = 1000
 
 _END: Final = (
-    "id",
-    "type",
-    "name",
-    "address",
-    "dns_label",
-    "os",
-    "geo_location_city_name",
+    *("id", "type", "name", "address", "dns_label", "os", "geo_location_city_name"),
     "geo_location_country_code",
 )
 
@@ -52,25 +46,10 @@ CSV_FIELDS: Final = {
         "events",
     ),
     "proxy": (
-        "id",
-        "service_id",
-        "timestamp",
-        "method",
-        "host",
-        "path",
-        "status_code",
-        "duration_ms",
-        "bytes_upload",
-        "bytes_download",
-        "source_ip",
-        "country_code",
-        "city_name",
-        "subdivision_code",
-        "user_id",
-        "auth_method_used",
-        "reason",
-        "protocol",
-        "metadata",
+        *("id", "service_id", "timestamp", "method", "host", "path", "status_code"),
+        *("duration_ms", "bytes_upload", "bytes_download", "source_ip", "country_code"),
+        *("city_name", "subdivision_code", "user_id", "auth_method_used", "reason"),
+        *("protocol", "metadata"),
     ),
 }
 """The columns of each stream's CSV, which keep their order; new ones come last."""

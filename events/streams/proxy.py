@@ -37,15 +37,8 @@ TELLING: Final = ("service_id", "host", "path", "source_ip")
 # Fields that are left out when unknown (reference, Entry fields).
 OPTIONAL: Final = frozenset(
     {
-        "source_ip",
-        "reason",
-        "user_id",
-        "auth_method_used",
-        "country_code",
-        "city_name",
-        "subdivision_code",
-        "protocol",
-        "metadata",
+        *("source_ip", "reason", "user_id", "auth_method_used", "country_code"),
+        *("city_name", "subdivision_code", "protocol", "metadata"),
     }
 )
 

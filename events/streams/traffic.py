@@ -234,9 +234,4 @@ def _listed_drops(content: Traffic) -> int:
 
 def tally_key(stored: TrafficRow) -> tuple[int, ...]:
     """Return the values of the columns that `TrafficTally` counts by."""
-    return (
-        stored.protocol,
-        stored.direction,
-        stored.connection_type,
-        stored.kinds,
-    )
+    return (stored.protocol, stored.direction, stored.connection_type, stored.kinds)

@@ -17,7 +17,4 @@ def newest_head() -> dict[str, Any]:
     head = heads.newest()
     if head is None:
         return {}
-    return {
-        "head": head,
-        "root": bytes(head.root_hash).hex()[:_SHOWN_DIGITS],
-    }
+    return {"head": head, "root": bytes(head.root_hash).hex()[:_SHOWN_DIGITS]}

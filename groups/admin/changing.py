@@ -175,7 +175,6 @@ def _done(part: Part) -> SafeString:
 
 
 def group_link(group: Any) -> SafeString:
-    """Return a link to the members of a group."""
     path = reverse("admin:groups_group_members", args=[group.pk])
     return format_html('<a href="{}"><bdi>{}</bdi></a>', path, printable(group.name))
 

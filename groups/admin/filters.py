@@ -19,8 +19,6 @@ _ANY_GROUP = GroupResource._meta.get_field("group")
 
 
 class FilterForm(forms.Form):
-    """The group that is looked for."""
-
     group = forms.ModelChoiceField(
         queryset=Group.objects.all(),
         required=False,

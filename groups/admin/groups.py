@@ -94,15 +94,12 @@ class GroupAdmin(ServiceAdmin):
     ]
 
     def get_urls(self) -> list[Any]:
-        """Add the pages of members."""
         return [*member_urls(), *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Group]:
-        """Count the members along."""
         groups: QuerySet[Group] = super().get_queryset(request)
         return groups.annotate(
-            number_of_peers=_count(GroupPeer),
-            number_of_resources=_count(GroupResource),
+            number_of_peers=_count(GroupPeer), number_of_resources=_count(GroupResource)
         )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -152,7 +149,6 @@ class GroupAdmin(ServiceAdmin):
         return super().has_delete_permission(request, obj) and not _is_all(obj)
 
     def delete_object(self, instance: Group) -> None:
-        """Delete a group and every reference to it."""
         group_delete(group_id=instance.pk)
 
     @admin.display(description="peers", ordering="number_of_peers")
@@ -200,7 +196,6 @@ class GroupAdmin(ServiceAdmin):
 
     @admin.display(description="resources", ordering="number_of_resources")
     def resources_count(self, group: Any) -> int:
-        """How many resources are listed."""
         return int(group.number_of_resources)
 
     @admin.display(description="used by")

@@ -41,7 +41,6 @@ class MemberList(GroupedPeerAdmin):
         self.kept = "remove_members" if inside else "add_members"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Return the peers of this list."""
         chosen = members if self.inside else strangers
         return chosen(super().get_queryset(request), self.group)
 
@@ -51,7 +50,6 @@ class MemberList(GroupedPeerAdmin):
         return {name: actions[name] for name in actions if name == self.kept}
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Make no peers here."""
         return False
 
     @admin.action(description="Remove from the group", permissions=["membership"])
@@ -71,7 +69,6 @@ class MemberList(GroupedPeerAdmin):
         return Deed(self.kept, title, [], {side: [self.group.pk]}, then)
 
     def show(self, request: HttpRequest) -> HttpResponse:
-        """Return the page."""
         title = "Members" if self.inside else "Choose members"
         context = {
             "title": f"{title} of {printable(self.group.name)}",
@@ -94,7 +91,6 @@ class PasteForm(forms.Form):
 
 
 def urls() -> list[Any]:
-    """Return the addresses of a group's member pages."""
     wrap = admin.site.admin_view
     prefix = "<str:group_id>/members/"
     return [

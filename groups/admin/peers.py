@@ -52,8 +52,6 @@ class GroupedPeerForm(PeerForm):
 
 
 class GroupedPeerList(PeerList):
-    """A page of peers with their groups."""
-
     def complete(self, shown: list[Any]) -> None:
         """Read the groups of all peers of the page at once."""
         super().complete(shown)
@@ -75,8 +73,6 @@ admin.site.unregister(Peer)
 
 @admin.register(Peer)
 class GroupedPeerAdmin(PeerAdmin):
-    """Peers and the groups they are in."""
-
     form = GroupedPeerForm
     actions = ["add_to_group", "remove_from_group", "move_to_group"]
     list_filter = [GroupFilter, *PeerAdmin.list_filter]
@@ -95,7 +91,6 @@ class GroupedPeerAdmin(PeerAdmin):
     def get_changelist(
         self, request: HttpRequest, **kwargs: Any
     ) -> type[GroupedPeerList]:
-        """Return the list that knows groups."""
         return GroupedPeerList
 
     def get_search_results(
@@ -118,7 +113,6 @@ class GroupedPeerAdmin(PeerAdmin):
         return [first, ("Groups", {"fields": names}), *rest]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what is shown only."""
         return [*super().get_readonly_fields(request, obj), *_SHOWN_GROUPS]
 
     def has_membership_permission(self, request: HttpRequest) -> bool:
@@ -159,7 +153,6 @@ class GroupedPeerAdmin(PeerAdmin):
 
     @admin.display(description="groups")
     def all_groups(self, peer: Peer) -> SafeString:
-        """Every group that the peer is in."""
         return _names(_groups_of(peer))
 
 

@@ -7,7 +7,6 @@ from django.db import models
 from events.audit.audited import AuditedModel, AuditedQuerySet
 from groups.references import unlink_group
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.transactions import account_write
 
 ALL: Final = "All"
@@ -46,9 +45,6 @@ class Group(AuditedModel):
     or of claims may repeat. The group `All` has no rows of peers: everybody is in it.
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     name = models.CharField(max_length=255)
     issued = models.CharField(
         max_length=11, choices=Issued.choices, default=Issued.API, editable=False

@@ -4,12 +4,10 @@ from django.db import models
 
 from groups.models.groups import Group
 from meshmgmt.core.ids import ID_LENGTH
-from meshmgmt.core.orderedlinks import OrderedLink
+from meshmgmt.core.orderedlinks import OrderedLink, listed_once
 
 
 class GroupPeer(OrderedLink):
-    """A peer in a group."""
-
     owner_field = "group"
     member_fields = ("peer_id",)
     relation = "peers"
@@ -24,9 +22,7 @@ class GroupPeer(OrderedLink):
     class Meta(OrderedLink.Meta):
         verbose_name = "peer of a group"
         verbose_name_plural = "peers of groups"
-        constraints = [
-            models.UniqueConstraint(fields=["group", "peer"], name="group_peer_unique")
-        ]
+        constraints = listed_once("group_peer_unique", "group", "peer")
 
 
 class GroupResource(OrderedLink):
@@ -45,9 +41,6 @@ class GroupResource(OrderedLink):
     class Meta(OrderedLink.Meta):
         verbose_name = "resource of a group"
         verbose_name_plural = "resources of groups"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["group", "resource_id", "resource_type"],
-                name="group_resource_unique",
-            )
-        ]
+        constraints = listed_once(
+            "group_resource_unique", "group", "resource_id", "resource_type"
+        )

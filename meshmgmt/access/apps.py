@@ -5,14 +5,11 @@ from django.db.models.signals import post_migrate
 
 
 class AccessConfig(AppConfig):
-    """Policies, posture checks, routes, routers, setup keys, auto-groups, invites."""
-
     name = "meshmgmt.access"
     label = "access"
     verbose_name = "Access"
 
     def ready(self) -> None:
-        """Connect to the rooms below."""
         from meshmgmt.access import (  # noqa: PLC0415
             audit,
             contributions,

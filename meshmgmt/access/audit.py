@@ -14,6 +14,7 @@ from events.audit.specs import (
     declare_emitted,
     register,
     register_members,
+    written,
 )
 from groups.models import Group
 from meshmgmt.access.models import (
@@ -34,52 +35,29 @@ Describe = Callable[[Any, Sequence[Any]], Mapping[Any, MemberEvent]]
 
 
 def register_specs() -> None:
-    """Register the specs of this app, and the rule of the users' auto-groups."""
-    _register_policies()
-    _register_routes()
+    register(
+        written(PostureCheck, "posture.check", meta=_named),
+        written(Policy, "policy", "source_posture_checks", meta=_named),
+        written(
+            PolicyRule,
+            "rule",
+            *("sources", "destinations", "authorized_groups"),
+            part_of=("policy", "rules"),
+            meta=_rule_meta,
+        ),
+        written(
+            Route,
+            "route",
+            *("groups", "peer_groups", "access_control_groups"),
+            meta=_route_meta,
+        ),
+        written(Router, "network.router", "peer_groups", meta=_router_meta),
+    )
     _register_enrolment()
 
 
 def _named(instance: Any) -> Meta:
     return {"name": instance.name}
-
-
-def _register_policies() -> None:
-    register(
-        AuditSpec(
-            model=PostureCheck,
-            created=Activity.POSTURE_CHECK_CREATE,
-            updated=Activity.POSTURE_CHECK_UPDATE,
-            deleted=Activity.POSTURE_CHECK_DELETE,
-            meta=_named,
-        )
-    )
-    register(
-        AuditSpec(
-            model=Policy,
-            created=Activity.POLICY_ADD,
-            updated=Activity.POLICY_UPDATE,
-            deleted=Activity.POLICY_DELETE,
-            meta=_named,
-            members={"source_posture_checks": MemberRule(owner=Activity.POLICY_UPDATE)},
-        )
-    )
-    changed = MemberRule(owner=Activity.RULE_UPDATE)
-    register(
-        AuditSpec(
-            model=PolicyRule,
-            created=Activity.RULE_ADD,
-            updated=Activity.RULE_UPDATE,
-            deleted=Activity.RULE_DELETE,
-            part_of=("policy", "rules"),
-            meta=_rule_meta,
-            members={
-                "sources": changed,
-                "destinations": changed,
-                "authorized_groups": changed,
-            },
-        )
-    )
 
 
 def _rule_meta(rule: PolicyRule) -> Meta:
@@ -89,34 +67,6 @@ def _rule_meta(rule: PolicyRule) -> Meta:
         "policy_id": rule.policy_id,
         "policy_name": policy.name if policy else "",
     }
-
-
-def _register_routes() -> None:
-    changed = MemberRule(owner=Activity.ROUTE_UPDATE)
-    register(
-        AuditSpec(
-            model=Route,
-            created=Activity.ROUTE_ADD,
-            updated=Activity.ROUTE_UPDATE,
-            deleted=Activity.ROUTE_DELETE,
-            meta=_route_meta,
-            members={
-                "groups": changed,
-                "peer_groups": changed,
-                "access_control_groups": changed,
-            },
-        )
-    )
-    register(
-        AuditSpec(
-            model=Router,
-            created=Activity.NETWORK_ROUTER_CREATE,
-            updated=Activity.NETWORK_ROUTER_UPDATE,
-            deleted=Activity.NETWORK_ROUTER_DELETE,
-            meta=_router_meta,
-            members={"peer_groups": MemberRule(owner=Activity.NETWORK_ROUTER_UPDATE)},
-        )
-    )
 
 
 def _route_meta(route: Route) -> Meta:
@@ -141,11 +91,9 @@ def _router_meta(router: Router) -> Meta:
 
 def _register_enrolment() -> None:
     register(
-        AuditSpec(
-            model=SetupKey,
-            created=Activity.SETUPKEY_ADD,
-            updated=Activity.SETUPKEY_UPDATE,
-            deleted=Activity.SETUPKEY_DELETE,
+        written(
+            SetupKey,
+            "setupkey",
             fields={"revoked": _revoked},
             unaudited=frozenset({"used_times", "last_used", "updated_at"}),
             secret=frozenset({"key_hash"}),

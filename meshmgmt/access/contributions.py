@@ -23,16 +23,10 @@ _SENTENCES = {
     "access_posturecheck.name": "a posture check with this name exists already",
 }
 
-_ROUTE_MODELS = (
-    "route",
-    "routegroup",
-    "routepeergroup",
-    "routeaccesscontrolgroup",
-)
+_ROUTE_MODELS = ("route", "routegroup", "routepeergroup", "routeaccesscontrolgroup")
 
 
 def contribute() -> None:
-    """Hand over what lower rooms ask about access objects."""
     directory.policies = policy_names
     peers_deleting.connect(take_peers_out, dispatch_uid="access.peers")
     resources_deleting.connect(take_resources_out, dispatch_uid="access.resources")
@@ -54,7 +48,6 @@ def contribute() -> None:
 
 
 def policy_names(ids: Collection[str]) -> dict[str, str]:
-    """Return the names of the policies with the ids."""
     return dict(Policy.objects.filter(pk__in=ids).values_list("pk", "name"))
 
 

@@ -49,7 +49,6 @@ class InviteForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Compare the two passwords."""
         data: dict[str, Any] = self.cleaned_data
         if data.get("password") != data.get("password_again"):
             self.add_error("password_again", "The two passwords differ.")

@@ -39,8 +39,6 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A policy with its rules in order."""
-
     id: str
     name: str
     rules: tuple[Rule, ...]
@@ -144,10 +142,7 @@ class ReachGraph:
 
 
 def _links(facts: ReachFacts) -> Iterator[tuple[Cause, Side, Side]]:
-    for cause, left, right in (
-        *_policy_links(facts),
-        *_route_links(facts.routes),
-    ):
+    for cause, left, right in (*_policy_links(facts), *_route_links(facts.routes)):
         if any(left) and any(right):
             yield cause, left, right
 

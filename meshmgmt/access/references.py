@@ -14,7 +14,6 @@ from meshmgmt.accounts.models import Account
 
 
 def register_references() -> None:
-    """Register every reference of this app and of the account's settings."""
     register(
         *(
             ListReference(
@@ -49,25 +48,19 @@ def register_references() -> None:
         ListReference(link=models.UserAutoGroup, kind="user"),
         ListReference(link=models.InviteAutoGroup, kind="invite"),
         ListReference(link=models.SetupKeyAutoGroup, kind="setup_key"),
-        JsonReference(
-            holder=Account,
-            column="network_traffic_logs_groups",
-            kind="account_setting",
-            switch="network_traffic_logs_enabled",
-            named=_setting_name,
-        ),
-        JsonReference(
-            holder=Account,
-            column="peer_expose_groups",
-            kind="account_setting",
-            switch="peer_expose_enabled",
-            named=_setting_name,
-        ),
-        JsonReference(
-            holder=Account,
-            column="ipv6_enabled_groups",
-            kind="account_setting",
-            named=_setting_name,
+        *(
+            JsonReference(
+                holder=Account,
+                column=column,
+                kind="account_setting",
+                switch=switch,
+                named=_setting_name,
+            )
+            for column, switch in (
+                ("network_traffic_logs_groups", "network_traffic_logs_enabled"),
+                ("peer_expose_groups", "peer_expose_enabled"),
+                ("ipv6_enabled_groups", ""),
+            )
         ),
     )
 

@@ -26,10 +26,7 @@ router.register(f"{NETWORK}/routers", networks.NetworkRouterViewSet, "network-ro
 
 urlpatterns = [
     path("invite/<str:token>", invite_page, name="invite-page"),
-    path(
-        "api/users/invites",
-        invites.InviteViewSet.as_view(COLLECTION),
-    ),
+    path("api/users/invites", invites.InviteViewSet.as_view(COLLECTION)),
     path(
         "api/users/invites/<str:inviteId>", invites.InviteView.as_view(), name="invite"
     ),

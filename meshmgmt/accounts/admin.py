@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
@@ -23,6 +23,7 @@ from meshmgmt.accounts.services.users import (
     user_approve,
     user_create,
     user_delete,
+    user_get,
     user_rename,
     user_set_blocked,
     user_set_password,
@@ -30,13 +31,13 @@ from meshmgmt.accounts.services.users import (
 )
 from meshmgmt.accounts.settingrules import GROUP_LISTS
 from meshmgmt.accounts.tokens import is_well_formed, token_hash
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted, refused
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import TokenPages
 from meshmgmt.core import clock
-from meshmgmt.core.errors import NotFound, raise_field_errors
+from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
 
@@ -83,9 +84,7 @@ class UserForm(ByForm):
 
     def _changed(self, data: dict[str, Any]) -> User:
         pk = self.instance.pk
-        user = User.objects.filter(pk=pk).first()
-        if user is None:
-            raise NotFound.of("user", pk)
+        user = user_get(pk)
         check_may_touch(self.by, user)
         if (user.name, user.email) != (data["name"], data["email"]):
             email, name = data["email"], data["name"]
@@ -102,8 +101,6 @@ class UserForm(ByForm):
 
 @admin.register(User)
 class UserAdmin(ByAdmin):
-    """Users and service users."""
-
     form = UserForm
     list_display = [
         "__str__",
@@ -111,7 +108,7 @@ class UserAdmin(ByAdmin):
         "role",
         "state",
         "is_service_user",
-        "tokens_count",
+        counted("tokens", "tokens"),
         "last_login",
         "created_at",
     ]
@@ -151,19 +148,8 @@ class UserAdmin(ByAdmin):
             kw["form"] = type("UserForm", (UserForm,), {"auto_groups": groups})
         return super().get_form(request, obj, change, **kw)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        """Count the tokens along."""
-        users: QuerySet[User] = super().get_queryset(request)
-        return users.annotate(tokens_count=Count("tokens"))
-
-    @admin.display(description="tokens", ordering="tokens_count")
-    def tokens_count(self, user: Any) -> int:
-        """How many tokens the user has."""
-        return int(user.tokens_count)
-
     @admin.display(description="state")
     def state(self, user: User) -> SafeString:
-        """Whether the user may act."""
         if user.pending_approval:
             return badge("pending approval")
         return badge("blocked" if user.is_blocked else "active")
@@ -178,7 +164,6 @@ class UserAdmin(ByAdmin):
         self.message_user(request, f"{len(pending)} users were let in")
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        """Delete a user with their tokens."""
         user_delete(user_id=obj.pk, by=viewer_of(request))
 
 
@@ -214,13 +199,7 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
 
     form = TokenForm
     list_display = [
-        "name",
-        "user",
-        "scope",
-        "created_at",
-        "expires_at",
-        "last_used",
-        "valid",
+        *("name", "user", "scope", "created_at", "expires_at", "last_used", "valid")
     ]
     list_filter = [EndFilter, "scope", "user__is_service_user"]
     list_select_related = ["user"]
@@ -248,7 +227,6 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
         return bool(request.user.is_staff)
 
     def hash_of_secret(self, text: str) -> str | None:
-        """Return what is stored of an access token."""
         return token_hash(text) if is_well_formed(text) else None
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
@@ -259,7 +237,6 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
         }
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the columns: of a new token, or of a stored one."""
         if obj is None:
             return ["user", "name", "expires_in", "scope"]
         return ["id", "user", "name", "scope", "created_by", *self._moments]
@@ -268,7 +245,6 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
 
     @admin.display(description="state", ordering="expires_at")
     def valid(self, token: AccessToken) -> SafeString:
-        """Whether the token has not expired."""
         return badge("valid" if token.expires_at > clock.now() else "expired")
 
     def save_model(
@@ -278,7 +254,6 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
         self.show_secret(request, "The token", form.plain)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        """Revoke a token."""
         check_may_revoke_tokens(viewer_of(request), obj.user)
         token_delete(user_id=obj.user_id, token_id=obj.pk)
 
@@ -287,7 +262,6 @@ class TextsField(forms.JSONField):
     """A JSON array of strings; nothing stands for the empty one."""
 
     def clean(self, value: Any) -> list[str]:
-        """Return the strings."""
         texts = super().clean(value) or []
         if not isinstance(texts, list) or not all(isinstance(x, str) for x in texts):
             raise forms.ValidationError('Enter a JSON array of strings: ["a", "b"].')
@@ -295,8 +269,6 @@ class TextsField(forms.JSONField):
 
 
 class AccountForm(ServiceForm):
-    """The settings."""
-
     class Meta:
         model = Account
         exclude = ["domain", "domain_category"]
@@ -307,7 +279,6 @@ class AccountForm(ServiceForm):
         }
 
     def apply(self, data: dict[str, Any]) -> Account:
-        """Change the settings."""
         return account_update(settings=data)
 
 
@@ -319,10 +290,4 @@ class AccountAdmin(ServiceAdmin):
     list_display = ["id", "dns_domain", "network_range", "created_at"]
     readonly_fields = ["id", "created_at", "created_by"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: there is one account."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: the account goes with the database."""
-        return False
+    has_add_permission = has_delete_permission = refused

@@ -9,7 +9,6 @@ from meshmgmt.api.admin import ServiceAdmin, ServiceForm
 
 
 def viewer_of(request: HttpRequest) -> User:
-    """Return the signed-in user."""
     assert isinstance(request.user, User)  # the admin site lets in nobody else
     return request.user
 
@@ -21,8 +20,6 @@ class ByForm(ServiceForm):
 
 
 class ByAdmin(ServiceAdmin):
-    """Pages with a `ByForm`."""
-
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any
     ) -> Any:

@@ -8,21 +8,12 @@ HOUR: Final = 3600.0
 
 
 class AccountsConfig(AppConfig):
-    """The account, its users and their access tokens."""
-
     name = "meshmgmt.accounts"
     label = "accounts"
     verbose_name = "Accounts"
 
     def ready(self) -> None:
-        """Join the audit trail, the admin's permissions and the set-up of databases."""
-        from meshmgmt.accounts import (  # noqa: PLC0415
-            audit,
-            eventfacts,
-            gauges,
-            homecards,
-            signin,
-        )
+        from meshmgmt.accounts import audit, eventfacts, gauges, homecards, signin  # noqa: PLC0415
         from meshmgmt.accounts.authentication import register_bearer  # noqa: PLC0415
         from meshmgmt.accounts.oidc.bearer import authenticate_bearer  # noqa: PLC0415
         from meshmgmt.accounts.services import passwords  # noqa: PLC0415

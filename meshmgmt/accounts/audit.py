@@ -10,51 +10,23 @@ from events.audit.specs import (
     Meta,
     declare_emitted,
     register,
+    switches,
 )
 from meshmgmt.accounts.models import AccessToken, Account, User
 
-# Settings that are switched on and off, with the two codes.
 _SWITCHES: Final = {
-    "peer_login_expiration_enabled": (
-        Activity.ACCOUNT_SETTING_PEER_LOGIN_EXPIRATION_ENABLE,
-        Activity.ACCOUNT_SETTING_PEER_LOGIN_EXPIRATION_DISABLE,
-    ),
-    "peer_inactivity_expiration_enabled": (
-        Activity.ACCOUNT_PEER_INACTIVITY_EXPIRATION_ENABLE,
-        Activity.ACCOUNT_PEER_INACTIVITY_EXPIRATION_DISABLE,
-    ),
-    "peer_approval_enabled": (
-        Activity.ACCOUNT_SETTING_PEER_APPROVAL_ENABLE,
-        Activity.ACCOUNT_SETTING_PEER_APPROVAL_DISABLE,
-    ),
-    "groups_propagation_enabled": (
-        Activity.ACCOUNT_SETTING_GROUP_PROPAGATION_ENABLE,
-        Activity.ACCOUNT_SETTING_GROUP_PROPAGATION_DISABLE,
-    ),
+    "peer_login_expiration_enabled": "account.setting.peer.login.expiration",
+    "peer_inactivity_expiration_enabled": "account.peer.inactivity.expiration",
+    "peer_approval_enabled": "account.setting.peer.approval",
+    "groups_propagation_enabled": "account.setting.group.propagation",
     "routing_peer_dns_resolution_enabled": (
-        Activity.ACCOUNT_SETTING_ROUTING_PEER_DNS_RESOLUTION_ENABLE,
-        Activity.ACCOUNT_SETTING_ROUTING_PEER_DNS_RESOLUTION_DISABLE,
+        "account.setting.routing.peer.dns.resolution"
     ),
-    "peer_expose_enabled": (
-        Activity.ACCOUNT_SETTING_PEER_EXPOSE_ENABLE,
-        Activity.ACCOUNT_SETTING_PEER_EXPOSE_DISABLE,
-    ),
-    "lazy_connection_enabled": (
-        Activity.ACCOUNT_SETTING_LAZY_CONNECTION_ENABLE,
-        Activity.ACCOUNT_SETTING_LAZY_CONNECTION_DISABLE,
-    ),
-    "auto_update_always": (
-        Activity.ACCOUNT_SETTING_AUTO_UPDATE_ALWAYS_ENABLE,
-        Activity.ACCOUNT_SETTING_AUTO_UPDATE_ALWAYS_DISABLE,
-    ),
-    "metrics_push_enabled": (
-        Activity.ACCOUNT_SETTING_METRICS_PUSH_ENABLE,
-        Activity.ACCOUNT_SETTING_METRICS_PUSH_DISABLE,
-    ),
-    "local_mfa_enabled": (
-        Activity.ACCOUNT_SETTING_LOCAL_MFA_ENABLE,
-        Activity.ACCOUNT_SETTING_LOCAL_MFA_DISABLE,
-    ),
+    "peer_expose_enabled": "account.setting.peer.expose",
+    "lazy_connection_enabled": "account.setting.lazy.connection",
+    "auto_update_always": "account.setting.auto.update.always",
+    "metrics_push_enabled": "account.setting.metrics.push",
+    "local_mfa_enabled": "account.setting.local.mfa",
 }
 
 _VALUES: Final[dict[str, ActivityOf]] = {
@@ -68,19 +40,16 @@ _VALUES: Final[dict[str, ActivityOf]] = {
 
 
 def register_specs() -> None:
-    """Register the specs of this room."""
     register(
         AuditSpec(
             model=Account,
             created=Activity.ACCOUNT_CREATE,
             updated=Activity.ACCOUNT_SETTING_UPDATE,
             deleted=Activity.ACCOUNT_DELETE,
-            fields=_account_fields(),
+            fields={**switches(_SWITCHES), **_VALUES, "ipv6_enabled_groups": _ipv6},
             unaudited=frozenset({"only", "created_at", "created_by"}),
             update_meta=_account_update_meta,
-        )
-    )
-    register(
+        ),
         AuditSpec(
             model=User,
             created=_user_created,
@@ -98,9 +67,7 @@ def register_specs() -> None:
             secret=frozenset({"password"}),
             meta=_user_meta,
             update_meta=_user_update_meta,
-        )
-    )
-    register(
+        ),
         AuditSpec(
             model=AccessToken,
             created=Activity.PERSONAL_ACCESS_TOKEN_CREATE,
@@ -111,7 +78,7 @@ def register_specs() -> None:
             secret=frozenset({"hash"}),
             meta=_token_meta,
             target=_token_target,
-        )
+        ),
     )
     declare_emitted(
         "accounts.User",
@@ -137,20 +104,10 @@ def user_facts(user: User) -> Meta:
 
 
 def _switched_codes() -> list[Activity]:
-    codes = [code for pair in _SWITCHES.values() for code in pair]
+    codes = [*_SWITCHES.values(), "account.setting.ipv6"]
     return [
-        *codes,
-        Activity.ACCOUNT_SETTING_IPV6_ENABLE,
-        Activity.ACCOUNT_SETTING_IPV6_DISABLE,
+        Activity(f"{code}.{end}") for code in codes for end in ("enable", "disable")
     ]
-
-
-def _account_fields() -> dict[str, ActivityOf]:
-    def switch(name: str, on: Activity, off: Activity) -> ActivityOf:
-        return lambda change: on if change.after[name] else off
-
-    switches = {name: switch(name, *codes) for name, codes in _SWITCHES.items()}
-    return {**switches, **_VALUES, "ipv6_enabled_groups": _ipv6}
 
 
 def _ipv6(change: Change) -> Activity:

@@ -16,6 +16,7 @@ from rest_framework.authentication import (
 )
 from rest_framework.request import Request
 
+from events.audit.reading import NEWEST_COLUMNS
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.tokens import PREFIX, is_well_formed, note_use, token_hash
 from meshmgmt.api.exceptions import CHALLENGE, NO_CREDENTIALS
@@ -37,7 +38,9 @@ _BY_HASH: Final = Prepared(
     lambda digest: (
         AccessToken.objects.filter(hash=digest)
         .order_by()
-        .values_list(*columns_of(AccessToken), *columns_of(User, "user__"))
+        .values_list(
+            *columns_of(AccessToken), *columns_of(User, "user__"), *NEWEST_COLUMNS
+        )
     )
 )
 
@@ -71,7 +74,6 @@ class TokenAuthentication(BaseAuthentication):
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the challenge of a 401."""
         return CHALLENGE
 
 
@@ -93,9 +95,10 @@ def find_token(text: str) -> AccessToken:
 
 
 def _with_user(row: tuple[Any, ...]) -> AccessToken:
-    own = len(AccessToken._meta.concrete_fields)
+    own, newest = len(AccessToken._meta.concrete_fields), len(row) - len(NEWEST_COLUMNS)
     token = loaded(AccessToken, row[:own])
-    token.user = loaded(User, row[own:])
+    token.user = loaded(User, row[own:newest])
+    token.account_state = row[newest:] if row[newest] else None
     return token
 
 

@@ -1,7 +1,7 @@
 """Signing in with e-mail and password, for the admin site."""
 
 import logging
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.auth.backends import BaseBackend
 from django.db import DatabaseError
@@ -10,9 +10,14 @@ from django.http import HttpRequest
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.oidc.configured import is_configured
 from meshmgmt.accounts.services.passwords import password_check
+from meshmgmt.core.queries import Prepared, columns_of, loaded
 from observability import idp
 
 log = logging.getLogger(__name__)
+
+_BY_ID: Final = Prepared(
+    lambda pk: User.objects.filter(pk=pk).values_list(*columns_of(User))
+)
 
 
 class RoleBackend(BaseBackend):
@@ -47,7 +52,8 @@ class RoleBackend(BaseBackend):
         A blocked one too: the API answers them 403 and the admin site lets nobody in
         who is not active.
         """
-        return User.objects.filter(pk=user_id).first()
+        found = (loaded(User, row) for row in _BY_ID.rows(user_id))
+        return next(found, None)
 
 
 def _checked(email: str, password: str) -> User | None:

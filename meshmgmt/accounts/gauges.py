@@ -13,7 +13,6 @@ SOON = dt.timedelta(days=7)
 
 
 def register() -> None:
-    """Register the gauges."""
     register_inventory(
         "mesh_tokens",
         "Access tokens: valid for longer, expiring within 7 days, or expired.",
@@ -26,7 +25,6 @@ def register() -> None:
 
 
 def tokens_by_state() -> InventoryRows:
-    """Count tokens by how long they are still good."""
     now = clock.now()
     return by_state(
         AccessToken.objects,
@@ -37,7 +35,6 @@ def tokens_by_state() -> InventoryRows:
 
 
 def users() -> InventoryRows:
-    """Count users: blocked, waiting for approval, or active."""
     blocked, pending = Q(is_blocked=True), Q(pending_approval=True)
     return by_state(
         User.objects,

@@ -16,17 +16,8 @@ NEVER: Final = "0001-01-01T00:00:00Z"
 """What clients of the reference API know as "not yet" (the zero time of Go)."""
 
 _USER_FIELDS: Final = (
-    "id",
-    "email",
-    "name",
-    "role",
-    "is_service_user",
-    "is_blocked",
-    "pending_approval",
-    "last_login",
-    "issued",
-    "password_is_temporary",
-    "subject",
+    *("id", "email", "name", "role", "is_service_user", "is_blocked"),
+    *("pending_approval", "last_login", "issued", "password_is_temporary", "subject"),
 )
 
 EXTRA_SETTINGS: Final = (
@@ -64,10 +55,7 @@ SETTINGS: Final = (
 
 
 def user_rows(
-    viewer: User,
-    ids: Sequence[str] | None = None,
-    *,
-    service_users: bool | None = None,
+    viewer: User, ids: Sequence[str] | None = None, *, service_users: bool | None = None
 ) -> list[Row]:
     """Return the users that `viewer` may see: all, or only the viewer.
 
@@ -90,9 +78,14 @@ def user_rows(
     return [_user_row(row, groups, viewer, restricted=restricted) for row in found]
 
 
+def shown_of(user: User) -> tuple[Any, ...]:
+    """Return what is shown of a user themselves, their last sign-in included."""
+    return tuple(getattr(user, name) for name in _USER_FIELDS)
+
+
 def current_user_row(viewer: User) -> Row:
     """Return the user who asks, with what they may do."""
-    values = {name: getattr(viewer, name) for name in _USER_FIELDS}
+    values = dict(zip(_USER_FIELDS, shown_of(viewer), strict=True))
     return _user_row(
         values,
         contributions.auto_groups([viewer.pk]),

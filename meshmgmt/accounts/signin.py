@@ -13,7 +13,6 @@ from meshmgmt.core.context import Actor
 
 
 def connect() -> None:
-    """Note every sign-in."""
     user_logged_in.connect(record_sign_in, dispatch_uid="accounts.record_sign_in")
 
 

@@ -5,7 +5,7 @@ in the words of the API. A page that is shown again for any reason has written n
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any, Final
 
@@ -27,12 +27,18 @@ from django.utils.safestring import SafeString
 
 from meshmgmt.api import adminstale, admintrail
 from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.orderedlinks import OrderedLink, member_keys
 from meshmgmt.core.transactions import account_write
 
 _CHECKBOX: Final = (
     '<input type="checkbox" name="{}" value="{}" class="action-select"'
     ' aria-label="Select this object for an action - {}">'
 )
+
+
+def refused(page: Any, request: HttpRequest, obj: Any = None) -> bool:
+    """Stand for a permission that nobody has on a page."""
+    return False
 
 
 class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
@@ -44,6 +50,13 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
     """
 
     field_names: dict[str, str] = {}
+    lists: Mapping[str, type[OrderedLink]] = {}
+    """By field: where the ordered list is kept that a stored object shows there."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, link in {} if self.adding else self.lists.items():
+            self.initial.setdefault(name, member_keys(link, self.instance))
 
     @property
     def adding(self) -> bool:
@@ -109,6 +122,17 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
         """Do nothing: the service wrote relations too."""
 
 
+def counted(relation: str, description: str) -> Callable[[Any], Any]:
+    """Return a column of a `ServiceAdmin`: how many rows a relation leads to."""
+
+    @admin.display(description=description, ordering=f"{relation}_number")
+    def column(row: Any) -> int:
+        return int(getattr(row, f"{relation}_number"))
+
+    column.counts = relation  # type: ignore[attr-defined]
+    return column
+
+
 class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     """Pages of one model; writes go through its services.
 
@@ -117,6 +141,23 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
 
     show_full_result_count = False
     list_per_page = 50
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+        """Count what the columns made by `counted` show."""
+        relations = {getattr(column, "counts", "") for column in self.list_display}
+        counts = {
+            f"{relation}_number": models.Count(relation, distinct=True)
+            for relation in relations - {""}
+        }
+        rows: models.QuerySet[Any] = super().get_queryset(request).annotate(**counts)
+        return rows
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields; a new object has nothing yet that is only read."""
+        fields = super().get_fields(request, obj)
+        if self.fields or obj is not None:
+            return fields
+        return [name for name in fields if name not in self.readonly_fields]
 
     def delete_object(self, instance: Any) -> None:
         """Delete through the service. Raises ServiceError."""

@@ -1,10 +1,11 @@
 """The admin site, with our menu in place of Django's list of applications."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 
 from meshmgmt.api.adminmenu import MENU, Entry, Section, place_of
 from meshmgmt.core.roles import Operation, allowed
@@ -19,9 +20,13 @@ class Site(AdminSite):
         self, request: HttpRequest, app_label: str | None = None
     ) -> list[Any]:
         """Return the sections that the viewer may see; of one application, its models."""
-        found = super().get_app_list(request, app_label)
         if app_label is not None:
-            return found
+            return super().get_app_list(request, app_label)
+        # The menu of a page is kept by role and place: see its template.
+        return cast("list[Any]", SimpleLazyObject(lambda: self._sections(request)))
+
+    def _sections(self, request: HttpRequest) -> list[Any]:
+        found = super().get_app_list(request)
         models = {
             model["model"]._meta.label_lower: model
             for app in found

@@ -1,13 +1,15 @@
 """Versions of answers: `ETag`, `If-None-Match`, `If-Match` (RFC 9110, 8.8.3 and 13.1).
 
 The version of an answer is a sum of its bytes, so it changes if and only if they do, on
-every host alike. What depends on audited data alone need not be made again to learn that
-it is the same: then the newest event of the trail tells whether anything was written.
+every host alike. What depends on audited data alone need not be made again while it is the
+same: each process keeps such answers, and the newest event of the trail tells whether
+anything was written since.
 """
 
 import hashlib
 import threading
-from collections.abc import Callable, Hashable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -26,9 +28,16 @@ if TYPE_CHECKING:
 
 IF_MATCH: Final = "If-Match"
 IF_NONE_MATCH: Final = "If-None-Match"
-MOST: Final = 4096
-_KEPT: Final = ("Cache-Control", "Content-Location", "Date", "Expires", "Vary")
+MOST_BYTES: Final = 16 * 2**20
+"""What the answers that a process keeps may take."""
+LARGEST: Final = 2**20
+"""Bytes; of a larger answer the version alone is kept."""
+_BESIDE: Final = 1024
+"""Bytes that an answer takes beside its body and what was asked for, about."""
+_UNCHANGED: Final = ("Cache-Control", "Content-Location", "ETag", "Expires", "Vary")
 """Headers that 304 has too (RFC 9110, 15.4.5)."""
+
+_Key = tuple[str, ...]
 
 _state: list[Callable[[], object]] = []
 
@@ -57,35 +66,60 @@ class VersionChanged(PreconditionFailed):
         self.headers = {"ETag": etag}
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What was answered; `state` is that of the account before the answer was made."""
+
+    state: object
+    headers: Mapping[str, str]
+    body: bytes | None
+
+
 @dataclass(slots=True)
 class _Memory:
-    """What answers were last, with the state of the account before they were made."""
+    """The answers used last, as many as there is room for."""
 
-    _found: dict[Hashable, tuple[object, str]] = field(default_factory=dict)
+    _found: OrderedDict[_Key, _Answer] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _bytes: int = 0
 
-    def get(self, key: Hashable) -> tuple[object, str] | None:
-        return self._found.get(key)
-
-    def put(self, key: Hashable, state: object, etag: str) -> None:
+    def get(self, key: _Key, state: object) -> _Answer | None:
         with self._lock:
-            self._found.pop(key, None)
-            self._found[key] = (state, etag)
-            if len(self._found) > MOST:
-                del self._found[next(iter(self._found))]
+            answer = self._found.get(key)
+            if answer is None or answer.state != state:
+                return None
+            self._found.move_to_end(key)
+            return answer
+
+    def put(self, key: _Key, answer: _Answer) -> None:
+        with self._lock:
+            if (old := self._found.pop(key, None)) is not None:
+                self._bytes -= _size(key, old)
+            self._found[key] = answer
+            self._bytes += _size(key, answer)
+            while self._bytes > MOST_BYTES:
+                self._bytes -= _size(*self._found.popitem(last=False))
+
+
+def _size(key: _Key, answer: _Answer) -> int:
+    return _BESIDE + sum(map(len, key)) + len(answer.body or b"")
 
 
 _memory: Final = _Memory()
 
 
 class ConditionalRead:
-    """One request that reads, and may have what it asks for."""
+    """One request that reads, and may have what it asks for, or be given it from memory."""
 
-    def __init__(self, request: Request, *, audited: bool) -> None:
-        """Look only at what is sent; `audited` tells that audited data alone count."""
+    def __init__(self, request: Request, beside: Hashable | None) -> None:
+        """Look only at what is sent.
+
+        `beside` is what the answer depends on beside audited data, None: on anything.
+        """
         header = request.headers.get(IF_NONE_MATCH, "")
         self._wanted = [tag.removeprefix("W/") for tag in parse_etags(header)]
-        self._audited = audited and bool(self._wanted)
+        self._beside = beside
+        self._read_already = getattr(request.auth, "account_state", None)
         self._key = (
             str(getattr(request.user, "pk", "")),
             request.get_full_path(),
@@ -93,36 +127,43 @@ class ConditionalRead:
         )
         self._at: object = None
 
-    def unchanged(self) -> HttpResponseBase | None:
-        """Return the answer, if it is known without being made."""
-        if not self._audited:
+    def known(self) -> HttpResponseBase | None:
+        """Return the answer, if it need not be made.
+
+        To be called once it is known that they may ask. The state is read first, so that
+        an answer is never older than the state that it is kept with.
+        """
+        if self._beside is None:
             return None
-        self._at = _state[0]()
-        known = _memory.get(self._key)
-        if known is None or known[0] != self._at or not self._has(known[1]):
+        state = self._read_already or _state[0]()
+        if state is not None:
+            self._at = (state, self._beside)
+        answer = _memory.get(self._key, self._at)
+        if answer is None:
             return None
-        return _not_modified(known[1])
+        unchanged = self._unchanged(answer.headers)
+        if unchanged is None and answer.body is not None:
+            return HttpResponse(answer.body, headers=answer.headers)
+        return unchanged
 
     def versioned(self, response: HttpResponse) -> HttpResponseBase:
         """Return a rendered answer with its version, or that it is unchanged."""
-        etag = etag_of(response.content)
+        if response.has_header("ETag"):  # it was known
+            return response
+        body = response.content
+        response["ETag"] = etag_of(body)
+        headers = dict(response.items())
         if self._at is not None:
-            _memory.put(self._key, self._at, etag)
-        if self._has(etag):
-            return _not_modified(etag, response)
-        response["ETag"] = etag
-        return response
+            kept = body if len(body) <= LARGEST else None
+            _memory.put(self._key, _Answer(self._at, headers, kept))
+        return self._unchanged(headers) or response
 
-    def _has(self, etag: str) -> bool:
-        return etag in self._wanted or "*" in self._wanted
-
-
-def _not_modified(etag: str, full: HttpResponse | None = None) -> HttpResponseBase:
-    response = HttpResponseNotModified(headers={"ETag": etag})
-    for name in _KEPT if full is not None else ():
-        if full is not None and full.has_header(name):
-            response[name] = full[name]
-    return response
+    def _unchanged(self, headers: Mapping[str, str]) -> HttpResponseBase | None:
+        """Return 304 for who has the version already."""
+        if "*" not in self._wanted and headers["ETag"] not in self._wanted:
+            return None
+        kept = {name: headers[name] for name in _UNCHANGED if name in headers}
+        return HttpResponseNotModified(headers=kept)
 
 
 class Version(Condition):

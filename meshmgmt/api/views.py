@@ -1,7 +1,7 @@
 """Base views: what every endpoint under `/api` shares."""
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from types import SimpleNamespace
@@ -126,6 +126,10 @@ class ApiView(LimitedView):
     def before_reading(self, request: Request) -> None:
         """Do what the answer must know of, or a replica must have, before it is read."""
 
+    def depends_on(self, request: Request) -> Hashable | None:
+        """Return what an answer depends on beside audited data; None: on anything."""
+        return () if self.audited else None
+
     @property
     def _kind(self) -> str:
         """What answers of the same size come from."""
@@ -139,14 +143,14 @@ class ApiView(LimitedView):
         if handler is None:
             return
         if method in ("GET", "HEAD"):
-            self._reading = ConditionalRead(request, audited=self.audited)
+            self._reading = ConditionalRead(request, self.depends_on(request))
             if moment := request.query_params.get(history.PARAMETER):
                 if not self.audited:
                     raise BadRequest("what is read here has no history")
                 setattr(self, method.lower(), partial(_answered_at, moment, handler))
-            elif (unchanged := self._reading.unchanged()) is not None:
+            elif (known := self._reading.known()) is not None:
                 # DRF looks the handler up after this; its view sets do the same.
-                setattr(self, method.lower(), lambda *args, **kwargs: unchanged)
+                setattr(self, method.lower(), lambda *args, **kwargs: known)
         elif method in retries.WRITING and (conditions := self._conditions(request)):
             bound = partial(answered, handler, conditions)
             setattr(self, method.lower(), bound)

@@ -26,6 +26,7 @@ from meshmgmt.backup.tables import EVENT_TABLES, Table, reset_sequences, tables
 from meshmgmt.control import changes
 from meshmgmt.core import clock, runtime
 from meshmgmt.core.transactions import account_write, read_snapshot
+from meshmgmt.env import PROGRAM
 from meshmgmt.serving.leadership import Leadership
 
 _AT_FIRST: Final = {
@@ -76,7 +77,7 @@ def back_up(path: Path, watched: Watched, *, with_events: bool = True) -> Manife
     """
     heads = schema.newest()
     if not schema.is_at(heads):
-        raise BackupError("migrations are missing: run `manage.py migrate` first")
+        raise BackupError(f"migrations are missing: run `{PROGRAM} migrate` first")
     found = [
         table
         for table in tables(schema.models_at(heads))

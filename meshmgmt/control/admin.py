@@ -64,12 +64,10 @@ class ProxyTokenAdmin(TokenPages):
         return ["id", "name", "created_at", "expires_at", "last_used"]
 
     def hash_of_secret(self, text: str) -> str | None:
-        """Return what is stored of a proxy's token."""
         return token_hash(text) if is_well_formed(text, PREFIX) else None
 
     @admin.display(description="state", ordering="expires_at")
     def valid(self, token: ProxyToken) -> SafeString:
-        """Whether the token has not expired."""
         expired = token.expires_at is not None and token.expires_at <= clock.now()
         return badge("expired" if expired else "valid")
 
@@ -80,5 +78,4 @@ class ProxyTokenAdmin(TokenPages):
         self.show_secret(request, "The token", form.plain)
 
     def delete_object(self, instance: ProxyToken) -> None:
-        """Revoke a token."""
         proxy_token_delete(token_id=instance.pk)

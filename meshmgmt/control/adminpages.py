@@ -18,7 +18,6 @@ from meshmgmt.inventory.models import Peer
 
 
 def urls() -> list[URLPattern]:
-    """Return the path of the page."""
     view = admin.site.admin_view(map_page)
     return [path("netmap/<str:peer_id>/", view, name="control_netmap")]
 

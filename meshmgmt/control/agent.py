@@ -163,7 +163,6 @@ class Agent:
         await self.management.Logout(self.sealed(box, pb.Empty()))
 
     def job(self) -> Any:
-        """Open the stream of jobs."""
         return self.management.Job()
 
     async def connect_signal(self) -> Any:

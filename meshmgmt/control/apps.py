@@ -4,8 +4,6 @@ from django.apps import AppConfig
 
 
 class ControlConfig(AppConfig):
-    """What peers talk to."""
-
     name = "meshmgmt.control"
     label = "control"
     verbose_name = "Peer protocol"
@@ -27,9 +25,7 @@ class ControlConfig(AppConfig):
         contributions.reachable_since = presence.reachable_since
         register_job("forget_map_changes", changes.EVERY_SECONDS, changes.forget_old)
         register_job(
-            "forget_lost_streams",
-            presence.BEAT_SECONDS,
-            presence.forget_lost_processes,
+            "forget_lost_streams", presence.BEAT_SECONDS, presence.forget_lost_processes
         )
         register_job(
             "remove_ephemeral_peers",

@@ -6,7 +6,6 @@ from meshmgmt.control.models import ProxyToken
 
 
 def register_specs() -> None:
-    """Register the specs of this app."""
     register(
         AuditSpec(
             model=ProxyToken,

@@ -14,12 +14,7 @@ from typing import Any, Final
 import orjson
 from django.db import connection, models, transaction
 
-from dns.models import (
-    DnsSettings,
-    NameserverGroup,
-    Record,
-    Zone,
-)
+from dns.models import DnsSettings, NameserverGroup, Record, Zone
 from events.audit.changes import Change
 from events.audit.emission import changes_written
 from groups.models import Group

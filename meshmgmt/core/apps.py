@@ -4,7 +4,5 @@ from django.apps import AppConfig
 
 
 class CoreConfig(AppConfig):
-    """Ids, errors, request context and transactions; no models."""
-
     name = "meshmgmt.core"
     label = "core"

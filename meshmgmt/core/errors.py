@@ -28,8 +28,6 @@ class BadRequest(ServiceError):
 
 
 class Unauthenticated(ServiceError):
-    """No valid credentials."""
-
     status = 401
 
 
@@ -40,8 +38,6 @@ class Forbidden(ServiceError):
 
 
 class NotFound(ServiceError):
-    """No such object."""
-
     status = 404
 
     @classmethod

@@ -32,5 +32,4 @@ def register_job(
 
 
 def registered_jobs() -> tuple[Job, ...]:
-    """Return all jobs, in the order of their registration."""
     return tuple(_jobs.values())

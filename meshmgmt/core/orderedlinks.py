@@ -68,8 +68,12 @@ class OrderedLink(models.Model):
         return _key(getattr(self, name) for name in self.member_fields)
 
 
+def listed_once(name: str, *fields: str) -> list[models.BaseConstraint]:
+    """Return the constraints of lists that hold no member twice."""
+    return [models.UniqueConstraint(fields=fields, name=name)]
+
+
 def all_links() -> list[type[OrderedLink]]:
-    """Return every kind of ordered membership."""
     return list(_links)
 
 

@@ -26,7 +26,6 @@ def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
 
 
 def known_ids(model: type[models.Model], ids: Iterable[str]) -> set[str]:
-    """Return those of the ids that name an object of the model."""
     wanted = [identifier for identifier in dict.fromkeys(ids) if is_id(identifier)]
     rows = model._default_manager.order_by().values_list("pk", flat=True)
     return {pk for part in batches(wanted) for pk in rows.filter(pk__in=part)}

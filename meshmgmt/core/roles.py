@@ -11,8 +11,6 @@ from typing import Final
 
 
 class Operation(StrEnum):
-    """What a request does to a module."""
-
     CREATE = "create"
     READ = "read"
     UPDATE = "update"
@@ -20,33 +18,12 @@ class Operation(StrEnum):
 
 
 class Role(StrEnum):
-    """The roles a user can have."""
-
     OWNER = "owner"
     ADMIN = "admin"
     NETWORK_ADMIN = "network_admin"
     AUDITOR = "auditor"
     USER = "user"
 
-
-MODULES: Final = (
-    "networks",
-    "peers",
-    "remote_jobs",
-    "groups",
-    "settings",
-    "accounts",
-    "dns",
-    "nameservers",
-    "events",
-    "policies",
-    "routes",
-    "users",
-    "setup_keys",
-    "pats",
-    "identity_providers",
-    "services",
-)
 
 _TABLE: Final = """
                      owner  admin  network_admin  auditor  user
@@ -81,6 +58,7 @@ def _parse(table: str) -> dict[tuple[str, str], frozenset[Operation]]:
 
 
 PERMISSIONS: Final = _parse(_TABLE)
+MODULES: Final = tuple(dict.fromkeys(module for _, module in PERMISSIONS))
 
 
 def allowed(role: str, module: str, operation: Operation) -> bool:

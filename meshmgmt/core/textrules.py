@@ -23,13 +23,11 @@ def name_errors(
 def length_errors(
     field: str, text: str, *, what: str, maximum: int = MAX_NAME
 ) -> Iterator[FieldError]:
-    """Yield an error for a text that is too long."""
     if len(text) > maximum:
         yield FieldError(field, f"the {what} has more than {maximum} characters")
 
 
 def description_errors(text: str, field: str = "description") -> Iterator[FieldError]:
-    """Yield an error for a description that is too long."""
     yield from length_errors(field, text, what="description", maximum=MAX_DESCRIPTION)
 
 

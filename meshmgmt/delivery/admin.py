@@ -5,23 +5,31 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlencode
 
 from django import forms
-from django.contrib import admin
-from django.http import HttpRequest
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import path
 from django.utils.safestring import SafeString
 
+from events.api.queries import InstantField
 from meshmgmt.access.admin.fields import ReadOnlyAdmin
 from meshmgmt.api.admin import ServiceForm
 from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import SecretPages
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.delivery import sendingpage
 from meshmgmt.delivery.homecards import DeliveryStateFilter
-from meshmgmt.delivery.models import DeadLetter, Subscription
-from meshmgmt.delivery.rules import SubscriptionDraft
+from meshmgmt.delivery.models import CONFIGURED, DeadLetter, Subscription
+from meshmgmt.delivery.rules import SubscriptionDraft, masked
+from meshmgmt.delivery.selectors import state_row
 from meshmgmt.delivery.services import (
     subscription_create,
     subscription_delete,
+    subscription_replay,
+    subscription_secret,
+    subscription_test,
     subscription_update,
 )
 
@@ -85,31 +93,37 @@ class SubscriptionForm(ServiceForm):
     def apply(self, data: dict[str, Any]) -> Subscription:
         """Create the subscription and keep its secret for one page, or change it."""
         target = {name: data[name] for name in _TARGET if data.get(name)}
-        facts = {name: data[name] for name in ("name", "stream", "filters", "enabled")}
-        try:
-            if self.adding:
-                made = subscription_create(
-                    draft=SubscriptionDraft(target=target, **facts)
-                )
-                self.plain = made.secret
-                return made.subscription
-            return subscription_update(
-                subscription_id=self.instance.pk, changes={**facts, "target": target}
-            )
-        except ServiceError as error:
-            raise ServiceError(
-                error.message, [_at_input(e) for e in error.errors]
-            ) from error
+        facts = {name: data[name] for name in CONFIGURED if name != "target"}
+        facts["target"] = target
+        if not self.adding:
+            return subscription_update(subscription_id=self.instance.pk, changes=facts)
+        made, self.plain = subscription_create(draft=SubscriptionDraft(**facts))
+        return made
+
+    def _show(self, error: ServiceError) -> None:
+        """Show each fault at the input of its field."""
+        super()._show(ServiceError(error.message, map(_at_input, error.errors)))
 
 
 def _at_input(fault: FieldError) -> FieldError:
-    """Return a fault at the input that shows the field."""
     place, _, name = fault.field.partition(".")
-    if place == "target" and name:
+    if place == "target":
         return replace(fault, field=name)
-    if place == "filters" and name:
-        return FieldError(place, f"{name}: {fault.message}", conflict=fault.conflict)
-    return fault
+    text = f"{name}: {fault.message}" if name else fault.message
+    return replace(fault, field=place, message=text)
+
+
+class ReplayForm(forms.Form):
+    """Which events are sent again."""
+
+    start = InstantField(
+        label="From",
+        widget=forms.TextInput,
+        help_text="Such as 2026-01-31T08:00, or -24h",
+    )
+    until = InstantField(
+        end=True, required=False, widget=forms.TextInput, help_text="Now, unless given"
+    )
 
 
 @admin.register(Subscription)
@@ -129,15 +143,68 @@ class SubscriptionAdmin(SecretPages):
 
     def get_urls(self) -> list[Any]:
         """Add the page that tries out and sends again."""
-        return [*sendingpage.urls(), *super().get_urls()]
+        view = self.admin_site.admin_view(self.sending_page)
+        page = path("<str:pk>/sending/", view, name="delivery_sending")
+        return [page, *super().get_urls()]
+
+    def sending_page(self, request: HttpRequest, pk: str) -> HttpResponse:
+        """Show how the sending goes; take what is to be sent."""
+        may_change = self.has_change_permission(request)
+        if not may_change and (
+            request.method == "POST" or not self.has_view_permission(request)
+        ):
+            raise PermissionDenied
+        subscription = get_object_or_404(Subscription, pk=pk)
+        form = ReplayForm(request.POST if "replay" in request.POST else None)
+        if request.method == "POST" and self._done(request, pk, form):
+            return redirect("admin:delivery_sending", pk)
+        facts: dict[str, Any] = {
+            **self.admin_site.each_context(request),
+            "title": f"Sending to {subscription.name}",
+            "subscription": subscription,
+            "state": state_row(subscription),
+            "form": form if may_change else None,
+            "media": self.media,
+        }
+        return TemplateResponse(request, "admin/delivery/sending.html", facts)
+
+    def _done(self, request: HttpRequest, pk: str, form: ReplayForm) -> bool:
+        """Do what was asked for; return False where the form is to be shown again."""
+        said = "These events are sent again, before any new ones."
+        if "secret" in request.POST:
+            secret = subscription_secret(subscription_id=pk)
+            self.show_secret(request, "The new signing secret", secret)
+            return True
+        if "test" in request.POST:
+            subscription_test(subscription_id=pk)
+            said = "A test event is sent within seconds."
+        elif not form.is_valid():
+            return False
+        else:
+            start, end = form.cleaned_data["start"], form.cleaned_data["until"]
+            try:
+                subscription_replay(subscription_id=pk, start=start, end=end)
+            except ServiceError as error:
+                form.add_error("until", error.message)
+                return False
+        self.message_user(request, said, messages.SUCCESS)
+        return True
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return what is wanted, and how it goes."""
-        wanted = ["name", "stream", "filters", *_TARGET, "enabled"]
+        may_change = obj is None or self.has_change_permission(request, obj)
+        target = _TARGET if may_change else ["target_shown"]
+        wanted = ["name", "stream", "filters", *target, "enabled"]
         facts: list[Any] = [(None, {"fields": wanted})]
         if obj is not None:
             facts.append(("Delivery", {"fields": self.readonly_fields}))
         return facts
+
+    @admin.display(description="target")
+    def target_shown(self, subscription: Subscription) -> str:
+        """What is sent to, for those who may only look."""
+        shown = masked(subscription.target) or {}
+        return ", ".join(f"{name}: {value}" for name, value in shown.items())
 
     @admin.display(description="target")
     def kind(self, subscription: Subscription) -> str:

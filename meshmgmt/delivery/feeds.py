@@ -59,8 +59,7 @@ class Feed:
 
     def head(self) -> int:
         """Return the position of the event committed last, 0 for none."""
-        last: int | None = self.all().aggregate(last=Max(self.position))["last"]
-        return last or 0
+        return self.all().aggregate(last=Max(self.position))["last"] or 0
 
     def matching(self, filters: dict[str, Any]) -> QuerySet[Any]:
         """Return the events that filters, which are right, let through."""
@@ -139,12 +138,8 @@ def replayed(subscription: Subscription) -> Batch:
     """Return what comes next of the times to be sent again, by time."""
     feed = FEEDS[subscription.stream]
     time = feed.filterset.time_field
-    rows = feed.matching(subscription.filters).filter(
-        **{
-            f"{time}__gte": subscription.replay_from,
-            f"{time}__lte": subscription.replay_until,
-        }
-    )
+    times = (subscription.replay_from, subscription.replay_until)
+    rows = feed.matching(subscription.filters).filter(**{f"{time}__range": times})
     if subscription.replay_after:
         moment = datetime.fromisoformat(subscription.replay_after[0])
         later = Q(**{f"{time}__gt": moment})
@@ -152,9 +147,8 @@ def replayed(subscription: Subscription) -> Batch:
         rows = rows.filter(later | same, **{f"{time}__gte": moment})
     events, whole = feed.read(rows.order_by(time, "id"), subscription.batch_limit)
     if whole:
-        return Batch(
-            events, dict.fromkeys(("replay_from", "replay_until", "replay_after"))
-        )
+        ended = dict.fromkeys(("replay_from", "replay_until", "replay_after"))
+        return Batch(events, ended)
     last = events[-1]
     return Batch(events, {"replay_after": [last.time.isoformat(), last.id]})
 
@@ -163,9 +157,8 @@ def waiting_since(subscription: Subscription) -> datetime | None:
     """Return the time of the oldest event that is not sent or passed over yet."""
     feed = FEEDS[subscription.stream]
     rows = feed.all().filter(**{f"{feed.position}__gt": subscription.cursor})
-    times = rows.order_by(feed.position).values_list(feed.filterset.time_field)
-    first: tuple[datetime] | None = times.first()
-    return None if first is None else first[0]
+    times = rows.order_by(feed.position)
+    return times.values_list(feed.filterset.time_field, flat=True).first()
 
 
 def _query(filters: dict[str, Any]) -> QueryDict:

@@ -4,7 +4,6 @@ from django.db import models
 
 from events.audit.audited import AuditedModel
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.delivery.rules import MAX_EVENTS
 
 
@@ -16,9 +15,6 @@ class Subscription(AuditedModel):
     a sender that was overtaken writes nothing.
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     name = models.CharField(max_length=255)
     stream = models.CharField(
         max_length=32,
@@ -28,6 +24,7 @@ class Subscription(AuditedModel):
     target = models.JSONField()
     enabled = models.BooleanField(default=True)
     sealed_secret = models.BinaryField(default=b"", editable=False)
+    secret_made = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
     cursor = models.BigIntegerField(default=0)
@@ -53,14 +50,8 @@ class Subscription(AuditedModel):
         return self.name
 
 
-STATE = frozenset(
-    {
-        *("cursor", "batch_limit", "revision", "failures", "next_attempt"),
-        *("last_success", "last_error", "replay_from", "replay_until"),
-        *("replay_after", "test_asked", "test_result"),
-    }
-)
-"""Columns that say how far the sending has come: no part of the configuration."""
+CONFIGURED = ("name", "stream", "target", "filters", "enabled")
+"""Columns that clients set."""
 
 
 class DeadLetter(models.Model):

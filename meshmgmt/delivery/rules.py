@@ -70,42 +70,31 @@ def _target_errors(target: Mapping[str, Any], allowed: Allowed) -> Iterator[Fiel
         yield FieldError("target.type", f"must be one of {', '.join(_FIELDS)}")
         return
     wanted = _FIELDS[kind]
-    for name in sorted(target.keys() - set(wanted) - {"type"}):
+    for name in sorted(target.keys() - {*wanted, "type"}):
         yield FieldError(f"target.{name}", f"is not for a target of type {kind}")
-    missing = [name for name in wanted if name not in target and name != "tls"]
-    for name in missing:
-        yield FieldError(f"target.{name}", f"is required for a target of type {kind}")
-    if not missing:
-        yield from _CHECKS[kind](target, allowed)
+    for name in wanted:
+        if name in target:
+            fault = _fault(name, target[name], allowed)
+        else:
+            fault = "" if name == "tls" else f"is required for a target of type {kind}"
+        if fault:
+            yield FieldError(f"target.{name}", fault)
 
 
-def _webhook_errors(
-    target: Mapping[str, Any], allowed: Allowed
-) -> Iterator[FieldError]:
-    if fault := url_fault(target["url"], allowed.plain_http):
-        yield FieldError("target.url", fault)
-
-
-def _syslog_errors(target: Mapping[str, Any], allowed: Allowed) -> Iterator[FieldError]:
-    if not _HOST.fullmatch(target["host"]):
-        yield FieldError("target.host", "must be a host name or an IP address")
-    if not 1 <= target["port"] <= MAX_PORT:
-        yield FieldError("target.port", f"must be between 1 and {MAX_PORT}")
-
-
-def _file_errors(target: Mapping[str, Any], allowed: Allowed) -> Iterator[FieldError]:
-    if not _PATH.fullmatch(target["path"]):
-        text = "must be a relative path of letters, digits, '.', '_', '-' and '/'"
-        yield FieldError("target.path", text)
-    elif not allowed.files:
-        yield FieldError("target.path", "needs SVC_DELIVERY_DIR, which is not set")
-
-
-_CHECKS: Final = {
-    "webhook": _webhook_errors,
-    "syslog": _syslog_errors,
-    "file": _file_errors,
-}
+def _fault(name: str, value: Any, allowed: Allowed) -> str:
+    """Say what is wrong with a value of a target, "" for nothing."""
+    match name:
+        case "url":
+            return url_fault(value, allowed.plain_http)
+        case "host" if not _HOST.fullmatch(value):
+            return "must be a host name or an IP address"
+        case "port" if not 1 <= value <= MAX_PORT:
+            return f"must be between 1 and {MAX_PORT}"
+        case "path" if not _PATH.fullmatch(value):
+            return "must be a relative path of letters, digits, '.', '_', '-' and '/'"
+        case "path" if not allowed.files:
+            return "needs SVC_DELIVERY_DIR, which is not set"
+    return ""
 
 
 def url_fault(url: str, plain_http: bool) -> str:
@@ -115,14 +104,20 @@ def url_fault(url: str, plain_http: bool) -> str:
         port = parts.port
     except ValueError:
         return "must be an address such as https://HOST/PATH"
-    schemes = ("https", "http") if plain_http else ("https",)
     if not re.fullmatch(r"[!-~]{1,2000}", url) or not parts.hostname or port == 0:
         return "must be an address such as https://HOST/PATH"
-    if parts.scheme not in schemes:
-        return f"must begin {' or '.join(f'{scheme}://' for scheme in schemes)}"
+    if parts.scheme != "https" and not (plain_http and parts.scheme == "http"):
+        return f"must begin {'http:// or ' if plain_http else ''}https://"
     if parts.username is not None or parts.fragment:
         return "must hold no credentials and no fragment"
     return ""
+
+
+def masked(target: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return a target for those who may not change it: a query may hold a token."""
+    if target is None or "url" not in target:
+        return None if target is None else dict(target)
+    return {**target, "url": re.sub(r"\?.*", "?***", target["url"])}
 
 
 def backoff(failures: int, chance: float) -> float:

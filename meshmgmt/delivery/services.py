@@ -1,7 +1,7 @@
 """Writes of subscriptions. Every function runs in one account write."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,12 +11,17 @@ from django.db.models import F
 from events.activities import Activity
 from events.audit.emission import audit_record
 from meshmgmt.core import clock
-from meshmgmt.core.errors import Conflict, InvalidArgument, raise_field_errors
+from meshmgmt.core.errors import (
+    Conflict,
+    InvalidArgument,
+    PreconditionFailed,
+    raise_field_errors,
+)
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
 from meshmgmt.delivery.feeds import FEEDS, filter_errors
-from meshmgmt.delivery.models import Subscription
+from meshmgmt.delivery.models import CONFIGURED, Subscription
 from meshmgmt.delivery.rules import (
     MAX_EVENTS,
     MOST,
@@ -24,36 +29,29 @@ from meshmgmt.delivery.rules import (
     SubscriptionDraft,
     draft_errors,
 )
-from meshmgmt.delivery.secrets import new_secret, seal
+from meshmgmt.delivery.secrets import give_secret
 
 KIND: Final = "subscription"
-_CONFIGURED: Final = ("name", "stream", "target", "filters", "enabled")
 _AFRESH: Final[Mapping[str, Any]] = {
     "failures": 0, "next_attempt": None, "last_error": "", "batch_limit": MAX_EVENTS,
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A new subscription; `secret` is "" where nothing is signed."""
+def subscription_create(*, draft: SubscriptionDraft) -> tuple[Subscription, str]:
+    """Subscribe to what is committed from now on; return the secret, too, "" for none.
 
-    subscription: Subscription
-    secret: str
-
-
-def subscription_create(*, draft: SubscriptionDraft) -> Made:
-    """Subscribe to what is committed from now on. Raises InvalidArgument, Conflict."""
+    Raises InvalidArgument, Conflict.
+    """
     with account_write():
         if Subscription.objects.count() >= MOST:
             raise Conflict(f"there are {MOST} subscriptions already")
         subscription = Subscription()
         _fill(subscription, draft)
         subscription.cursor = FEEDS[draft.stream].head()
-        secret = new_secret() if draft.target["type"] == "webhook" else ""
-        if secret:
-            subscription.sealed_secret = seal(secret, subscription.pk)
+        webhook = draft.target["type"] == "webhook"
+        secret = give_secret(subscription) if webhook else ""
         subscription.save(force_insert=True)
-        return Made(subscription, secret)
+        return subscription, secret
 
 
 def subscription_update(
@@ -65,13 +63,29 @@ def subscription_update(
     """
     with account_write():
         subscription = found(Subscription, subscription_id, kind=KIND)
-        stored = {name: getattr(subscription, name) for name in _CONFIGURED}
-        draft = replace(SubscriptionDraft(**stored), **changes)
-        _refuse_others(stored, draft)
+        stored = {name: getattr(subscription, name) for name in CONFIGURED}
+        before = SubscriptionDraft(**stored)
+        draft = replace(before, **changes)
+        _refuse_others(before, draft)
         _fill(subscription, draft)
-        subscription.save(update_fields=_CONFIGURED)
+        subscription.save(update_fields=CONFIGURED)
         _set_state(subscription.pk, **_AFRESH)
         return subscription
+
+
+def subscription_secret(*, subscription_id: str) -> str:
+    """Return a new secret; the one before signs, too, for a day.
+
+    Raises NotFound, PreconditionFailed.
+    """
+    with account_write():
+        subscription = found(Subscription, subscription_id, kind=KIND)
+        if not subscription.sealed_secret:
+            raise PreconditionFailed("only webhooks are signed by a secret")
+        secret = give_secret(subscription)
+        subscription.save(update_fields=["sealed_secret", "secret_made"])
+        _set_state(subscription.pk, **_AFRESH)
+        return secret
 
 
 def subscription_delete(*, subscription_id: str) -> None:
@@ -93,18 +107,10 @@ def subscription_replay(
         raise InvalidArgument(text, [FieldError("until", text)])
     with account_write():
         subscription = found(Subscription, subscription_id, kind=KIND)
-        _set_state(
-            subscription.pk,
-            **_AFRESH,
-            replay_from=start,
-            replay_until=until,
-            replay_after=None,
-        )
-        _record(
-            Activity.EVENT_SUBSCRIPTION_REPLAY,
-            subscription,
-            **{"from": start.isoformat(), "until": until.isoformat()},
-        )
+        times = {"replay_from": start, "replay_until": until, "replay_after": None}
+        _set_state(subscription.pk, **_AFRESH, **times)
+        told = {"from": start.isoformat(), "until": until.isoformat()}
+        _record(Activity.EVENT_SUBSCRIPTION_REPLAY, subscription, **told)
         return subscription
 
 
@@ -140,17 +146,15 @@ def _record(activity: Activity, subscription: Subscription, **more: str) -> None
     )
 
 
-def _refuse_others(stored: Mapping[str, Any], draft: SubscriptionDraft) -> None:
+def _refuse_others(before: SubscriptionDraft, draft: SubscriptionDraft) -> None:
     """Refuse what the cursor and the secret of a subscription hang on to change."""
-    fixed = "cannot be changed: make another subscription"
-    kinds = stored["target"]["type"], draft.target.get("type")
+    same = {
+        "stream": before.stream == draft.stream,
+        "target.type": before.target["type"] == draft.target.get("type"),
+    }
+    text = "cannot be changed: make another subscription"
     raise_field_errors(
-        FieldError(name, fixed)
-        for name, before, after in (
-            ("stream", stored["stream"], draft.stream),
-            ("target.type", *kinds),
-        )
-        if before != after
+        FieldError(name, text) for name, kept in same.items() if not kept
     )
 
 
@@ -167,5 +171,5 @@ def _fill(subscription: Subscription, draft: SubscriptionDraft) -> None:
         text = "a subscription with this name exists already"
         faults.append(FieldError("name", text, conflict=True))
     raise_field_errors(faults)
-    for name in _CONFIGURED:
+    for name in CONFIGURED:
         setattr(subscription, name, getattr(draft, name))

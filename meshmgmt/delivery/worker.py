@@ -38,6 +38,7 @@ _SENDERS: Final[Mapping[str, Callable[[Subscription, str, list[Event]], None]]] 
 }
 _EVENTS: Final = instruments.counter("mesh.delivery.events.total")
 _FAILURES: Final = instruments.counter("mesh.delivery.failures.total")
+_LOST: Final = instruments.counter("mesh.delivery.dead.letters.lost.total")
 _running: Final[dict[str, threading.Thread]] = {}
 
 
@@ -121,16 +122,24 @@ def _refused(subscription: Subscription, batch: Batch, error: str) -> bool:
     if len(batch.events) > 1:
         return _save(subscription, batch_limit=len(batch.events) // 2, last_error=error)
     event = batch.events[0]
+    letters = DeadLetter.objects.filter(subscription=subscription)
     with queued_write():
         if not _save(subscription, **batch.after, batch_limit=1, last_error=error):
             return False
-        DeadLetter.objects.create(
+        letters.create(
             subscription=subscription,
             event_id=event.id,
             event_time=event.time,
             error=error,
         )
+        kept = letters.order_by("-id").values("pk")[
+            : settings.SVC.delivery_dead_letters
+        ]
+        lost, _ = letters.exclude(pk__in=kept).delete()
     _LOG.warning("event %s: %s", event.id, error)
+    if lost:
+        _LOST.labels(subscription.pk).inc(lost)
+        _LOG.warning("subscription %s: the oldest dead letter is gone", subscription.pk)
     return True
 
 
@@ -153,16 +162,15 @@ def _failed(subscription: Subscription, error: Exception, count: int) -> None:
 def _test(subscription: Subscription) -> None:
     """Send an event that tells nothing, and note what became of it."""
     now = clock.now()
-    stamp = now.isoformat(timespec="seconds").replace("+00:00", "Z")
+    stamp = f"{now:%Y-%m-%dT%H:%M:%SZ}"
     identifier = f"test-{new_id()}"
     body = f'{{"id":"{identifier}","timestamp":"{stamp}","test":true}}'.encode()
+    result = "delivered"
     try:
         _send(subscription, "test", [Event(identifier, 0, now, "test", body)])
     except (NotDelivered, Refused, Gone, OSError) as error:
-        result = f"{stamp}: {_described(error)}"
-    else:
-        result = f"{stamp}: delivered"
-    _save(subscription, test_asked=None, test_result=result)
+        result = _described(error)
+    _save(subscription, test_asked=None, test_result=f"{stamp}: {result}")
 
 
 def _described(error: Exception) -> str:

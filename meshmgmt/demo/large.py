@@ -16,7 +16,8 @@ from typing import Final
 
 from dns.content import stored_form
 from dns.models import Record, Zone, ZoneGroup
-from dns.rules import NameserverDraft, NameserverGroupDraft, RecordDraft
+from dns.rules.nameservers import NameserverDraft, NameserverGroupDraft
+from dns.rules.records import RecordDraft
 from dns.services.nameservers import nameserver_group_create
 from dns.services.records import fill_record
 from dns.services.settings import dns_settings_update
@@ -33,16 +34,8 @@ from meshmgmt.inventory.models import Network, NetworkResource, Peer
 PEERS: Final = 5000
 PER_DIMENSION: Final = 50
 DIMENSIONS: Final = (
-    "site",
-    "team",
-    "floor",
-    "platform",
-    "product",
-    "project",
-    "shift",
-    "rack",
-    "ring",
-    "tier",
+    *("site", "team", "floor", "platform", "product", "project", "shift", "rack"),
+    *("ring", "tier"),
 )
 ZONES: Final = 200
 PEOPLE: Final = 300
@@ -268,6 +261,5 @@ STEPS: Final[tuple[Step, ...]] = (
 
 
 def run_step(mesh: LargeMesh, step: Step) -> None:
-    """Run one step as one audited write."""
     with account_write():
         step(mesh)

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from functools import partial
 
-from dns.rules import NameserverDraft, NameserverGroupDraft, RecordDraft, ZoneDraft
+from dns.rules.nameservers import NameserverDraft, NameserverGroupDraft
+from dns.rules.records import RecordDraft
+from dns.rules.zones import ZoneDraft
 from dns.services.nameservers import nameserver_group_create
 from dns.services.records import record_create
 from dns.services.settings import dns_settings_update

@@ -137,14 +137,12 @@ def _enrol(story: Story, machine: Machine, number: int, key: SetupKey | None) ->
 
 
 def join(story: Story, group: str, peer: Peer) -> None:
-    """Add a peer to the end of a group."""
     owner = story.groups[group]
     members = GroupPeer.objects.filter(group=owner).values_list("peer_id", flat=True)
     set_members(GroupPeer, owner, [*members, peer.pk])
 
 
 def leave(story: Story, group: str, peer: Peer) -> None:
-    """Take a peer out of a group."""
     owner = story.groups[group]
     members = GroupPeer.objects.filter(group=owner).values_list("peer_id", flat=True)
     set_members(GroupPeer, owner, [pk for pk in members if pk != peer.pk])

@@ -2,30 +2,34 @@
 
 import datetime as dt
 import hashlib
+from collections.abc import Sequence
 from functools import partial
 
-from groups.models import GroupResource
 from meshmgmt.access.models import (
+    Action,
     Policy,
     PolicyPostureCheck,
-    PolicyRule,
-    PostureCheck,
-    Route,
-    RouteGroup,
-    RoutePeerGroup,
-    Router,
-    RuleDestination,
-    RuleSource,
     SetupKey,
     SetupKeyAutoGroup,
 )
+from meshmgmt.access.rules.networks import NetworkDraft, ResourceDraft
+from meshmgmt.access.rules.policies import PolicyDraft, RuleDraft
+from meshmgmt.access.rules.posture import PostureDraft
+from meshmgmt.access.rules.routes import RouteDraft, RouterDraft
+from meshmgmt.access.services import policies
+from meshmgmt.access.services.networks import (
+    network_create,
+    resource_create,
+    router_create,
+)
+from meshmgmt.access.services.posture import posture_check_create
+from meshmgmt.access.services.routes import route_create
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.demo import rights
 from meshmgmt.demo.rights import KeyRow, NetworkRow, PolicyRow, RouteRow
 from meshmgmt.demo.story import Story
-from meshmgmt.inventory.models import Network, NetworkResource
 
 
 def plan_permits(story: Story) -> None:
@@ -69,7 +73,7 @@ def _policy(story: Story, row: PolicyRow) -> None:
         sources=story.group_ids(row.sources),
         destinations=story.group_ids(row.destinations),
         protocol=row.protocol,
-        ports=list(row.ports),
+        ports=row.ports,
     )
 
 
@@ -79,66 +83,50 @@ def policy_create(
     sources: list[str],
     destinations: list[str],
     protocol: str = "all",
-    ports: list[str] | None = None,
+    ports: Sequence[str] = (),
 ) -> Policy:
     """Add a policy with one rule that accepts from groups (ids) to groups (ids)."""
-    with account_write():
-        policy = Policy(name=name)
-        policy.save(force_insert=True)
-        rule = PolicyRule(
-            policy=policy, name=name, protocol=protocol, ports=ports or []
-        )
-        rule.save(force_insert=True)
-        set_members(RuleSource, rule, sources, new=True)
-        set_members(RuleDestination, rule, destinations, new=True)
-    return policy
+    rule = RuleDraft(
+        name,
+        Action.ACCEPT,
+        protocol,
+        bidirectional=True,
+        ports=ports,
+        sources=sources,
+        destinations=destinations,
+    )
+    return policies.policy_create(draft=PolicyDraft(name, [rule]))
 
 
 def _posture_check(policy_name: str) -> None:
+    checks = {"nb_version_check": {"min_version": "0.55.0"}}
     with account_write():
-        check = PostureCheck(
-            name="Client not older than 0.55",
-            checks={"nb_version_check": {"min_version": "0.55.0"}},
-        )
-        check.save(force_insert=True)
+        draft = PostureDraft("Client not older than 0.55", checks)
+        check = posture_check_create(draft=draft)
         policy = Policy.objects.get(name=policy_name)
         set_members(PolicyPostureCheck, policy, [check.pk])
 
 
 def _route(story: Story, row: RouteRow) -> None:
-    with account_write():
-        route = Route(
-            network_id=row.identifier,
-            network=row.network,
-            domains=list(row.domains),
-            peer=story.peers[row.peer] if row.peer else None,
-            metric=100,
-        )
-        route.save(force_insert=True)
-        set_members(RouteGroup, route, story.group_ids(row.groups), new=True)
-        if not row.peer:
-            set_members(RoutePeerGroup, route, story.group_ids(["Gateways"]), new=True)
+    draft = RouteDraft(
+        row.identifier,
+        story.group_ids(row.groups),
+        network=row.network,
+        domains=row.domains,
+        peer=story.peers[row.peer].pk if row.peer else "",
+        peer_groups=[] if row.peer else story.group_ids(["Gateways"]),
+        metric=100,
+        masquerade=True,
+    )
+    route_create(draft=draft)
 
 
 def _network(story: Story, row: NetworkRow) -> None:
     with account_write():
-        network = Network(name=row.name, description=row.description)
-        network.save(force_insert=True)
-        story.networks[row.name] = network
-        router = Router(network=network, peer=story.peers[row.router], metric=100)
-        router.save(force_insert=True)
+        network = network_create(draft=NetworkDraft(row.name, row.description))
+        router = RouterDraft(story.peers[row.router].pk, metric=100, masquerade=True)
+        router_create(network_id=network.pk, draft=router)
         for entry in row.resources:
-            resource = NetworkResource(
-                network=network, name=entry.name, type=entry.type, address=entry.address
-            )
-            resource.save(force_insert=True)
-            story.resources[entry.name] = resource
-            for group in entry.groups:
-                _add_resource(story, group, resource)
-
-
-def _add_resource(story: Story, group: str, resource: NetworkResource) -> None:
-    owner = story.groups[group]
-    members = GroupResource.objects.filter(group=owner)
-    keys = list(members.values_list("resource_id", "resource_type"))
-    set_members(GroupResource, owner, [*keys, (resource.pk, resource.type)])
+            groups = story.group_ids(entry.groups)
+            draft = ResourceDraft(entry.name, entry.address, groups=groups)
+            resource_create(network_id=network.pk, draft=draft)

@@ -74,10 +74,7 @@ ROUTES: Final = (
 
 
 class ResourceRow(NamedTuple):
-    """Something in a network."""
-
     name: str
-    type: str
     address: str
     groups: tuple[str, ...]
 
@@ -97,15 +94,9 @@ NETWORKS: Final = (
         "test stands behind the Gothenburg gateway",
         "gw-gbg-02",
         (
-            ResourceRow(
-                "stand controllers", "subnet", "10.31.0.0/24", ("Application servers",)
-            ),
-            ResourceRow(
-                "motion capture", "host", "10.31.8.20/32", ("Application servers",)
-            ),
-            ResourceRow(
-                "calibration", "domain", "cal.lab.halden.internal", ("Build servers",)
-            ),
+            ResourceRow("stand controllers", "10.31.0.0/24", ("Application servers",)),
+            ResourceRow("motion capture", "10.31.8.20/32", ("Application servers",)),
+            ResourceRow("calibration", "cal.lab.halden.internal", ("Build servers",)),
         ),
     ),
     NetworkRow(
@@ -113,10 +104,8 @@ NETWORKS: Final = (
         "stock and shipping",
         "gw-porto-02",
         (
-            ResourceRow(
-                "warehouse control", "subnet", "10.32.0.0/24", ("Application servers",)
-            ),
-            ResourceRow("label printer", "host", "10.32.0.77/32", ("Office Porto",)),
+            ResourceRow("warehouse control", "10.32.0.0/24", ("Application servers",)),
+            ResourceRow("label printer", "10.32.0.77/32", ("Office Porto",)),
         ),
     ),
 )

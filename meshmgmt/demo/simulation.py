@@ -48,9 +48,7 @@ class Simulation:
             self.secret.encode(), digest_size=32, salt=number.to_bytes(8)
         )
         return Agent(
-            self.url,
-            hostname=f"sim-{number}",
-            private_key=PrivateKey(seed.digest()),
+            self.url, hostname=f"sim-{number}", private_key=PrivateKey(seed.digest())
         )
 
     async def _enrol(self, agents: list[Agent]) -> None:

@@ -17,7 +17,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import SYSTEM, Actor
 from meshmgmt.core.ids import new_id
-from meshmgmt.inventory.models import Network, NetworkResource, Peer
+from meshmgmt.inventory.models import Peer
 
 DAYS: Final = 7
 LONGEST_WRITE: Final = dt.timedelta(seconds=5)
@@ -27,7 +27,6 @@ Progress = Callable[[str, Iterable[Deed], int], Iterable[Deed]]
 
 
 def no_progress(title: str, deeds: Iterable[Deed], total: int) -> Iterable[Deed]:
-    """Show nothing."""
     return deeds
 
 
@@ -51,8 +50,6 @@ class Story:
     zones: dict[str, Zone] = field(default_factory=dict)
     nameservers: dict[str, NameserverGroup] = field(default_factory=dict)
     keys: dict[str, SetupKey] = field(default_factory=dict)
-    networks: dict[str, Network] = field(default_factory=dict)
-    resources: dict[str, NetworkResource] = field(default_factory=dict)
     _planned: list[_Planned] = field(default_factory=list)
 
     @property

@@ -12,7 +12,7 @@ from meshmgmt.demo.company import DOMAIN
 from meshmgmt.demo.permitted import Permits, address_of
 from meshmgmt.inventory.models import Peer
 
-DAYS: Final = 6.5  # within the shortest retention, and the week that the history covers
+DAYS: Final = 6.5  # within the usual retention, and the week that the history covers
 FLOWS: Final = 1600
 VISITS: Final = 800
 GUESSES: Final = 180
@@ -39,9 +39,15 @@ def fill_streams(chance: random.Random) -> None:
 
 def _moment(chance: random.Random, now: dt.datetime) -> dt.datetime:
     """Return a moment of the last days, in working hours more often than not."""
-    moment = now - dt.timedelta(days=chance.uniform(0, DAYS))
+    moment = now - dt.timedelta(days=chance.uniform(0, _days_kept()))
     quiet = not 7 <= moment.hour < 18  # noqa: PLR2004 - office hours
     return _moment(chance, now) if quiet and chance.random() < 0.7 else moment  # noqa: PLR2004
+
+
+def _days_kept() -> float:
+    """Return how many days back events are taken; a run may last for a while."""
+    kept = [stream.retention for stream in (TRAFFIC, PROXY) if stream.retention]
+    return min([DAYS, *(0.9 * (time / dt.timedelta(days=1)) for time in kept)])
 
 
 def _flows(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]]:

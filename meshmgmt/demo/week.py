@@ -3,7 +3,8 @@
 from functools import partial
 
 from dns.models import Record
-from dns.rules import RecordDraft, ZoneDraft
+from dns.rules.records import RecordDraft
+from dns.rules.zones import ZoneDraft
 from dns.services.nameservers import nameserver_group_update
 from dns.services.records import record_create, record_delete, record_update
 from dns.services.zones import zone_create, zone_delete, zone_update
@@ -21,7 +22,7 @@ from meshmgmt.demo.naming import nameserver_draft
 from meshmgmt.demo.people import enrol_peer, join, leave
 from meshmgmt.demo.permits import policy_create
 from meshmgmt.demo.story import DAYS, Story
-from meshmgmt.inventory.services import peer_delete, peer_update
+from meshmgmt.inventory.services.peers import peer_delete, peer_update
 
 FIRST = 2
 NETWORK_ADMINS = ("ines", "olof")

@@ -16,18 +16,13 @@ from meshmgmt.inventory.adminfilters import PeerStateFilter
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.peerlist import PeerColumns, PeerList
-from meshmgmt.inventory.services import peer_create, peer_delete, peer_update
+from meshmgmt.inventory.services.peers import peer_create, peer_delete, peer_update
 
 _USER = Peer._meta.get_field("user")
 
 _STATE = (
-    "connected",
-    "last_seen",
-    "last_login",
-    "connection_ip",
-    "country_code",
-    "city_name",
-    "geoname_id",
+    *("connected", "last_seen", "last_login", "connection_ip", "country_code"),
+    *("city_name", "geoname_id"),
 )
 _MACHINE = (
     "hostname",
@@ -38,27 +33,13 @@ _MACHINE = (
     "serial_number",
 )
 _REPORTED = (
-    "os_version",
-    "go_os",
-    "kernel",
-    "platform",
-    "product_name",
-    "manufacturer",
-    "addresses",
-    "environment",
-    "files",
-    "capabilities",
-    "sync_message_version",
+    *("os_version", "go_os", "kernel", "platform", "product_name", "manufacturer"),
+    *("addresses", "environment", "files", "capabilities", "sync_message_version"),
     "ssh_key",
 )
 _SWITCHES = (
-    "ssh_enabled",
-    "login_expiration_enabled",
-    "inactivity_expiration_enabled",
-    "login_expired",
-    "approval_required",
-    "disapproval_reason",
-    "ephemeral",
+    *("ssh_enabled", "login_expiration_enabled", "inactivity_expiration_enabled"),
+    *("login_expired", "approval_required", "disapproval_reason", "ephemeral"),
 )
 
 
@@ -101,7 +82,6 @@ class PeerForm(ServiceForm):
         self.initial["local_flags"] = [flag for flag in flags if flags[flag]]
 
     def apply(self, data: dict[str, Any]) -> Peer:
-        """Create the peer, or change it."""
         values = dict(data)
         if not self.adding:  # the client reports some of the others by itself
             values = {n: values[n] for n in self.changed_data if n in values}
@@ -125,14 +105,7 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
     """Peers: also the way to make some without the peer protocol."""
 
     form = PeerForm
-    list_display = [
-        "title",
-        "state",
-        "address",
-        "owner",
-        "location",
-        "client",
-    ]
+    list_display = ["title", "state", "address", "owner", "location", "client"]
     list_filter = [
         PeerStateFilter,
         "connected",
@@ -144,13 +117,7 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
     ]
     list_select_related = ["user"]
     search_fields = [
-        "name",
-        "ip",
-        "ipv6",
-        "dns_label",
-        "hostname",
-        "user__email",
-        "=id",
+        *("name", "ip", "ipv6", "dns_label", "hostname", "user__email", "=id")
     ]
     ordering = ["id"]
     readonly_fields = [
@@ -182,11 +149,9 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
         ]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PeerList]:
-        """Return the list that completes its peers."""
         return PeerList
 
     def delete_object(self, instance: Peer) -> None:
-        """Delete a peer and take it out of every list."""
         peer_delete(peer_id=instance.pk)
 
     @admin.display(description="network addresses")

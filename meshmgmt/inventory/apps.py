@@ -4,14 +4,11 @@ from django.apps import AppConfig
 
 
 class InventoryConfig(AppConfig):
-    """Peers, and the networks behind them with their resources."""
-
     name = "meshmgmt.inventory"
     label = "inventory"
     verbose_name = "Inventory"
 
     def ready(self) -> None:
-        """Join the audit trail and the admin's permissions; name the constraints."""
         from meshmgmt.core import modelmodules  # noqa: PLC0415
         from meshmgmt.core.jobs import register_job  # noqa: PLC0415
         from meshmgmt.inventory import (  # noqa: PLC0415

@@ -1,47 +1,42 @@
 """Which activities changes of the inventory emit (decisions: Events, Emission)."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from events.activities import Activity
 from events.audit.changes import Change
 from events.audit.lookup import objects_by_id, related_object
-from events.audit.specs import AuditSpec, Meta, declare_emitted, register
+from events.audit.specs import (
+    AuditSpec,
+    Meta,
+    declare_emitted,
+    register,
+    switched,
+    switches,
+    written,
+)
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.account import account_id
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 
-_NAMED_BY_ADDRESS = {
-    Activity.PEER_SSH_ENABLE,
-    Activity.PEER_SSH_DISABLE,
-    Activity.PEER_LOGIN_EXPIRATION_ENABLE,
-    Activity.PEER_LOGIN_EXPIRATION_DISABLE,
-    Activity.PEER_INACTIVITY_EXPIRATION_ENABLE,
-    Activity.PEER_INACTIVITY_EXPIRATION_DISABLE,
+_SWITCHES: Final = {
+    "ssh_enabled": "peer.ssh",
+    "login_expiration_enabled": "peer.login.expiration",
+    "inactivity_expiration_enabled": "peer.inactivity.expiration",
+}
+_NAMED_BY_ADDRESS: Final = {
+    Activity(f"{code}.{deed}")
+    for code in _SWITCHES.values()
+    for deed in ("enable", "disable")
 }
 """The reference API gives the peer's address as target of these."""
 
 
 def register_specs() -> None:
-    """Register the specs of this app."""
-    register(_peer_spec())
     register(
-        AuditSpec(
-            model=Network,
-            created=Activity.NETWORK_CREATE,
-            updated=Activity.NETWORK_UPDATE,
-            deleted=Activity.NETWORK_DELETE,
-            meta=lambda network: {"name": network.name},
-        )
-    )
-    register(
-        AuditSpec(
-            model=NetworkResource,
-            created=Activity.NETWORK_RESOURCE_CREATE,
-            updated=Activity.NETWORK_RESOURCE_UPDATE,
-            deleted=Activity.NETWORK_RESOURCE_DELETE,
-            meta=_resource_meta,
-        )
+        _peer_spec(),
+        written(Network, "network", meta=lambda network: {"name": network.name}),
+        written(NetworkResource, "network.resource", meta=_resource_meta),
     )
     declare_emitted(
         "meshmgmt.inventory",
@@ -67,12 +62,6 @@ def under_domain() -> Callable[[str], str]:
     return lambda label: f"{label}.{domain}" if domain else label
 
 
-def _switched(
-    field: str, when_on: Activity, when_off: Activity
-) -> Callable[[Change], Activity]:
-    return lambda change: when_on if change.after[field] else when_off
-
-
 def _peer_spec() -> AuditSpec:
     return AuditSpec(
         model=Peer,
@@ -84,62 +73,29 @@ def _peer_spec() -> AuditSpec:
             "dns_label": Activity.PEER_RENAME,
             "ip": Activity.PEER_IP_UPDATE,
             "ipv6": Activity.PEER_IP_UPDATE,
-            "ssh_enabled": _switched(
-                "ssh_enabled", Activity.PEER_SSH_ENABLE, Activity.PEER_SSH_DISABLE
-            ),
-            "login_expiration_enabled": _switched(
-                "login_expiration_enabled",
-                Activity.PEER_LOGIN_EXPIRATION_ENABLE,
-                Activity.PEER_LOGIN_EXPIRATION_DISABLE,
-            ),
-            "inactivity_expiration_enabled": _switched(
-                "inactivity_expiration_enabled",
-                Activity.PEER_INACTIVITY_EXPIRATION_ENABLE,
-                Activity.PEER_INACTIVITY_EXPIRATION_DISABLE,
-            ),
-            "approval_required": _switched(
+            **switches(_SWITCHES),
+            "approval_required": switched(
                 "approval_required",
                 Activity.PEER_APPROVAL_REVOKE,
                 Activity.PEER_APPROVE,
             ),
-            "login_expired": _switched(
+            "login_expired": switched(
                 "login_expired", Activity.PEER_LOGIN_EXPIRE, Activity.USER_PEER_LOGIN
             ),
         },
         unaudited=frozenset(
             {
-                "os_version",
-                "go_os",
-                "kernel",
-                "platform",
-                "product_name",
-                "manufacturer",
-                "environment",
-                "network_addresses",
-                "files",
-                "capabilities",
-                "sync_message_version",
-                "ssh_key",
-                "connected",
-                "stream_started",
-                "stream_process",
-                "last_seen",
-                "last_login",
-                "connection_ip",
-                "country_code",
-                "city_name",
-                "geoname_id",
+                *("os_version", "go_os", "kernel", "platform", "product_name"),
+                *("manufacturer", "environment", "network_addresses", "files"),
+                *("capabilities", "sync_message_version", "ssh_key", "connected"),
+                *("stream_started", "stream_process", "last_seen", "last_login"),
+                *("connection_ip", "country_code", "city_name", "geoname_id"),
             }
         ),
         reported=frozenset(
             {
-                "hostname",
-                "os",
-                "kernel_version",
-                "version",
-                "ui_version",
-                "serial_number",
-                "local_flags",
+                *("hostname", "os", "kernel_version", "version", "ui_version"),
+                *("serial_number", "local_flags"),
             }
         ),
         meta=peer_meta,

@@ -36,7 +36,6 @@ def peers(ids: Collection[str], addresses: Collection[str]) -> Iterator[PeerFact
 
 
 def resources(ids: Collection[str]) -> Iterator[ResourceFacts]:
-    """Yield the resources with the ids."""
     for key, name, kind in NetworkResource.objects.filter(pk__in=ids).values_list(
         "pk", "name", "type"
     ):

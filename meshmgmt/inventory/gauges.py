@@ -7,7 +7,6 @@ from observability.registries import InventoryRows, register_inventory
 
 
 def register() -> None:
-    """Register the gauges."""
     register_inventory(
         "mesh_peers",
         "Peers, by state: each peer is in exactly one.",
@@ -26,10 +25,8 @@ def peers_by_state() -> InventoryRows:
 
 
 def networks() -> InventoryRows:
-    """Count networks."""
     return {(): Network.objects.count()}
 
 
 def resources() -> InventoryRows:
-    """Count the resources of all networks."""
     return {(): NetworkResource.objects.count()}

@@ -11,7 +11,6 @@ from meshmgmt.inventory.models import Peer
 
 
 def contribute() -> None:
-    """Add the peers."""
     home.contribute(Place.PEERS, "peers", _peers)
 
 

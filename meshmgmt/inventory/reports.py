@@ -17,14 +17,8 @@ IN_MAPS: Final = frozenset({"version", "capabilities", "local_flags", "ssh_key"}
 """Facts that maps of other peers, or its own, depend on."""
 IN_POSTURE_CHECKS: Final = frozenset(
     {
-        "go_os",
-        "os_version",
-        "kernel_version",
-        "network_addresses",
-        "files",
-        "connection_ip",
-        "country_code",
-        "city_name",
+        *("go_os", "os_version", "kernel_version", "network_addresses", "files"),
+        *("connection_ip", "country_code", "city_name"),
     }
 )
 """Facts that maps depend on as soon as there are posture checks."""

@@ -15,41 +15,24 @@ from meshmgmt.inventory.models.peers import PeerQuerySet
 
 PeerRow = dict[str, Any]
 
+ACCESSIBLE: Final = (
+    *("id", "name", "ip", "ipv6", "dns_label", "user_id", "os", "country_code"),
+    *("city_name", "geoname_id", "connected", "last_seen"),
+)
+"""What is shown of a peer that another one can reach."""
+
 FEW: Final = 500
 """Up to so many peers are asked for by id, more by reading the groups of all peers."""
 
 _PLAIN: Final = (
-    "id",
-    "name",
-    "ip",
-    "connection_ip",
-    "connected",
-    "os",
-    "kernel_version",
-    "geoname_id",
-    "version",
-    "ssh_enabled",
-    "hostname",
-    "ui_version",
-    "login_expiration_enabled",
-    "login_expired",
-    "inactivity_expiration_enabled",
-    "approval_required",
-    "country_code",
-    "city_name",
-    "serial_number",
-    "ephemeral",
+    *("id", "name", "ip", "connection_ip", "connected", "os", "kernel_version"),
+    *("geoname_id", "version", "ssh_enabled", "hostname", "ui_version"),
+    *("login_expiration_enabled", "login_expired", "inactivity_expiration_enabled"),
+    *("approval_required", "country_code", "city_name", "serial_number", "ephemeral"),
 )
 _WORKED_OUT: Final = (
-    "ipv6",
-    "dns_label",
-    "extra_dns_labels",
-    "user_id",
-    "last_seen",
-    "last_login",
-    "created_at",
-    "disapproval_reason",
-    "local_flags",
+    *("ipv6", "dns_label", "extra_dns_labels", "user_id", "last_seen", "last_login"),
+    *("created_at", "disapproval_reason", "local_flags"),
 )
 
 
@@ -68,11 +51,7 @@ def visible_peers(viewer: User) -> PeerQuerySet:
 
 
 def peer_rows(
-    viewer: User,
-    ids: Sequence[str] | None = None,
-    *,
-    name: str = "",
-    ip: str = "",
+    viewer: User, ids: Sequence[str] | None = None, *, name: str = "", ip: str = ""
 ) -> list[PeerRow]:
     """Return the peers that `viewer` may see, in the order of creation.
 

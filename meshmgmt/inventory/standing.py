@@ -17,14 +17,8 @@ DELETED: Final = "this peer is not registered"
 
 AT_ONCE: Final = 500
 _COLUMNS: Final = (
-    "pk",
-    "user_id",
-    "user__is_blocked",
-    "user__pending_approval",
-    "login_expired",
-    "login_expiration_enabled",
-    "last_login",
-    "created_at",
+    *("pk", "user_id", "user__is_blocked", "user__pending_approval", "login_expired"),
+    *("login_expiration_enabled", "last_login", "created_at"),
 )
 
 
@@ -40,7 +34,6 @@ class Standing:
 
     @property
     def allowed(self) -> bool:
-        """Whether it may be connected."""
         return not self.reason
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
-from dns.effective import NameserverGroup, Zone
+from dns.effective.snapshot import NameserverGroup, Zone
 from meshmgmt.netmap.compute import Mesh
 from meshmgmt.netmap.membership import NOBODY
 from meshmgmt.netmap.ssh import grants_ssh

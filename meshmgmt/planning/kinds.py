@@ -9,7 +9,8 @@ from django.db import models
 from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
 from dns.content import stored_form
 from dns.models import DnsSettings, NameserverGroup, Record, Zone
-from dns.rules import RecordDraft, ZoneDraft
+from dns.rules.records import RecordDraft
+from dns.rules.zones import ZoneDraft
 from dns.selectors.settings import disabled_management_groups
 from dns.services.records import check_record, fill_record
 from dns.services.settings import dns_settings_update
@@ -46,7 +47,7 @@ from meshmgmt.core.errors import Conflict
 from meshmgmt.core.names import canonical
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
-from meshmgmt.inventory.services import peer_update
+from meshmgmt.inventory.services.peers import peer_update
 
 Check = Callable[[Any, User], None]
 Lists = Mapping[str, list[Any]]

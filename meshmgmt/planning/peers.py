@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dns.effective import NameserverGroup, Zone
+from dns.effective.snapshot import NameserverGroup, Zone
 from meshmgmt.control.encoding import Encoder
 from meshmgmt.control.maps import MapStore
 from meshmgmt.netmap import Mesh

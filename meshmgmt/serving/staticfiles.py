@@ -6,10 +6,12 @@ files into the data folder, and later ones find them there until the installed o
 
 import fcntl
 import hashlib
+import json
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
@@ -20,12 +22,23 @@ from whitenoise.storage import (  # type: ignore[import-untyped]
 
 _LOG: Final = logging.getLogger(__name__)
 _STAMP: Final = ".collected"
+_HASHED: Final = re.compile(r"\.[0-9a-f]{12}(\.[^./]+)?$")
 _LEFT_OUT: Final = ("redoc",)
 """Another reader of the API's schema, which no page uses."""
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # untyped
     """Addresses with hashes; plain ones of files that nobody has collected."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._addresses: dict[str, str] = {}
+
+    def url(self, name: str, force: bool = False) -> str:
+        """Return the address of a file; a page has twenty, which stay as they are."""
+        if name not in self._addresses:
+            self._addresses[name] = super().url(name, force)
+        return self._addresses[name]
 
     def stored_name(self, name: str) -> str:
         """Return the collected file's name."""
@@ -48,6 +61,7 @@ def collect() -> None:
             stamp.seek(0)
             if stamp.read() == installed:
                 return
+            used = _named(root)  # by a server that is running yet
             call_command(
                 "collectstatic",
                 interactive=False,
@@ -56,8 +70,25 @@ def collect() -> None:
             )
             stamp.truncate(0)
             stamp.write(installed)
+            _clear(root, used | _named(root))
     except OSError as error:
         _LOG.warning("static files keep plain names, for %s: %s", root, error)
+
+
+def _named(root: Path) -> set[str]:
+    """Return the hashed names that pages use."""
+    manifest = root / "staticfiles.json"
+    if not manifest.exists():
+        return set()
+    return set(json.loads(manifest.read_text(encoding="utf-8"))["paths"].values())
+
+
+def _clear(root: Path, used: set[str]) -> None:
+    """Delete the hashed files of versions before the last one."""
+    for path in root.rglob("*"):
+        name = str(path.relative_to(root)).removesuffix(".gz")
+        if name not in used and _HASHED.search(name) and path.is_file():
+            path.unlink()
 
 
 def _fingerprint() -> str:

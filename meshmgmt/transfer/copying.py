@@ -13,6 +13,7 @@ from meshmgmt.core import context
 from meshmgmt.core.errors import Conflict, PreconditionFailed, ServiceError
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.transactions import account_write
+from meshmgmt.env import PROGRAM
 from meshmgmt.transfer.kinds import STEPS, Run, configuration, with_steps
 from meshmgmt.transfer.models import Copied
 from meshmgmt.transfer.references import NotCopiedError, Row
@@ -104,7 +105,7 @@ def _begin(source: str, keys: Mapping[str, str]) -> Run:
     owner = User.objects.owners().order_by("id").first()
     if owner is None:
         raise PreconditionFailed(
-            "there is no owner yet: make one with `manage.py create_token --user EMAIL`"
+            f"there is no owner yet: make one with `{PROGRAM} create_token --user EMAIL`"
         )
     copied = Copied.objects.filter(source=source)
     ids = {(row.kind, row.old_id): row.new_id for row in copied}

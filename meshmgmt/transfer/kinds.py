@@ -37,7 +37,7 @@ from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.labels import is_label
 from meshmgmt.inventory.models import Network, Peer
-from meshmgmt.inventory.services import peer_create, peer_update
+from meshmgmt.inventory.services.peers import peer_create, peer_update
 from meshmgmt.transfer.peers import first_label, peer_columns
 from meshmgmt.transfer.references import NotCopiedError, Row, translated
 

@@ -21,7 +21,6 @@ _WORD: Final = 6
 
 
 def is_saving(sql: object) -> bool:
-    """Tell whether a statement saves or deletes."""
     if not isinstance(sql, str):
         sql = str(sql)  # psycopg composes some
     return sql.lstrip()[:_WORD].upper() in _SAVING
@@ -45,7 +44,6 @@ def measuring(cursor_class: type[Any], alias: str, vendor: str) -> type[Any]:
         """Observes each statement, failed ones included."""
 
         def execute(self, sql: Any, *args: Any, **kwargs: Any) -> Any:
-            """Run one statement."""
             begun = perf_counter()
             try:
                 return super().execute(sql, *args, **kwargs)
@@ -56,7 +54,6 @@ def measuring(cursor_class: type[Any], alias: str, vendor: str) -> type[Any]:
                 observe(sql, perf_counter() - begun, 1)
 
         def executemany(self, sql: Any, rows: Any, *args: Any, **kwargs: Any) -> Any:
-            """Run one statement for many rows."""
             rows = list(rows)
             executed_many.inc(len(rows))
             begun = perf_counter()

@@ -20,21 +20,9 @@ _V6: Final = int(ipaddress.IPv6Address("2001:db8::1"))
 
 NAME_FIELDS: Final = frozenset(
     {
-        "cname",
-        "content",
-        "dns_domain",
-        "dns_label",
-        "domain",
-        "domains",
-        "extra_dns_labels",
-        "fqdn",
-        "host",
-        "hostname",
-        "match_domains",
-        "query",
-        "search_domains",
-        "target",
-        "zone",
+        *("cname", "content", "dns_domain", "dns_label", "domain", "domains"),
+        *("extra_dns_labels", "fqdn", "host", "hostname", "match_domains", "query"),
+        *("search_domains", "target", "zone"),
     }
 )
 _KEPT_FIELDS: Final = frozenset({"time", "level", "logger", "activity_code"})

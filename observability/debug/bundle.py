@@ -49,7 +49,6 @@ def registered(folder: str = "", *, at_start: bool = False) -> Iterator[Section]
 
 
 def sections(config: Config) -> Iterator[Section]:
-    """Yield what every bundle holds."""
     yield Section("status.txt", "what `status --detail` says", _status)
     yield Section("config.txt", "settings in force", lambda: settings_text(config))
     yield Section("versions.txt", "software and packages", versions)

@@ -14,6 +14,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 
 from meshmgmt.core import runtime
 from meshmgmt.core.transactions import sqlite_patience
+from meshmgmt.env import PROGRAM
 from observability import schema
 from observability.registries import READINESS_CHECKS
 
@@ -123,7 +124,7 @@ def housekeeping_problem() -> str:
     """Return what is wrong with the housekeeping process, "" when it works."""
     beat = runtime.read_json(settings.SVC.runtime_dir / runtime.HOUSEKEEPING)
     if beat is None:
-        return "no housekeeping process runs: start `manage.py housekeeping`"
+        return f"no housekeeping process runs: start `{PROGRAM} housekeeping`"
     age = time.time() - float(beat["time"])
     if age > STALE_SECONDS:
         return f"the housekeeping process gave no sign for {age:.0f} seconds"

@@ -38,8 +38,6 @@ def collect(*, detail: bool) -> Document:
         document["processes"] = _processes(info)
         document["database"] = _safely(statistics.overview)
         document["disk_free_bytes"] = shutil.disk_usage(config.data_dir).free
-        for name, read in registries.STATUS_FACTS.items():
-            document[name] = _safely(read)
     return document
 
 

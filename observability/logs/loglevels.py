@@ -91,7 +91,6 @@ class Rule:
         return bool(self.request_id or self.user_id or self.path)
 
     def active(self, now: float) -> bool:
-        """Tell whether the rule still holds."""
         return self.expires is None or now < self.expires
 
     def matches(self, facts: context.RequestContext) -> bool:
@@ -197,7 +196,6 @@ class Levels(logging.Filter):
         self._lock = threading.Lock()
 
     def start(self, base: int) -> None:
-        """Set the configured level."""
         self.base = base
         with self._lock:
             self._apply()

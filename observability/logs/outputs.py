@@ -157,7 +157,6 @@ class SyslogOutput(_Reporting, logging.handlers.SysLogHandler):
     ident = "meshmgmt: "
 
     def mapPriority(self, levelName: str) -> str:  # noqa: N802, N803 - logging's names
-        """Return syslog's name of a level."""
         return _SEVERITY.get(levelName, "warning")
 
 

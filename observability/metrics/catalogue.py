@@ -4,6 +4,7 @@ An instrument is defined by its dotted OpenTelemetry name, kind and unit, as the
 writes it; how the name is printed is decided in `observability.metrics.exposition`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -78,206 +79,127 @@ class Instrument:
         return "_".join(words)
 
 
-def _counter(name: str, text: str, labels: tuple[str, ...] = ()) -> Instrument:
-    return Instrument(name, Kind.COUNTER, text, labels=labels)
+# Kind, name and labels of each instrument, below them its help.
+_SEED: Final = """
+counter management.grpc.sync.request.counter
+    Requests of peers to synchronise their configuration.
+counter management.grpc.login.request.counter
+    Login requests of peers.
+counter management.grpc.login.request.blocked.counter
+    Login requests of peers that were blocked.
+gauge management.grpc.connected.streams
+    Peers connected at the moment.
+histogram management.grpc.login.request.duration.ms
+    Duration of a successful peer login, in milliseconds.
+histogram management.grpc.sync.request.duration.ms
+    Time until a peer has its first configuration, in milliseconds.
+histogram management.grpc.updatechannel.queue
+    Updates waiting for a peer when one is taken from its queue.
+counter management.grpc.login.request.high.latency.counter
+    Peer logins that took longer than 7 seconds.
+
+counter management.http.request.counter endpoint method
+    HTTP requests by endpoint and method.
+counter management.http.response.counter endpoint method code
+    HTTP responses by endpoint, method and status code.
+histogram management.http.request.duration.ms endpoint method
+    Duration of HTTP requests, in milliseconds.
+counter management.http.request.counter.total
+    HTTP requests in total.
+counter management.http.response.code.total code
+    HTTP responses in total, by status code.
+
+histogram management.store.global.lock.acquisition.duration.micro
+    Time waited for the account write lock, in microseconds.
+histogram management.store.global.lock.acquisition.duration.ms
+    Time the account write lock was held, in milliseconds.
+histogram management.store.persistence.duration.micro
+    Duration of a statement that saves or deletes, in microseconds.
+histogram management.store.transaction.duration.ms
+    Duration of a committed database transaction, in milliseconds.
+
+histogram management.account.update.account.peers.duration.ms
+    Time to prepare one change for all peers it touches, in milliseconds.
+histogram management.account.get.peer.network.map.duration.ms
+    Time to compute what one peer must know, in milliseconds.
+histogram management.account.network.map.object.count
+    Objects in the network map of one peer.
+counter management.account.peer.meta.update.counter
+    Changes of what a peer reports about itself.
+
+counter management.idp.authenticate.request.counter
+    Requests to authenticate somebody, sign-in by password included.
+counter management.idp.get.user.by.email.counter
+    Requests to look up a user by e-mail address.
+counter management.idp.request.error.counter
+    Requests to the identity provider that failed.
+counter management.idp.request.status.error.counter
+    Refusals of the identity provider: answers other than 2xx.
+"""
+
+_OWN: Final = """
+counter mesh.log.write.errors.total
+    Log records that could not be written to an output.
+counter mesh.job.runs.total job result
+    Runs of housekeeping jobs, by job and result (ok, failed).
+histogram mesh.job.duration.ms job
+    Duration of housekeeping jobs, in milliseconds.
+counter mesh.relay.probes.total listener result
+    Handshakes made to check the relay, by listener name and result.
+counter mesh.signin.attempts.total result
+    Passwords tried, by result (ok, failed, limited, busy).
+counter mesh.requests.limited.total caller
+    Requests refused by a rate limit, by what it counts (token, user, address).
+counter mesh.delivery.events.total subscription
+    Events that a receiver confirmed, by subscription.
+counter mesh.delivery.failures.total subscription
+    Batches that did not arrive or were refused, by subscription.
+counter mesh.delivery.dead.letters.lost.total subscription
+    Dead letters dropped for newer ones, by subscription.
+counter mesh.flows.refused.total
+    Traffic events of peers that were faulty, and so are not kept.
+counter mesh.peers.unsendable.total
+    Messages to peers that were not sent, because an agent would break on them.
+"""
+
+_UNITS: Final = {
+    "ms": "milliseconds",
+    "micro": "microseconds",
+    "queue": "length",
+    "count": "objects",
+}
+"""Of histograms, by the last word of the name; everything else is counted in ones."""
+
+_BOUNDS: Final = {
+    "management.store.global.lock.acquisition.duration.micro": MICRO_BOUNDS,
+    "management.store.persistence.duration.micro": MICRO_BOUNDS,
+    "management.account.update.account.peers.duration.ms": FANOUT_BOUNDS,
+    "management.account.get.peer.network.map.duration.ms": MAP_BOUNDS,
+    "management.account.network.map.object.count": OBJECT_BOUNDS,
+}
+
+_OTEL: Final = {
+    "management.http.response.code.total": "management.http.response.counter.code.total"
+}
 
 
-def _histogram(
-    name: str,
-    text: str,
-    unit: str,
-    labels: tuple[str, ...] = (),
-    bounds: tuple[float, ...] = DEFAULT_BOUNDS,
-) -> Instrument:
-    return Instrument(name, Kind.HISTOGRAM, text, unit, labels, bounds)
+def _parse(table: str) -> Iterator[Instrument]:
+    lines = [line for line in table.splitlines() if line]
+    for head, text in zip(lines[::2], lines[1::2], strict=True):
+        kind, name, *labels = head.split()
+        histogram = kind == Kind.HISTOGRAM
+        yield Instrument(
+            name,
+            Kind(kind),
+            text.strip(),
+            unit=_UNITS[name.rpartition(".")[2]] if histogram else "1",
+            labels=tuple(labels),
+            bounds=_BOUNDS.get(name, DEFAULT_BOUNDS) if histogram else (),
+            otel=_OTEL.get(name, ""),
+        )
 
 
-_GRPC = (
-    _counter(
-        "management.grpc.sync.request.counter",
-        "Requests of peers to synchronise their configuration.",
-    ),
-    _counter("management.grpc.login.request.counter", "Login requests of peers."),
-    _counter(
-        "management.grpc.login.request.blocked.counter",
-        "Login requests of peers that were blocked.",
-    ),
-    Instrument(
-        "management.grpc.connected.streams",
-        Kind.GAUGE,
-        "Peers connected at the moment.",
-    ),
-    _histogram(
-        "management.grpc.login.request.duration.ms",
-        "Duration of a successful peer login, in milliseconds.",
-        "milliseconds",
-    ),
-    _histogram(
-        "management.grpc.sync.request.duration.ms",
-        "Time until a peer has its first configuration, in milliseconds.",
-        "milliseconds",
-    ),
-    _histogram(
-        "management.grpc.updatechannel.queue",
-        "Updates waiting for a peer when one is taken from its queue.",
-        "length",
-    ),
-    _counter(
-        "management.grpc.login.request.high.latency.counter",
-        "Peer logins that took longer than 7 seconds.",
-    ),
-)
-
-_HTTP = (
-    _counter(
-        "management.http.request.counter",
-        "HTTP requests by endpoint and method.",
-        ("endpoint", "method"),
-    ),
-    _counter(
-        "management.http.response.counter",
-        "HTTP responses by endpoint, method and status code.",
-        ("endpoint", "method", "code"),
-    ),
-    _histogram(
-        "management.http.request.duration.ms",
-        "Duration of HTTP requests, in milliseconds.",
-        "milliseconds",
-        ("endpoint", "method"),
-    ),
-    _counter("management.http.request.counter.total", "HTTP requests in total."),
-    Instrument(
-        "management.http.response.code.total",
-        Kind.COUNTER,
-        "HTTP responses in total, by status code.",
-        labels=("code",),
-        otel="management.http.response.counter.code.total",
-    ),
-)
-
-_STORE = (
-    _histogram(
-        "management.store.global.lock.acquisition.duration.micro",
-        "Time waited for the account write lock, in microseconds.",
-        "microseconds",
-        bounds=MICRO_BOUNDS,
-    ),
-    _histogram(
-        "management.store.global.lock.acquisition.duration.ms",
-        "Time the account write lock was held, in milliseconds.",
-        "milliseconds",
-    ),
-    _histogram(
-        "management.store.persistence.duration.micro",
-        "Duration of a statement that saves or deletes, in microseconds.",
-        "microseconds",
-        bounds=MICRO_BOUNDS,
-    ),
-    _histogram(
-        "management.store.transaction.duration.ms",
-        "Duration of a committed database transaction, in milliseconds.",
-        "milliseconds",
-    ),
-)
-
-_ACCOUNT = (
-    _histogram(
-        "management.account.update.account.peers.duration.ms",
-        "Time to prepare one change for all peers it touches, in milliseconds.",
-        "milliseconds",
-        bounds=FANOUT_BOUNDS,
-    ),
-    _histogram(
-        "management.account.get.peer.network.map.duration.ms",
-        "Time to compute what one peer must know, in milliseconds.",
-        "milliseconds",
-        bounds=MAP_BOUNDS,
-    ),
-    _histogram(
-        "management.account.network.map.object.count",
-        "Objects in the network map of one peer.",
-        "objects",
-        bounds=OBJECT_BOUNDS,
-    ),
-    _counter(
-        "management.account.peer.meta.update.counter",
-        "Changes of what a peer reports about itself.",
-    ),
-)
-
-_IDP = (
-    _counter(
-        "management.idp.authenticate.request.counter",
-        "Requests to authenticate somebody, sign-in by password included.",
-    ),
-    _counter(
-        "management.idp.get.user.by.email.counter",
-        "Requests to look up a user by e-mail address.",
-    ),
-    _counter(
-        "management.idp.request.error.counter",
-        "Requests to the identity provider that failed.",
-    ),
-    _counter(
-        "management.idp.request.status.error.counter",
-        "Refusals of the identity provider: answers other than 2xx.",
-    ),
-)
-
-SEED: Final[tuple[Instrument, ...]] = (*_GRPC, *_HTTP, *_STORE, *_ACCOUNT, *_IDP)
+SEED: Final = tuple(_parse(_SEED))
 """The table of the seed, in its order."""
 
-_OWN = (
-    _counter(
-        "mesh.log.write.errors.total",
-        "Log records that could not be written to an output.",
-    ),
-    _counter(
-        "mesh.job.runs.total",
-        "Runs of housekeeping jobs, by job and result (ok, failed).",
-        ("job", "result"),
-    ),
-    _histogram(
-        "mesh.job.duration.ms",
-        "Duration of housekeeping jobs, in milliseconds.",
-        "milliseconds",
-        ("job",),
-    ),
-    _counter(
-        "mesh.relay.probes.total",
-        "Handshakes made to check the relay, by listener name and result.",
-        ("listener", "result"),
-    ),
-    _counter(
-        "mesh.signin.attempts.total",
-        "Passwords tried, by result (ok, failed, limited, busy).",
-        ("result",),
-    ),
-    _counter(
-        "mesh.requests.limited.total",
-        "Requests refused by a rate limit, by what it counts (token, user, address).",
-        ("caller",),
-    ),
-    _counter(
-        "mesh.delivery.events.total",
-        "Events that a receiver confirmed, by subscription.",
-        ("subscription",),
-    ),
-    _counter(
-        "mesh.delivery.failures.total",
-        "Batches that did not arrive or were refused, by subscription.",
-        ("subscription",),
-    ),
-    _counter(
-        "mesh.flows.refused.total",
-        "Traffic events of peers that were faulty, and so are not kept.",
-    ),
-    _counter(
-        "mesh.peers.unsendable.total",
-        "Messages to peers that were not sent, because an agent would break on them.",
-    ),
-)
-
-CATALOGUE: Final[dict[str, Instrument]] = {
-    instrument.name: instrument for instrument in (*SEED, *_OWN)
-}
+CATALOGUE: Final = {found.name: found for found in (*SEED, *_parse(_OWN))}

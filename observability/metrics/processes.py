@@ -45,7 +45,6 @@ def read_process(pid: int) -> Process | None:
 
 
 def live(pids: Iterable[int]) -> list[Process]:
-    """Return the figures of those processes that live."""
     return [found for pid in sorted(pids) if (found := read_process(pid)) is not None]
 
 

@@ -89,6 +89,7 @@ DELETE  /api/events/subscriptions/{subscriptionId}          events D
 GET     /api/events/subscriptions/{subscriptionId}/dead-letters  events R
 POST    /api/events/subscriptions/{subscriptionId}/replay   events U
 GET     /api/events/subscriptions/{subscriptionId}/state    events R
+POST    /api/events/subscriptions/{subscriptionId}/secret   events U
 POST    /api/events/subscriptions/{subscriptionId}/test     events U
 GET     /api/groups                                         groups R
 POST    /api/groups                                         groups C

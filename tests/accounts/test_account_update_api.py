@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dns.rules import ZoneDraft
+from dns.rules.zones import ZoneDraft
 from dns.services.zones import zone_create
 from groups.models import Group
 from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dns.rules import ZoneDraft
+from dns.rules.zones import ZoneDraft
 from dns.services.zones import zone_create
 from events.activities import Activity
 from events.models import AuditEvent

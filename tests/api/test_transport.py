@@ -1,6 +1,7 @@
 """Transport rules of every path: errors, ids, hosts, slashes, methods, origins."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.db import OperationalError
@@ -60,6 +61,14 @@ def test_repeated_slashes_count_as_one(owner: Api, path: str):
     assert answer.status_code == 200
     assert answer.content == owner.get(PATH).body
     assert owner.client.get("/", PATH_INFO=path).status_code == 401
+
+
+def test_an_encoded_slash_is_part_of_an_id_that_nothing_has(owner: Api):
+    headers = {"Authorization": f"Token {owner.token}"}
+    uri: Any = {"PATH_INFO": f"{PATH}//", "RAW_URI": f"{PATH}/%2F?x=%2F"}
+    assert owner.client.get("/", headers=headers, **uri).status_code == 404
+    uri["RAW_URI"] = f"{PATH}//?x=%2F"
+    assert owner.client.get("/", headers=headers, **uri).status_code == 200
 
 
 def test_wrong_method_is_405_and_lists_the_right_ones(owner: Api):

@@ -96,4 +96,5 @@ def _subscription_id() -> str:
     draft = SubscriptionDraft(
         "contract", "audit", {"type": "webhook", "url": "https://siem.test/hook"}
     )
-    return subscription_create(draft=draft).subscription.pk
+    made, _ = subscription_create(draft=draft)
+    return made.pk

@@ -84,6 +84,8 @@ LISTS: Final = [
     (path, view)
     for path, view in views(get_resolver().url_patterns)
     if issubclass(view, ResourceViewSet)
+    and path.rpartition("/")[2]
+    not in {vars(a)["url_path"] for a in view.get_extra_actions()}
 ]
 
 

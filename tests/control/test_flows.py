@@ -24,7 +24,7 @@ from meshmgmt.control.services.flowtokens import make_token, peer_of_token
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.services import peer_delete
+from meshmgmt.inventory.services.peers import peer_delete
 from observability.metrics import instruments
 from tests.mesh import peer, resource
 from tests.people import api_as, person

@@ -18,7 +18,7 @@ from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock
 from meshmgmt.core.ids import new_id
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.services import peer_delete
+from meshmgmt.inventory.services.peers import peer_delete
 from tests.control.machines import (
     SOURCE,
     come_back,

@@ -25,7 +25,7 @@ from meshmgmt.control.services.presence import (
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import lock_held
 from meshmgmt.inventory.models import Network, Peer
-from meshmgmt.inventory.services import peer_update
+from meshmgmt.inventory.services.peers import peer_update
 from tests.mesh import Trail, peer, peers
 from tests.people import api_as
 from tests.races import race

@@ -33,6 +33,25 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     assert done.returncode == 128 + signal.SIGPIPE
 
 
+@pytest.mark.parametrize("called", ["manage.py", "meshmgmt"])
+def test_messages_name_the_command_as_it_was_called(
+    called: str, tmp_path: Path
+) -> None:
+    code = (
+        f"import sys; sys.argv = ['/x/{called}', 'audit', 'verify'];"
+        " from meshmgmt.commandline import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=clean_environ() | {"SVC_DATA_DIR": str(tmp_path)},
+        cwd=BASE_DIR,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"run {called} migrate" in done.stderr
+
+
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """Let programs take SIGINT, which shells ignore for what runs in the background."""

@@ -4,15 +4,23 @@ import ipaddress
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from django.conf import settings
 
 from meshmgmt.delivery.models import Subscription
 from meshmgmt.delivery.rules import SubscriptionDraft
-from meshmgmt.delivery.services import Made, subscription_create
+from meshmgmt.delivery.services import subscription_create
 from tests.delivery.receivers import Receiver, receiving
+
+
+class Made(NamedTuple):
+    """A new subscription with its secret."""
+
+    subscription: Subscription
+    secret: str
+
 
 Make = Callable[..., Made]
 
@@ -45,7 +53,7 @@ def subscribe(receiver: Receiver) -> Make:
         target = facts.pop("target", {"type": "webhook", "url": receiver.url})
         name = facts.pop("name", f"to {stream}")
         draft = SubscriptionDraft(name=name, stream=stream, target=target, **facts)
-        return subscription_create(draft=draft)
+        return Made(*subscription_create(draft=draft))
 
     return make
 

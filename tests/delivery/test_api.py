@@ -58,6 +58,40 @@ def test_what_a_put_leaves_out_stays(api: Api) -> None:
     assert api.get(f"{PATH}/{made['id']}").status == 404
 
 
+def test_a_webhook_gets_a_new_secret_and_nothing_else_does(
+    api: Api, inside: Path
+) -> None:
+    made = api.post(PATH, BODY).json
+    renewed = api.post(f"{PATH}/{made['id']}/secret")
+    assert renewed.json["secret"].startswith("whsec_")
+    assert renewed.json["secret"] != made["secret"]
+    event = AuditEvent.objects.get(activity_code="event.subscription.secret")
+    assert event.changes["sealed_secret"]["after"] == "changed"
+    assert renewed.json["secret"] not in str(event.changes)
+    file = {**BODY, "name": "f", "target": {"type": "file", "path": "x"}}
+    other = api.post(PATH, file).json["id"]
+    assert api.post(f"{PATH}/{other}/secret").status == 412
+
+
+def test_queries_of_addresses_are_for_those_who_may_change_them(api: Api) -> None:
+    url = "https://siem.test/hook?token=t0k3n"
+    made = api.post(PATH, {**BODY, "target": {"type": "webhook", "url": url}}).json
+    assert made["target"]["url"] == url
+    one = f"{PATH}/{made['id']}"
+    assert api.put(one, {"target": made["target"] | {"url": f"{url}2"}}).status == 200
+    for path in (PATH, one):
+        read = str(api_as("auditor").get(path).json)
+        assert "hook?***" in read
+        assert "t0k3n" not in read
+    assert AuditEvent.objects.filter(activity_code__endswith="subscription.update")
+    assert "t0k3n" not in str(list(AuditEvent.objects.values()))
+    page = f"/admin/delivery/subscription/{made['id']}/change/"
+    assert b"t0k3n" in client_of(person("admin")).get(page).content
+    shown = client_of(person("auditor")).get(page).content.decode()
+    assert "https://siem.test/hook?***" in shown
+    assert "t0k3n" not in shown
+
+
 @pytest.mark.parametrize(
     ("change", "field", "status"),
     [
@@ -184,6 +218,7 @@ def test_the_admin_makes_changes_tries_out_and_sends_again(inside: Path) -> None
     assert saved.status_code == 302, errors_of(saved)
     page = f"/admin/delivery/subscription/{one.pk}/sending/"
     assert browser.post(page, {"test": "1"}).status_code == 302
+    assert "whsec_" in texts_of(browser.post(page, {"secret": "1"}))
     again = {"replay": "1", "start": "2026-01-01", "until": "2026-01-02"}
     assert browser.post(page, again).status_code == 302
     one.refresh_from_db()

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 
 from meshmgmt.delivery import rules
 from meshmgmt.delivery.feeds import Event
-from meshmgmt.delivery.rules import Allowed, SubscriptionDraft, backoff, draft_errors
-from meshmgmt.delivery.secrets import Unreadable, key_of, new_secret, opened, seal
+from meshmgmt.delivery.models import Subscription
+from meshmgmt.delivery.rules import (
+    Allowed,
+    SubscriptionDraft,
+    backoff,
+    draft_errors,
+    masked,
+)
+from meshmgmt.delivery.secrets import Unreadable, give_secret, key_of, secrets_of
 from meshmgmt.delivery.senders import syslog, webhook
 from meshmgmt.delivery.senders.addresses import is_open
 from meshmgmt.delivery.senders.file import append
@@ -24,7 +31,7 @@ NOW = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
 def test_the_signature_is_that_of_the_specifications_example() -> None:
     # The example of Standard Webhooks' own libraries.
     headers = webhook.signed(
-        key_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
+        [key_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")],
         "msg_p5jXN8AQM9LWM0D4loKWxJek",
         b'{"test": 2432232314}',
         1614265330,
@@ -37,10 +44,19 @@ def test_the_signature_is_that_of_the_specifications_example() -> None:
 
 
 def test_a_sealed_secret_opens_for_its_owner_alone() -> None:
-    secret = new_secret()
-    assert opened(seal(secret, "one"), "one") == secret
+    one, two = Subscription(), Subscription()
+    secret = give_secret(one)
+    assert secrets_of(one) == [secret]
+    two.sealed_secret = one.sealed_secret
     with pytest.raises(Unreadable):
-        opened(seal(secret, "one"), "two")
+        secrets_of(two)
+
+
+def test_addresses_are_shown_without_their_queries() -> None:
+    shown = masked({"type": "webhook", "url": "https://a.test/x?token=y?z"})
+    assert shown == {"type": "webhook", "url": "https://a.test/x?***"}
+    for target in (None, {"type": "webhook", "url": "https://a.test/x"}):
+        assert masked(target) == target
 
 
 def test_a_syslog_line_has_the_parts_of_rfc_5424() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,11 @@ from meshmgmt.delivery import worker
 from meshmgmt.delivery.models import DeadLetter, Subscription
 from meshmgmt.delivery.secrets import key_of
 from meshmgmt.delivery.senders import addresses, webhook
-from meshmgmt.delivery.services import subscription_replay, subscription_test
+from meshmgmt.delivery.services import (
+    subscription_replay,
+    subscription_secret,
+    subscription_test,
+)
 from tests.delivery.conftest import Make, at_once
 from tests.delivery.receivers import Receiver, answer, collecting, hang, hang_up, lie
 from tests.events.samples import moment, proxy, traffic
@@ -59,13 +64,34 @@ def test_a_message_is_signed_by_the_secret_that_was_shown(
     deliver(made.subscription.pk)
     [headers], [body] = receiver.headers, receiver.bodies
     seconds = int(headers["webhook-timestamp"])
-    again = webhook.signed(key_of(made.secret), headers["webhook-id"], body, seconds)
+    again = webhook.signed([key_of(made.secret)], headers["webhook-id"], body, seconds)
     assert headers["webhook-signature"] == again["webhook-signature"]
     assert headers["host"] == f"127.0.0.1:{receiver.port}"
     message = json.loads(body)
     assert message["type"] == "proxy.events"
     assert [event["id"] for event in message["data"]] == ["a", "b"]
     assert made.secret.encode() not in bytes(made.subscription.sealed_secret)
+
+
+def test_the_secret_before_signs_for_a_day_too(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    made = subscribe("proxy")
+    pk = made.subscription.pk
+    given = [made.secret, *(subscription_secret(subscription_id=pk) for _ in range(2))]
+    for since, signing in ((23, [given[2], given[1]]), (25, [given[2]])):
+        when = clock.now() - timedelta(hours=since)
+        one = Subscription.objects.get(pk=pk)
+        one.secret_made = when
+        one.save(update_fields=["secret_made"])
+        arrive(f"after {since} hours")
+        deliver(pk)
+        headers, body = receiver.headers[-1], receiver.bodies[-1]
+        seconds = int(headers["webhook-timestamp"])
+        keys = [key_of(secret) for secret in signing]
+        again = webhook.signed(keys, headers["webhook-id"], body, seconds)
+        assert headers["webhook-signature"] == again["webhook-signature"]
+        assert headers["webhook-signature"].count("v1,") == len(signing)
 
 
 def test_an_event_that_comes_late_is_sent_too(
@@ -159,6 +185,18 @@ def test_only_the_event_that_is_refused_becomes_a_dead_letter(
     assert receiver.confirmed == [f"e{n:02}" for n in range(20) if n != 7]
     letter = DeadLetter.objects.get()
     assert (letter.event_id, letter.error) == ("e07", "the receiver answered 422")
+
+
+def test_only_so_many_dead_letters_are_kept(
+    subscribe: Make, receiver: Receiver, settings: Any
+) -> None:
+    settings.SVC = replace(settings.SVC, delivery_dead_letters=3)
+    made = subscribe("proxy")
+    receiver.refuses = lambda message: True
+    arrive(*(f"e{n}" for n in range(5)))
+    deliver(made.subscription.pk)
+    letters = DeadLetter.objects.order_by("id").values_list("event_id", flat=True)
+    assert list(letters) == ["e2", "e3", "e4"]
 
 
 def test_a_receiver_that_is_gone_switches_the_subscription_off(
@@ -255,8 +293,6 @@ def test_a_file_gets_a_line_an_event(subscribe: Make, inside: Path) -> None:
 def test_an_inside_address_is_refused_when_it_is_connected_to(
     subscribe: Make, receiver: Receiver, settings: Any
 ) -> None:
-    from dataclasses import replace  # noqa: PLC0415
-
     made = subscribe("proxy")
     arrive("a")
     settings.SVC = replace(settings.SVC, delivery_allowed_networks=())

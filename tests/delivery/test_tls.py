@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 from meshmgmt.core import clock
 from meshmgmt.delivery.feeds import Event
 from meshmgmt.delivery.models import Subscription
-from meshmgmt.delivery.secrets import new_secret, seal
+from meshmgmt.delivery.secrets import give_secret
 from meshmgmt.delivery.senders import syslog, webhook
 
 pytestmark = pytest.mark.django_db
@@ -110,7 +110,7 @@ def test_a_webhook_over_tls_arrives(
             stream="audit",
             target={"type": "webhook", "url": f"https://127.0.0.1:{port}/x"},
         )
-        to.sealed_secret = seal(new_secret(), to.pk)
+        give_secret(to)
         webhook.send(to, "audit.events", [_event()])
     assert b"POST /x HTTP/1.1" in b"".join(contents)
 

@@ -1,7 +1,10 @@
 """`manage.py seed`: what it needs, and when nothing is written."""
 
 import json
+from dataclasses import replace
+from datetime import timedelta
 from io import StringIO
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,6 +18,8 @@ from groups.models import Group
 from groups.selectors import group_rows
 from groups.services import group_create
 from meshmgmt.accounts.models import User
+from meshmgmt.core import clock
+from meshmgmt.demo import streams
 from meshmgmt.demo.seeding import counts
 from meshmgmt.inventory.models import Peer
 from tests import people
@@ -114,6 +119,13 @@ def test_a_failure_in_the_middle_leaves_nothing(
     assert AuditEvent.objects.count() == before
     assert not Peer.objects.exists()
     assert not User.objects.exists()
+
+
+def test_its_events_are_no_older_than_what_is_kept(settings: Any) -> None:
+    settings.SVC = replace(settings.SVC, traffic_retention_days=1)
+    now, chance = clock.now(), Random(1)
+    drawn = [streams._moment(chance, now) for _ in range(200)]
+    assert timedelta(hours=20) < now - min(drawn) < timedelta(hours=22)
 
 
 def test_no_progress_bar_where_nobody_would_see_it(

@@ -2,8 +2,15 @@
 
 from hypothesis import strategies as st
 
-from dns.effective import Nameserver, NameserverGroup, Peer, Record, Snapshot, Zone
-from dns.rules import StoredRecord, record_conflicts
+from dns.effective.snapshot import (
+    Nameserver,
+    NameserverGroup,
+    Peer,
+    Record,
+    Snapshot,
+    Zone,
+)
+from dns.rules.records import StoredRecord, record_conflicts
 from meshmgmt.access.reach import Policy, ReachFacts, Route, Rule, RuleSide
 
 DNS_DOMAIN = "mesh.lan"

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dns.effective import Snapshot
+from dns.effective.snapshot import Snapshot
 from dns.models import (
     DisabledManagementGroup,
     DnsSettings,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dns.api.serializers import RecordSerializer
-from dns.rules import ZoneDraft
+from dns.rules.zones import ZoneDraft
 from dns.services.zones import zone_create
 from tests.api_client import Api
 from tests.dns.bodies import created, record, trail, zone

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dns.lint import CATALOGUE
+from dns.lint.finding import CATALOGUE
 from meshmgmt.env import BASE_DIR
 from tests.servers import Server, own_database
 

@@ -5,17 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from dns.effective import (
-    Configurator,
+from dns.effective.compute import Configurator, peer_config
+from dns.effective.result import PeerDns, to_json
+from dns.effective.snapshot import (
     Nameserver,
     NameserverGroup,
     Peer,
-    PeerDns,
     Record,
     Snapshot,
     Zone,
-    peer_config,
-    to_json,
 )
 from meshmgmt.access.reach import Policy, ReachFacts, Rule, RuleSide
 

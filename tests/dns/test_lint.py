@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dns.effective import (
+from dns.effective.snapshot import (
     Nameserver,
     NameserverGroup,
     Peer,
@@ -15,7 +15,8 @@ from dns.effective import (
     Snapshot,
     Zone,
 )
-from dns.lint import CATALOGUE, Finding, Severity, at_least, lint, to_json
+from dns.lint import lint
+from dns.lint.finding import CATALOGUE, Finding, Severity, at_least, to_json
 from meshmgmt.access.reach import Policy, ReachFacts, Rule, RuleSide
 
 STAFF, LAB = frozenset({"staff"}), frozenset({"lab"})

@@ -9,7 +9,7 @@ import dnslib
 import pytest
 
 from dns.live import ask, ask_all
-from dns.resolution import Outcome, OutcomeKind, Server, Subject
+from dns.resolution.model import Outcome, OutcomeKind, Server, Subject
 
 Reply = Callable[[dnslib.DNSRecord], bytes]
 PATIENCE = 20.0  # seconds: a busy machine is no fault

@@ -11,19 +11,15 @@ import time_machine
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 
-from dns.effective import (
-    Configurator,
-    EffectiveZone,
+from dns.effective.compute import Configurator, peer_config
+from dns.effective.result import EffectiveZone, PeerDns, Reason, to_json
+from dns.effective.snapshot import (
     Nameserver,
     NameserverGroup,
     Peer,
-    PeerDns,
-    Reason,
     Record,
     Snapshot,
     Zone,
-    peer_config,
-    to_json,
 )
 from dns.mapsize import observe_map
 from dns.selectors.effective import all_peer_dns, peer_dns

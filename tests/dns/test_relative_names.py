@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dns.rules import RecordDraft, name_in_zone, record_errors
+from dns.rules.records import RecordDraft, record_errors
+from dns.rules.relative import name_in_zone
 from meshmgmt.core.names import InvalidNameError, canonical, is_subdomain
 
 DOMAIN = "svc.test"

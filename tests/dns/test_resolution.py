@@ -5,24 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from dns.effective import (
+from dns.effective.compute import peer_config
+from dns.effective.snapshot import (
     Nameserver,
     NameserverGroup,
     Peer,
     Record,
     Snapshot,
     Zone,
-    peer_config,
 )
-from dns.resolution import (
-    Explanation,
-    OutcomeKind,
-    QueryError,
-    Subject,
-    explain,
-    render,
-    to_json,
-)
+from dns.resolution.explain import explain
+from dns.resolution.model import Explanation, OutcomeKind, QueryError, Subject, to_json
+from dns.resolution.render import render
 from meshmgmt.access.reach import Policy, ReachFacts, Rule, RuleSide
 
 STAFF = frozenset({"staff"})

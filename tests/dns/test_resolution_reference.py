@@ -4,8 +4,9 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from dns.effective import Configurator, Snapshot
-from dns.resolution import explain
+from dns.effective.compute import Configurator
+from dns.effective.snapshot import Snapshot
+from dns.resolution.explain import explain
 from tests.dns import accounts
 from tests.dns.naive_resolver import Answer, resolve
 

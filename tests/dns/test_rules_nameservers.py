@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from dns.rules import (
+from dns.rules.nameservers import (
     NameserverDraft,
     NameserverGroupDraft,
-    dns_settings_errors,
     nameserver_group_errors,
 )
+from dns.rules.zones import dns_settings_errors
 from meshmgmt.core.fielderrors import FieldError
 
 GOOD = NameserverGroupDraft(

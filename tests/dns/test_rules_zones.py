@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dns.rules import (
-    RecordDraft,
-    StoredRecord,
-    ZoneDraft,
-    record_conflicts,
-    record_errors,
-    zone_errors,
-)
+from dns.rules.records import RecordDraft, StoredRecord, record_conflicts, record_errors
+from dns.rules.zones import ZoneDraft, zone_errors
 from meshmgmt.core.fielderrors import FieldError
 
 ZONE = ZoneDraft(name="Office", domain="Corp.Lan.", distribution_groups=["g1"])

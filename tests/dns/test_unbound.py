@@ -19,17 +19,18 @@ from pathlib import Path
 import pytest
 from dnslib import QTYPE, RCODE, RR, A, DNSRecord
 
-from dns.effective import (
+from dns.effective.compute import peer_config
+from dns.effective.result import PeerDns
+from dns.effective.snapshot import (
     Nameserver,
     NameserverGroup,
     Peer,
-    PeerDns,
     Record,
     Snapshot,
     Zone,
-    peer_config,
 )
-from dns.resolution import OutcomeKind, explain
+from dns.resolution.explain import explain
+from dns.resolution.model import OutcomeKind
 
 UNBOUND = shutil.which("unbound", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 pytestmark = pytest.mark.skipif(

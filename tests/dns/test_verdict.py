@@ -7,10 +7,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from dns.effective import NameserverGroup, Snapshot, Zone, peer_config
-from dns.resolution import OutcomeKind, Subject, explain, text_of, verdict
-from dns.resolution.model import Phrase, Verdict
+from dns.effective.compute import peer_config
+from dns.effective.snapshot import NameserverGroup, Snapshot, Zone
+from dns.resolution.explain import explain
+from dns.resolution.model import OutcomeKind, Phrase, Subject, Verdict, text_of
 from dns.resolution.trials import trials
+from dns.resolution.verdict import verdict
 from groups.models import Group, GroupPeer
 from meshmgmt.access.reach import ReachGraph
 from meshmgmt.core.orderedlinks import set_members

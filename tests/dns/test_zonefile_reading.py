@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dns.content import RECORD_TYPES
-from dns.effective import Record
-from dns.zonefile import Fault, Skipped, ZoneFile, ZoneFileError, read_zone
+from dns.effective.snapshot import Record
+from dns.zonefile.lexer import Fault, ZoneFileError
+from dns.zonefile.reader import Skipped, ZoneFile, read_zone
 
 EVERYTHING = """\
 ; a comment; with "quotes' and (parentheses

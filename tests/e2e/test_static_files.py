@@ -1,6 +1,7 @@
 """Static files as a browser gets them from the real server."""
 
 import gzip
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ def test_pages_name_files_by_their_content_and_browsers_keep_them(
         with get(server, path) as answer:
             assert "immutable" in answer.headers["Cache-Control"]
             assert int(re.findall(r"max-age=(\d+)", answer.headers["Cache-Control"])[0])
+            assert "Access-Control-Allow-Origin" not in answer.headers
 
 
 def test_files_are_compressed(server: Server, page: str) -> None:
@@ -73,6 +75,26 @@ class TestCollecting:
         (root / ".collected").write_text("of another version")
         collect()
         assert manifest.stat().st_mtime_ns > first
+
+    def test_files_of_the_last_version_stay_and_older_ones_go(self, root: Path) -> None:
+        collect()
+        manifest, stamp = root / "staticfiles.json", root / ".collected"
+        hashed = "old.0123456789ab.css"
+        for name in (hashed, f"{hashed}.gz"):
+            (root / name).write_text("")
+        named = json.loads(manifest.read_text())
+        named["paths"]["old.css"] = hashed
+        manifest.write_text(json.dumps(named))
+        for left in ({hashed, f"{hashed}.gz"}, set()):
+            stamp.write_text("of another version")
+            collect()
+            assert {path.name for path in root.glob("old.*")} == left
+            missing = {
+                name
+                for name in json.loads(manifest.read_text())["paths"].values()
+                if not (root / name).exists()
+            }
+            assert not missing
 
     def test_a_folder_that_cannot_be_written_stops_no_start(
         self, root: Path, caplog: pytest.LogCaptureFixture

@@ -127,6 +127,8 @@ def test_a_token_event_leads_to_the_token_and_back(site: Client) -> None:
     assert token_page in site.get(page("change", AuditEvent, event.pk)).content.decode()
     back = f"{page('changelist', AuditEvent)}?search={owner.pk}"
     assert back in site.get(token_page).content.decode()
+    listed = site.get(page("changelist", AuditEvent), {"target_id": owner.pk})
+    assert f"access token of {owner.name}" in listed.content.decode()
 
 
 def test_lists_show_seconds_in_utc_and_names(site: Client) -> None:

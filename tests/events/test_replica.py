@@ -30,7 +30,7 @@ pytestmark = [
     pytest.mark.usefixtures("with_replica"),
     pytest.mark.skipif(
         "PYTEST_XDIST_WORKER" in os.environ,
-        reason="the replica replays what tests beside write: run it alone, with -n 0",
+        reason="the replica replays what tests beside write: see `make test-slow`",
     ),
 ]
 

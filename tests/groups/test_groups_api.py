@@ -461,7 +461,7 @@ def test_number_of_queries_does_not_depend_on_the_data(
 ) -> None:
     members = peers(size)
     made = [group("", *members, resources=[("r", "host")]) for _ in range(size)]
-    api.get("/api/groups")
+    api.get("/api/users/current")
 
     with django_assert_num_queries(TOKEN + 4):
         group_list = api.get("/api/groups").json

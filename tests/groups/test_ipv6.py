@@ -11,7 +11,7 @@ from groups.services import change_groups_of_peers, group_delete
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.services import peer_delete
+from meshmgmt.inventory.services.peers import peer_delete
 from tests.mesh import Trail, group, peer
 
 pytestmark = pytest.mark.django_db

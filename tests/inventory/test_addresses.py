@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.errors import InvalidArgument
-from meshmgmt.inventory import services
 from meshmgmt.inventory.addresses import (
     hosts,
     is_for_peers,
@@ -19,7 +18,7 @@ from meshmgmt.inventory.addresses import (
     probed_address,
 )
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.services import peer_create, peer_update
+from meshmgmt.inventory.services.peers import free_ipv6, peer_create, peer_update
 from tests.mesh import peers
 
 prefixes = st.integers(8, 28)
@@ -79,7 +78,7 @@ def test_nobody_may_set_an_address_that_is_for_no_peer(last: str):
 @pytest.mark.django_db
 def test_ipv6_addresses_come_from_the_range():
     network = ipaddress.ip_network("fd12:3456:789a:1::/64")
-    found = services.free_ipv6(str(network))
+    found = free_ipv6(str(network))
     assert ipaddress.ip_address(found) in network
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.services import peer_create, peer_update
+from meshmgmt.inventory.services.peers import peer_create, peer_update
 from tests.mesh import Trail, peer, peers, resource
 from tests.people import person
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from dns.effective import Nameserver, NameserverGroup, Record, Zone
+from dns.effective.snapshot import Nameserver, NameserverGroup, Record, Zone
 from meshmgmt.access.reach import RuleSide
 from meshmgmt.netmap.snapshot import (
     Peer,

@@ -20,7 +20,7 @@ MOST_MIB = 600
 FILL = """
 from django.db.models import QuerySet
 from dns.models import Record
-from dns.rules import ZoneDraft
+from dns.rules.zones import ZoneDraft
 from dns.services.zones import zone_create
 draft = ZoneDraft(name="large", domain="svc.test", distribution_groups=[])
 zone = zone_create(draft=draft)

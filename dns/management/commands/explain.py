@@ -9,7 +9,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from dns.live import LiveAnswer, ask_all
 from dns.management.objects import find_peer
-from dns.resolution import RECORD_TYPES, render, to_json
+from dns.resolution.model import RECORD_TYPES, to_json
+from dns.resolution.render import render
 from dns.selectors.effective import name_explanation
 from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.core.history import account_at
@@ -18,12 +19,9 @@ from meshmgmt.core.transactions import read_snapshot
 
 
 class Command(BaseCommand):
-    """Shows how a peer resolves a name, and why."""
-
     help = "Show how a peer resolves a name: each step, what matched and what lost."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("peer", help="id, name, DNS label or address of a peer")
         parser.add_argument("name", help="the name as typed on the peer")
         parser.add_argument(
@@ -44,7 +42,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the explanation."""
         if options["live"] and options["at"]:
             raise CommandError("--live asks servers as they are now, not --at a moment")
         with clear_errors(), account_at(options["at"]), read_snapshot():
@@ -72,7 +69,6 @@ def _json(answer: LiveAnswer) -> dict[str, Any]:
 
 
 def _lines(answers: list[LiveAnswer]) -> list[str]:
-    """The answers of servers as text."""
     if not answers:
         return ["live: the outcome asks no server that is known here"]
     lines = ["live, asked from this host:"]

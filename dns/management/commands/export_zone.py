@@ -8,16 +8,13 @@ from django.core.management.base import BaseCommand, CommandError
 
 from dns.management.objects import find_zone
 from dns.services.zonefiles import zone_export
-from dns.zonefile import Authority
+from dns.zonefile.writer import Authority
 
 
 class Command(BaseCommand):
-    """Writes a zone as a zone file; equal records give equal bytes."""
-
     help = "Export a zone as a zone file (RFC 1035)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("zone", help="id, domain or name of the zone")
         parser.add_argument(
             "--authority",
@@ -27,7 +24,6 @@ class Command(BaseCommand):
         parser.add_argument("--output", help="a file (default: standard output)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the zone file; say on standard error what it cannot hold."""
         export = zone_export(
             zone_id=find_zone(options["zone"]).pk,
             authority=Authority() if options["authority"] else None,

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from dns.api.zonefiles import ZONE_FILE_BYTES, import_json
-from dns.effective import Record
+from dns.effective.snapshot import Record
 from dns.management.objects import find_zone
 from dns.services.zonefiles import Import, zone_import, zone_import_preview
 from meshmgmt.accounts.management.people import clear_errors
@@ -18,12 +18,9 @@ from meshmgmt.core.printable import printable
 
 
 class Command(BaseCommand):
-    """Takes the records of a zone file into a zone."""
-
     help = "Import a zone file (RFC 1035); nothing of it when it has a fault."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("file", help="a zone file, - for standard input")
         parser.add_argument(
             "--zone", required=True, help="id, domain or name of the zone"
@@ -40,7 +37,6 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON document")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Import the file and print what changed."""
         text = _read(options["file"])
         preview = options["dry_run"]
         perform = zone_import_preview if preview else zone_import

@@ -6,19 +6,17 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from dns.lint import Severity, at_least, counted, to_json
+from dns.lint.facts import counted
+from dns.lint.finding import Severity, at_least, to_json
 from dns.selectors.effective import account_findings
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import read_snapshot
 
 
 class Command(BaseCommand):
-    """Lists what is valid in the DNS configuration but unlikely to be meant."""
-
     help = "List findings about the DNS configuration, with a remedy for each."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
         parser.add_argument("--json", action="store_true", help="one JSON document")
         parser.add_argument(
             "--fail-on",
@@ -27,7 +25,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the findings."""
         with read_snapshot():
             findings = account_findings()
         if options["json"]:

@@ -20,6 +20,7 @@ from events.models import AuditEvent
 from events.search import fold
 from meshmgmt.core.printable import printable
 from meshmgmt.core.queries import tables_exist
+from meshmgmt.env import PROGRAM
 
 POLL_SECONDS: Final = 1.0
 _AT_ONCE: Final = 2000
@@ -71,7 +72,7 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         if options["deed"] != "verifier" and not tables_exist(AuditEvent):
             raise CommandError(
-                "the database has no audit trail yet: run manage.py migrate"
+                f"the database has no audit trail yet: run {PROGRAM} migrate"
             )
         if options["deed"]:
             _DEEDS[options["deed"]](self.stdout, options)

@@ -19,6 +19,7 @@ from events.logfiles.intake import Intake
 from events.logfiles.reading import LogFault, lines, open_log
 from events.streams.catalogue import STREAMS, Stream
 from meshmgmt.core.queries import tables_exist
+from meshmgmt.env import PROGRAM
 
 STATUS_BAD_LINES: Final = 1
 
@@ -135,7 +136,7 @@ def _require_table(stream: Stream) -> None:
         reason = " ".join(str(error).split())
         raise CommandError(f"the database cannot be reached: {reason}") from error
     if not there:
-        raise CommandError("the database is not set up yet: run manage.py migrate")
+        raise CommandError(f"the database is not set up yet: run {PROGRAM} migrate")
 
 
 def _bad_lines(path: Path | None, log: str, stack: ExitStack) -> IO[bytes]:

@@ -9,11 +9,7 @@ from django.utils.safestring import SafeString
 
 from meshmgmt.access.admin.fields import ReadOnlyAdmin, groups_field
 from meshmgmt.access.adminfilters import SetupKeyStateFilter
-from meshmgmt.access.models import (
-    SetupKey,
-    SetupKeyAutoGroup,
-    UserAutoGroup,
-)
+from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup, UserAutoGroup
 from meshmgmt.access.rules.setupkeys import SetupKeyDraft, state_of
 from meshmgmt.access.services.setupkeys import (
     setup_key_create,
@@ -24,7 +20,6 @@ from meshmgmt.api.admin import ServiceForm
 from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import SecretPages
 from meshmgmt.core import clock
-from meshmgmt.core.orderedlinks import member_keys
 
 _DAY = 24 * 60 * 60
 _CHOSEN_ONCE = (
@@ -50,14 +45,10 @@ class SetupKeyForm(ServiceForm):
     class Meta:
         model = SetupKey
         fields = [
-            *("type", "usage_limit", "ephemeral", "allow_extra_dns_labels", "revoked"),
+            *("type", "usage_limit", "ephemeral", "allow_extra_dns_labels", "revoked")
         ]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not self.adding:
-            groups = member_keys(SetupKeyAutoGroup, self.instance)
-            self.initial.setdefault("auto_groups", groups)
+    lists = {"auto_groups": SetupKeyAutoGroup}
 
     def apply(self, data: dict[str, Any]) -> SetupKey:
         """Create the key and keep it for the one page that shows it, or change it."""
@@ -72,8 +63,6 @@ class SetupKeyForm(ServiceForm):
 
 @admin.register(SetupKey)
 class SetupKeyAdmin(SecretPages):
-    """Setup keys."""
-
     form = SetupKeyForm
     list_display = [
         *("name", "masked", "type", "state", "used_times", "usage_limit"),
@@ -89,7 +78,6 @@ class SetupKeyAdmin(SecretPages):
     )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields of a new key, or of a stored one."""
         if obj is None:
             return [*_CHOSEN_ONCE, "auto_groups"]
         return ["revoked", "auto_groups", *self.made]
@@ -100,7 +88,6 @@ class SetupKeyAdmin(SecretPages):
 
     @admin.display(description="state")
     def state(self, key: SetupKey) -> SafeString:
-        """Whether the key is good."""
         state = state_of(
             expires_at=key.expires_at,
             revoked=key.revoked,

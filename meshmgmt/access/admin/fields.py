@@ -6,9 +6,9 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.db import models
-from django.http import HttpRequest
 
 from groups.models import GroupLink
+from meshmgmt.api.admin import refused
 from meshmgmt.api.adminfields import OrderedListField
 
 
@@ -41,14 +41,4 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run t
     list_per_page = 50
     ordering = ["id"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse."""
-        return False
+    has_add_permission = has_change_permission = has_delete_permission = refused

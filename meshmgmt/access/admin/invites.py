@@ -66,7 +66,6 @@ class InviteAdmin(SecretPages, ByAdmin):
     actions = ["renew"]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields of a new invite, or of a stored one."""
         own = ["email", "name", "role"]
         if obj is None:
             return [*own, "auto_groups", "hours"]
@@ -92,7 +91,6 @@ class InviteAdmin(SecretPages, ByAdmin):
 
     @admin.display(description="auto-groups")
     def groups(self, invite: Invite) -> str:
-        """The names of the auto-groups."""
         keys = member_keys(InviteAutoGroup, invite)
         names = dict(Group.objects.filter(pk__in=keys).values_list("pk", "name"))
         return ", ".join(names[key] for key in keys)

@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -27,16 +26,13 @@ from meshmgmt.access.services.networks import (
     router_delete,
     router_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminlook import enabled
-from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Network, NetworkResource
 
 
 class NetworkForm(ServiceForm):
-    """A network."""
-
     name = forms.CharField(required=False, strip=False)
 
     class Meta:
@@ -44,7 +40,6 @@ class NetworkForm(ServiceForm):
         fields = ["name", "description"]
 
     def apply(self, data: dict[str, Any]) -> Network:
-        """Create the network, or change it."""
         if self.adding:
             return network_create(draft=NetworkDraft(**data))
         return network_update(network_id=self.instance.pk, changes=data)
@@ -52,54 +47,29 @@ class NetworkForm(ServiceForm):
 
 @admin.register(Network)
 class NetworkAdmin(ServiceAdmin):
-    """Networks."""
-
     form = NetworkForm
-    list_display = ["name", "description", "resources_count", "routers_count"]
+    list_display = [
+        *("name", "description"),
+        counted("resources", "resources"),
+        counted("routers", "routers"),
+    ]
     search_fields = ["name", "description", "=id"]
     ordering = ["id"]
     readonly_fields = ["all_resources", "all_routers", "id", "created_at"]
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields; a new network has no id yet."""
-        own = NetworkForm.Meta.fields
-        return own if obj is None else [*own, *self.readonly_fields]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Network]:
-        """Count resources and routers along."""
-        found: QuerySet[Network] = super().get_queryset(request)
-        return found.annotate(
-            resources_count=Count("resources", distinct=True),
-            routers_count=Count("routers", distinct=True),
-        )
-
-    @admin.display(description="resources", ordering="resources_count")
-    def resources_count(self, network: Any) -> int:
-        """How many resources are in the network."""
-        return int(network.resources_count)
-
-    @admin.display(description="routers", ordering="routers_count")
-    def routers_count(self, network: Any) -> int:
-        """How many routers the network has."""
-        return int(network.routers_count)
-
     @admin.display(description="resources")
     def all_resources(self, network: Network) -> SafeString:
-        """A link to the network's resources."""
         return _inside("inventory_networkresource", network, network.resources.count())
 
     @admin.display(description="routers")
     def all_routers(self, network: Network) -> SafeString:
-        """A link to the network's routers."""
         return _inside("access_router", network, network.routers.count())
 
     def delete_object(self, instance: Network) -> None:
-        """Delete a network with what is in it."""
         network_delete(network_id=instance.pk)
 
 
 def _inside(model: str, network: Network, count: int) -> SafeString:
-    """Return links to what is in a network, and to a new one."""
     return format_html(
         '<a href="{}?network__id__exact={}">{} of them</a> ·'
         ' <a href="{}?network={}">Add one</a>',
@@ -131,15 +101,12 @@ class InNetworkAdmin(ServiceAdmin):
         return own if obj is None else [*own, "id", "created_at"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what cannot be changed."""
         return [] if obj is None else ["network", "id", "created_at"]
 
     own_fields: tuple[str, ...] = ()
 
 
 class ResourceForm(InNetworkForm):
-    """A resource of a network."""
-
     network = KeyField(NetworkResource._meta.get_field("network"))
     name = forms.CharField(required=False, strip=False)
     address = forms.CharField(
@@ -160,7 +127,6 @@ class ResourceForm(InNetworkForm):
             self.initial.setdefault("groups", groups)
 
     def apply(self, data: dict[str, Any]) -> NetworkResource:
-        """Create the resource, or change it."""
         network = self.network_of(data)
         if self.adding:
             return resource_create(network_id=network, draft=ResourceDraft(**data))
@@ -171,8 +137,6 @@ class ResourceForm(InNetworkForm):
 
 @admin.register(NetworkResource)
 class NetworkResourceAdmin(InNetworkAdmin):
-    """Resources of networks."""
-
     form = ResourceForm
     list_display = ["name", "network", "type", "address", enabled]
     list_filter = ["type", "enabled"]
@@ -185,8 +149,6 @@ class NetworkResourceAdmin(InNetworkAdmin):
 
 
 class RouterForm(InNetworkForm):
-    """A router of a network."""
-
     network = KeyField(Router._meta.get_field("network"))
     peer = KeyField(Router._meta.get_field("peer"))
     peer_groups = groups_field(
@@ -197,15 +159,13 @@ class RouterForm(InNetworkForm):
         model = Router
         fields = ["metric", "masquerade", "enabled"]
 
+    lists = {"peer_groups": RouterPeerGroup}
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not self.adding:
-            groups = member_keys(RouterPeerGroup, self.instance)
-            self.initial.setdefault("peer_groups", groups)
-            self.initial.setdefault("peer", self.instance.peer_id)
+        self.initial.setdefault("peer", self.instance.peer_id)
 
     def apply(self, data: dict[str, Any]) -> Router:
-        """Create the router, or change it."""
         network = self.network_of(data)
         if self.adding:
             return router_create(network_id=network, draft=RouterDraft(**data))
@@ -216,8 +176,6 @@ class RouterForm(InNetworkForm):
 
 @admin.register(Router)
 class RouterAdmin(InNetworkAdmin):
-    """Routers of networks."""
-
     form = RouterForm
     list_display = ["id", "network", "peer", "metric", "masquerade", enabled]
     list_filter = ["enabled", "masquerade"]

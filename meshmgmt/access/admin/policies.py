@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -18,12 +17,11 @@ from meshmgmt.access.services.policies import (
     policy_delete,
     policy_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
 from meshmgmt.api.adminfields import OrderedListField
 from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.core.orderedlinks import member_keys
 
 _OWN = ("name", "description", "enabled", "source_posture_checks")
 
@@ -40,14 +38,9 @@ class PolicyForm(ServiceForm):
         model = Policy
         fields = ["name", "description", "enabled"]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not self.adding:
-            checks = member_keys(PolicyPostureCheck, self.instance)
-            self.initial.setdefault("source_posture_checks", checks)
+    lists = {"source_posture_checks": PolicyPostureCheck}
 
     def apply(self, data: dict[str, Any]) -> Policy:
-        """Change the policy."""
         changes = {name: data[name] for name in _OWN}
         return policy_update(policy_id=self.instance.pk, changes=changes)
 
@@ -59,7 +52,6 @@ class NewPolicyForm(RuleFields, PolicyForm):
         pass
 
     def apply(self, data: dict[str, Any]) -> Policy:
-        """Create the policy."""
         own = {name: data[name] for name in _OWN}
         try:
             return policy_create(
@@ -87,10 +79,14 @@ NewPolicyForm.field_names = {**RuleFields.field_names, "policy_name": "name"}
 
 @admin.register(Policy)
 class PolicyAdmin(ServiceAdmin):
-    """Policies."""
-
     form = PolicyForm
-    list_display = ["name", enabled, "rules_count", "checks_count", "created_at"]
+    list_display = [
+        "name",
+        enabled,
+        counted("rules", "rules"),
+        counted("posture_check_links", "posture checks"),
+        "created_at",
+    ]
     list_filter = ["enabled"]
     search_fields = ["name", "description", "=id"]
     ordering = ["id"]
@@ -110,27 +106,8 @@ class PolicyAdmin(ServiceAdmin):
             return [*_OWN, *RuleFields.base_fields]
         return self.fields
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Policy]:
-        """Count rules and checks along."""
-        found: QuerySet[Policy] = super().get_queryset(request)
-        return found.annotate(
-            rules_count=Count("rules", distinct=True),
-            checks_count=Count("posture_check_links", distinct=True),
-        )
-
-    @admin.display(description="rules", ordering="rules_count")
-    def rules_count(self, policy: Any) -> int:
-        """How many rules the policy has."""
-        return int(policy.rules_count)
-
-    @admin.display(description="posture checks", ordering="checks_count")
-    def checks_count(self, policy: Any) -> int:
-        """How many posture checks the policy asks for."""
-        return int(policy.checks_count)
-
     @admin.display(description="rules")
     def rule_list(self, policy: Policy) -> SafeString:
-        """Links to the rules, and to a new one."""
         rules = policy.rules.order_by("position", "id")
         items = format_html_join(
             "",

@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.http import HttpRequest
 from rest_framework.exceptions import ValidationError
 
 from meshmgmt.access.api.serializers.posture import ChecksSerializer
@@ -44,8 +43,6 @@ class ChecksField(forms.JSONField):
 
 
 class PostureCheckForm(ServiceForm):
-    """A posture check."""
-
     name = forms.CharField(required=False, strip=False)
     checks = ChecksField(required=False, help_text=_EXAMPLE)
 
@@ -54,7 +51,6 @@ class PostureCheckForm(ServiceForm):
         fields = ["name", "description", "checks"]
 
     def apply(self, data: dict[str, Any]) -> PostureCheck:
-        """Create the check, or change it."""
         try:
             if self.adding:
                 return posture_check_create(draft=PostureDraft(**data))
@@ -75,19 +71,11 @@ def _with_places(error: ServiceError) -> ServiceError:
 
 @admin.register(PostureCheck)
 class PostureCheckAdmin(ServiceAdmin):
-    """Posture checks."""
-
     form = PostureCheckForm
     list_display = ["name", "description", "created_at"]
     search_fields = ["name", "description", "=id"]
     ordering = ["id"]
     readonly_fields = ["id", "created_at"]
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields; a new check has no id yet."""
-        own = PostureCheckForm.Meta.fields
-        return own if obj is None else [*own, *self.readonly_fields]
-
     def delete_object(self, instance: PostureCheck) -> None:
-        """Delete a check that no policy uses."""
         posture_check_delete(check_id=instance.pk)

@@ -4,10 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, QuerySet
-from django.http import HttpRequest
 
-from groups.models import GroupLink
 from meshmgmt.access.admin.fields import KeyField, groups_field
 from meshmgmt.access.models import (
     Route,
@@ -17,21 +14,12 @@ from meshmgmt.access.models import (
 )
 from meshmgmt.access.rules.routes import RouteDraft
 from meshmgmt.access.services.routes import route_create, route_delete, route_update
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
 from meshmgmt.api.adminfields import LinesField
 from meshmgmt.api.adminlook import enabled
-from meshmgmt.core.orderedlinks import member_keys
-
-_LISTS: dict[str, type[GroupLink]] = {
-    "groups": RouteGroup,
-    "peer_groups": RoutePeerGroup,
-    "access_control_groups": RouteAccessControlGroup,
-}
 
 
 class RouteForm(ServiceForm):
-    """A route."""
-
     network_id = forms.CharField(
         label="Network identifier",
         required=False,
@@ -54,14 +42,12 @@ class RouteForm(ServiceForm):
             *("masquerade", "keep_route", "skip_auto_apply"),
         ]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not self.adding:
-            for name, link in _LISTS.items():
-                self.initial.setdefault(name, member_keys(link, self.instance))
+    lists = {
+        link.relation: link
+        for link in (RouteGroup, RoutePeerGroup, RouteAccessControlGroup)
+    }
 
     def apply(self, data: dict[str, Any]) -> Route:
-        """Create the route, or change it."""
         if self.adding:
             return route_create(draft=RouteDraft(**data))
         return route_update(route_id=self.instance.pk, changes=data)
@@ -69,12 +55,10 @@ class RouteForm(ServiceForm):
 
 @admin.register(Route)
 class RouteAdmin(ServiceAdmin):
-    """Routes."""
-
     form = RouteForm
     list_display = [
         *("network_id", "destination", enabled, "peer", "metric", "masquerade"),
-        *("groups_count", "created_at"),
+        *(counted("group_links", "groups"), "created_at"),
     ]
     list_filter = ["enabled", "masquerade", "keep_route"]
     list_select_related = ["peer"]
@@ -82,24 +66,8 @@ class RouteAdmin(ServiceAdmin):
     ordering = ["id"]
     readonly_fields = ["id", "created_at"]
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields; a new route has no id yet."""
-        own = RouteForm.Meta.fields
-        return own if obj is None else [*own, *self.readonly_fields]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Route]:
-        """Count the groups along."""
-        found: QuerySet[Route] = super().get_queryset(request)
-        return found.annotate(groups_count=Count("group_links"))
-
-    @admin.display(description="groups", ordering="groups_count")
-    def groups_count(self, route: Any) -> int:
-        """How many groups get the route."""
-        return int(route.groups_count)
-
     @admin.display(description="destination")
     def destination(self, route: Route) -> str:
-        """The network or the domains."""
         return route.network or ", ".join(route.domains)
 
     def delete_object(self, instance: Route) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 
 from meshmgmt.access.admin.fields import KeyField, groups_field
@@ -25,7 +24,7 @@ from meshmgmt.access.rules.policies import (
     RuleDraft,
 )
 from meshmgmt.access.services.policies import policy_update, stored_draft
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm, counted
 from meshmgmt.api.adminfields import LinesField
 from meshmgmt.api.adminlook import enabled
 from meshmgmt.core.errors import ServiceError
@@ -45,7 +44,6 @@ class PortsField(forms.CharField):
         super().__init__(**kwargs)
 
     def clean(self, value: Any) -> tuple[list[str], list[PortRange]]:
-        """Return the ports and the ranges."""
         words = re.split(r"[\s,]+", super().clean(value).strip())
         found = [re.fullmatch(r"(\d{1,5})-(\d{1,5})", word) for word in words]
         ranges = [PortRange(int(x[1]), int(x[2])) for x in found if x is not None]
@@ -90,7 +88,6 @@ class RuleFields(ServiceForm):
     }
 
     def rule_draft(self, data: dict[str, Any]) -> RuleDraft:
-        """Return the rule that the form describes."""
         ports, ranges = data["ports"]
         return RuleDraft(
             name=data["rule_name"],
@@ -116,8 +113,6 @@ def _resource(data: dict[str, Any], end: str) -> ResourceRef | None:
 
 
 class PolicyRuleForm(RuleFields):
-    """A rule of a policy that exists."""
-
     policy = KeyField(PolicyRule._meta.get_field("policy"))
 
     class Meta:
@@ -192,12 +187,11 @@ def _of_rule(error: ServiceError, place: int) -> ServiceError:
 
 @admin.register(PolicyRule)
 class PolicyRuleAdmin(ServiceAdmin):
-    """Rules of all policies."""
-
     form = PolicyRuleForm
     list_display = [
         *("name", "policy", enabled, "action", "protocol", "bidirectional"),
-        *("sources_count", "destinations_count"),
+        counted("source_links", "source groups"),
+        counted("destination_links", "destination groups"),
     ]
     list_filter = ["enabled", "action", "protocol", "bidirectional"]
     list_select_related = ["policy"]
@@ -216,26 +210,7 @@ class PolicyRuleAdmin(ServiceAdmin):
         return self.fields if obj is None else ["id", *(self.fields or [])]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what cannot be changed."""
         return [] if obj is None else ["id", "policy"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[PolicyRule]:
-        """Count the groups along."""
-        found: QuerySet[PolicyRule] = super().get_queryset(request)
-        return found.annotate(
-            sources_count=Count("source_links", distinct=True),
-            destinations_count=Count("destination_links", distinct=True),
-        )
-
-    @admin.display(description="source groups")
-    def sources_count(self, rule: Any) -> int:
-        """How many groups the rule lets out."""
-        return int(rule.sources_count)
-
-    @admin.display(description="destination groups")
-    def destinations_count(self, rule: Any) -> int:
-        """How many groups the rule lets in to."""
-        return int(rule.destinations_count)
 
     def delete_object(self, instance: PolicyRule) -> None:
         """Take the rule out of its policy, which needs at least one."""

@@ -6,7 +6,8 @@ from django.db import models
 from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
+from meshmgmt.core.ids import ID_LENGTH
+from meshmgmt.core.orderedlinks import listed_once
 from meshmgmt.core.roles import Role
 
 SHA256_HEX_LENGTH = 64
@@ -27,9 +28,6 @@ class SetupKey(AuditedModel):
     for ever.
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     name = models.CharField(max_length=255)
     type = models.CharField(
         max_length=8, choices=KeyType.choices, default=KeyType.REUSABLE
@@ -59,7 +57,6 @@ class SetupKey(AuditedModel):
 
     @property
     def masked(self) -> str:
-        """What is shown of the key."""
         return f"{self.key_prefix}****"
 
 
@@ -76,11 +73,7 @@ class SetupKeyAutoGroup(GroupLink):
     class Meta(GroupLink.Meta):
         verbose_name = "auto-group of a setup key"
         verbose_name_plural = "auto-groups of setup keys"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["setup_key", "group"], name="setup_key_auto_group_unique"
-            )
-        ]
+        constraints = listed_once("setup_key_auto_group_unique", "setup_key", "group")
 
 
 class UserAutoGroup(GroupLink):
@@ -98,11 +91,7 @@ class UserAutoGroup(GroupLink):
     class Meta(GroupLink.Meta):
         verbose_name = "auto-group of a user"
         verbose_name_plural = "auto-groups of users"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["user", "group"], name="user_auto_group_unique"
-            )
-        ]
+        constraints = listed_once("user_auto_group_unique", "user", "group")
 
 
 class Invite(AuditedModel):
@@ -112,9 +101,6 @@ class Invite(AuditedModel):
     the user who made it, `accepted_by` that of the user it made, both kept by value.
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     email = models.EmailField(max_length=254)
     name = models.CharField(max_length=255)
     role = models.CharField(
@@ -152,8 +138,4 @@ class InviteAutoGroup(GroupLink):
     class Meta(GroupLink.Meta):
         verbose_name = "auto-group of an invite"
         verbose_name_plural = "auto-groups of invites"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["invite", "group"], name="invite_auto_group_unique"
-            )
-        ]
+        constraints = listed_once("invite_auto_group_unique", "invite", "group")

@@ -5,8 +5,7 @@ from django.db import models
 from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
-from meshmgmt.core.orderedlinks import OrderedLink
+from meshmgmt.core.orderedlinks import OrderedLink, listed_once
 
 
 class PostureCheck(AuditedModel):
@@ -16,9 +15,6 @@ class PostureCheck(AuditedModel):
     `geo_location_check`, `peer_network_range_check`, `process_check`) to its settings.
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     name = models.CharField(max_length=255)
     description = models.CharField(max_length=1000, blank=True)
     checks = models.JSONField(default=dict)
@@ -37,9 +33,6 @@ class PostureCheck(AuditedModel):
 class Policy(AuditedModel):
     """A named set of rules that are switched on and off together."""
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     name = models.CharField(max_length=255)
     description = models.CharField(max_length=1000, blank=True)
     enabled = models.BooleanField(default=True)
@@ -70,11 +63,9 @@ class PolicyPostureCheck(OrderedLink):
     class Meta(OrderedLink.Meta):
         verbose_name = "posture check of a policy"
         verbose_name_plural = "posture checks of policies"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["policy", "posture_check"], name="policy_posture_check_unique"
-            )
-        ]
+        constraints = listed_once(
+            "policy_posture_check_unique", "policy", "posture_check"
+        )
 
 
 class Action(models.TextChoices):
@@ -102,9 +93,6 @@ class PolicyRule(AuditedModel):
     `ports` is a list of numbers as text, `port_ranges` of `{"start": int, "end": int}`.
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="rules")
     position = models.PositiveIntegerField(default=0)
     name = models.CharField(max_length=255)
@@ -144,9 +132,7 @@ class RuleSource(GroupLink):
     class Meta(GroupLink.Meta):
         verbose_name = "source of a rule"
         verbose_name_plural = "sources of rules"
-        constraints = [
-            models.UniqueConstraint(fields=["rule", "group"], name="rule_source_unique")
-        ]
+        constraints = listed_once("rule_source_unique", "rule", "group")
 
 
 class RuleDestination(GroupLink):
@@ -162,11 +148,7 @@ class RuleDestination(GroupLink):
     class Meta(GroupLink.Meta):
         verbose_name = "destination of a rule"
         verbose_name_plural = "destinations of rules"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["rule", "group"], name="rule_destination_unique"
-            )
-        ]
+        constraints = listed_once("rule_destination_unique", "rule", "group")
 
 
 class RuleAuthorizedGroup(GroupLink):
@@ -187,8 +169,4 @@ class RuleAuthorizedGroup(GroupLink):
     class Meta(GroupLink.Meta):
         verbose_name = "authorized group of a rule"
         verbose_name_plural = "authorized groups of rules"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["rule", "group"], name="rule_authorized_group_unique"
-            )
-        ]
+        constraints = listed_once("rule_authorized_group_unique", "rule", "group")

@@ -5,7 +5,7 @@ from django.db import models
 from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
+from meshmgmt.core.orderedlinks import listed_once
 from meshmgmt.inventory.models import Network, Peer
 
 
@@ -17,9 +17,6 @@ class Route(AuditedModel):
     give to routes that back each other up.
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     network_id = models.CharField("network identifier", max_length=40)
     description = models.CharField(max_length=1000, blank=True)
     enabled = models.BooleanField(default=True)
@@ -54,11 +51,7 @@ class RouteGroup(GroupLink):
     class Meta(GroupLink.Meta):
         verbose_name = "group of a route"
         verbose_name_plural = "groups of routes"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["route", "group"], name="route_group_unique"
-            )
-        ]
+        constraints = listed_once("route_group_unique", "route", "group")
 
 
 class RoutePeerGroup(GroupLink):
@@ -74,11 +67,7 @@ class RoutePeerGroup(GroupLink):
     class Meta(GroupLink.Meta):
         verbose_name = "peer group of a route"
         verbose_name_plural = "peer groups of routes"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["route", "group"], name="route_peer_group_unique"
-            )
-        ]
+        constraints = listed_once("route_peer_group_unique", "route", "group")
 
 
 class RouteAccessControlGroup(GroupLink):
@@ -94,19 +83,12 @@ class RouteAccessControlGroup(GroupLink):
     class Meta(GroupLink.Meta):
         verbose_name = "access control group of a route"
         verbose_name_plural = "access control groups of routes"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["route", "group"], name="route_access_control_group_unique"
-            )
-        ]
+        constraints = listed_once("route_access_control_group_unique", "route", "group")
 
 
 class Router(AuditedModel):
     """A peer, or the peers of groups, that forward into a network."""
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     network = models.ForeignKey(
         Network, on_delete=models.CASCADE, related_name="routers"
     )
@@ -138,8 +120,4 @@ class RouterPeerGroup(GroupLink):
     class Meta(GroupLink.Meta):
         verbose_name = "peer group of a router"
         verbose_name_plural = "peer groups of routers"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["router", "group"], name="router_peer_group_unique"
-            )
-        ]
+        constraints = listed_once("router_peer_group_unique", "router", "group")

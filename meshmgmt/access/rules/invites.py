@@ -47,6 +47,5 @@ def invite_errors(
 
 
 def life_errors(seconds: int) -> list[FieldError]:
-    """Check how long a link is good."""
     what = "time until expiry"
     return list(range_errors("expires_in", seconds, HOUR, MAX_LIFE, what=what))

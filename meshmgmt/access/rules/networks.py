@@ -7,17 +7,11 @@ from dataclasses import dataclass
 from meshmgmt.access.rules.routes import network_text
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical, quoted
-from meshmgmt.core.textrules import (
-    description_errors,
-    name_errors,
-    unknown_id_errors,
-)
+from meshmgmt.core.textrules import description_errors, name_errors, unknown_id_errors
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkDraft:
-    """A network as the client sent it."""
-
     name: str
     description: str = ""
 
@@ -84,7 +78,6 @@ def _sentence(text: str) -> str:
 
 
 def network_errors(draft: NetworkDraft) -> list[FieldError]:
-    """Return every broken rule of a network."""
     return [
         *name_errors("name", draft.name, what="network name"),
         *description_errors(draft.description),
@@ -94,7 +87,6 @@ def network_errors(draft: NetworkDraft) -> list[FieldError]:
 def resource_errors(
     draft: ResourceDraft, *, known_groups: Collection[str], name_taken: bool
 ) -> list[FieldError]:
-    """Return every broken rule of a resource."""
     errors = [
         *name_errors("name", draft.name, what="resource name"),
         *description_errors(draft.description),

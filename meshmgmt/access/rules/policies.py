@@ -68,21 +68,17 @@ class RuleDraft:
 
     @property
     def group_ids(self) -> list[str]:
-        """Every group the rule names."""
         ends = (self.sources or (), self.destinations or ())
         return [*itertools.chain(*ends), *self.authorized_groups]
 
     @property
     def resources(self) -> list[ResourceRef]:
-        """Every resource the rule names."""
         ends = (self.source_resource, self.destination_resource)
         return [end for end in ends if end is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyDraft:
-    """A policy as the client sent it."""
-
     name: str
     rules: Sequence[RuleDraft]
     description: str = ""
@@ -104,7 +100,6 @@ class PolicyFacts:
 
 
 def policy_errors(draft: PolicyDraft, facts: PolicyFacts) -> list[FieldError]:
-    """Return every broken rule."""
     return [
         *name_errors("name", draft.name, what="policy name"),
         *description_errors(draft.description),

@@ -30,8 +30,6 @@ _VERSION: Final = re.compile(r"v?\d{1,9}(\.\d{1,9}){0,3}([-+][0-9A-Za-z.+-]{1,64
 
 @dataclass(frozen=True, slots=True)
 class PostureDraft:
-    """A posture check as the client sent it."""
-
     name: str
     checks: Mapping[str, Any]
     description: str = ""

@@ -43,7 +43,6 @@ class RouteDraft:
 
     @property
     def group_ids(self) -> list[str]:
-        """Every group the route names."""
         return [*self.groups, *self.peer_groups, *self.access_control_groups]
 
 
@@ -84,7 +83,6 @@ def destination_key(network: str, domains: Iterable[str]) -> str:
 
 
 def route_errors(draft: RouteDraft, facts: RoutingFacts) -> list[FieldError]:
-    """Return every broken rule."""
     return [
         *_destination_errors(draft),
         *forwarder_errors(draft, facts),
@@ -101,7 +99,6 @@ def route_errors(draft: RouteDraft, facts: RoutingFacts) -> list[FieldError]:
 
 
 def router_errors(draft: RouterDraft, facts: RoutingFacts) -> list[FieldError]:
-    """Return every broken rule of a router."""
     return [
         *forwarder_errors(draft, facts),
         *range_errors("metric", draft.metric, 1, MAX_METRIC, what="metric"),

@@ -39,7 +39,6 @@ def open_invite(token: str) -> Invite:
 
 
 def is_valid(invite: Invite) -> bool:
-    """Tell whether the link can still be used."""
     return invite.expires_at > clock.now()
 
 

@@ -19,20 +19,9 @@ Row = dict[str, Any]
 
 _POLICY = ("id", "name", "description", "enabled")
 _RULE = (
-    "policy_id",
-    "id",
-    "name",
-    "description",
-    "enabled",
-    "action",
-    "bidirectional",
-    "protocol",
-    "ports",
-    "port_ranges",
-    "source_resource_id",
-    "source_resource_type",
-    "destination_resource_id",
-    "destination_resource_type",
+    *("policy_id", "id", "name", "description", "enabled", "action", "bidirectional"),
+    *("protocol", "ports", "port_ranges", "source_resource_id", "source_resource_type"),
+    *("destination_resource_id", "destination_resource_type"),
 )
 
 

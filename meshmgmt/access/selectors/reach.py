@@ -1,28 +1,17 @@
 """Which peers one peer can reach; the decision itself is in `meshmgmt.access.reach`."""
 
-from typing import Final
-
 from groups.selectors import group_members, groups_of_peer
 from meshmgmt.access import reach
 from meshmgmt.access.selectors.reachfacts import reach_facts
 from meshmgmt.access.visibility import causes
 from meshmgmt.accounts.models import User
 from meshmgmt.core.errors import NotFound
-from meshmgmt.inventory.selectors import FEW, PeerRow, peer_rows, visible_peers
-
-_SHOWN: Final = (
-    "id",
-    "name",
-    "ip",
-    "ipv6",
-    "dns_label",
-    "user_id",
-    "os",
-    "country_code",
-    "city_name",
-    "geoname_id",
-    "connected",
-    "last_seen",
+from meshmgmt.inventory.selectors import (
+    ACCESSIBLE,
+    FEW,
+    PeerRow,
+    peer_rows,
+    visible_peers,
 )
 
 
@@ -37,7 +26,7 @@ def accessible_peer_rows(viewer: User, peer_id: str) -> list[PeerRow]:
     few = len(reachable) <= FEW
     rows = peer_rows(viewer, sorted(reachable) if few else None)
     return [
-        {name: row[name] for name in _SHOWN if name in row}
+        {name: row[name] for name in ACCESSIBLE if name in row}
         for row in rows
         if row["id"] in reachable
     ]

@@ -17,17 +17,8 @@ from meshmgmt.core.orderedlinks import ids_by_owner
 Row = dict[str, Any]
 
 _ROUTE = (
-    "id",
-    "description",
-    "network_id",
-    "enabled",
-    "peer_id",
-    "network",
-    "domains",
-    "metric",
-    "masquerade",
-    "keep_route",
-    "skip_auto_apply",
+    *("id", "description", "network_id", "enabled", "peer_id", "network", "domains"),
+    *("metric", "masquerade", "keep_route", "skip_auto_apply"),
 )
 _ROUTER = ("id", "peer_id", "metric", "masquerade", "enabled")
 

@@ -12,13 +12,7 @@ from meshmgmt.core.orderedlinks import ids_by_owner
 Row = dict[str, Any]
 
 _PLAIN = (
-    "id",
-    "name",
-    "type",
-    "revoked",
-    "used_times",
-    "usage_limit",
-    "ephemeral",
+    *("id", "name", "type", "revoked", "used_times", "usage_limit", "ephemeral"),
     "allow_extra_dns_labels",
 )
 

@@ -21,7 +21,6 @@ def forget_auto_groups(user: User, **kwargs: Any) -> None:
 
 
 def errors_of_auto_groups(group_ids: Sequence[str]) -> list[FieldError]:
-    """Return what is wrong with groups that shall be a user's auto-groups."""
     return list(
         auto_group_errors(
             group_ids, known_groups=known_groups(group_ids), all_group=all_group_id()

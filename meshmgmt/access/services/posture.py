@@ -8,11 +8,7 @@ from typing import Any, Final
 import pycountry
 
 from meshmgmt.access.models import PostureCheck
-from meshmgmt.access.rules.posture import (
-    PostureDraft,
-    canonical_checks,
-    posture_errors,
-)
+from meshmgmt.access.rules.posture import PostureDraft, canonical_checks, posture_errors
 from meshmgmt.access.services.removal import take_posture_check_out
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.queries import found
@@ -23,7 +19,6 @@ KIND: Final = "posture check"
 
 @cache
 def country_codes() -> frozenset[str]:
-    """Return the codes of all countries."""
     return frozenset(country.alpha_2 for country in pycountry.countries)
 
 

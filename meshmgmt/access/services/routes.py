@@ -28,12 +28,7 @@ from meshmgmt.inventory.models import Peer
 KIND: Final = "route"
 
 _COLUMNS: Final = (
-    "network_id",
-    "description",
-    "enabled",
-    "metric",
-    "masquerade",
-    "keep_route",
+    *("network_id", "description", "enabled", "metric", "masquerade", "keep_route"),
     "skip_auto_apply",
 )
 _PAIRS: Final = (("network", "domains"), ("peer", "peer_groups"))

@@ -1,10 +1,12 @@
 """Bodies of the accounts room: what is asked, and the schema of what is answered."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from django.db import models
 from rest_framework import serializers
 
+from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
 from meshmgmt.api.fields import (
     ObjectSerializer,
@@ -137,61 +139,51 @@ class OnboardingSerializer(serializers.Serializer[Any]):
     signup_form_pending = serializers.BooleanField()
 
 
+class TextsField(serializers.ListField):
+    """A list of texts."""
+
+    child = serializers.CharField()
+
+
+_TYPES: Final[dict[type, tuple[Callable[..., Any], Callable[..., Any]]]] = {
+    models.BooleanField: (serializers.BooleanField, TruthField),
+    models.PositiveIntegerField: (serializers.IntegerField, WholeNumberField),
+    models.CharField: (serializers.CharField, TextField),
+    models.JSONField: (TextsField, references),
+}
+"""How a setting of each type is shown, and how it is read."""
+
+
+def _shown(names: Sequence[str]) -> Fields:
+    return {name: _types(name)[0]() for name in names}
+
+
+def _changed(names: Sequence[str]) -> Fields:
+    return {name: _types(name)[1](required=False) for name in names}
+
+
+def _types(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    return _TYPES[type(Account._meta.get_field(name))]
+
+
 class ExtraSettingsSerializer(serializers.Serializer[Any]):
     """Further settings."""
 
-    peer_approval_enabled = serializers.BooleanField()
-    user_approval_required = serializers.BooleanField()
-    network_traffic_logs_enabled = serializers.BooleanField()
-    network_traffic_logs_groups = serializers.ListField(child=serializers.CharField())
-    network_traffic_packet_counter_enabled = serializers.BooleanField()
+    def get_fields(self) -> Fields:
+        """Return a field for each setting."""
+        return _shown(EXTRA_SETTINGS)
 
 
 class AccountSettingsSerializer(serializers.Serializer[Any]):
     """Settings of the account; periods are seconds."""
 
-    peer_login_expiration_enabled = serializers.BooleanField()
-    peer_login_expiration = serializers.IntegerField()
-    peer_inactivity_expiration_enabled = serializers.BooleanField()
-    peer_inactivity_expiration = serializers.IntegerField()
-    regular_users_view_blocked = serializers.BooleanField()
-    groups_propagation_enabled = serializers.BooleanField()
-    jwt_groups_enabled = serializers.BooleanField()
-    jwt_groups_claim_name = serializers.CharField()
-    jwt_allow_groups = serializers.ListField(child=serializers.CharField())
-    routing_peer_dns_resolution_enabled = serializers.BooleanField()
-    dns_domain = serializers.CharField()
-    network_range = serializers.CharField()
-    network_range_v6 = serializers.CharField()
-    peer_expose_enabled = serializers.BooleanField()
-    peer_expose_groups = serializers.ListField(child=serializers.CharField())
-    lazy_connection_enabled = serializers.BooleanField()
-    auto_update_version = serializers.CharField()
-    auto_update_always = serializers.BooleanField()
-    ipv6_enabled_groups = serializers.ListField(child=serializers.CharField())
-    metrics_push_enabled = serializers.BooleanField()
-    local_auth_disabled = serializers.BooleanField()
-    local_mfa_enabled = serializers.BooleanField()
     agent_network_only = serializers.BooleanField()
     embedded_idp_enabled = serializers.BooleanField()
     extra = ExtraSettingsSerializer()
 
-
-_STRICT: Final = {
-    serializers.BooleanField: TruthField,
-    serializers.IntegerField: WholeNumberField,
-    serializers.CharField: TextField,
-    serializers.ListField: references,
-}
-
-
-def strict(serializer: serializers.Serializer[Any], names: Sequence[str]) -> Fields:
-    """Return optional strict fields of the same types as those of a serializer."""
-    return {
-        name: _STRICT[type(field)](required=False)
-        for name, field in serializer.fields.items()
-        if name in names
-    }
+    def get_fields(self) -> Fields:
+        """Return a field for each setting, before those that are the same everywhere."""
+        return {**_shown(SETTINGS), **super().get_fields()}
 
 
 class ExtraSettingsRequestSerializer(ObjectSerializer):
@@ -199,18 +191,17 @@ class ExtraSettingsRequestSerializer(ObjectSerializer):
 
     def get_fields(self) -> Fields:
         """Return a field for each that can be changed."""
-        return strict(ExtraSettingsSerializer(), EXTRA_SETTINGS)
+        return _changed(EXTRA_SETTINGS)
 
 
 class AccountSettingsRequestSerializer(ObjectSerializer):
     """Settings of the account; absent ones keep their value."""
 
+    extra = ExtraSettingsRequestSerializer(required=False)
+
     def get_fields(self) -> Fields:
         """Return a field for each that can be changed."""
-        return {
-            **strict(AccountSettingsSerializer(), SETTINGS),
-            "extra": ExtraSettingsRequestSerializer(required=False),
-        }
+        return {**_changed(SETTINGS), **super().get_fields()}
 
 
 class AccountRequestSerializer(ObjectSerializer):

@@ -1,6 +1,6 @@
 """Endpoints of users, their tokens and the account."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,10 +21,7 @@ from meshmgmt.accounts.api.serializers import (
     UserSerializer,
     UserUpdateSerializer,
 )
-from meshmgmt.accounts.authority import (
-    check_may_manage_tokens,
-    manages_foreign_tokens,
-)
+from meshmgmt.accounts.authority import check_may_manage_tokens, manages_foreign_tokens
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.passwords import new_password
 from meshmgmt.accounts.selectors import (
@@ -32,6 +29,7 @@ from meshmgmt.accounts.selectors import (
     Row,
     account_rows,
     current_user_row,
+    shown_of,
     token_rows,
     user_rows,
 )
@@ -131,6 +129,10 @@ class CurrentUserView(ApiView):
     tags = ("users",)
     serializer_class = UserSerializer
 
+    def depends_on(self, request: Request) -> Hashable:
+        """Signing in leaves no event."""
+        return shown_of(viewer_of(request))
+
     @extend_schema(operation_id="users_current")
     def get(self, request: Request) -> Response:
         """Return the user with their permissions."""
@@ -220,10 +222,7 @@ class TokensViewSet(ResourceViewSet):
             return
         if not manages_foreign_tokens(viewer):  # nor learns which users there are
             raise Forbidden("permission denied: these are the tokens of another user")
-        owner = User.objects.filter(pk=self.owner_id).first()
-        if owner is None:
-            raise NotFound.of("user", self.owner_id)
-        check_may_manage_tokens(viewer, owner)
+        check_may_manage_tokens(viewer, user_get(self.owner_id))
 
     @property
     def owner_id(self) -> str:

@@ -7,14 +7,12 @@ from django.db import models
 
 from events.audit.audited import AuditedModel
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
 
 DAY: Final = 24 * 60 * 60
 OVERLAY_RANGE: Final = "100.64.0.0/10"  # shared address space, RFC 6598
 
 
 def default_dns_domain() -> str:
-    """Return the peers' DNS domain of a new account."""
     return settings.SVC.dns_domain
 
 
@@ -24,9 +22,6 @@ class Account(AuditedModel):
     Periods are seconds. The `*_groups` lists hold group ids, `jwt_allow_groups` names.
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     # The same value in every row: the unique column keeps a second account out.
     only = models.BooleanField(default=True, unique=True, editable=False)
     dns_domain = models.CharField(max_length=255, default=default_dns_domain)

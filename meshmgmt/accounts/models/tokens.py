@@ -1,12 +1,13 @@
 """Access tokens as stored: everything but the token itself."""
 
+from typing import Any
+
 from django.db import models
 
 from events.audit.audited import AuditedModel
 from meshmgmt.accounts.models.users import User
 from meshmgmt.accounts.tokens import HASH_LENGTH
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
 
 
 class AccessToken(AuditedModel):
@@ -18,9 +19,6 @@ class AccessToken(AuditedModel):
         FULL = "", "everything the user may do"
         INGEST = "ingest", "the ingest of events alone"
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=255)
     hash = models.CharField(max_length=HASH_LENGTH, unique=True, editable=False)
@@ -31,6 +29,9 @@ class AccessToken(AuditedModel):
     created_at = models.DateTimeField(default=clock.now, editable=False)
     expires_at = models.DateTimeField()
     last_used = models.DateTimeField(null=True, blank=True, editable=False)
+
+    account_state: tuple[Any, ...] | None = None
+    """The newest event when the token was looked up by its secret, if it was."""
 
     class Meta:
         ordering = ["id"]

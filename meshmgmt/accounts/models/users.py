@@ -9,7 +9,6 @@ from django.db import models
 
 from events.audit.audited import AuditedModel, AuditedQuerySet
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.modelmodules import module_of
 from meshmgmt.core.roles import MODULES, Operation, Role, allowed
 
@@ -32,7 +31,6 @@ class EmailKeyField(models.CharField):  # type: ignore[type-arg]  # not at run t
     """The folded e-mail of its user, worked out on every insert and update."""
 
     def pre_save(self, model_instance: models.Model, add: bool) -> str | None:
-        """Return the value to store."""
         key = fold_email(getattr(model_instance, "email", ""))
         setattr(model_instance, self.attname, key)
         return key
@@ -42,11 +40,9 @@ class UserQuerySet(AuditedQuerySet["User"]):
     """Users, found by e-mail in any letter case."""
 
     def with_email(self, email: str) -> "UserQuerySet":
-        """Return the user with this address, or none."""
         return self.filter(email_key=fold_email(email), email_key__isnull=False)
 
     def people(self) -> "UserQuerySet":
-        """Return the users that are no service users."""
         return self.filter(is_service_user=False)
 
     def any_owner(self) -> bool:
@@ -70,15 +66,10 @@ class User(AuditedModel, AbstractBaseUser):
     """
 
     class Issued(models.TextChoices):
-        """Where the user comes from."""
-
         API = "api"
         INTEGRATION = "integration"
         JWT = "jwt"
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     email = models.EmailField("e-mail address", max_length=EMAIL_LENGTH, blank=True)
     email_key = EmailKeyField(
         "e-mail address",
@@ -152,12 +143,10 @@ class User(AuditedModel, AbstractBaseUser):
         return self.name or self.email
 
     def get_full_name(self) -> str:
-        """Return the name for people."""
         return self.name or self.email
 
     @property
     def is_active(self) -> bool:  # type: ignore[override]  # a class attribute in Django
-        """Whether the user may do anything at all."""
         return not self.is_blocked and not self.pending_approval
 
     @property
@@ -171,7 +160,6 @@ class User(AuditedModel, AbstractBaseUser):
 
     @property
     def is_superuser(self) -> bool:
-        """Whether the user is an owner."""
         return self.is_active and self.role == Role.OWNER
 
     def has_perm(self, perm: str, obj: object = None) -> bool:
@@ -188,7 +176,6 @@ class User(AuditedModel, AbstractBaseUser):
         )
 
     def has_perms(self, perm_list: list[str], obj: object = None) -> bool:
-        """Tell whether the role allows all of `perm_list`."""
         return all(self.has_perm(perm, obj) for perm in perm_list)
 
     def has_module_perms(self, app_label: str) -> bool:

@@ -33,7 +33,6 @@ REFUSED: Final = "The identity provider did not sign you in."
 @never_cache
 @require_GET
 def begin(request: HttpRequest) -> HttpResponse:
-    """Send the browser to the provider."""
     if not is_configured():
         raise Http404
     try:

@@ -14,7 +14,6 @@ from meshmgmt.core.ids import ID_LENGTH
 
 
 def is_configured() -> bool:
-    """Tell whether there is a provider."""
     return bool(settings.SVC.oidc_issuer)
 
 

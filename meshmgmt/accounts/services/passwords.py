@@ -73,8 +73,7 @@ class _Attempt:
         if until is not None:
             seconds = max(1, math.ceil((until + WINDOW - clock.now()).total_seconds()))
             raise TooManyRequests(
-                f"too many wrong passwords: wait {seconds} seconds",
-                retry_after=seconds,
+                f"too many wrong passwords: wait {seconds} seconds", retry_after=seconds
             )
 
 

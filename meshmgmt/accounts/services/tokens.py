@@ -8,6 +8,7 @@ from meshmgmt.accounts.rules import token_errors
 from meshmgmt.accounts.tokens import new_token, token_hash
 from meshmgmt.core import clock, context
 from meshmgmt.core.errors import NotFound, raise_field_errors
+from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
 
 
@@ -28,9 +29,7 @@ def token_create(
     """
     with account_write():
         raise_field_errors(token_errors(name, expires_in, scope))
-        user = User.objects.filter(pk=user_id).first()
-        if user is None:
-            raise NotFound.of("user", user_id)
+        user = found(User, user_id, kind="user")
         plain = new_token()
         now = clock.now()
         token = AccessToken(

@@ -24,14 +24,10 @@ from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.rules import email_errors, role_errors, user_name_errors
 from meshmgmt.accounts.signals import user_blocked, user_deleting
-from meshmgmt.core.errors import (
-    Conflict,
-    InvalidArgument,
-    NotFound,
-    raise_field_errors,
-)
+from meshmgmt.core.errors import Conflict, InvalidArgument, raise_field_errors
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.ids import new_id
+from meshmgmt.core.queries import found
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
 
@@ -233,10 +229,7 @@ def _delete_with_tokens(user: User) -> None:
 
 def user_get(user_id: str) -> User:
     """Return the user. Raises NotFound."""
-    user = User.objects.filter(pk=user_id).first()
-    if user is None:
-        raise NotFound.of("user", user_id)
-    return user
+    return found(User, user_id, kind="user")
 
 
 def check_pending(user: User) -> None:
@@ -257,7 +250,6 @@ def keep_an_owner(user: User, deed: str) -> None:
 
 
 def password_errors(password: str, user: User) -> list[FieldError]:
-    """Return what is wrong with a new password of a user."""
     try:
         validate_password(password, user)
     except ValidationError as error:

@@ -15,11 +15,12 @@ register.filter("shown", adminlook.shown)
 register.filter("badge", adminlook.badge)
 
 
-@register.filter(is_safe=True)
-@stringfilter
 def visible(text: str) -> str:
     """Return a text, or markup, with escapes for all that is not seen but line ends."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+register.filter("visible", stringfilter(visible), is_safe=True)
 
 
 @register.simple_tag
@@ -30,13 +31,16 @@ def list_title(opts: Any) -> str:
 
 
 @register.simple_tag
-def cell(html: str, headers: list[dict[str, Any]], index: int) -> SafeString:
-    """Return a cell of a list with its column's name, which phones show beside it."""
-    header = headers[index]
+def cells(row: list[str], headers: list[dict[str, Any]]) -> SafeString:
+    """Return the cells of a row, each with its column's name, for phones to show."""
+    marked: SafeString = mark_safe("".join(map(_cell, row, headers)))  # noqa: S308 - all markup
+    return marked
+
+
+def _cell(html: str, header: dict[str, Any]) -> str:
     label = header.get("label") or header.setdefault("label", _label(header))
     opening, mark, rest = visible(html).partition(">")
-    marked: SafeString = mark_safe(opening + label + mark + rest)  # noqa: S308 - all markup
-    return marked
+    return f"{opening}{label}{mark}{rest}"
 
 
 def _label(header: dict[str, Any]) -> SafeString:

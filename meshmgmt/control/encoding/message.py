@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from dns.effective import Zone
+from dns.effective.snapshot import Zone
 from meshmgmt.control import checks
 from meshmgmt.control.encoding import parts
 from meshmgmt.control.encoding.blocks import Blocks
@@ -46,7 +46,6 @@ class Encoded(NamedTuple):
         return hash(self)
 
     def map_bytes(self, serial: int) -> bytes:
-        """The serialized NetworkMap."""
         return b"".join((number(pb.NetworkMap, "Serial", serial), *self.network_map))
 
     def message(self, serial: int) -> bytes:
@@ -75,10 +74,7 @@ class _Family:
 
     def keep(self, before: "_Family", ids: Set[str]) -> None:
         """Take over what is about peers that did not change."""
-        for table, old in (
-            (self.remotes, before.remotes),
-            (self.names, before.names),
-        ):
+        for table, old in ((self.remotes, before.remotes), (self.names, before.names)):
             table.update({id_: old[id_] for id_ in old.keys() & ids})
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final, TypeVar
 
-from dns.effective import NameserverGroup, Zone
+from dns.effective.snapshot import NameserverGroup, Zone
 from meshmgmt.control import checks
 from meshmgmt.control.encoding.firewall import PROTOCOLS
 from meshmgmt.control.encoding.wire import Field
@@ -160,6 +160,4 @@ def _kind(type_: str, ttl: int) -> bytes:
 
 def _record(name: str, type_: str, content: str, ttl: int) -> bytes:
     """A record, as field of a CustomZone."""
-    return _RECORDS(
-        _NAME(name.encode()) + _kind(type_, ttl) + _RDATA(content.encode()),
-    )
+    return _RECORDS(_NAME(name.encode()) + _kind(type_, ttl) + _RDATA(content.encode()))

@@ -9,20 +9,12 @@ from typing import Any, Final
 
 import orjson
 
-from dns.effective import Nameserver, NameserverGroup, Record, Zone
+from dns.effective.snapshot import Nameserver, NameserverGroup, Record, Zone
 from meshmgmt.access.models import Action
 from meshmgmt.access.reach import RuleSide
 from meshmgmt.control.loading.statements import Rows
 from meshmgmt.core.names import MAX_OCTETS, canonical
-from meshmgmt.netmap.snapshot import (
-    Peer,
-    Policy,
-    Resource,
-    Route,
-    Router,
-    Rule,
-    User,
-)
+from meshmgmt.netmap.snapshot import Peer, Policy, Resource, Route, Router, Rule, User
 
 Lists = Mapping[str, Mapping[str, frozenset[str]]]
 Logins = Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]

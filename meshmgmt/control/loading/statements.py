@@ -133,53 +133,41 @@ def rules() -> Rows:
 
 
 def routes() -> Rows:
-    """Return the columns of all routes."""
-    return _read(
-        "SELECT id, network_id, network, CAST(domains AS text), peer_id, metric,"
-        " masquerade, keep_route, skip_auto_apply, enabled"
-        f" FROM {_table(Route)} ORDER BY id"
+    return _all(
+        Route,
+        "id, network_id, network, CAST(domains AS text), peer_id, metric,"
+        " masquerade, keep_route, skip_auto_apply, enabled",
     )
 
 
 def routers() -> Rows:
-    """Return the columns of all routers."""
-    return _read(
-        "SELECT id, network_id, peer_id, metric, masquerade, enabled"
-        f" FROM {_table(Router)} ORDER BY id"
-    )
+    return _all(Router, "id, network_id, peer_id, metric, masquerade, enabled")
 
 
 def resources() -> Rows:
-    """Return the columns of all resources of networks."""
-    return _read(
-        "SELECT id, network_id, name, address, type, enabled"
-        f" FROM {_table(NetworkResource)} ORDER BY id"
-    )
+    return _all(NetworkResource, "id, network_id, name, address, type, enabled")
 
 
 def users() -> Rows:
     """Return (id, blocked, pending, service user, subject) of all users."""
-    return _read(
-        "SELECT id, is_blocked, pending_approval, is_service_user, subject"
-        f" FROM {_table(User)} ORDER BY id"
-    )
+    return _all(User, "id, is_blocked, pending_approval, is_service_user, subject")
 
 
 def zones() -> Rows:
     """Return (id, name, domain, enabled, search) of all zones."""
-    return _read(
-        "SELECT id, name, domain, enabled, enable_search_domain"
-        f" FROM {_table(Zone)} ORDER BY id"
-    )
+    return _all(Zone, "id, name, domain, enabled, enable_search_domain")
 
 
 def nameserver_groups() -> Rows:
-    """Return the columns of all nameserver groups."""
-    return _read(
-        "SELECT id, name, CAST(nameservers AS text), CAST(domains AS text),"
-        f' "primary", enabled, search_domains_enabled FROM {_table(NameserverGroup)}'
-        " ORDER BY id"
+    return _all(
+        NameserverGroup,
+        "id, name, CAST(nameservers AS text), CAST(domains AS text),"
+        ' "primary", enabled, search_domains_enabled',
     )
+
+
+def _all(model: type[models.Model], columns: str) -> Rows:
+    return _read(f"SELECT {columns} FROM {_table(model)} ORDER BY id")
 
 
 def _chosen(

@@ -5,7 +5,6 @@ from django.db import models
 from events.audit.audited import AuditedModel
 from meshmgmt.accounts.tokens import HASH_LENGTH
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
 
 
 class ProxyToken(AuditedModel):
@@ -14,9 +13,6 @@ class ProxyToken(AuditedModel):
     No `expires_at` means for ever. Revoking deletes it.
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     name = models.CharField(max_length=255)
     hash = models.CharField(max_length=HASH_LENGTH, unique=True, editable=False)
     created_at = models.DateTimeField(default=clock.now, editable=False)

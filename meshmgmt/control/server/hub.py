@@ -26,6 +26,7 @@ from meshmgmt.control.services.logins import LoggedIn
 from meshmgmt.control.services.sessions import SyncOpening
 from meshmgmt.core import context as facts
 from meshmgmt.env import Config
+from meshmgmt.inventory.standing import standings
 from observability.metrics import instruments
 
 ENTERING: Final = 8
@@ -44,11 +45,7 @@ class Hub:
     """Keeps all streams of this process up to date."""
 
     def __init__(
-        self,
-        config: Config,
-        envelopes: Envelopes,
-        streams: Streams,
-        threads: Threads,
+        self, config: Config, envelopes: Envelopes, streams: Streams, threads: Threads
     ) -> None:
         self.reports_flows = config.flow_interval is not None
         self.streams = streams
@@ -123,11 +120,11 @@ class Hub:
         if not connected:
             return
         try:
-            standings = await self.threads.run(sessions.standings, connected)
+            found = await self.threads.run(standings, connected)
         except Exception as error:
             tell_failure(_LOG, "the peers' standing cannot be read", error)
             return
-        for peer_id, standing in standings.items():
+        for peer_id, standing in found.items():
             stream = self.streams.get(peer_id)
             if stream is not None and not standing.allowed:
                 _LOG.info("a peer is disconnected: %s", standing.reason)

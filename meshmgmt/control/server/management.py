@@ -56,7 +56,6 @@ class ManagementService(ManagementServiceServicer):
 
     @rpc
     async def isHealthy(self, request: pb.Empty, context: Context) -> pb.Empty:
-        """Answer."""
         return pb.Empty()
 
     @rpc

@@ -50,7 +50,6 @@ class Messages:
         self._samples = True
 
     def refresh(self) -> Refresh:
-        """Read what changed."""
         refresh = self.store.refresh()
         if self.config.flow_interval is not None and refresh.serial != self._serial:
             self.flow_rule = read_flow_rule()

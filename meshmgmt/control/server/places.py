@@ -24,7 +24,6 @@ class Place:
         self._timer = loop.call_later(SLOW_SECONDS, self.leave)
 
     def leave(self) -> None:
-        """Let the next one in."""
         if self._timer is not None:
             self._timer.cancel()
         if self._leave is not None:

@@ -55,7 +55,6 @@ class SignalExchange(SignalExchangeServicer):
     async def Send(
         self, request: EncryptedMessage, context: Context
     ) -> EncryptedMessage:
-        """Pass one message on."""
         await self.forward(request)
         return EncryptedMessage()
 

@@ -33,18 +33,8 @@ class Stream:
     """
 
     __slots__ = (
-        "box",
-        "config_due",
-        "context",
-        "ending",
-        "flow",
-        "held",
-        "map_due",
-        "peer_id",
-        "sent_at",
-        "started",
-        "waiting_since",
-        "wake",
+        *("box", "config_due", "context", "ending", "flow", "held", "map_due"),
+        *("peer_id", "sent_at", "started", "waiting_since", "wake"),
     )
 
     def __init__(self, peer_id: str, started: int, box: Box, context: Context) -> None:
@@ -116,7 +106,6 @@ class Streams:
             known.end(Ending.REPLACED)
 
     def close(self, stream: Stream) -> None:
-        """Forget a stream that is over."""
         if self._streams.get(stream.peer_id) is stream:
             del self._streams[stream.peer_id]
         self.changes.append(Disconnected(stream.peer_id, stream.started))
@@ -137,7 +126,6 @@ class Streams:
         return iter(list(self._streams.values()))
 
     def peer_ids(self) -> list[str]:
-        """Return who is connected."""
         return list(self._streams)
 
     def oldest_wait(self) -> float:

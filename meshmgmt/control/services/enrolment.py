@@ -15,18 +15,13 @@ from meshmgmt.control.services.meta import facts_of, plain, ssh_key_of
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import Actor
-from meshmgmt.core.errors import (
-    Conflict,
-    InvalidArgument,
-    NotFound,
-    PreconditionFailed,
-)
+from meshmgmt.core.errors import Conflict, InvalidArgument, NotFound, PreconditionFailed
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.labels import is_extra_label
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.reports import place_facts
-from meshmgmt.inventory.services import free_ipv6, peer_create
+from meshmgmt.inventory.services.peers import free_ipv6, peer_create
 
 MAX_EXTRA_LABELS: Final = 32
 

@@ -13,7 +13,7 @@ from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.contributions import contributions
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.models.peers import PeerQuerySet
-from meshmgmt.inventory.services import peer_delete
+from meshmgmt.inventory.services.peers import peer_delete
 
 EVERY_SECONDS: Final = 60.0
 AWAY: Final = dt.timedelta(minutes=10)

@@ -26,13 +26,8 @@ UUID_BYTES: Final = 16
 MAX_PORT: Final = 65535
 MAX_ID: Final = 128
 _COUNTERS: Final = (
-    "rx_packets",
-    "tx_packets",
-    "rx_bytes",
-    "tx_bytes",
-    "num_of_starts",
-    "num_of_ends",
-    "num_of_drops",
+    *("rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "num_of_starts"),
+    *("num_of_ends", "num_of_drops"),
 )
 _LOG: Final = logging.getLogger(__name__)
 _REFUSED: Final = instruments.counter("mesh.flows.refused.total")

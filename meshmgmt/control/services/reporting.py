@@ -39,10 +39,7 @@ def stored_peer(peer_id: str) -> Peer:
 
 
 def take_report(
-    peer: Peer,
-    meta: management_pb2.PeerSystemMeta,
-    source: str,
-    **further: str,
+    peer: Peer, meta: management_pb2.PeerSystemMeta, source: str, **further: str
 ) -> None:
     """Store what a peer says of itself and where it comes from. Raises Refused."""
     facts = {**facts_of(meta), **place_facts(source), **further}

@@ -24,20 +24,8 @@ from meshmgmt.core.errors import NotFound, PreconditionFailed
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.audit import peer_meta
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.services import peer_delete
-from meshmgmt.inventory.standing import DELETED, Standing, standing_of, standings
-
-__all__ = [
-    "Session",
-    "Standing",
-    "SyncOpening",
-    "extend_session",
-    "logout",
-    "open_sync",
-    "open_syncs",
-    "standings",
-    "sync_meta",
-]
+from meshmgmt.inventory.services.peers import peer_delete
+from meshmgmt.inventory.standing import DELETED, standing_of
 
 SIGN_IN: Final = "a session is prolonged by signing in"
 ENDLESS: Final = "the session of this peer does not end"

@@ -1,13 +1,14 @@
 """Bodies of the endpoints of subscriptions."""
 
+from datetime import datetime
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.fields import SkipField, empty
 
 from events.api.queries import parse_query_instant
 from meshmgmt.api.fields import (
+    REQUIRED,
     AbsentKept,
     MapField,
     ObjectSerializer,
@@ -65,6 +66,12 @@ class NewSubscriptionSerializer(SubscriptionSerializer):
     secret = TextField(required=False, help_text="whsec_...; of webhooks alone")
 
 
+class SecretSerializer(ObjectSerializer):
+    """A new secret, shown this once."""
+
+    secret = TextField(help_text="whsec_...")
+
+
 class StateSerializer(ObjectSerializer):
     """How far the sending has come."""
 
@@ -91,37 +98,29 @@ class DeadLetterSerializer(ObjectSerializer):
 
 
 @extend_schema_field({"type": "string", "format": "date-time"})
-class InstantField(TextField):
-    """An ISO 8601 date and time, as in queries; `-24h` is a day ago.
+class InstantField(serializers.Field[Any, Any, Any, Any]):
+    """An ISO 8601 date and time, as in queries; `-24h` is a day ago."""
 
-    There is no empty one: null and omitted are the same, whatever the settings say.
-    """
+    default_error_messages = {
+        "required": REQUIRED,
+        "null": REQUIRED,
+        "invalid": "must be an ISO 8601 date and time",
+    }
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(allow_blank=False, **kwargs)
-
-    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
-        """Ask for it if it is needed. Raises ValidationError, SkipField."""
-        if data is not None and data is not empty:
-            return False, data
-        if self.required:
-            self.fail("required")
-        raise SkipField
-
-    def to_internal_value(self, data: object) -> object:  # type: ignore[override]  # an instant
+    def to_internal_value(self, data: object) -> datetime:
         """Return the instant. Fails with `invalid`."""
         try:
-            return parse_query_instant(super().to_internal_value(data))
+            return parse_query_instant(data if isinstance(data, str) else "")
         except (ValueError, OverflowError):
-            raise serializers.ValidationError(
-                "must be an ISO 8601 date and time"
-            ) from None
+            self.fail("invalid")
 
 
 class ReplayRequestSerializer(ObjectSerializer):
     """Which events are sent again, by their times."""
 
-    until = InstantField(required=False, help_text="Now, unless given")
+    until = InstantField(
+        source="end", default=None, allow_null=True, help_text="Now, unless given"
+    )
 
     def get_fields(self) -> dict[str, serializers.Field]:  # type: ignore[type-arg]
         """Return the fields; Python has a meaning of its own for one's name."""

@@ -8,7 +8,8 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import Collection, Iterator
-from typing import Any, Final
+from contextlib import suppress
+from typing import Final
 
 from django.conf import settings
 
@@ -71,17 +72,17 @@ def connected(host: str, port: int, *, tls: bool) -> socket.socket:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     own = mesh_networks()
     allowed = settings.SVC.delivery_allowed_networks
-    targets: list[tuple[int, Any]] = [
-        (family, target)
-        for family, _, _, _, target in found
-        if is_open(ipaddress.ip_address(str(target[0]).partition("%")[0]), allowed, own)
+    addresses = [
+        text
+        for text in (str(target[0]) for *_, target in found)
+        if is_open(ipaddress.ip_address(text.partition("%")[0]), allowed, own)
     ]
-    if not targets:
+    if not addresses:
         raise NotDelivered(
             f"{host} leads into an internal network: SVC_DELIVERY_ALLOWED_NETWORKS"
             " does not allow it"
         )
-    connection = _first(targets)
+    connection = _first(addresses, port)
     try:
         if tls:
             context = ssl.create_default_context()
@@ -93,17 +94,9 @@ def connected(host: str, port: int, *, tls: bool) -> socket.socket:
     return connection
 
 
-def _first(targets: list[tuple[int, Any]]) -> socket.socket:
+def _first(addresses: list[str], port: int) -> socket.socket:
     """Return a connection to the first that answers. Raises the last's OSError."""
-    for number, (family, target) in enumerate(targets, 1):
-        connection = socket.socket(family, socket.SOCK_STREAM)
-        connection.settimeout(CONNECT_SECONDS)
-        try:
-            connection.connect(target)
-        except OSError:
-            connection.close()
-            if number == len(targets):
-                raise
-        else:
-            return connection
-    raise AssertionError("there is a target")
+    for address in addresses[:-1]:
+        with suppress(OSError):
+            return socket.create_connection((address, port), CONNECT_SECONDS)
+    return socket.create_connection((addresses[-1], port), CONNECT_SECONDS)

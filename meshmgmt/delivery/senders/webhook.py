@@ -15,7 +15,7 @@ from meshmgmt.core import clock
 from meshmgmt.delivery.feeds import Event
 from meshmgmt.delivery.models import Subscription
 from meshmgmt.delivery.rules import retry_after
-from meshmgmt.delivery.secrets import Unreadable, key_of, opened
+from meshmgmt.delivery.secrets import Unreadable, key_of, secrets_of
 from meshmgmt.delivery.senders.addresses import connected
 from meshmgmt.delivery.senders.outcomes import Gone, NotDelivered, Refused
 
@@ -30,12 +30,12 @@ _OK: Final = range(200, 300)
 def send(subscription: Subscription, kind: str, events: list[Event]) -> None:
     """Send a batch as one message. Raises NotDelivered, Refused, Gone, OSError."""
     try:
-        secret = opened(subscription.sealed_secret, subscription.pk)
+        keys = [key_of(secret) for secret in secrets_of(subscription)]
     except Unreadable as error:
-        text = "the secret was sealed under another SVC_SECRET_KEY"
+        text = "the secret was sealed under another SVC_SECRET_KEY: give it a new one"
         raise NotDelivered(text) from error
     body = message(kind, events)
-    headers = signed(key_of(secret), message_id(subscription.pk, body), body)
+    headers = signed(keys, message_id(subscription.pk, body), body)
     _check(*_posted(subscription.target["url"], headers, body))
 
 
@@ -52,16 +52,19 @@ def message_id(subscription_id: str, body: bytes) -> str:
 
 
 def signed(
-    key: bytes, identifier: str, body: bytes, seconds: int | None = None
+    keys: list[bytes], identifier: str, body: bytes, seconds: int | None = None
 ) -> dict[str, str]:
-    """Return the headers that prove where a message comes from, and when."""
+    """Return the headers that prove where a message comes from, and when.
+
+    Each key signs it: a receiver needs to know one of them.
+    """
     stamp = str(int(clock.now().timestamp()) if seconds is None else seconds)
     text = f"{identifier}.{stamp}.".encode() + body
-    signature = base64.b64encode(hmac.digest(key, text, "sha256")).decode()
+    digests = (base64.b64encode(hmac.digest(key, text, "sha256")) for key in keys)
     return {
         "webhook-id": identifier,
         "webhook-timestamp": stamp,
-        "webhook-signature": f"v1,{signature}",
+        "webhook-signature": " ".join(f"v1,{digest.decode()}" for digest in digests),
     }
 
 
@@ -86,19 +89,14 @@ def _posted(url: str, headers: dict[str, str], body: bytes) -> tuple[int, str | 
         with closing(connection):
             connection.request("POST", path, body, {**fixed, **headers})
             answer = connection.getresponse()
-            answer.read(_ANSWER_BYTES)
-            if answer.length and not answer.closed and not _is_long(answer):
+            read = len(answer.read(_ANSWER_BYTES))
+            if answer.length and read < _ANSWER_BYTES:
                 raise NotDelivered("the answer ended early")
             return answer.status, answer.headers.get("Retry-After")
     except http.client.HTTPException as error:
         raise NotDelivered(f"no HTTP answer: {type(error).__name__}") from error
     finally:
         timer.cancel()
-
-
-def _is_long(answer: http.client.HTTPResponse) -> bool:
-    """Tell whether more was announced than is ever read."""
-    return int(answer.headers.get("Content-Length") or 0) > _ANSWER_BYTES
 
 
 def _cut(connection: socket.socket) -> None:

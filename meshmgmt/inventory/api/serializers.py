@@ -1,9 +1,12 @@
 """Bodies of the inventory's endpoints."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from meshmgmt.api.fields import ObjectSerializer, TextField, TruthField
 from meshmgmt.inventory.flags import LOCAL_FLAGS
+from meshmgmt.inventory.selectors import ACCESSIBLE
 
 
 class ShortGroupSerializer(ObjectSerializer):
@@ -84,18 +87,10 @@ class PeerUpdateSerializer(ObjectSerializer):
     ipv6 = TextField(required=False, help_text="Within the account's range, unused")
 
 
-class AccessiblePeerSerializer(ObjectSerializer):
+class AccessiblePeerSerializer(PeerSerializer):
     """A peer that another one can reach."""
 
-    id = serializers.CharField()
-    name = serializers.CharField()
-    ip = serializers.CharField()
-    ipv6 = serializers.CharField(required=False, help_text="Absent when there is none.")
-    dns_label = serializers.CharField(help_text="The full name.")
-    user_id = serializers.CharField(help_text="Empty when nobody owns the peer.")
-    os = serializers.CharField()
-    country_code = serializers.CharField()
-    city_name = serializers.CharField()
-    geoname_id = serializers.IntegerField()
-    connected = serializers.BooleanField()
-    last_seen = serializers.CharField(help_text="RFC 3339; year 1 when never.")
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Return those of a peer that are shown of others."""
+        fields = super().get_fields()
+        return {name: fields[name] for name in ACCESSIBLE}

@@ -17,7 +17,7 @@ from meshmgmt.inventory.api.serializers import (
     PeerUpdateSerializer,
 )
 from meshmgmt.inventory.selectors import peer_row, peer_rows
-from meshmgmt.inventory.services import KIND, peer_delete, peer_update
+from meshmgmt.inventory.services.peers import KIND, peer_delete, peer_update
 
 
 class PeersView(ApiView):

@@ -6,7 +6,6 @@ from django.db import models
 
 from events.audit.audited import AuditedModel, AuditedQuerySet
 from meshmgmt.core import clock, context
-from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.signals import resources_deleting, tell_deletion
 
@@ -29,9 +28,6 @@ class NetworkQuerySet(AuditedQuerySet["Network"]):
 class Network(AuditedModel):
     """A network that routing peers make reachable."""
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     name = models.CharField(max_length=255)
     description = models.CharField(max_length=1000, blank=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)
@@ -53,8 +49,6 @@ class Network(AuditedModel):
 
 
 class ResourceType(models.TextChoices):
-    """What a resource of a network is."""
-
     HOST = "host"
     SUBNET = "subnet"
     DOMAIN = "domain"
@@ -78,9 +72,6 @@ class NetworkResourceQuerySet(AuditedQuerySet["NetworkResource"]):
 class NetworkResource(AuditedModel):
     """A host, a subnet or a domain inside a network."""
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     network = models.ForeignKey(
         Network, on_delete=models.CASCADE, related_name="resources"
     )
@@ -96,7 +87,7 @@ class NetworkResource(AuditedModel):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["name"], name="resource_name_unique"),
+            models.UniqueConstraint(fields=["name"], name="resource_name_unique")
         ]
 
     def __str__(self) -> str:

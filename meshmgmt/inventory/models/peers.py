@@ -7,7 +7,7 @@ from django.db import models
 
 from events.audit.audited import AuditedModel, AuditedQuerySet
 from meshmgmt.core import clock
-from meshmgmt.core.ids import ID_LENGTH, new_id
+from meshmgmt.core.ids import ID_LENGTH
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.signals import peers_deleting, tell_deletion
 
@@ -45,9 +45,6 @@ class Peer(AuditedModel):
     nanoseconds; an older stream cannot change it. `stream_process` is who holds it.
     """
 
-    id = models.CharField(
-        primary_key=True, max_length=ID_LENGTH, default=new_id, editable=False
-    )
     name = models.CharField(max_length=255)
     wg_public_key = models.CharField("WireGuard public key", max_length=44, unique=True)
     ip = models.CharField("IPv4 address", max_length=15, unique=True)

@@ -7,13 +7,9 @@ from typing import Any, Final
 
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.core import context
-from meshmgmt.core.errors import (
-    InvalidArgument,
-    NotFound,
-    PreconditionFailed,
-    raise_field_errors,
-)
+from meshmgmt.core.errors import InvalidArgument, PreconditionFailed, raise_field_errors
 from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.queries import found
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.addresses import lowest_address, probed_address
 from meshmgmt.inventory.contributions import contributions
@@ -139,7 +135,7 @@ def peer_update(*, peer_id: str, **values: Any) -> Peer:
     PreconditionFailed where the peer's state forbids a change.
     """
     with account_write():
-        peer = _peer(peer_id)
+        peer = found(Peer, peer_id, kind=KIND)
         changes = _without_known_addresses(peer, values)
         _check_expiration(peer, changes)
         _check_ipv6(peer, changes)
@@ -165,14 +161,7 @@ def peers_of_user_expire(user: User) -> None:
 def peer_delete(*, peer_id: str) -> None:
     """Delete a peer and take it out of everything that names it. Raises NotFound."""
     with account_write():
-        _peer(peer_id).delete()
-
-
-def _peer(peer_id: str) -> Peer:
-    peer = Peer.objects.filter(pk=peer_id).first()
-    if peer is None:
-        raise NotFound.of(KIND, peer_id)
-    return peer
+        found(Peer, peer_id, kind=KIND).delete()
 
 
 def _without_known_addresses(peer: Peer, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from observability.database.timing import Timed, measuring
 
 class DatabaseWrapper(Timed, base.DatabaseWrapper):  # type: ignore[misc]
     def create_cursor(self, name: str | None = None) -> Any:
-        """Return a cursor that measures."""
         del name
         made = measuring(self.CURSOR_CLASS, self.alias, self.vendor)
         return self.connection.cursor(factory=made)

@@ -19,6 +19,5 @@ class Command(BaseCommand):
         levelcontrol.add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Change the level and print what holds now."""
         for line in levelcontrol.change(settings.SVC, options):
             self.stdout.write(line)

@@ -79,10 +79,7 @@ class InviteRegenerationView(ApiView):
         data = self.validated(bodies.InviteRegenerationSerializer)
         made = invite_regenerate(invite_id=identifier, **data)
         return Response(
-            {
-                "invite_token": made.token,
-                "invite_expires_at": made.invite.expires_at,
-            }
+            {"invite_token": made.token, "invite_expires_at": made.invite.expires_at}
         )
 
 

@@ -38,7 +38,6 @@ class NetworkViewSet(ResourceViewSet):
         return services.network_update(network_id=identifier, changes=data).pk
 
     def delete_object(self, identifier: str) -> None:
-        """Delete a network with what is in it."""
         services.network_delete(network_id=identifier)
 
 

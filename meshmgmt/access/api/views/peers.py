@@ -9,7 +9,7 @@ from meshmgmt.api.permissions import READING
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.inventory.api.serializers import AccessiblePeerSerializer
-from meshmgmt.inventory.services import KIND
+from meshmgmt.inventory.services.peers import KIND
 
 
 class AccessiblePeersView(ApiView):

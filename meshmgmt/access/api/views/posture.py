@@ -41,5 +41,4 @@ class PostureCheckViewSet(ResourceViewSet):
         return posture_check_update(check_id=identifier, changes=data).pk
 
     def delete_object(self, identifier: str) -> None:
-        """Delete a posture check that no policy uses."""
         posture_check_delete(check_id=identifier)

@@ -11,18 +11,16 @@ from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.accounts.services.users import user_create
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
+from meshmgmt.env import PROGRAM
 
 
 class Command(BaseCommand):
-    """Prints a new token, alone, on standard output."""
-
     help = (
         "Create an access token and print it alone on standard output. A user who does"
         " not exist yet is created: with --role, or as owner when there is none."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
         parser.add_argument("--user", required=True, metavar="EMAIL")
         parser.add_argument("--role", choices=[role.value for role in Role])
         parser.add_argument("--name", default="cli", help="name of the token")
@@ -53,7 +51,7 @@ class Command(BaseCommand):
         if role is not None and user.role != role:
             raise CommandError(
                 f"{user} exists with role {user.role}:"
-                " leave --role out, or use `manage.py users set-role` first"
+                f" leave --role out, or use `{PROGRAM} users set-role` first"
             )
         if not user.is_active:
             raise CommandError(
@@ -61,7 +59,7 @@ class Command(BaseCommand):
             )
         if not User.objects.any_owner():
             self.stderr.write(
-                f"there is no owner: `manage.py users set-role {user} owner` makes one"
+                f"there is no owner: `{PROGRAM} users set-role {user} owner` makes one"
             )
         return user
 

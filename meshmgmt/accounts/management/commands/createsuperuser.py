@@ -11,15 +11,13 @@ from meshmgmt.accounts.management.commands.users import read_password
 from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.accounts.services.users import user_create
 from meshmgmt.core.roles import Role
+from meshmgmt.env import PROGRAM
 
 
 class Command(BaseCommand):
-    """Takes the options and variables of Django's command of this name."""
-
     help = "Create a user with the role owner and a password for the admin site."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
         parser.add_argument("--email", help="or DJANGO_SUPERUSER_EMAIL")
         parser.add_argument(
             "--name",
@@ -36,7 +34,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create the owner."""
         email = options["email"] or os.environ.get("DJANGO_SUPERUSER_EMAIL", "")
         name = (
             options["name"]
@@ -60,5 +57,5 @@ class Command(BaseCommand):
             self.stdout.write(f"owner {user} created")
         if password is None:
             self.stderr.write(
-                "no password is set: `manage.py users set-password` sets one"
+                f"no password is set: `{PROGRAM} users set-password` sets one"
             )

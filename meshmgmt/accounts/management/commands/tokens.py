@@ -16,8 +16,6 @@ from meshmgmt.core.transactions import account_write
 
 
 class Command(BaseCommand):
-    """Lists and revokes access tokens."""
-
     help = "List access tokens, or revoke them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -34,7 +32,6 @@ class Command(BaseCommand):
         revoke.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """List or revoke."""
         user = find_user(options["user"]) if options["user"] else None
         tokens = AccessToken.objects.select_related("user").order_by("id")
         if options["deed"] == "list":

@@ -18,8 +18,6 @@ from meshmgmt.core.roles import Role
 
 
 class Command(BaseCommand):
-    """Lists, blocks, unblocks users and sets roles and passwords."""
-
     help = "List users; block, unblock, or give them another role or password."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -52,7 +50,6 @@ class Command(BaseCommand):
         transfer.add_argument("to", metavar="NEW_OWNER")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do what the subcommand says."""
         if options["deed"] == "list":
             self._list(as_json=options["json"])
             return

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from meshmgmt.backup.archive import BackupError, Manifest
 from meshmgmt.backup.copying import check, nobody_serves, restore, secret_key_mark
 from meshmgmt.core.progress import bar
+from meshmgmt.env import PROGRAM
 
 OTHER_KEY: Final = (
     "the secret key here is not the one of the backup: put that into SVC_SECRET_KEY or the"
@@ -30,7 +31,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""
-        parser.add_argument("file", metavar="FILE", help="made by `manage.py backup`")
+        parser.add_argument("file", metavar="FILE", help=f"made by `{PROGRAM} backup`")
         parser.add_argument(
             "--check",
             action="store_true",

@@ -22,7 +22,6 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("peer", help="id, name, DNS label or address of a peer")
         parser.add_argument(
             "--json",
@@ -35,7 +34,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the map."""
         store = MapStore(serving=False)
         with clear_errors(), account_at(options["at"]):
             peer_id = find_peer(options["peer"]).pk

@@ -37,10 +37,7 @@ class Command(BaseCommand):
 
 async def _serve(config: env.Config) -> None:
     from meshmgmt.control.server.figures import LOCK  # noqa: PLC0415 - needs the apps
-    from meshmgmt.control.server.server import (  # noqa: PLC0415 - needs the apps
-        CannotListen,
-        PeerServer,
-    )
+    from meshmgmt.control.server.server import CannotListen, PeerServer  # noqa: PLC0415 - needs the apps
 
     stopping, leave_now = asyncio.Event(), asyncio.Event()
 

@@ -21,7 +21,6 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
         parser.add_argument("--profile", choices=sorted(PROFILES), default="demo")
         parser.add_argument(
             "--random-seed", type=int, default=1, metavar="N", help="default: 1"

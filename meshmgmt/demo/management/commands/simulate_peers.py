@@ -25,7 +25,6 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the flags."""
         parser.add_argument("number", type=int, metavar="N", help="how many peers")
         parser.add_argument("--url", metavar="URL", help="where peers connect")
         parser.add_argument(

@@ -22,15 +22,12 @@ from meshmgmt.inventory.services.imports import (
 
 
 class Command(BaseCommand):
-    """Create or update peers from a file of JSON objects, one per line."""
-
     help = (
         "Create or update peers from NDJSON, told apart by wg_public_key. All or"
         f" nothing. Fields: {', '.join(FIELDS)}."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the command line."""
         parser.add_argument("file", help="path of the file, - for standard input")
         parser.add_argument(
             "--dry-run", action="store_true", help="check and count, write nothing"

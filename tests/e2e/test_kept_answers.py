@@ -1,0 +1,64 @@
+"""Answers that a worker keeps, while others write."""
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.load import Connection, request
+from tests.servers import Server, running_server
+
+WRITES = 200
+READERS = 3
+EMAIL = "ann@corp.internal"
+
+
+def asked(connection: Connection, message: bytes) -> Any:
+    status, body = connection.exchange(message)
+    assert status == 200, body
+    return json.loads(body)
+
+
+@pytest.mark.slow
+def test_none_is_older_than_what_another_process_has_acknowledged(
+    tmp_path: Path,
+) -> None:
+    with running_server(tmp_path / "one") as one:
+        url = one.database_url or f"sqlite:///{one.folder / 'db.sqlite3'}"
+        other = Server(tmp_path / "other", url)
+        token = one.manage("create_token", "--user", EMAIL, "--role", "owner").strip()
+        other.start()
+        try:
+            check(one, other, token)
+        finally:
+            other.stop()
+
+
+def check(one: Server, other: Server, token: str) -> None:
+    """Read from one process what another writes, as fast as they can."""
+    acknowledged, done = [0], threading.Event()
+
+    def read(path: str) -> int:
+        with closing(Connection(one.port)) as connection:
+            for turn in count():
+                known = acknowledged[0]
+                found = asked(connection, request("GET", path, token))
+                assert int(found["name"]) >= known
+                if done.is_set():
+                    return turn
+        return 0
+
+    with closing(Connection(other.port)) as writer, ThreadPoolExecutor() as pool:
+        made = asked(writer, request("POST", "/api/groups", token, b'{"name": "0"}'))
+        path = f"/api/groups/{made['id']}"
+        reads = [pool.submit(read, path) for _ in range(READERS)]
+        for number in range(1, WRITES + 1):
+            asked(writer, request("PUT", path, token, b'{"name": "%d"}' % number))
+            acknowledged[0] = number
+        done.set()
+        assert sum(found.result() for found in reads) > READERS
