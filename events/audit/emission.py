@@ -28,6 +28,9 @@ def write_pending() -> None:
     changes = take_pending()
     with lookup.emission(changes):
         rows = [event for change in with_owners(changes) for event in events_of(change)]
+    moment = clock.now()  # one of all: no moment has half a write
+    for row in rows:
+        row.timestamp = moment
     if rows:
         insert_events(rows)
     changes_written.send(sender=None, changes=changes)

@@ -33,8 +33,19 @@ class Tree:
 
     def inclusion(self, index: int) -> list[bytes]:
         """Return the path that proves the leaf at `index` (section 2.1.3.1)."""
+        return self._path(index, lambda low, high: high - low == 1)[2]
+
+    def consistency(self, first: int) -> list[bytes]:
+        """Return what proves that this goes on from its first leaves (section 2.1.4.1)."""
+        low, high, path = self._path(first - 1, lambda _, high: high == first)
+        return [self._range(low, high), *path] if low else path
+
+    def _path(
+        self, index: int, done: Callable[[int, int], bool]
+    ) -> tuple[int, int, list[bytes]]:
+        """Go down to a leaf; return where that ended, and what stands beside the way."""
         low, high, path = 0, self.size, []
-        while high - low > 1:
+        while not done(low, high):
             middle = low + _split(high - low)
             if index < middle:
                 path.append(self._range(middle, high))
@@ -42,22 +53,7 @@ class Tree:
             else:
                 path.append(self._range(low, middle))
                 low = middle
-        return path[::-1]
-
-    def consistency(self, first: int) -> list[bytes]:
-        """Return what proves that this goes on from its first leaves (section 2.1.4.1)."""
-        low, high, path = 0, self.size, []
-        while first != high:
-            middle = low + _split(high - low)
-            if first <= middle:
-                path.append(self._range(middle, high))
-                high = middle
-            else:
-                path.append(self._range(low, middle))
-                low = middle
-        if low:
-            path.append(self._range(low, high))
-        return path[::-1]
+        return low, high, path[::-1]
 
     def _range(self, low: int, high: int) -> bytes:
         """Return the root of the leaves from `low` to before `high`."""

@@ -4,7 +4,8 @@ import io
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, ClassVar, Final
+from types import SimpleNamespace
+from typing import Any, ClassVar, Final, Self, cast
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -163,6 +164,9 @@ class ApiView(LimitedView):
         if history.PARAMETER in request.query_params:
             raise BadRequest(f"{history.PARAMETER}: what was cannot be written")
         dry = truth(request, plans.PARAMETER, default=False)
+        sent = request.query_params.getlist(plans.PARAMETER)
+        if len(sent) > 1 or "" in sent:  # what is taken for false is written
+            raise BadRequest(f"{plans.PARAMETER}: must be true or false, once")
         if (dry or planned is not None) and not self.plannable:
             raise BadRequest("what this request does cannot be planned")
         if dry and not (key is None and planned is None):
@@ -261,6 +265,21 @@ class ResourceViewSet(ApiViewSet):
         """Delete an object. Raises NotFound."""
         raise NotImplementedError
 
+    @classmethod
+    def apart(cls, by: Any = None, **ids: str) -> Self:
+        """Return the view of the objects under some ids, for use without a request."""
+        view = cls()
+        view.kwargs = dict(ids)
+        view.request = cast("Any", SimpleNamespace(user=by, query_params={}))
+        return view
+
+    def checked(self, body: Any, *, changed: bool = False) -> Any:
+        """Return the data of a new or `changed` object. Raises ValidationError."""
+        update = self.update_serializer_class if changed else None
+        serializer = (update or self.request_serializer_class)(data=body)
+        serializer.is_valid(raise_exception=True)
+        return serializer.validated_data
+
     @property
     def identifier(self) -> str:
         """The id in the path. Raises NotFound when it cannot be one."""
@@ -285,15 +304,13 @@ class ResourceViewSet(ApiViewSet):
 
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create an object and return it."""
-        data = self.validated(self.request_serializer_class)
+        data = self.checked(request.data)
         return Response(self.row(self.create_object(data)))
 
     def update(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Replace an object and return it."""
         identifier = self.identifier
-        data = self.validated(
-            self.update_serializer_class or self.request_serializer_class
-        )
+        data = self.checked(request.data, changed=True)
         return replaced(self.row(self.update_object(identifier, data)))
 
     def destroy(self, request: Request, *args: Any, **kwargs: Any) -> Response:

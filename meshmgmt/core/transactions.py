@@ -280,11 +280,12 @@ def sqlite_patience(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def read_snapshot() -> Iterator[None]:
+def read_snapshot(*, temporary: bool = False) -> Iterator[None]:
     """Run a block of queries that all see one state of the database; no writes.
 
     SQLite: a deferred transaction, so readers do not queue for the write lock.
     PostgreSQL: REPEATABLE READ, READ ONLY. Inside a transaction the block joins it.
+    `temporary` tables may be made in it.
     """
     connection: Any = connections[DEFAULT_DB_ALIAS]
     if connection.in_atomic_block:
@@ -292,7 +293,8 @@ def read_snapshot() -> Iterator[None]:
         return
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            mode = "" if temporary else ", READ ONLY"
+            cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{mode}")
             yield
         return
     connection.ensure_connection()

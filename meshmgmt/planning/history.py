@@ -1,33 +1,36 @@
-"""The account as it was: all that was done since is taken back, read, and put back.
+"""The account as it was: all that was done since is taken back, and read.
 
-The events of the trail are undone one by one, newest first, without rules and signals,
-in a transaction that is rolled back; whatever reads in between needs to know nothing.
+The events of the trail are undone one by one, newest first, without rules and signals, in
+copies of the tables that stand in their place for one transaction, which is rolled back:
+whatever reads in between needs to know nothing, and nobody waits.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import count
 from typing import Any, Final
 
 from django.db import connection, models, transaction
 
-from dns.content import stored_form
-from dns.models import Record, Zone
-from dns.rules.records import RecordDraft
-from dns.services.records import fill_record
 from events.models import AuditEvent
 from meshmgmt.access.models import Invite, SetupKey
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
 from meshmgmt.core.errors import InvalidArgument
-from meshmgmt.core.names import canonical
 from meshmgmt.core.orderedlinks import OrderedLink
-from meshmgmt.core.transactions import queued_write
-from meshmgmt.planning.inverse import MEMBERS, Undo, inverse_of, link_of
-from meshmgmt.planning.kinds import KINDS
-
-MOST: Final = 5000
-"""So many events are undone for one answer; more would keep the database busy."""
+from meshmgmt.core.transactions import read_snapshot
+from meshmgmt.planning.inverse import (
+    MOST,
+    Undo,
+    arranged,
+    inverse_of,
+    list_changes,
+    member_events,
+    moved,
+    orders_before,
+)
+from meshmgmt.planning.kinds import KINDS, derive
 
 _SHOWN: Final = tuple(
     model._meta.model_name or ""
@@ -36,39 +39,33 @@ _SHOWN: Final = tuple(
 )
 """Kinds that answers with a history are made of; secrets are in none of them."""
 
-_MEMBERS: Final = tuple(code for code, (kind, *_) in MEMBERS.items() if kind in _SHOWN)
-
 
 @contextmanager
 def account_at(moment: datetime) -> Iterator[None]:
     """Let a block of reads see the account as it was; see `core.history`."""
     if moment > clock.now():
         raise InvalidArgument("at: this moment is still to come")
-    with _scratch():
+    with read_snapshot(temporary=True), transaction.atomic():
         events = _events_after(moment)
-        for event in events:
-            for undo in inverse_of([event]):
-                _force(undo)
+        undos = [undo for event in events for undo in inverse_of([event])]
+        for model in {undo.model for undo in undos}:
+            _shadow(model, "id")
+        for undo in undos:
+            _force(undo)
+        if events:
+            _force_lists(events)
         yield
         transaction.set_rollback(True)
 
 
-@contextmanager
-def _scratch() -> Iterator[None]:
-    """Run a block in a transaction of one state, to be rolled back.
-
-    SQLite lets one writer in at a time, whatever becomes of it.
-    """
-    if connection.vendor == "sqlite":
-        with queued_write():
-            yield
-        return
-    begins = not connection.in_atomic_block
-    with transaction.atomic():
-        if begins:
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        yield
+def _shadow(model: type[models.Model], key: str) -> None:
+    """Put a copy of a table in its place, which nobody else sees or has to wait for."""
+    table = connection.ops.quote_name(model._meta.db_table)
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TEMPORARY TABLE {table} AS SELECT * FROM {table}")  # noqa: S608 - our name
+        index = connection.ops.quote_name(f"at_{model._meta.db_table}")
+        temp = "temp." if connection.vendor == "sqlite" else ""
+        cursor.execute(f"CREATE INDEX {temp}{index} ON {table} ({key})")
 
 
 def _events_after(moment: datetime) -> Sequence[AuditEvent]:
@@ -78,17 +75,16 @@ def _events_after(moment: datetime) -> Sequence[AuditEvent]:
     if last is None:
         raise InvalidArgument("at: the audit trail does not reach back to this moment")
     later = AuditEvent.objects.filter(id__gt=last).defer("search")
-    chosen = later.filter(
-        models.Q(target_type__in=_SHOWN) | models.Q(activity_code__in=_MEMBERS)
-    )
+    chosen = later.filter(target_type__in=_SHOWN)
     events = [
         event
         for event in chosen.order_by("-id")[: MOST + 1]
-        if event.changes or event.activity_code in _MEMBERS
+        if event.changes or event.activity_code in member_events()
     ]
     if len(events) > MOST:
         raise InvalidArgument(
-            f"at: more than {MOST} changes lie between this moment and now"
+            f"at: more than {MOST:,} changes lie between this moment and now,"
+            " and no more are taken back for an answer"
         )
     return events
 
@@ -99,51 +95,39 @@ def _rows(model: type[models.Model]) -> Any:
 
 
 def _force(undo: Undo) -> None:
-    for relation, members in undo.lists.items():
-        link = link_of(undo.model, relation)
-        assert link is not None
-        _force_members(link, undo.pk, members.out, members.back)
-    rows = _rows(undo.model).filter(pk=undo.pk)
+    rows = undo.rows
     if undo.delete:
         rows._raw_delete(rows.db)
         return
-    columns = {column.attname: column for column in undo.model._meta.concrete_fields}
-    values = {name: columns[name].to_python(v) for name, v in undo.then.items()}
     if undo.create:
-        instance = undo.model(pk=undo.pk, **values)
-        _derive(instance)
+        instance = undo.model(pk=undo.pk, **undo.values)
+        derive(instance)
         _rows(undo.model).bulk_create([instance])
-    elif values:
-        rows.update(**values)
+    elif undo.values:
+        rows.update(**undo.values)
 
 
-def _derive(instance: models.Model) -> None:
-    if isinstance(instance, Zone):
-        instance.canonical_domain = stored_form(canonical(instance.domain))
-    elif isinstance(instance, Record):
-        draft = RecordDraft(
-            instance.name, instance.type, instance.content, instance.ttl
+def _force_lists(events: Sequence[AuditEvent]) -> None:
+    changes = [told for event in events for told in list_changes(event)]
+    orders = orders_before(events[-1].pk, {listing for listing, _ in changes})
+    for link in {link for link, _ in orders}:
+        owner = f"{link.owner_field}_id"
+        lists: dict[str, list[Any]] = {pk: [] for of, pk in orders if of is link}
+        rows = _rows(link).filter(**{f"{owner}__in": lists})
+        for row in rows.order_by("position", "id"):
+            lists[str(getattr(row, owner))].append(row.member_key)
+        for (of, pk), change in changes:
+            if of is link:
+                undone = {"added": change["removed"], "removed": change["added"]}
+                lists[pk] = moved(lists[pk], undone)
+        _shadow(link, owner)
+        rows._raw_delete(rows.db)
+        ids = count(_rows(link).aggregate(last=models.Max("id", default=0))["last"] + 1)
+        _rows(link).bulk_create(
+            link(id=next(ids), position=n, **{owner: pk}, **_columns(link, key))
+            for pk, members in lists.items()
+            for n, key in enumerate(arranged(members, orders[link, pk]))
         )
-        fill_record(instance, draft)
-
-
-def _force_members(
-    link: type[OrderedLink], owner: str, out: Sequence[Any], back: Sequence[Any]
-) -> None:
-    rows = _rows(link).filter(**{f"{link.owner_field}_id": owner})
-    for key in out:
-        rows.filter(**_columns(link, key))._raw_delete(rows.db)
-    there = {row.member_key: row.position for row in rows}  # some are told twice
-    missing = [key for key in back if key not in there]
-    _rows(link).bulk_create(
-        [
-            link(
-                **{f"{link.owner_field}_id": owner, "position": position},
-                **_columns(link, key),
-            )
-            for position, key in enumerate(missing, max(there.values(), default=-1) + 1)
-        ]
-    )
 
 
 def _columns(link: type[OrderedLink], key: Any) -> dict[str, Any]:

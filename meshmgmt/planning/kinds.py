@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from django.db import models
 
@@ -88,27 +87,35 @@ def _sent_back(viewset: type[ResourceViewSet], **parents: str) -> Check:
     """Replace an object by itself, as a client does that sends back what it read."""
 
     def check(instance: models.Model, by: User) -> None:
-        view = viewset()
-        view.kwargs = {name: getattr(instance, of) for name, of in parents.items()}
-        request = SimpleNamespace(user=by, query_params={}, data=None)
-        view.request = cast("Any", request)
-        request.data = view.row(instance.pk)
-        body = view.update_serializer_class or view.request_serializer_class
-        view.update_object(instance.pk, view.validated(body))
+        ids = {name: getattr(instance, of) for name, of in parents.items()}
+        view = viewset.apart(by, **ids)
+        data = view.checked(view.row(instance.pk), changed=True)
+        view.update_object(instance.pk, data)
 
     return check
+
+
+def derive(instance: models.Model) -> None:
+    """Fill the columns that follow from others."""
+    if isinstance(instance, Zone):
+        instance.canonical_domain = stored_form(canonical(instance.domain))
+    elif isinstance(instance, Record):
+        fill_record(instance, _draft(instance))
+
+
+def _draft(record: Record) -> RecordDraft:
+    return RecordDraft(record.name, record.type, record.content, record.ttl)
 
 
 def _prepare_zone(zone: Zone, lists: Lists) -> None:
     groups = lists.get("distribution_groups", [])
     check_zone(draft=ZoneDraft(zone.name, zone.domain, groups))
-    zone.canonical_domain = stored_form(canonical(zone.domain))
+    derive(zone)
 
 
 def _prepare_record(record: Record, lists: Lists) -> None:
-    draft = RecordDraft(record.name, record.type, record.content, record.ttl)
-    check_record(zone=record.zone, draft=draft, record=record)
-    fill_record(record, draft)
+    check_record(zone=record.zone, draft=_draft(record), record=record)
+    derive(record)
 
 
 def _check_rule(rule: PolicyRule, by: User) -> None:

@@ -15,51 +15,50 @@ from events.audit.changes import changes_since, mark
 from events.audit.emission import shown_value
 from events.audit.signals import current_values
 from events.models import AuditEvent
+from groups.audit import resource_names
+from groups.models import GroupResource
 from meshmgmt.accounts.models import User
 from meshmgmt.core import context
 from meshmgmt.core.errors import Forbidden, ServiceError
 from meshmgmt.core.orderedlinks import OrderedLink, member_keys, set_members
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.core.transactions import account_write
-from meshmgmt.inventory.models import Peer
 from meshmgmt.planning.inverse import (
     Irreversible,
+    Members,
     Undo,
+    arranged,
     inverse_of,
-    link_of,
-    relations_of,
+    lists_of,
+    orders_before,
 )
 from meshmgmt.planning.kinds import KINDS
 
-_RANK: Final = {model: number for number, model in enumerate(KINDS)}
+_ORDER: Final = list(KINDS)
 
 
-def revert(events: Sequence[AuditEvent], *, by: User) -> list[Undo]:
-    """Take events, given newest first, back; return what was done to each object.
+def revert(events: Sequence[AuditEvent], *, by: User) -> None:
+    """Take events, given newest first, back.
 
     Raises Irreversible with every reason that stands in the way, Forbidden without the
     permission to change one of the objects, and what the rules find.
     """
     numbers = ", ".join(str(event.pk) for event in reversed(events[:9]))
     with account_write(), context.scope(reason=f"revert of {numbers}"):
-        undos = sorted(inverse_of(events), key=lambda undo: _rank(undo.model))
+        undos = inverse_of(events)
         _check_is_something(undos)
         _check_permissions(undos, by)
+        undos.sort(key=lambda undo: _ORDER.index(undo.model))
         begin = mark()
-        _Reverting(undos, by).run()
+        _Reverting(undos, events[-1].pk, by).run()
         _check_nothing_else_changed(undos, begin)
-    return undos
-
-
-def _rank(model: type[models.Model]) -> int:
-    return _RANK.get(model, len(_RANK))
 
 
 def _check_is_something(undos: Sequence[Undo]) -> None:
     if all(undo.does_nothing for undo in undos):
         raise Irreversible(
-            "nothing can be taken back: the order of a list is not kept, and parts of an"
-            " object have events of their own, to be reverted alone or with the request"
+            "nothing can be taken back: parts of an object have events of their own, to be"
+            " reverted alone or with the request"
         )
 
 
@@ -84,10 +83,12 @@ def _check_permissions(undos: Sequence[Undo], by: User) -> None:
 class _Reverting:
     """Does one revert, in the running write."""
 
-    def __init__(self, undos: Sequence[Undo], by: User) -> None:
+    def __init__(self, undos: Sequence[Undo], first: int, by: User) -> None:
         self._undos = undos
         self._by = by
-        self._found = {(undo.model, undo.pk): self._stored(undo) for undo in undos}
+        self._found = {(undo.model, undo.pk): undo.rows.first() for undo in undos}
+        lists = [(link, undo.pk) for undo in undos for link in undo.lists]
+        self._orders = orders_before(first, lists)
 
     def run(self) -> None:
         """Look for reasons against it, then make, change, delete and check."""
@@ -106,12 +107,6 @@ class _Reverting:
         for undo in self._undos:
             self._check(undo)
 
-    def _stored(self, undo: Undo) -> Any:
-        rows = undo.model._base_manager
-        if undo.model is Peer and "." in undo.pk:  # named by its address
-            return rows.filter(ip=undo.pk).first()
-        return rows.filter(pk=undo.pk).first()
-
     def _reasons(self, undo: Undo) -> list[str]:
         """Return what of the object is no longer as the events left it."""
         instance = self._found[undo.model, undo.pk]
@@ -125,26 +120,20 @@ class _Reverting:
             for name, expected in undo.now.items()
             if name not in undo.spec.secret and shown_value(values[name]) != expected
         ]
-        relations = relations_of(undo.model) if undo.delete else undo.lists
         changed += [
-            relation
-            for relation in relations
-            if not undo.members(relation).is_as_left(
-                self._members(undo, relation), whole=undo.delete
+            link.relation
+            for link in lists_of(undo.model)
+            if (undo.delete or link in undo.lists)
+            and not undo.lists.get(link, Members()).is_as_left(
+                member_keys(link, instance), whole=undo.delete
             )
         ]
         return [f"{undo.label}: {name} was changed since" for name in changed]
 
-    def _members(self, undo: Undo, relation: str) -> list[Any]:
-        """Return what a list has now; one that is made anew has nothing."""
-        if undo.create:
-            return []
-        return member_keys(_link(undo, relation), self._found[undo.model, undo.pk])
-
     def _make(self, undo: Undo) -> None:
-        instance = undo.model(pk=undo.pk, **self._columns(undo))
+        instance = undo.model(pk=undo.pk, **undo.values)
         self._check_relations(undo, instance)
-        lists = {relation: members.back for relation, members in undo.lists.items()}
+        lists = {link.relation: members.back for link, members in undo.lists.items()}
         self._found[undo.model, undo.pk] = instance
         self._with_rules(undo, lambda: KINDS[undo.model].prepare(instance, lists))
         instance.save(force_insert=True)
@@ -161,27 +150,21 @@ class _Reverting:
     def _change(self, undo: Undo) -> None:
         instance = self._found[undo.model, undo.pk]
         update = KINDS[undo.model].update
-        columns = {} if undo.create else self._columns(undo)
+        columns = {} if undo.create else undo.values
         if columns and update is not None:
             self._with_rules(undo, lambda: update(instance.pk, columns, self._by))
         elif columns:
             for name, value in columns.items():
                 setattr(instance, name, value)
             instance.save()
-        for relation, members in undo.lists.items():
-            gone = set(members.out)
-            kept = [key for key in self._members(undo, relation) if key not in gone]
-            wanted = kept + members.back
-            set_members(_link(undo, relation), instance, wanted, new=undo.create)
-
-    def _columns(self, undo: Undo) -> dict[str, Any]:
-        """Return the values to store, of the columns that the events tell of."""
-        columns = {
-            column.attname: column for column in undo.model._meta.concrete_fields
-        }
-        return {
-            name: columns[name].to_python(value) for name, value in undo.then.items()
-        }
+        for link, members in undo.lists.items():
+            before = [] if undo.create else member_keys(link, instance)
+            wanted = [key for key in before if key not in set(members.out)]
+            if members.back or members.order:
+                _check_there(undo, link, members.back)
+                order = self._orders[link, undo.pk]
+                wanted = arranged(wanted + members.back, order)
+            set_members(link, instance, wanted, new=undo.create, before=before)
 
     def _delete(self, undo: Undo) -> None:
         instance = self._found[undo.model, undo.pk]
@@ -211,10 +194,15 @@ class _Reverting:
             ) from error
 
 
-def _link(undo: Undo, relation: str) -> type[OrderedLink]:
-    link = link_of(undo.model, relation)
-    assert link is not None
-    return link
+def _check_there(undo: Undo, link: type[OrderedLink], keys: Sequence[Any]) -> None:
+    """Raise Irreversible when something that is to come back to a list is gone."""
+    if link is GroupResource:
+        there = set(resource_names(keys))
+    else:
+        other: Any = link._meta.get_field(link.member_fields[0]).related_model
+        there = set(other.objects.filter(pk__in=keys).values_list("pk", flat=True))
+    if gone := [key for key in keys if key not in there]:
+        raise Irreversible(f"{undo.label}: {link.relation} is gone: {gone[0]!r}")
 
 
 def _check_nothing_else_changed(undos: Sequence[Undo], begin: int) -> None:

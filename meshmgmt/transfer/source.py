@@ -6,12 +6,15 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Any, Final
 
 Row = dict[str, Any]
 
 TIMEOUT_SECONDS: Final = 60.0
+MOST_BYTES: Final = 256 * 2**20
 ABSENT: Final = frozenset({404, 405})
+REFUSED: Final = frozenset({401, 403})
 
 COLLECTIONS: Final = (
     ("user", "users"),
@@ -36,6 +39,16 @@ and `part_of_name`."""
 
 class SourceError(Exception):
     """The other service cannot be read; the text says why."""
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """The token is for the address that was given, and for no other."""
+
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        """Take what points elsewhere for an error."""
+
+
+_opener: Final = urllib.request.build_opener(_NoRedirects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,32 +77,27 @@ class Source:
         """
         base = self.url.rstrip("/").removesuffix("/api")
         address = f"{base}/api/{path}"
-        if urllib.parse.urlsplit(address).scheme not in {"http", "https"}:
+        if not address.lower().startswith(("http://", "https://")):
             raise SourceError(f"{self.url!r} is not an http or https address")
-        request = urllib.request.Request(  # noqa: S310 - the scheme is checked
-            address,
-            headers={
-                "Authorization": f"Token {self.token}",
-                "Accept": "application/json",
-            },
-        )
+        headers = {"Authorization": f"Token {self.token}", "Accept": "application/json"}
         try:
-            with urllib.request.urlopen(  # noqa: S310 - the scheme is checked
-                request, timeout=TIMEOUT_SECONDS
-            ) as response:
-                return json.load(response)
+            request = urllib.request.Request(address, headers=headers)  # noqa: S310 - the scheme is checked
+            with _opener.open(request, timeout=TIMEOUT_SECONDS) as response:
+                text = response.read(MOST_BYTES + 1)
+            if len(text) > MOST_BYTES:
+                raise SourceError(f"{address} answered more than {MOST_BYTES} bytes")
+            return json.loads(text)
         except urllib.error.HTTPError as error:
             error.close()
             if error.code in ABSENT:
                 return None
-            raise SourceError(
-                f"{address} answered {error.code}: does the token belong to an owner"
-                " or admin?"
-            ) from error
-        except OSError as error:
-            reason = getattr(error, "reason", error)
+            why = "does the token belong to an owner or admin"
+            why = why if error.code in REFUSED else "is this its own address"
+            raise SourceError(f"{address} answered {error.code}: {why}?") from error
+        except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", repr(error))
             raise SourceError(f"{address} does not answer: {reason}") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SourceError(f"{address} answered no JSON") from error
 
     def read(self, watched: Callable[[Sequence[Any]], Any]) -> Foreign:

@@ -1,46 +1,18 @@
 """Rebuilds the state of every audited object from the audit trail alone."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from dns.models import DnsSettings
-from events.activities import Activity
 from events.audit.emission import _masked, shown_value
 from events.audit.signals import current_values
 from events.audit.specs import AuditSpec, all_specs
 from events.models import AuditEvent
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
+from meshmgmt.planning.inverse import list_changes, moved, owner_of
 
 Key = tuple[str, str]
 """Name of the model and id of the object."""
-
-# Lists of groups that have only events per member: code, model, list, comes or goes.
-MEMBER_EVENTS: Final[Mapping[str, tuple[str, str, bool]]] = {
-    Activity.USER_GROUP_ADD: ("user", "auto_groups", True),
-    Activity.USER_GROUP_DELETE: ("user", "auto_groups", False),
-    Activity.SETUPKEY_GROUP_ADD: ("setupkey", "auto_groups", True),
-    Activity.SETUPKEY_GROUP_DELETE: ("setupkey", "auto_groups", False),
-    Activity.DNS_SETTING_DISABLED_MANAGEMENT_GROUP_ADD: (
-        "dnssettings",
-        "disabled_management_groups",
-        True,
-    ),
-    Activity.DNS_SETTING_DISABLED_MANAGEMENT_GROUP_DELETE: (
-        "dnssettings",
-        "disabled_management_groups",
-        False,
-    ),
-}
-
-
-# Members of groups: code, list, comes or goes.
-MEMBERS_OF_GROUPS: Final[Mapping[str, tuple[str, bool]]] = {
-    Activity.PEER_GROUP_ADD: ("peers", True),
-    Activity.PEER_GROUP_DELETE: ("peers", False),
-    Activity.RESOURCE_GROUP_ADD: ("resources", True),
-    Activity.RESOURCE_GROUP_DELETE: ("resources", False),
-}
 
 
 @dataclass
@@ -50,20 +22,8 @@ class State:
     values: dict[Key, dict[str, Any]] = field(default_factory=dict)
     members: dict[tuple[Key, str], list[Any]] = field(default_factory=dict)
 
-    def change_members(
-        self, key: Key, relation: str, added: Iterable[Any], removed: Iterable[Any]
-    ) -> None:
-        """Append what came and drop what went, each once."""
-        gone = list(removed)
-        kept = [m for m in self.members.get((key, relation), []) if m not in gone]
-        kept += [m for m in added if m not in kept]
-        self._set_members(key, relation, kept)
-
-    def set_order(self, key: Key, relation: str, order: list[Any]) -> None:
-        """Make `order` the whole list."""
-        self._set_members(key, relation, order)
-
-    def _set_members(self, key: Key, relation: str, members: list[Any]) -> None:
+    def set_members(self, key: Key, relation: str, members: list[Any]) -> None:
+        """Make `members` the whole list."""
         self.members.pop((key, relation), None)
         if members:
             self.members[key, relation] = members
@@ -80,38 +40,14 @@ def replayed() -> State:
     state = State()
     specs = {spec.model._meta.model_name or "": spec for spec in all_specs()}
     for event in AuditEvent.objects.order_by("id"):
-        if event.activity_code in MEMBER_EVENTS:
-            _apply_member(state, event)
-        elif event.activity_code in MEMBERS_OF_GROUPS:
-            _apply_group_member(state, event)
-        elif event.target_type in specs and event.changes:
+        if event.target_type in specs and event.changes:
             _apply(state, event, specs[event.target_type])
+        for (link, owner), change in list_changes(event):
+            key = (owner_of(link)._meta.model_name or "", owner)
+            if key in state.values or key[0] == "dnssettings":  # not deleted by it
+                known = state.members.get((key, link.relation), [])
+                state.set_members(key, link.relation, moved(known, change))
     return state
-
-
-def _apply_member(state: State, event: AuditEvent) -> None:
-    model, relation, comes = MEMBER_EVENTS[event.activity_code]
-    key = _of_settings((model, event.target_id))
-    group = [event.meta["group_id"]]
-    state.change_members(key, relation, group if comes else [], [] if comes else group)
-
-
-def _apply_group_member(state: State, event: AuditEvent) -> None:
-    relation, comes = MEMBERS_OF_GROUPS[event.activity_code]
-    meta = event.meta
-    group_id = meta["group_id"] if relation == "peers" else meta["id"]
-    member: Any = event.target_id
-    if relation == "resources":
-        member = [meta["resource_id"], meta["resource_type"]]
-    key = ("group", group_id)
-    if key in state.values:  # members of a group made by this write are in group.add
-        came, gone = ([member], []) if comes else ([], [member])
-        state.change_members(key, relation, came, gone)
-
-
-def _of_settings(key: Key) -> Key:
-    """Return the key of the DNS settings, whose events name the account as target."""
-    return (key[0], "1") if key[0] == "dnssettings" else key
 
 
 def _apply(state: State, event: AuditEvent, spec: AuditSpec) -> None:
@@ -122,17 +58,11 @@ def _apply(state: State, event: AuditEvent, spec: AuditSpec) -> None:
         assert state.values[key] == held, f"{event.activity_code} shows what was there"
         state.forget(key)
         return
-    key = _by_address(state, _of_settings(key))
+    key = _by_address(state, key)
     known = state.values.setdefault(key, {}) if spec.columns else {}
     for name, value in columns.items():
         assert known.get(name) == value["before"] or value["before"] == "changed"
         known[name] = value["after"]
-    for relation, change in event.changes.items():
-        if relation in spec.columns or relation in {"id", "rules"}:
-            continue  # rules of a policy have events of their own
-        state.change_members(key, relation, change["added"], change["removed"])
-        if "order" in change:
-            state.set_order(key, relation, change["order"])
 
 
 def _by_address(state: State, key: Key) -> Key:
@@ -164,11 +94,8 @@ def stored() -> State:
 
 
 def _add_members(state: State, link: type[OrderedLink]) -> None:
-    owner = link._meta.get_field(link.owner_field).related_model
-    assert not isinstance(owner, str)
-    assert owner is not None
-    model = owner._meta.model_name or ""
+    model = owner_of(link)._meta.model_name or ""
     for row in link._default_manager.order_by("position", "id"):
         key = (model, str(getattr(row, f"{link.owner_field}_id")))
         members = state.members.setdefault((key, link.relation), [])
-        members.append(shown_value(row.member_key))
+        members.append(row.member_key)

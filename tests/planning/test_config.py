@@ -2,8 +2,10 @@
 
 import io
 import json
+import socket
 from pathlib import Path
 from random import Random
+from threading import Thread
 
 import jsonschema
 import pytest
@@ -224,6 +226,41 @@ def test_drift_shows_what_differs(filled: Body, tmp_path: Path) -> None:
     status, printed = run("drift", str(file))
     assert status == 1
     assert "+- name: by hand" in printed
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says"),
+    [
+        ("404", b"", "serves no configuration"),
+        ("200", b"[]", "serves no configuration"),
+        ("200", b"{", "answered no JSON"),
+        ("200", b"[" * 100_000, "answered no JSON"),
+        ("200", b'{"a":' * 400 + b"1" + b"}" * 400, "nested too deeply"),
+        ("302", b"", "answered 302: is this its own address"),
+        ("401", b"", "does the token belong"),
+        ("x", b"", "does not answer"),
+    ],
+)
+def test_a_hostile_answer_ends_drift_with_a_sentence(
+    tmp_path: Path, status: str, body: bytes, says: str
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("secret\n")
+    head = f"HTTP/1.0 {status} X\r\nLocation: http://127.0.0.1:1/\r\n\r\n".encode()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            with server.accept()[0] as asked:
+                asked.recv(4096)
+                asked.sendall(head + body)
+
+        thread = Thread(target=answer)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(CommandError, match=says) as refused:
+            run("drift", "--url", url, "--token-file", str(token))
+        thread.join()
+    assert refused.value.returncode == 2
 
 
 def test_errors_end_with_another_status_than_differences(tmp_path: Path) -> None:

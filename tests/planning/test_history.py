@@ -15,10 +15,13 @@ from events.models import AuditEvent
 from groups.models import Group
 from meshmgmt.core import clock
 from meshmgmt.core.account import account_id
+from meshmgmt.core.history import account_at
+from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
 from tests.mesh import group, peer, peers
 from tests.people import api_as
 from tests.planning.writes import Writer
+from tests.races import lock_held_elsewhere
 from tests.resource_contract import ok, stored
 
 pytestmark = pytest.mark.django_db
@@ -36,18 +39,11 @@ PATHS = (
 )
 
 
-def unordered(value: Any) -> Any:
-    """Members that come back to a list stand at its end: compare without order."""
-    if isinstance(value, dict):
-        return {name: unordered(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return sorted((unordered(part) for part in value), key=repr)
-    return value
-
-
-def answers(api: Api, moment: str = "") -> dict[str, Any]:
+def answers(api: Api, moment: str = "") -> dict[str, str]:
     query = f"?at={quote(moment)}" if moment else ""
-    return {path: unordered(ok(api.get(f"/api/{path}{query}"))) for path in PATHS}
+    found = {path: api.get(f"/api/{path}{query}") for path in PATHS}
+    assert {answer.status for answer in found.values()} == {200}
+    return {path: answer.body.decode() for path, answer in found.items()}
 
 
 def now() -> str:
@@ -88,7 +84,11 @@ def test_peers_and_settings_are_shown_as_they_were(api: Api) -> None:
     made = group("web", peer("alpha"), peer("beta"))
     moment, before = now(), answers(api)
     alpha = ok(api.get(f"/api/groups/{made.pk}"))["peers"][0]["id"]
-    ok(api.put(f"/api/peers/{alpha}", {"name": "omega"}))
+    ssh = {"name": "omega", "ssh_enabled": not Peer.objects.get(pk=alpha).ssh_enabled}
+    ok(api.put(f"/api/peers/{alpha}", ssh))
+    with account_at(moment):
+        shown = Peer.objects.get(pk=alpha)
+        assert (shown.name, shown.ssh_enabled) == ("alpha", not ssh["ssh_enabled"])
     ok(api.delete(f"/api/peers/{alpha}"))
     path = f"/api/accounts/{account_id()}"
     shown = ok(api.get(path))["settings"]
@@ -189,6 +189,33 @@ def test_clocks_of_hosts_that_differ_do_not_mix_the_order_of_writes(api: Api) ->
     rows.filter(pk=ahead).update(timestamp=clock.now() + timedelta(hours=1))
     assert answers(api, moment) == before
     ok(api.get(f"/api/config?at={moment}"))
+
+
+def test_no_moment_has_half_a_write() -> None:
+    api = api_as()
+    web = group("web", *peers(3))
+    before = answers(api)
+    ok(api.delete(f"/api/groups/{web.pk}"))
+    written = AuditEvent.objects.filter(
+        request_id=AuditEvent.objects.order_by("-id")[0].request_id
+    )
+    times = set(written.values_list("timestamp", flat=True))
+    assert (len(written), len(times)) == (4, 1)
+    just_before = clock.rfc3339(times.pop() - timedelta(microseconds=1)) or ""
+    assert answers(api, just_before) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_look_back_waits_for_no_write_and_leaves_nothing() -> None:
+    api = api_as()
+    made = group("web", peer("alpha"))
+    moment = now()
+    ok(api.delete(f"/api/groups/{made.pk}"))
+    with lock_held_elsewhere():
+        for _ in range(2):
+            assert made.pk in answers(api, moment)["groups"]
+        assert made.pk not in answers(api)["groups"]
+    ok(api.post("/api/groups", {"name": "web"}))
 
 
 def test_the_past_is_not_written() -> None:

@@ -181,8 +181,11 @@ class TestNothingStays:
             assert answer.status == 400
             assert "cannot be planned" in answer.json["message"]
 
-    def test_neither_true_nor_false_is_refused(self, api: Api, web: Group) -> None:
-        answer = api.delete(f"/api/groups/{web.pk}?dry_run=perhaps")
+    @pytest.mark.parametrize("said", ["=perhaps", "=", "", "=true&dry_run=false"])
+    def test_neither_true_nor_false_is_refused(
+        self, api: Api, web: Group, said: str
+    ) -> None:
+        answer = api.delete(f"/api/groups/{web.pk}?dry_run{said}")
         assert answer.status == 400
         assert Group.objects.filter(pk=web.pk).exists()
 

@@ -110,7 +110,7 @@ class _Applying:
             return known[0]
         body = self._refer(own, where)
         if known is None:
-            made: str = _told(where, lambda: view.create_object(_checked(view, body)))
+            made: str = _told(where, lambda: view.create_object(view.checked(body)))
             if section.kind:
                 self.ids[section.kind, str(entry["name"])] = made
                 self.names[section.kind, made] = str(entry["name"])
@@ -121,7 +121,7 @@ class _Applying:
             rule["id"] = old["id"]
         _told(
             where,
-            lambda: view.update_object(known[0], _checked(view, body, changed=True)),
+            lambda: view.update_object(known[0], view.checked(body, changed=True)),
         )
         return known[0]
 
@@ -143,16 +143,6 @@ class _Applying:
             raise InvalidArgument(
                 f"{where}: there is no {error.kind} named {error.name[:64]!r}"
             ) from error
-
-
-def _checked(view: ResourceViewSet, body: Row, *, changed: bool = False) -> Row:
-    serializer_class = view.request_serializer_class
-    if changed and view.update_serializer_class is not None:
-        serializer_class = view.update_serializer_class
-    serializer = serializer_class(data=body)
-    serializer.is_valid(raise_exception=True)
-    checked: Row = serializer.validated_data
-    return checked
 
 
 def _told(where: str, do: Callable[[], Any]) -> Any:

@@ -29,7 +29,7 @@ def configuration() -> Row:
 
     To be called in a `read_snapshot()`.
     """
-    names = _names()
+    names = {(kind, pk): name for kind, pk, name in referable()}
     return {
         "version": VERSION,
         "settings": settings(names),
@@ -113,11 +113,6 @@ def _sorted(name: str, value: Any) -> Any:
     if name in GROUP_LISTS and isinstance(value, list):
         return sorted(value)
     return value
-
-
-def _names() -> dict[tuple[str, str], str]:
-    """Return the name of everything that others refer to, by kind and id."""
-    return {(kind, pk): name for kind, pk, name in referable()}
 
 
 def referable() -> list[tuple[str, str, str]]:

@@ -1,9 +1,8 @@
 """The sections of the document: what is in them, and what an entry is known by."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
 from groups.api.views import GroupViewSet
@@ -42,10 +41,7 @@ class Section:
 
     def opened(self, **ids: str) -> ResourceViewSet:
         """Return the view, for the objects under the ids."""
-        view = self.view()
-        view.kwargs = dict(ids)
-        view.request = cast("Any", SimpleNamespace(query_params={}, data=None))
-        return view
+        return self.view.apart(**ids)
 
     def rows(self, view: ResourceViewSet) -> list[Row]:
         """Return the objects as the API shows them, in creation order."""
@@ -146,4 +142,3 @@ def _arrays(sections: Iterable[Section]) -> dict[str, Any]:
 
 VERSION: Final = 1
 Names = Mapping[tuple[str, str], str]
-Watched = Callable[[list[Section]], Iterable[Section]]

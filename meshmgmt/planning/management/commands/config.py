@@ -138,6 +138,9 @@ def _status_of_errors() -> Iterator[None]:
     except CommandError as error:
         error.returncode = ERROR
         raise
+    except RecursionError as error:
+        deep = "a document is nested too deeply"
+        raise CommandError(deep, returncode=ERROR) from error
 
 
 class _Loader(yaml.SafeLoader):
@@ -159,9 +162,11 @@ def _foreign(options: dict[str, Any]) -> dict[str, Any]:
         raise CommandError("--url needs --token-file")
     token = _text(options["token_file"]).strip()
     try:
-        found: dict[str, Any] = Source(options["url"], token).get("config")
+        found = Source(options["url"], token).get("config")
     except SourceError as error:
         raise CommandError(str(error)) from error
+    if not isinstance(found, dict):
+        raise CommandError(f"{options['url']} serves no configuration")
     return found
 
 
