@@ -8,7 +8,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from dns.lint.facts import counted
 from events.admin.objectpages import kind_of
 from events.audit.reading import event_by_id, events_of_request
 from meshmgmt.accounts.adminforms import viewer_of

@@ -84,7 +84,7 @@ def test_a_row_says_who_where_and_in_which_groups(client: Client) -> None:
         '<span class="badge badge--bad">login expired</span>',
         'datetime="2026-05-06T07:08:09Z">2026-05-06 07:08</time>',
         '<span class="below">fd00::1</span>',
-        "ann@mesh.dev",
+        "ann<wbr>@mesh.dev",
         "<bdi>Bergen, NO</bdi>",
         '<bdi>Debian 12</bdi><span class="below">0.60.1</span>',
         '<bdi>c</bdi></a> <span class="below">and 1 more</span>',
