@@ -140,7 +140,7 @@ def test_a_receiver_that_hangs_holds_up_no_other(
     batches.ingest_events(PROXY, [proxy(id="a")])
     begun = time.monotonic()
     worker.turn()
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 4  # it hangs for 5
     while receiver.behaviours:
         time.sleep(0.01)
     subscribe("proxy", name="works")
