@@ -7,10 +7,8 @@ taken from those before it; the first of its kind counts as large.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
 from typing import Final
 
-from meshmgmt.core.errors import Unavailable
 from meshmgmt.core.lane import Lane
 
 LARGE_BYTES: Final = 2**20
@@ -20,7 +18,6 @@ BUSY: Final = "too many large answers are being made: try again in a few seconds
 _FADING: Final = 0.9
 """One small answer says little of a kind that had a large one."""
 
-_turn: Final = Lock()
 _sizes: Final[dict[str, float]] = {}
 
 
@@ -33,13 +30,8 @@ def room_for(kind: str) -> Iterator[None]:
     if _sizes.get(kind, LARGE_BYTES) < LARGE_BYTES:
         yield
         return
-    with readers.place() as patience:
-        if not _turn.acquire(timeout=patience):
-            raise Unavailable(BUSY)
-        try:
-            yield
-        finally:
-            _turn.release()
+    with readers.turn(BUSY):
+        yield
 
 
 def note_size(kind: str, size: int) -> None:

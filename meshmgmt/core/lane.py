@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Final
 
+from meshmgmt.core.errors import Unavailable
+
 LOCK_SECONDS: Final = 20
 """How long anybody waits for a lock of the database, whichever it is."""
 
@@ -24,6 +26,7 @@ class Lane:
         self.places = places
         self.grace = grace
         self._lock = Lock()
+        self._turn = Lock()
         self._inside = 0
         self._moved = 0.0
 
@@ -42,6 +45,17 @@ class Lane:
         finally:
             with self._lock:
                 self._inside -= 1
+
+    @contextmanager
+    def turn(self, busy: str) -> Iterator[None]:
+        """Run a block alone. Raises Unavailable(busy) when its turn does not come."""
+        with self.place() as patience:
+            if not self._turn.acquire(timeout=patience):
+                raise Unavailable(busy)
+            try:
+                yield
+            finally:
+                self._turn.release()
 
     def moved(self) -> None:
         """Note that somebody got a turn."""

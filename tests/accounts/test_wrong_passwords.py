@@ -209,7 +209,7 @@ def test_old_hashes_keep_working_and_become_scrypt(settings: Any) -> None:
 
 
 def test_busy_page_is_503_with_retry_after(ann: User) -> None:
-    with passwords.hashing_turn():
+    with passwords.LANE.turn("busy"):
         answer = sign_in(RIGHT)
     assert answer.status_code == 503
     assert answer["Retry-After"]

@@ -6,10 +6,8 @@ The limits count in the database, so they hold for all workers and hosts togethe
 import datetime as dt
 import logging
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Final
 
 from django.conf import settings
@@ -40,8 +38,8 @@ PER_ACCOUNT: Final = 20
 PATIENCE_SECONDS: Final = 3.0
 
 BUSY: Final = "too many people sign in at this moment: try again in a few seconds"
-_LANE: Final = Lane(places=1 + settings.SVC.threads // 4, patience=PATIENCE_SECONDS)
-_turn: Final = Lock()
+LANE: Final = Lane(places=1 + settings.SVC.threads // 4, patience=PATIENCE_SECONDS)
+"""Who hashes a password or waits to: one at a time in each process."""
 _ATTEMPTS: Final = instruments.counter("mesh.signin.attempts.total")
 
 
@@ -87,7 +85,7 @@ def password_check(user: User | None, password: str, *, name: str) -> bool:
     result = "ok"
     try:
         _attempt(account).check()
-        with hashing_turn():
+        with LANE.turn(BUSY):
             attempt = _attempt(account)
             attempt.check()  # others went before us
             if user is None:
@@ -105,18 +103,6 @@ def password_check(user: User | None, password: str, *, name: str) -> bool:
         raise
     finally:
         _ATTEMPTS.labels(result=result).inc()
-
-
-@contextmanager
-def hashing_turn() -> Iterator[None]:
-    """Run a block as the only one of this process. Raises Unavailable."""
-    with _LANE.place() as patience:
-        if not _turn.acquire(timeout=patience):
-            raise Unavailable(BUSY)
-        try:
-            yield
-        finally:
-            _turn.release()
 
 
 def forget_wrong_passwords() -> None:
