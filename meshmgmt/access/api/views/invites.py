@@ -50,6 +50,7 @@ class InviteView(ApiView):
 
     module = "users"
     public_methods = ("GET",)
+    plannable = True
     serializer_class = bodies.InviteFactsSerializer
 
     def get(self, request: Request, inviteId: str) -> Response:  # noqa: N803 - path
