@@ -12,7 +12,7 @@ from typing import Final
 from meshmgmt.core.lane import Lane
 
 LARGE_BYTES: Final = 2**20
-readers: Final = Lane(patience=30.0)
+readers: Final = Lane(patience=30.0, grace=1.0)
 """Who makes a large answer or waits to; a server of requests limits the places."""
 BUSY: Final = "too many large answers are being made: try again in a few seconds"
 _FADING: Final = 0.9

@@ -52,6 +52,7 @@ class Lane:
         with self.place() as patience:
             if not self._turn.acquire(timeout=patience):
                 raise Unavailable(busy)
+            self.moved()
             try:
                 yield
             finally:

@@ -109,7 +109,7 @@ def test_waiting_for_room_ends_with_503(monkeypatch: pytest.MonkeyPatch) -> None
     assert answer["Retry-After"]
 
 
-def test_readers_beyond_their_places_are_sent_away_at_once(
+def test_readers_beyond_their_places_are_sent_away_when_no_turn_ends(
     monkeypatch: pytest.MonkeyPatch, occupied: Event
 ) -> None:
     monkeypatch.setattr(answers.readers, "places", 2)
@@ -123,6 +123,15 @@ def test_readers_beyond_their_places_are_sent_away_at_once(
     assert {answer.status_code for answer in away} == {503}
     assert all(answer["Retry-After"] for answer in away)
     assert sum(future.result().status_code == 200 for future in reading) == 1
+
+
+def test_readers_beyond_their_places_are_served_while_turns_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answers.readers, "places", 1)
+    monkeypatch.setattr(answers.readers, "grace", 60.0)
+    ListView.size, ListView.together = LARGE_BYTES, Barrier(1)
+    assert {answer.status_code for answer in race([read] * 8)} == {200}
 
 
 @pytest.mark.usefixtures("occupied")
