@@ -280,10 +280,4 @@ class OneRowAdmin(ServiceAdmin):
         context = {**named, **(extra_context or {})}
         return super().change_view(request, object_id, form_url, context)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: there is one row."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: the row stays."""
-        return False
+    has_add_permission = has_delete_permission = refused
