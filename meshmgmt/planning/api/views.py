@@ -9,6 +9,7 @@ from rest_framework.response import Response
 
 from events.audit.reading import event_by_id, events_of_request
 from meshmgmt.accounts.api.views import viewer_of
+from meshmgmt.api.bodies import OptionalJSONParser
 from meshmgmt.api.fields import TruthField
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.roles import Operation
@@ -42,6 +43,7 @@ class RevertView(ApiView):
     tags = ("events",)
     serializer_class = RevertedSerializer
     request_serializer_class = RevertRequestSerializer
+    parser_classes = [OptionalJSONParser]
 
     @extend_schema(operation_id="audit_event_revert")
     def post(self, request: Request, event_id: str) -> Response:
