@@ -1,0 +1,94 @@
+"""Whom one peer may meet: what must be known of the account to answer for it alone."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from meshmgmt.mesh.snapshot import Route, Router, Rule, RuleSide, Snapshot
+
+
+class Extent(NamedTuple):
+    """Groups whose members, and single peers, that something may be about."""
+
+    groups: frozenset[str]
+    peers: frozenset[str]
+
+
+def extent(snapshot: Snapshot, peer_id: str, groups: frozenset[str]) -> Extent:
+    """All that a peer in these groups may meet, by rules and routes of any state.
+
+    It asks for no members, so `snapshot.peers` and `snapshot.members` may be empty. It
+    may name more than the peer meets in the end, never less.
+    """
+    sides = [*_Around(snapshot, peer_id, groups).sides()]
+    return Extent(
+        frozenset().union(*(side.groups for side in sides)),
+        frozenset(side.peer for side in sides if side.peer is not None),
+    )
+
+
+def routing(snapshot: Snapshot) -> Extent:
+    """The peers that route anything, with routes and routers of any state."""
+    every: tuple[Route | Router, ...] = (*snapshot.routes, *snapshot.routers)
+    return Extent(
+        frozenset().union(*(each.peer_groups for each in every)),
+        frozenset(each.peer for each in every if each.peer is not None),
+    )
+
+
+class _Around:
+    """The account seen from one peer and its groups."""
+
+    def __init__(
+        self, snapshot: Snapshot, peer_id: str, groups: frozenset[str]
+    ) -> None:
+        self._all = snapshot
+        self._peer_id = peer_id
+        self._groups = groups
+        self._networks = {r.network for r in snapshot.routers if self._routes(r)}
+        self._behind: defaultdict[str, set[str]] = defaultdict(set)
+        for resource in snapshot.resources:
+            for id_ in (resource.id, *resource.groups):
+                self._behind[id_].add(resource.network)
+
+    def sides(self) -> Iterator[RuleSide]:
+        for policy in self._all.policies:
+            for rule in policy.rules:
+                yield from self._of_rule(rule)
+        for route in self._all.routes:
+            if self._routes(route) or not self._groups.isdisjoint(route.groups):
+                yield RuleSide(groups=route.peer_groups, peer=route.peer)
+
+    def _of_rule(self, rule: Rule) -> Iterator[RuleSide]:
+        if self._on(rule.sources):
+            yield rule.destinations
+            networks = self._networks_behind(rule.destinations)
+            for router in self._all.routers if networks else ():
+                if router.network in networks:
+                    yield RuleSide(groups=router.peer_groups, peer=router.peer)
+        if self._on(rule.destinations) or self._guards(rule.destinations):
+            yield rule.sources
+
+    def _guards(self, side: RuleSide) -> bool:
+        """Tell whether the peer routes what a rule leads to, and lets its sources in."""
+        if self._networks & self._networks_behind(side):
+            return True
+        return any(
+            self._routes(route) and not route.access_groups.isdisjoint(side.groups)
+            for route in self._all.routes
+        )
+
+    def _networks_behind(self, side: RuleSide) -> set[str]:
+        """The networks of the resources that a side names."""
+        found: set[str] = set()
+        for id_ in (side.resource or "", *side.groups):
+            found |= self._behind.get(id_, set())
+        return found
+
+    def _on(self, side: RuleSide) -> bool:
+        return side.peer == self._peer_id or not self._groups.isdisjoint(side.groups)
+
+    def _routes(self, routing: Route | Router) -> bool:
+        return routing.peer == self._peer_id or not self._groups.isdisjoint(
+            routing.peer_groups
+        )

@@ -1,0 +1,177 @@
+"""Who may begin what with whom, by which rule: on groups, never on pairs of peers."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from meshmgmt.mesh.compute import Mesh
+from meshmgmt.mesh.reach.traffic import rule_words
+from meshmgmt.mesh.reach.wording import subject_of
+from meshmgmt.mesh.reasons import Subject
+from meshmgmt.mesh.snapshot import Policy, Resource, Rule, RuleSide, Snapshot
+
+MOST: Final = 500
+IN_FORCE, DISABLED, NOBODY = "in_force", "disabled", "nobody"
+
+
+class End(NamedTuple):
+    """A `group`, `peer` or `resource` that rules name.
+
+    It counts the peers that take part, the resources in the group, and the routes whose
+    access the group stands for.
+    """
+
+    kind: str
+    id: str
+    name: str
+    peers: int = 0
+    resources: int = 0
+    routes: int = 0
+
+
+class Edge(NamedTuple):
+    """What a rule lets its sources begin with its destinations, or drops; ends as ids.
+
+    `state` is `in_force`, `disabled`, or `nobody`: one of its sides is empty. `checks` are
+    names of posture checks that sources must pass.
+    """
+
+    rule: str
+    policy: Subject
+    effect: str
+    traffic: str
+    bidirectional: bool
+    state: str
+    checks: tuple[str, ...]
+    sources: tuple[str, ...]
+    destinations: tuple[str, ...]
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        return (*self.sources, *self.destinations)
+
+
+class Graph(NamedTuple):
+    """Ends and rules; `left_out` counts by kind what went beyond the limit."""
+
+    focus: Subject | None
+    nodes: tuple[End, ...]
+    edges: tuple[Edge, ...]
+    left_out: dict[str, int]
+
+
+def graph(mesh: Mesh, focus: Subject | None = None, most: int = MOST) -> Graph:
+    """Draw all groups, resources and rules, or those about a focus.
+
+    At most so many nodes, rules among them; a rule comes with all its ends or not at all.
+    """
+    drawing = _Drawing(mesh)
+    every = list(drawing.edges(focus))
+    ends: dict[str, None] = {}
+    edges: list[Edge] = []
+    for edge in every:
+        more = {**ends, **dict.fromkeys(edge.ends)}
+        if len(more) + len(edges) < most:
+            ends = more
+            edges.append(edge)
+    named = dict.fromkeys(id_ for edge in every for id_ in edge.ends)
+    spare = [] if focus else [id_ for id_ in drawing.everything() if id_ not in named]
+    room = most - len(ends) - len(edges)
+    shown = {**ends, **dict.fromkeys(spare[:room])}
+    out = Counter(drawing.end(id_).kind for id_ in (*named, *spare) if id_ not in shown)
+    out["rule"] = len(every) - len(edges)
+    nodes = tuple(map(drawing.end, shown))
+    return Graph(focus, nodes, tuple(edges), {kind: n for kind, n in out.items() if n})
+
+
+def subject_with(snapshot: Snapshot, id_: str) -> Subject | None:
+    """The group, peer, resource or policy with an id."""
+    if id_ in snapshot.group_names:
+        return Subject("group", id_, snapshot.group_names[id_])
+    if id_ in snapshot.peers:
+        return Subject("peer", id_, snapshot.peers[id_].name)
+    things: list[Resource | Policy] = [*snapshot.resources, *snapshot.policies]
+    return next((subject_of(each) for each in things if each.id == id_), None)
+
+
+class _Drawing:
+    def __init__(self, mesh: Mesh) -> None:
+        self._mesh = mesh
+        self._all = mesh.snapshot
+        self._in_force = {each.rule.id: each for each in mesh.policies.rules}
+        self._resources = Counter(g for r in self._all.resources for g in r.groups)
+        self._routes = Counter(g for r in self._all.routes for g in r.access_groups)
+        self._known = {each.id: each for each in self._all.resources}
+
+    def everything(self) -> list[str]:
+        return [*self._all.group_names, *self._known]
+
+    def edges(self, focus: Subject | None) -> Iterator[Edge]:
+        """The rules about a focus; of its own side only what is about it."""
+        about = self._names(focus)
+        for policy in self._all.policies:
+            for rule in policy.rules:
+                sources, destinations = named(rule.sources), named(rule.destinations)
+                if about is None or (focus and policy.id == focus.id):
+                    yield self._edge(policy, rule, sources, destinations)
+                    continue
+                near, far = about & set(sources), about & set(destinations)
+                if near or far:
+                    kept = (sources if far else near), (destinations if near else far)
+                    yield self._edge(policy, rule, *kept)
+
+    def end(self, id_: str) -> End:
+        if id_ in self._known:
+            return End("resource", id_, self._known[id_].name, resources=1)
+        if id_ in self._all.peers:
+            here = int(id_ in self._mesh.membership.peers)
+            return End("peer", id_, self._all.peers[id_].name, peers=here)
+        name = self._all.group_names.get(id_, id_)
+        peers = self._mesh.membership.side(frozenset({id_})).mask.bit_count()
+        return End("group", id_, name, peers, self._resources[id_], self._routes[id_])
+
+    def _names(self, focus: Subject | None) -> set[str] | None:
+        """What rules may call the focus: its id and the groups it is in."""
+        if focus is None:
+            return None
+        if focus.kind == "peer":
+            return {focus.id, *self._mesh.membership.groups_of(focus.id)}
+        if focus.kind == "resource":
+            return {focus.id, *self._known[focus.id].groups}
+        return {focus.id}
+
+    def _edge(
+        self, policy: Policy, rule: Rule, sources: Iterable[str], targets: Iterable[str]
+    ) -> Edge:
+        checks = [c.name for id_ in policy.checks if (c := self._all.checks.get(id_))]
+        return Edge(
+            rule=rule.id,
+            policy=subject_of(policy),
+            effect="accept" if rule.accept else "drop",
+            traffic=rule_words(rule),
+            bidirectional=rule.bidirectional,
+            state=self._state(rule),
+            checks=tuple(checks),
+            sources=self._ordered(sources),
+            destinations=self._ordered(targets),
+        )
+
+    def _ordered(self, ids: Iterable[str]) -> tuple[str, ...]:
+        names = self._all.group_names
+        return tuple(sorted(ids, key=lambda id_: (names.get(id_, ""), id_)))
+
+    def _state(self, rule: Rule) -> str:
+        found = self._in_force.get(rule.id)
+        if found is None:
+            return DISABLED
+        behind = any(self._is_routed(id_) for id_ in named(rule.destinations))
+        somebody = found.sources.mask and (found.destinations.mask or behind)
+        return IN_FORCE if somebody else NOBODY
+
+    def _is_routed(self, id_: str) -> bool:
+        return bool(id_ in self._known or self._resources[id_] or self._routes[id_])
+
+
+def named(side: RuleSide) -> list[str]:
+    single = [id_ for id_ in (side.peer, side.resource) if id_]
+    return [*side.groups, *single]

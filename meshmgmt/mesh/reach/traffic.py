@@ -1,0 +1,158 @@
+"""Packets by protocol and port, and what firewall rules of agents do with them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from meshmgmt.mesh.firewall import Ports, Receiver, receiver, rule_ports
+from meshmgmt.mesh.routerules import with_ssh_port
+from meshmgmt.mesh.snapshot import Peer, Rule
+
+ALL: Final = "all"
+WITH_PORTS: Final = ("tcp", "udp")
+PROTOCOLS: Final = (ALL, *WITH_PORTS, "icmp")
+OTHER: Final = "other"
+"""Every protocol that rules have no name for."""
+LAST_PORT: Final = 65535
+_ROUTING: Final = Receiver(
+    ranges=True, native_ssh=False, source_prefixes=True, ipv6=True
+)
+_WORDS: Final = {"tcp": "TCP", "udp": "UDP", "icmp": "ICMP", OTHER: "other protocols"}
+
+
+class Traffic(NamedTuple):
+    """What is asked about; `all` is every protocol, without a port every port."""
+
+    protocol: str = ALL
+    port: int | None = None
+
+    @property
+    def words(self) -> str:
+        if self.protocol == ALL:
+            return "everything"
+        port = "" if self.port is None else f" {self.port}"
+        return f"{_WORDS[self.protocol]}{port}"
+
+
+class Filter(NamedTuple):
+    """What one rule of an agent's firewall matches; ports 0 to 0 are all of them."""
+
+    accept: bool
+    protocol: str
+    policy_id: str
+    rule_id: str
+    first: int = 0
+    last: int = 0
+
+    @property
+    def packets(self) -> "Slice":
+        return Slice(self.protocol, self.first, self.last)
+
+    def matches(self, packets: "Slice") -> bool:
+        if self.protocol not in (ALL, packets.protocol):
+            return False
+        return not self.first or (
+            self.first <= packets.first and packets.last <= self.last
+        )
+
+
+class Slice(NamedTuple):
+    """Packets that every filter treats alike; 0 to 0 where there are no ports."""
+
+    protocol: str
+    first: int = 0
+    last: int = 0
+
+
+class Part(NamedTuple):
+    """Packets with the filter that decides about them, None if none matches."""
+
+    packets: Slice
+    filter: Filter | None
+
+    @property
+    def passes(self) -> bool:
+        return self.filter is not None and self.filter.accept
+
+
+def filters(
+    accept: bool,
+    protocol: str,
+    policy_id: str,
+    rule_id: str,
+    entries: Iterable[Ports],
+) -> Iterator[Filter]:
+    """The filters of one rule, one for each of its ports and ranges."""
+    named = "tcp" if protocol == "netbird-ssh" else protocol
+    for entry in entries:
+        first, last = entry.range or (entry.port or 0, entry.port or 0)
+        yield Filter(accept, named, policy_id, rule_id, first, last)
+
+
+def opened(rule: Rule, peer: Peer | None = None) -> list[Filter]:
+    """What a rule opens on a peer or, without one, to what is routed."""
+    if peer is None:
+        rule = with_ssh_port(rule)
+    ports = rule_ports(rule, receiver(peer) if peer else _ROUTING)
+    return [*filters(rule.accept, rule.protocol, "", rule.id, ports)]
+
+
+def rule_words(rule: Rule) -> str:
+    """What a rule is about: `TCP 80 and 443`."""
+    if rule.protocol == ALL:
+        return Traffic().words
+    found = described(Traffic(), [each.packets for each in opened(rule)])
+    return f"SSH ({found})" if rule.protocol == "netbird-ssh" else found
+
+
+def judged(traffic: Traffic, found: Sequence[Filter]) -> list[Part]:
+    """What filters do with traffic: those that drop come first, what none has is lost."""
+    drops = [each for each in found if not each.accept]
+    ordered = [*drops, *(each for each in found if each.accept)]
+    return [
+        Part(packets, next((f for f in ordered if f.matches(packets)), None))
+        for packets in slices(traffic, found)
+    ]
+
+
+def slices(traffic: Traffic, found: Iterable[Filter]) -> Iterator[Slice]:
+    """Traffic, cut wherever a filter begins or ends."""
+    every = (*PROTOCOLS[1:], OTHER)
+    inner = {edge for f in found if f.first for edge in (f.first, f.last + 1)}
+    edges = sorted(inner | {1, LAST_PORT + 1})
+    for protocol in every if traffic.protocol == ALL else (traffic.protocol,):
+        if protocol not in WITH_PORTS:
+            yield Slice(protocol)
+        elif traffic.port is not None:
+            yield Slice(protocol, traffic.port, traffic.port)
+        else:
+            for first, end in pairwise(edges):
+                yield Slice(protocol, first, end - 1)
+
+
+def described(traffic: Traffic, packets: Iterable[Slice]) -> str:
+    """Packets in words: `TCP 1-442 and 444-65535, UDP, ICMP`."""
+    ordered = sorted(set(packets))
+    names = [
+        _ports(protocol, list(of_protocol))
+        for protocol, of_protocol in groupby(ordered, key=attrgetter("protocol"))
+    ]
+    whole = traffic.protocol == ALL and sorted(names) == sorted(_WORDS.values())
+    return "everything" if whole else ", ".join(names)
+
+
+def _ports(protocol: str, packets: list[Slice]) -> str:
+    ranges: list[tuple[int, int]] = []
+    for _, first, last in packets:
+        if ranges and first <= ranges[-1][1] + 1:
+            begin, end = ranges.pop()
+            ranges.append((begin, max(end, last)))
+        else:
+            ranges.append((first, last))
+    if ranges in ([(0, 0)], [(1, LAST_PORT)]):
+        return _WORDS[protocol]
+    listed = [str(a) if a == b else f"{a}-{b}" for a, b in ranges]
+    *before, final = listed
+    ports = f"{', '.join(before)} and {final}" if before else final
+    return f"{_WORDS[protocol]} {ports}"

@@ -1,0 +1,365 @@
+"""Whether one peer reaches something, and why not."""
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from meshmgmt.control.checks import Unsendable
+from meshmgmt.mesh import Mesh
+from meshmgmt.mesh.reach import Destination, Traffic, Verdict, verdict
+from meshmgmt.mesh.snapshot import (
+    Policy,
+    PostureCheck,
+    Resource,
+    Route,
+    Router,
+    Rule,
+    RuleSide,
+    Settings,
+    Snapshot,
+    User,
+)
+from tests.explain.pure import machine
+from tests.explain.pushed import message
+from tests.mesh.meshes import NOW, snapshots
+from tests.mesh.packets import Packet, Wire
+
+PLACES = [
+    "10.0.0.7", "10.9.1.1", "10.9.0.0", "8.8.8.8", "fd01::5", "fd02::1", "2001:db8::1",
+    "x.test", "y.test", "www.x.test", "z.test",
+]  # fmt: skip
+PORTS = (1, 5, 10, 22, 30, 31, 443, 22022, 65535)
+
+
+def wire(mesh: Mesh) -> Wire:
+    peers = mesh.snapshot.peers
+    maps = {peer.key: message(mesh, id_) for id_, peer in peers.items()}
+    owners = {peer.ip: peer.key for peer in peers.values()}
+    owners |= {peer.ipv6: peer.key for peer in peers.values() if peer.ipv6}
+    return Wire(maps, owners)
+
+
+def packets(to: str) -> list[Packet]:
+    """One packet of each kind that a rule of the random accounts could single out."""
+    ported = [Packet(name, port, to) for name in ("tcp", "udp") for port in PORTS]
+    return [*ported, Packet("icmp", 0, to), Packet("other", 0, to)]
+
+
+def meant(snapshot: Snapshot, to: str) -> Destination:
+    for peer in snapshot.peers.values():
+        if to in (peer.ip, peer.ipv6):
+            return Destination("peer", peer.id, to)
+    return Destination("domain" if to.endswith(".test") else "address", "", to)
+
+
+def check_packets(snapshot: Snapshot) -> None:
+    mesh = Mesh(snapshot, NOW)
+    with suppress(Unsendable):
+        agents = wire(mesh)
+        addresses = [a for p in snapshot.peers.values() for a in (p.ip, p.ipv6) if a]
+        for source in snapshot.peers.values():
+            for to in (*addresses, *PLACES):
+                destination = meant(snapshot, to)
+                arriving = {p: agents.arrives(source.key, p) for p in packets(to)}
+                for packet, arrives in arriving.items():
+                    if packet.protocol == "other":
+                        continue
+                    traffic = Traffic(packet.protocol, packet.port or None)
+                    found = verdict(mesh, source.id, destination, traffic)
+                    assert found.allowed == arrives, (source.id, packet, found)
+                    kind = destination.kind
+                    event(f"{kind} {found.path} {'in' if found.allowed else 'out'}")
+                whole = verdict(mesh, source.id, destination, Traffic())
+                assert whole.allowed == all(arriving.values()), (source.id, to, whole)
+
+
+@settings(max_examples=40, deadline=None)
+@given(snapshots())
+def test_verdict_is_what_agents_do_with_packets(snapshot: Snapshot) -> None:
+    check_packets(snapshot)
+
+
+@pytest.mark.slow
+@settings(max_examples=400, deadline=None)
+@given(snapshots())
+def test_verdict_is_what_agents_do_with_many_packets(snapshot: Snapshot) -> None:
+    check_packets(snapshot)
+
+
+@settings(max_examples=100, deadline=None)
+@given(snapshots(), st.sampled_from(["tcp", "all"]))
+def test_resource_is_reached_when_all_of_it_is(
+    snapshot: Snapshot, protocol: str
+) -> None:
+    mesh = Mesh(snapshot, NOW)
+    for resource in snapshot.resources:
+        for source in snapshot.peers:
+            traffic = Traffic(protocol)
+            whole = verdict(mesh, source, Destination("resource", resource.id), traffic)
+            kind = "domain" if resource.is_domain else "address"
+            samples = {
+                "10.9.0.0/16": ["10.9.0.0", "10.9.255.255"],
+                "0.0.0.0/0": ["0.0.0.0", "10.0.0.1", "10.9.7.7", "10.0.1.0", "8.8.8.8"],
+                "fd02::1/128": ["fd02::1"],
+            }.get(resource.address, [resource.address])
+            each = [
+                verdict(mesh, source, Destination(kind, "", text), traffic).allowed
+                for text in samples
+            ]
+            assert whole.allowed == all(each)
+
+
+SQL = Traffic("tcp", 5432)
+
+
+def side(*groups: str) -> RuleSide:
+    return RuleSide(groups=frozenset(groups))
+
+
+def account(**changes: Any) -> Snapshot:
+    """Anna may reach Bela's database; a route and a resource lie behind Carl."""
+    peers = [
+        machine("a", "anna", "100.64.0.1"),
+        machine("b", "bela", "100.64.0.2", "fd00::2"),
+        machine("c", "carl", "100.64.0.3"),
+    ]
+    rule = Rule("r", side("staff"), side("servers"), bidirectional=False,
+                protocol="tcp", ports=(5432,))  # fmt: skip
+    meet = Rule("m", side("staff"), RuleSide(peer="c"), protocol="icmp")
+    lan = Rule("l", side("staff"), side("lan"), protocol="tcp", ports=(5432,))
+    plain = Snapshot(
+        settings=Settings(dns_domain="mesh.lan"),
+        peers={peer.id: peer for peer in peers},
+        members={
+            "staff": frozenset("a"),
+            "servers": frozenset("b"),
+            "spare": frozenset(),
+        },
+        policies=tuple(
+            Policy(name, (each,), name=name)
+            for name, each in (("sql", rule), ("meet", meet), ("lan", lan))
+        ),
+        routes=(
+            Route(
+                "t",
+                "office",
+                frozenset({"staff"}),
+                "10.1.0.0/16",
+                peer="c",
+                access_groups=frozenset({"lan"}),
+            ),
+        ),
+        routers=(Router("w", "n", peer="c"),),
+        resources=(
+            Resource("s", "n", "printer", "10.2.0.1/32", groups=frozenset({"lan"})),
+            Resource(
+                "d",
+                "n",
+                "wiki",
+                "*.corp.test",
+                is_domain=True,
+                groups=frozenset({"lan"}),
+            ),
+        ),
+    )
+    return replace(plain, **changes)
+
+
+def with_rule(snapshot: Snapshot, name: str, **changes: Any) -> Snapshot:
+    """The account with another rule in the policy of that name."""
+    return replace(
+        snapshot,
+        policies=tuple(
+            replace(policy, rules=tuple(replace(r, **changes) for r in policy.rules))
+            if policy.id == name
+            else policy
+            for policy in snapshot.policies
+        ),
+    )
+
+
+def with_policy(snapshot: Snapshot, name: str, **changes: Any) -> Snapshot:
+    return replace(
+        snapshot,
+        policies=tuple(
+            replace(policy, **changes) if policy.id == name else policy
+            for policy in snapshot.policies
+        ),
+    )
+
+
+def with_peer(snapshot: Snapshot, id_: str, **changes: Any) -> Snapshot:
+    return replace(
+        snapshot,
+        peers={**snapshot.peers, id_: snapshot.peers[id_]._replace(**changes)},
+    )
+
+
+BELA = Destination("peer", "b", "100.64.0.2")
+OFFICE = Destination("address", "", "10.1.2.3")
+PRINTER = Destination("resource", "s", "10.2.0.1/32")
+WIKI = Destination("domain", "", "www.corp.test")
+
+
+def ask(
+    snapshot: Snapshot,
+    to: Destination = BELA,
+    traffic: Traffic = SQL,
+    source: str = "a",
+    offline: Collection[str] = (),
+) -> Verdict:
+    return verdict(Mesh(snapshot, NOW), source, to, traffic, offline)
+
+
+@pytest.mark.parametrize(
+    ("to", "path", "via"),
+    [(BELA, "direct", []), (OFFICE, "routed", ["carl"]), (PRINTER, "routed", ["carl"]),
+     (WIKI, "routed", ["carl"])],
+)  # fmt: skip
+def test_what_is_let_through_names_the_rule_and_the_way(
+    to: Destination, path: str, via: list[str]
+) -> None:
+    found = ask(account(), to)
+    assert found.allowed
+    assert found.path == path
+    assert [each.peer.name for each in found.via] == via
+    [because] = found.because
+    assert because.text.endswith("lets TCP 5432 through")
+    assert because.effect == "accept"
+    assert not found.obstacles
+
+
+CHECKS = {
+    "new": PostureCheck("new", {"nb_version_check": {"min_version": "0.50"}}, "new")
+}
+CASES: list[tuple[str, Snapshot, Destination, Traffic, str, str]] = [
+    ("direction", account(policies=(Policy("back", (Rule("k", side("servers"),
+     side("staff"), bidirectional=False),), name="back"),)), BELA, SQL,
+     "policy back lets only peer bela begin", "bidirectional"),
+    ("port", account(), BELA, Traffic("tcp", 22), "lets only TCP 5432", "add TCP 22 to"),
+    ("protocol", account(), BELA, Traffic("icmp"), "lets only TCP 5432", "add ICMP to"),
+    ("part", account(), BELA, Traffic("tcp"), "no rule lets TCP 1-5431 and 5433-65535",
+     "add a rule"),
+    ("posture", with_peer(with_policy(account(checks=CHECKS), "sql", checks=("new",)),
+     "a", version="0.45.0"), BELA, SQL, "its client is 0.45.0", "pass new"),
+    ("disabled", with_policy(account(), "sql", enabled=False), BELA, SQL,
+     "but it is disabled", "enable policy sql"),
+    ("disabled", with_rule(account(), "sql", enabled=False), BELA, SQL,
+     "but its rule is disabled", "enable the rule of policy sql"),
+    ("drop", account(policies=(*account().policies, Policy("no", (Rule("x",
+     side("staff"), side("servers"), accept=False),), name="no"))), BELA, SQL,
+     "policy no drops TCP 5432", "disable policy no"),
+    ("approval_pending", with_peer(account(), "b", approved=False), BELA, SQL,
+     "peer bela waits", "approve peer bela"),
+    ("login_expired", with_peer(account(), "a", login_expired=True), BELA, SQL,
+     "login of peer anna expired", "sign in again"),
+    ("owner_blocked", with_peer(account(users={"u": User("u", blocked=True)}), "b",
+     user_id="u"), BELA, SQL, "owner of peer bela is blocked", "unblock"),
+    ("ipv6", account(), Destination("peer", "b", "fd00::2"), SQL,
+     "peer anna has no IPv6 address", "group with IPv6"),
+    ("group", account(members={"staff": frozenset(), "servers": frozenset("b")}), BELA,
+     SQL, "were peer anna in staff", "add peer anna to staff"),
+    ("client", with_peer(with_rule(account(), "sql", ports=(), ranges=((5000, 6000),)),
+     "b", version="0.45.0"), BELA, SQL, "knows no port ranges", "update the client"),
+    ("no_policy", account(policies=()), BELA, SQL, "no policy lets peer anna", "add a"),
+    ("route_disabled", account(routes=(replace(account().routes[0], enabled=False),)),
+     OFFICE, SQL, "route office is disabled", "enable route office"),
+    ("distribution", account(routes=(replace(account().routes[0],
+     groups=frozenset({"spare"})),)), OFFICE, SQL, "not distributed to peer anna",
+     "add peer anna to spare"),
+    ("port", account(), OFFICE, Traffic("tcp", 80), "lets only TCP 5432", "TCP 80"),
+    ("no_policy", with_policy(account(), "meet", rules=()), OFFICE, SQL,
+     "meet peer carl", "add a policy"),
+    ("disabled", with_policy(account(), "meet", enabled=False), OFFICE, SQL,
+     "policy meet would let it through, but it is disabled", "enable policy meet"),
+    ("approval_pending", with_peer(account(), "c", approved=False), OFFICE, SQL,
+     "peer carl waits", "approve peer carl"),
+    ("no_routing_peer", account(routes=(replace(account().routes[0], peer=None),)),
+     OFFICE, SQL, "route office has no routing peer", "add a routing peer"),
+    ("router_disabled", account(routers=(Router("w", "n", peer="c", enabled=False),)),
+     PRINTER, SQL, "routers of resource printer are disabled", "enable a router"),
+    ("no_routing_peer", account(routers=()), PRINTER, SQL, "printer has no routing peer",
+     "add a routing peer"),
+    ("resource_disabled", account(resources=(replace(account().resources[0],
+     enabled=False),)), PRINTER, SQL, "resource printer is disabled",
+     "enable resource printer"),
+    ("protocol", account(), WIKI, Traffic("udp"), "lets only TCP 5432", "add UDP"),
+    ("unrouted", account(), Destination("domain", "", "corp.test"), SQL,
+     "nothing routes corp.test", "add a route"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("expected", "snapshot", "to", "traffic"),
+    [((kind, text, remedy), *asked) for kind, *asked, text, remedy in CASES],
+    ids=[f"{case[0]} {case[2].kind}" for case in CASES],
+)
+def test_what_is_in_the_way_is_named_with_its_remedy(
+    expected: tuple[str, str, str],
+    snapshot: Snapshot,
+    to: Destination,
+    traffic: Traffic,
+) -> None:
+    kind, text, remedy = expected
+    found = ask(snapshot, to, traffic)
+    assert not found.allowed
+    assert any(
+        each.kind == kind and text in each.text and remedy in each.remedy
+        for each in found.obstacles
+    ), found.obstacles
+
+
+def test_a_drop_rule_decides_though_another_accepts() -> None:
+    drop = Policy(
+        "no", (Rule("x", side("staff"), side("servers"), accept=False),), name="no"
+    )
+    snapshot = account(policies=(*account().policies, drop))
+    assert [(b.effect, b.policy and b.policy.name) for b in ask(snapshot).because] == [
+        ("drop", "no")
+    ]
+
+
+def test_who_is_not_connected_is_told_and_changes_no_verdict() -> None:
+    for to, name in ((BELA, "bela"), (OFFICE, "carl")):
+        found = ask(account(), to, offline="bc")
+        assert found.allowed
+        assert [(o.kind, o.text) for o in found.obstacles] == [
+            ("offline", f"peer {name} is not connected")
+        ]
+
+
+def test_an_exit_node_carries_what_nothing_else_does() -> None:
+    out = Route(
+        "x", "out", frozenset({"staff"}), "0.0.0.0/0", peer="c", skip_auto_apply=True
+    )
+    found = ask(
+        account(routes=(out,)), Destination("address", "", "8.8.8.8"), Traffic()
+    )
+    assert found.allowed
+    assert [via.route.name for via in found.via] == ["out"]
+    assert [each.kind for each in found.obstacles] == ["not_selected"]
+
+
+def test_every_routing_peer_must_let_it_through() -> None:
+    two = replace(account().routers[0], peer=None, peer_groups=frozenset({"routing"}))
+    members = {**account().members, "routing": frozenset("bc")}
+    drop = Policy(
+        "no", (Rule("x", side("staff"), RuleSide(resource="s"), accept=False),)
+    )
+    found = ask(account(routers=(two,), members=members), PRINTER)
+    assert [via.allowed for via in found.via] == [True, True]
+    snapshot = account(
+        routers=(two,), members=members, policies=(drop, *account().policies)
+    )
+    assert not ask(snapshot, PRINTER).allowed
+
+
+def test_a_routing_peer_needs_no_rule_for_its_own_networks() -> None:
+    found = ask(account(), OFFICE, source="c")
+    assert found.allowed
+    assert (found.path, found.via) == ("direct", ())
