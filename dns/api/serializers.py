@@ -5,6 +5,8 @@ from typing import Any
 from dns.content import RECORD_TYPES
 from dns.rules.nameservers import NameserverDraft, NameserverGroupDraft
 from meshmgmt.api.fields import (
+    AbsentKept,
+    AlwaysThere,
     ArrayField,
     ObjectSerializer,
     TextField,
@@ -65,14 +67,10 @@ class ZoneRequestSerializer(ObjectSerializer):
     distribution_groups = texts(help_text="Ids of the peer groups that get the zone")
 
 
-class ZoneUpdateSerializer(ObjectSerializer):
+class ZoneUpdateSerializer(AbsentKept, ZoneRequestSerializer):
     """What a client changes of a zone; absent fields keep their value."""
 
-    name = TextField(required=False)
-    domain = TextField(required=False, help_text="Only the stored domain is accepted")
-    enabled = TruthField(required=False)
-    enable_search_domain = TruthField(required=False)
-    distribution_groups = texts(required=False)
+    domain = TextField(help_text="Only the stored domain is accepted")
 
 
 class RecordRequestSerializer(ObjectSerializer):
@@ -84,13 +82,8 @@ class RecordRequestSerializer(ObjectSerializer):
     ttl = WholeNumberField(help_text="Seconds, 0 to 2147483647")
 
 
-class RecordUpdateSerializer(ObjectSerializer):
+class RecordUpdateSerializer(AbsentKept, RecordRequestSerializer):
     """What a client changes of a record; absent fields keep their value."""
-
-    name = TextField(required=False)
-    type = TextField(required=False)
-    content = TextField(required=False)
-    ttl = WholeNumberField(required=False)
 
 
 class RecordSerializer(RecordRequestSerializer):
@@ -99,25 +92,46 @@ class RecordSerializer(RecordRequestSerializer):
     id = TextField()
 
 
-class ZoneSerializer(ObjectSerializer):
+class ZoneSerializer(AlwaysThere, ZoneRequestSerializer):
     """A zone with its records."""
 
     id = TextField()
-    name = TextField()
-    domain = TextField()
-    enabled = TruthField()
-    enable_search_domain = TruthField()
-    distribution_groups = texts()
     records = ArrayField(child=RecordSerializer())
 
 
 def nameserver_group_draft(data: dict[str, Any]) -> NameserverGroupDraft:
     """Return the draft that the rules check, from a checked body."""
-    return NameserverGroupDraft(
-        name=data["name"],
-        nameservers=[NameserverDraft(**server) for server in data["nameservers"]],
-        groups=data["groups"],
-        primary=data["primary"],
-        domains=data["domains"],
-        search_domains_enabled=data["search_domains_enabled"],
-    )
+    servers = [NameserverDraft(**server) for server in data["nameservers"]]
+    return NameserverGroupDraft(**{**data, "nameservers": servers})
+
+
+class PlainRecordSerializer(RecordRequestSerializer):
+    """A record as a peer gets it."""
+
+
+class SkippedSerializer(ObjectSerializer):
+    """A record of a zone file that is not taken over."""
+
+    line = WholeNumberField()
+    name = TextField()
+    type = TextField()
+
+
+class ChangeSerializer(ObjectSerializer):
+    """A record with another TTL or content."""
+
+    before = PlainRecordSerializer()
+    after = PlainRecordSerializer()
+
+
+class ZoneImportSerializer(ObjectSerializer):
+    """What a zone file changes."""
+
+    preview = TruthField(help_text="Nothing was written")
+    added = ArrayField(child=PlainRecordSerializer())
+    changed = ArrayField(child=ChangeSerializer())
+    removed = ArrayField(child=PlainRecordSerializer())
+    unchanged = WholeNumberField()
+    skipped = ArrayField(child=SkippedSerializer(), help_text="Of other types")
+    ignored = WholeNumberField(help_text="SOA and apex NS records")
+    repeated = WholeNumberField(help_text="Identical records")

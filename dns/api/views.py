@@ -40,19 +40,12 @@ class NameserverGroupViewSet(ResourceViewSet):
         return nameserver_group_rows(ids)
 
     def create_object(self, data: dict[str, Any]) -> str:
-        return nameserver_group_create(
-            draft=serializers.nameserver_group_draft(data),
-            description=data["description"],
-            enabled=data["enabled"],
-        ).pk
+        draft = serializers.nameserver_group_draft(data)
+        return nameserver_group_create(draft=draft).pk
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        return nameserver_group_update(
-            group_id=identifier,
-            draft=serializers.nameserver_group_draft(data),
-            description=data["description"],
-            enabled=data["enabled"],
-        ).pk
+        draft = serializers.nameserver_group_draft(data)
+        return nameserver_group_update(group_id=identifier, draft=draft).pk
 
     def delete_object(self, identifier: str) -> None:
         nameserver_group_delete(group_id=identifier)
@@ -99,16 +92,7 @@ class ZoneViewSet(ResourceViewSet):
         return zone_rows(ids)
 
     def create_object(self, data: dict[str, Any]) -> str:
-        draft = ZoneDraft(
-            name=data["name"],
-            domain=data["domain"],
-            distribution_groups=data["distribution_groups"],
-        )
-        return zone_create(
-            draft=draft,
-            enabled=data["enabled"],
-            enable_search_domain=data["enable_search_domain"],
-        ).pk
+        return zone_create(draft=ZoneDraft(**data)).pk
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
         return zone_update(zone_id=identifier, **data).pk

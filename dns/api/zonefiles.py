@@ -8,8 +8,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from dns.api import report_schema
-from dns.effective.snapshot import Record
+from dns.api.serializers import ZoneImportSerializer
 from dns.selectors.zones import ZONE_KIND
 from dns.services.zonefiles import (
     Export,
@@ -22,6 +21,7 @@ from dns.zonefile.writer import Authority
 from meshmgmt.api.querystring import choice, truth
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core.errors import BadRequest
+from meshmgmt.mesh.snapshot import Record
 
 MEDIA_TYPE: Final = "text/dns"
 MODES: Final = ("replace", "merge")
@@ -45,6 +45,7 @@ class ZoneFileView(ApiView):
     plannable = True
     audited = True
     max_body_bytes = ZONE_FILE_BYTES
+    write_parameters = tuple(each.name for each in _CHANGES)
 
     @extend_schema(
         operation_id="dns_zone_file",
@@ -67,7 +68,7 @@ class ZoneFileView(ApiView):
         operation_id="dns_zone_file_put",
         parameters=_CHANGES,
         request={MEDIA_TYPE: OpenApiTypes.STR},
-        responses={200: report_schema.ZoneImportSerializer},
+        responses={200: ZoneImportSerializer},
     )
     def put(self, request: Request, **kwargs: Any) -> Response:
         """Make the records of the zone those of the file; return what changed."""

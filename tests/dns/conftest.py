@@ -8,7 +8,7 @@ from meshmgmt.inventory.models import Peer
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
 from tests.dns.bodies import created, record, zone
-from tests.mesh import group, peer
+from tests.factories import group, peer
 from tests.people import api_as, person
 
 

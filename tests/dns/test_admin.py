@@ -11,7 +11,7 @@ from meshmgmt.accounts.models import User
 from tests.admin.signed_in import errors_of
 from tests.api_client import Api
 from tests.dns.bodies import created, nameserver_group, record, zone
-from tests.mesh import group_id
+from tests.factories import group_id
 
 pytestmark = pytest.mark.django_db
 
@@ -207,7 +207,7 @@ def test_zone_page_changes_deletes_and_adds_records(browser: Client) -> None:
         ({"name": "www.other.test."}, "name", "not inside the zone"),
         ({"content": "x"}, "content", "IPv4"),
         ({"ttl": "-1"}, "ttl", "2147483647"),
-        ({"ttl": "soon"}, "ttl", "whole number"),
+        ({"ttl": "soon"}, "ttl", "no length of time"),
         ({"type": "MX"}, "type", "valid choice"),
     ],
 )

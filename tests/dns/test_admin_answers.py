@@ -7,7 +7,7 @@ from groups.models import Group
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
 from tests.dns.bodies import created, nameserver_group, zone
-from tests.dns.test_live import answer, nameserver
+from tests.explain.test_live import answer, nameserver
 
 pytestmark = pytest.mark.django_db
 
@@ -22,7 +22,7 @@ def test_explain_page_shows_the_tree(browser: Client, laptop: Peer) -> None:
     page = browser.get(path).content.decode()
     assert "answered by the peer itself" in page
     assert "<td>10.0.0.1</td>" in page
-    assert "zone svc.test has www.svc.test with 1 A record(s)" in page
+    assert "zone svc.test has www.svc.test with 1 A record" in page
 
 
 def test_explain_page_asks_servers_on_demand(

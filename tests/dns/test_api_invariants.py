@@ -14,7 +14,7 @@ from dns.selectors.zones import zone_rows
 from events.models import AuditEvent
 from meshmgmt.core.names import WILDCARD, canonical, is_subdomain
 from tests.api_client import Api
-from tests.mesh import group_id
+from tests.factories import group_id
 
 ZONES = "/api/dns/zones"
 GROUPS = "/api/dns/nameservers"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.api_client import Api
 from tests.dns.bodies import created, nameserver_group, trail
-from tests.mesh import group_id
+from tests.factories import group_id
 from tests.resource_contract import Body, Fault, ReplacedResourceContract
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ import pytest
 from meshmgmt.core.account import account_id
 from tests.api_client import Api
 from tests.dns.bodies import created, trail
-from tests.mesh import group_id
+from tests.factories import group_id
 
 pytestmark = pytest.mark.django_db
 PATH = "/api/dns/settings"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dns.lint.finding import CATALOGUE
 from meshmgmt.env import BASE_DIR
+from meshmgmt.explain.lint.finding import CATALOGUE
 from tests.servers import Server, own_database
 
 DOCS = BASE_DIR / "docs" / "dns.md"

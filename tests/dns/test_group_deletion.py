@@ -5,7 +5,7 @@ import pytest
 from groups.models import Group
 from tests.api_client import Api
 from tests.dns.bodies import created, nameserver_group, trail, zone
-from tests.mesh import group_id
+from tests.factories import group_id
 
 pytestmark = pytest.mark.django_db
 

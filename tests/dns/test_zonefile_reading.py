@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dns.content import RECORD_TYPES
-from dns.effective.snapshot import Record
 from dns.zonefile.lexer import Fault, ZoneFileError
 from dns.zonefile.reader import Skipped, ZoneFile, read_zone
+from meshmgmt.mesh.snapshot import Record
 
 EVERYTHING = """\
 ; a comment; with "quotes' and (parentheses

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from dns.effective.snapshot import Record
 from dns.zonefile.changes import Change, Diff, compare, merge_conflicts
 from dns.zonefile.reader import read_zone
 from dns.zonefile.writer import Authority, unwritable, write_zone
-from tests.dns import accounts
+from meshmgmt.mesh.snapshot import Record
+from tests.explain import accounts
 
 A1 = Record("a.corp.lan", "A", "10.0.0.1", 60, id="r1")
 A2 = Record("a.corp.lan", "A", "10.0.0.2", 60, id="r2")

@@ -10,11 +10,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from dns.api.zonefiles import ZONE_FILE_BYTES, import_json
-from dns.effective.snapshot import Record
 from dns.management.objects import find_zone
 from dns.services.zonefiles import Import, zone_import, zone_import_preview
 from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.core.printable import printable
+from meshmgmt.mesh.snapshot import Record
 
 
 class Command(BaseCommand):

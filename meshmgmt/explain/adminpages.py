@@ -1,0 +1,213 @@
+"""Pages that answer questions: explain a look-up, lint, what one peer gets."""
+
+from typing import Any, Final
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+
+from groups.models import GroupPeer
+from meshmgmt.core import history
+from meshmgmt.core.errors import BadRequest, NotFound, ServiceError
+from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.core.transactions import read_snapshot
+from meshmgmt.explain.answers import name_explanation, peer_dns
+from meshmgmt.explain.findings import findings, is_behind
+from meshmgmt.explain.lint.finding import Finding, Severity
+from meshmgmt.explain.live import LiveAnswer, ask_all
+from meshmgmt.explain.reaching import destination_of, headline, reach, traffic_of
+from meshmgmt.explain.resolution.model import RECORD_TYPES, Explanation
+from meshmgmt.explain.resolution.render import ENDS, STAGES
+from meshmgmt.inventory.models import NetworkResource, Peer
+from meshmgmt.inventory.selectors import peer_known_as
+from meshmgmt.mesh.reach import LAST_PORT, PROTOCOLS
+
+SUGGESTED: Final = 500
+
+
+class ExplainForm(forms.Form):
+    peer = forms.ModelChoiceField(
+        queryset=Peer.objects.all(),
+        widget=AutocompleteSelect(GroupPeer._meta.get_field("peer"), admin.site),
+    )
+    name = forms.CharField(help_text="As typed on the peer: wiki, www.example.org")
+    type = forms.ChoiceField(choices=[(name, name) for name in RECORD_TYPES])
+    live = forms.BooleanField(
+        required=False,
+        label="Ask the servers",
+        help_text="From this host, 2 seconds each.",
+    )
+
+
+class ReachForm(forms.Form):
+    """Texts with suggestions, which need no script; what is known as several is refused."""
+
+    source = forms.CharField(label="From", help_text="A peer: name, address or id")
+    destination = forms.CharField(
+        label="To", help_text="A peer, a resource, an address or a domain"
+    )
+    protocol = forms.ChoiceField(choices=[(name, name) for name in PROTOCOLS])
+    port = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=LAST_PORT,
+        help_text="Of tcp or udp; empty: all",
+    )
+    at = forms.CharField(
+        required=False,
+        label="At",
+        help_text="A moment of the past, as in 2026-03-01T08:00:00Z; empty: now",
+    )
+
+    def __init__(self, data: Any, **options: Any) -> None:
+        super().__init__(data, **options)
+        for name in ("source", "destination"):
+            self.fields[name].widget.attrs["list"] = f"known-{name}"
+            self.fields[name].widget.attrs["autocomplete"] = "off"
+
+    def clean(self) -> dict[str, Any]:
+        """Find what the texts mean."""
+        data = super().clean() or {}
+        for name, read in (
+            ("source", lambda text: peer_known_as(text).pk),
+            ("destination", lambda text: destination_of(text, by_name=True)),
+            ("port", lambda port: traffic_of(data["protocol"], port)),
+        ):
+            if name in data and "protocol" in data:
+                try:
+                    data[name] = read(data[name])
+                except ServiceError as error:
+                    self.add_error(name, error.message)
+        return data
+
+
+def may_read(user: Any, module: str = "dns") -> bool:
+    return allowed(getattr(user, "role", ""), module, Operation.READ)
+
+
+def urls() -> list[URLPattern]:
+    view = admin.site.admin_view
+    return [
+        path("admin/dns/zone/explain/", view(explain_page), name="admin-dns-explain"),
+        path("admin/access/reach/", view(reach_page), name="admin-reach"),
+        path("admin/dns/zone/lint/", view(lint_page), name="admin-dns-lint"),
+        path(
+            "admin/dns/zone/peer/<str:peer_id>/",
+            view(peer_page),
+            name="admin-dns-peer",
+        ),
+    ]
+
+
+def explain_page(request: HttpRequest) -> TemplateResponse:
+    """Show the form and, once it is filled in, the explanation."""
+    check(request)
+    asked = "name" in request.GET
+    form = ExplainForm(request.GET if asked else None, initial=request.GET.dict())
+    explanation: Explanation | None = None
+    answers: list[LiveAnswer] = []
+    if asked and form.is_valid():
+        data = form.cleaned_data
+        try:
+            with read_snapshot():
+                explanation = name_explanation(
+                    data["peer"].pk, data["name"], data["type"]
+                )
+        except BadRequest as error:
+            form.add_error("name", error.message)
+        if explanation is not None and data["live"]:
+            answers = ask_all(explanation.outcome, explanation.type)
+    facts = {
+        "form": form,
+        "media": form.media,
+        "explanation": explanation,
+        "answers": answers,
+        "ends": ENDS,
+        "stages": STAGES,
+    }
+    return page(request, "explain", "Explain a look-up", facts)
+
+
+def reach_page(request: HttpRequest) -> TemplateResponse:
+    """Show the form and, once it is filled in, whether it is let through."""
+    check(request, "policies")
+    asked = "source" in request.GET and "destination" in request.GET
+    form = ReachForm(request.GET if asked else None, initial=request.GET.dict())
+    at, answer = request.GET.get(history.PARAMETER, "") if asked else "", None
+    try:
+        with history.account_at(at), read_snapshot():
+            if asked and form.is_valid():
+                data = form.cleaned_data
+                ends = data["source"], data["destination"]
+                answer = reach(*ends, data["port"], past=bool(at))
+    except ServiceError as error:
+        form.add_error("at", error.message)
+    facts = {
+        "form": form,
+        "answer": answer,
+        "headline": headline(answer) if answer else "",
+        "peers": Peer.objects.order_by("name")[:SUGGESTED],
+        "resources": NetworkResource.objects.order_by("name")[:SUGGESTED],
+    }
+    return page(request, "reach", "Can A reach B?", facts)
+
+
+def lint_page(request: HttpRequest) -> TemplateResponse:
+    """Show the findings, the serious ones first, and when they were computed."""
+    check(request)
+    kept = findings(anew="anew" in request.GET)
+    serious = [f for f in kept.findings if f.severity is Severity.WARNING]
+    others = [f for f in kept.findings if f.severity is not Severity.WARNING]
+    rows = [(finding, _path(finding)) for finding in (*serious, *others)]
+    facts = {
+        "kept": kept,
+        "behind": is_behind(kept),
+        "rows": rows,
+        "warnings": len(serious),
+        "notes": len(others),
+    }
+    return page(request, "lint", "DNS findings", facts)
+
+
+def peer_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
+    """Show what one peer gets, with all records."""
+    check(request)
+    try:
+        with read_snapshot():
+            config = peer_dns(peer_id)
+    except NotFound as error:
+        raise Http404 from error
+    title = f"DNS of {config.peer_name}"
+    return page(request, "peer", title, {"config": config, "record_limit": None})
+
+
+def check(request: HttpRequest, module: str = "dns") -> None:
+    if not may_read(request.user, module):
+        raise PermissionDenied
+
+
+def page(
+    request: HttpRequest, name: str, title: str, facts: dict[str, Any]
+) -> TemplateResponse:
+    context = {**admin.site.each_context(request), "title": title, **facts}
+    return TemplateResponse(request, f"admin/dns/{name}.html", context)
+
+
+PAGES: Final = {
+    "zone": "admin:dns_zone_change",
+    "nameserver_group": "admin:dns_nameservergroup_change",
+    "group": "admin:groups_group_change",
+    "peer": "admin:inventory_peer_change",
+    "policy": "admin:access_policy_change",
+    "resource": "admin:inventory_networkresource_change",
+    "route": "admin:access_route_change",
+}
+
+
+def _path(finding: Finding) -> str:
+    """The name of the admin page of what a finding is about, "" without one."""
+    return PAGES.get(finding.kind, "") if finding.id else ""

@@ -1,0 +1,144 @@
+"""What peers get and how they resolve names, computed from the database and measured."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from meshmgmt.accounts.models import User
+from meshmgmt.core import context
+from meshmgmt.core.errors import BadRequest, NotFound
+from meshmgmt.core.history import shown_moment
+from meshmgmt.explain.lint import lint
+from meshmgmt.explain.lint.finding import Finding
+from meshmgmt.explain.mapsize import observe_all_maps, observe_map
+from meshmgmt.explain.reaching import peer_labelled
+from meshmgmt.explain.resolution.explain import HiddenPeer, explain
+from meshmgmt.explain.resolution.model import (
+    Explanation,
+    QueryError,
+    hidden_peer,
+)
+from meshmgmt.explain.resolution.trials import covering_zones, groups_to_try
+from meshmgmt.explain.resolution.verdict import needs_trials, verdict
+from meshmgmt.inventory.selectors import (
+    ACCESSIBLE,
+    FEW,
+    PeerRow,
+    peer_rows,
+    visible_peers,
+)
+from meshmgmt.mesh import Mesh
+from meshmgmt.mesh.neighbours import Neighbours, neighbours
+from meshmgmt.mesh.peerdns import PeerDns
+from meshmgmt.mesh.reasons import Subject
+from meshmgmt.mesh.snapshot import Snapshot
+from meshmgmt.meshstate import load, load_around, nothing_to_collect
+
+_further: Final[list[Callable[[], Iterable[Finding]]]] = []
+
+
+def peer_dns(peer_id: str) -> PeerDns:
+    """Return the configuration of one peer. Raises NotFound."""
+    context.update(peer_id=peer_id)
+    started = time.perf_counter()
+    config = PeerDns(_mesh(lambda: load_around(peer_id)), peer_id)
+    observe_map(config, seconds=time.perf_counter() - started)
+    return config
+
+
+def peer_neighbours(peer_id: str) -> Neighbours | None:
+    """Return whom a peer reaches and who reaches it, None for one that takes no part.
+
+    Raises NotFound.
+    """
+    return neighbours(_mesh(lambda: load_around(peer_id)), peer_id)
+
+
+def all_peer_dns() -> Iterator[PeerDns]:
+    """Yield the configuration of every peer, in order of creation.
+
+    What the caller does between two of them counts in no measurement, nor does a run
+    that the caller gives up before its last peer.
+    """
+    started = time.perf_counter()
+    mesh = _mesh(load)
+    total = time.perf_counter() - started
+    for peer_id in sorted(mesh.snapshot.peers):
+        started = time.perf_counter()
+        config = PeerDns(mesh, peer_id)
+        seconds = time.perf_counter() - started
+        observe_map(config, seconds=seconds)
+        total += seconds
+        yield config
+    observe_all_maps(seconds=total)
+
+
+def name_explanation(peer_id: str, name: str, record_type: str = "A") -> Explanation:
+    """Return how a peer resolves a name, and why. Raises NotFound, BadRequest."""
+    config = peer_dns(peer_id)
+    try:
+        explanation = explain(
+            config, name, record_type, hidden_peer=_hidden_peer(config)
+        )
+    except QueryError as error:
+        raise BadRequest(str(error)) from error
+    mesh = config.mesh
+    if needs_trials(explanation):
+        hidden = hidden_peer(explanation)
+        known = mesh.snapshot
+        mesh = _mesh(
+            lambda: load_around(
+                peer_id,
+                groups=groups_to_try(explanation, known),
+                zones=covering_zones(explanation, known),
+                others=[hidden.id] if hidden else [],
+            )
+        )
+    return replace(explanation, verdict=verdict(explanation, config, mesh))
+
+
+def account_findings() -> list[Finding]:
+    """Return what is odd in the account, in the order of the catalogue."""
+    return [*lint(_mesh(load)), *(each for read in _further for each in read())]
+
+
+def contribute_findings(read: Callable[[], Iterable[Finding]]) -> None:
+    """Add what a higher room finds, of codes at the end of the catalogue."""
+    _further.append(read)
+
+
+def accessible_peer_rows(viewer: User, peer_id: str) -> list[PeerRow]:
+    """Return the peers that a peer sees, of those that `viewer` may see.
+
+    Raises NotFound for a peer that `viewer` may not see.
+    """
+    if not visible_peers(viewer).filter(pk=peer_id).exists():
+        raise NotFound.of("peer", peer_id)
+    sight = _mesh(lambda: load_around(peer_id)).sight(peer_id)
+    seen = sight.remotes.ids if sight else frozenset()
+    rows = peer_rows(viewer, sorted(seen) if len(seen) <= FEW else None)
+    return [
+        {name: row[name] for name in ACCESSIBLE if name in row}
+        for row in rows
+        if row["id"] in seen
+    ]
+
+
+def _mesh(read: Callable[[], Snapshot]) -> Mesh:
+    with nothing_to_collect():
+        return Mesh(read(), shown_moment().timestamp())
+
+
+def _hidden_peer(config: PeerDns) -> HiddenPeer:
+    """A function that finds the owner of a peer's name that this peer cannot see."""
+    domain = next((z.domain for z in config.zones if z.kind == "peers"), "")
+
+    def find(name: str) -> Subject | None:
+        label = name.removesuffix(f".{domain}")
+        if label == name:
+            return None
+        found = peer_labelled(label)
+        return Subject("peer", found.pk, found.name) if found else None
+
+    return find

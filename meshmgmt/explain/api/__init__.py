@@ -1,0 +1,1 @@
+"""Answers about what peers get, over HTTP."""

@@ -1,0 +1,24 @@
+"""What DNS says on the admin site's first page."""
+
+from collections.abc import Iterator
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from meshmgmt.api import home
+from meshmgmt.api.home import Figure, Line, Place, Tone
+from meshmgmt.explain.findings import are_kept, findings_count
+
+
+def contribute() -> None:
+    home.contribute(Place.DNS, "dns", _findings)
+
+
+def _findings(request: HttpRequest) -> Iterator[Figure | Line]:
+    page = reverse("admin-dns-lint")
+    if not (home.is_renewal(request) or are_kept()):
+        yield Line("Findings are being looked for", url=page, later=True)
+        return
+    found = findings_count()
+    yield Figure("warning{s}", found.warnings, page, Tone.WARN)
+    yield Figure("note{s}", found.notes, page)

@@ -1,0 +1,25 @@
+"""Findings about a DNS configuration that is valid but unlikely to be meant."""
+
+from collections.abc import Callable, Iterator
+
+from meshmgmt.explain.lint import nameservers, peers, zones
+from meshmgmt.explain.lint.facts import Facts
+from meshmgmt.explain.lint.finding import CATALOGUE, Finding
+from meshmgmt.mesh import Mesh
+
+_RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
+    *zones.RULES,
+    *nameservers.RULES,
+    *peers.RULES,
+)
+
+
+def lint(mesh: Mesh) -> list[Finding]:
+    """All findings of an account, in the order of the catalogue.
+
+    The mesh must be whole: every peer, every record, all members.
+    """
+    facts = Facts(mesh)
+    position = {code: number for number, code in enumerate(CATALOGUE)}
+    findings = [finding for rule in _RULES for finding in rule(facts)]
+    return sorted(findings, key=lambda finding: position[finding.code])

@@ -1,0 +1,141 @@
+"""Findings and the catalogue of their codes."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Severity(StrEnum):
+    """`warning`: something does not work as configured; `info`: worth knowing."""
+
+    INFO = "info"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What all findings of one code have in common."""
+
+    severity: Severity
+    meaning: str
+    remedy: str
+
+
+_TABLE: Final = """
+zone_shadowed warning
+    names of a zone also exist in a longer zone, which wins
+    Keep each name in one of the two zones.
+zone_overlaps_peer_domain warning
+    a zone and the domain of the peers' own names overlap
+    Move the zone to a domain outside the peers' domain.
+zone_without_peers warning
+    an enabled zone with records that no managed peer gets
+    Add a distribution group with managed peers, or disable the zone.
+zone_empty warning
+    an enabled zone without records, which peers do not get
+    Add records, or disable the zone.
+cname_target_missing warning
+    a CNAME to a name that does not exist in its own zone
+    Add the target to the zone or correct the CNAME.
+search_domain_unused warning
+    a zone is a search domain but has no name one label below it
+    Turn the search domain off, or add a name directly below the zone domain.
+ttl_zero info
+    records with TTL 0, which nobody may cache
+    Give the records a TTL such as 300 seconds.
+ttl_differs info
+    records of one name and type with different TTLs, against RFC 2181, 5.2
+    Give the records of one name and type the same TTL.
+name_too_long warning
+    a name longer than the 253 octets of DNS, which matches nothing
+    Shorten the name.
+match_domain_shadowed warning
+    a match domain inside the peers' own domain, for which no server is asked
+    Remove the match domain, or choose one outside the peers' domain.
+match_domain_overlaid info
+    a zone at or above a match domain answers for names in it before its servers
+    Nothing, if the zone is meant to override; else move the records.
+nameserver_group_only_disabled warning
+    a nameserver group that only groups without DNS management use
+    Assign a managed group, or disable the nameserver group.
+nameserver_group_without_peers warning
+    an enabled nameserver group that no managed peer gets
+    Assign a group with managed peers, or disable the nameserver group.
+nameserver_repeated warning
+    the same nameserver twice in one group
+    Remove the repetition.
+group_empty info
+    a group that DNS objects refer to has no peers
+    Add peers to the group, or remove it from the DNS objects.
+several_primaries warning
+    peers with more than one primary nameserver group
+    Leave one primary group per peer, so that it is clear who answers.
+no_primary info
+    managed peers without a primary nameserver group
+    Nothing, if their own system resolver shall answer; else add a primary group.
+unmanaged_with_zones warning
+    peers without DNS management that have zones assigned
+    Enable DNS management for the group, or take its peers out of it.
+too_many_search_domains warning
+    more search domains than a resolv.conf holds (6, or 256 characters)
+    Turn search domains off that are not needed.
+policy_one_sided info
+    a rule whose sources or destinations are empty, which lets nobody through
+    Name groups on both sides, or remove the rule.
+network_map_large warning
+    peers whose network map has more than 5000 objects
+    Narrow policies and distribution groups.
+network_range_uneven info
+    peers' addresses do not fill whole octets, so most reverse look-ups fail
+    Renumber the peers into a /16 (account settings), or leave reverse names unused.
+access_test_failing warning
+    an access test that fails
+    Look at its failures, then repair what it names, or change the test.
+"""
+
+
+def _parse(table: str) -> Iterator[tuple[str, Rule]]:
+    lines = table.strip().splitlines()
+    for head, meaning, remedy in zip(*[iter(lines)] * 3, strict=True):
+        code, severity = head.split()
+        yield code, Rule(Severity(severity), meaning.strip(), remedy.strip())
+
+
+CATALOGUE: Final = dict(_parse(_TABLE))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding about one object; `text` is a sentence for people."""
+
+    code: str
+    kind: str
+    id: str
+    name: str
+    text: str
+
+    @property
+    def severity(self) -> Severity:
+        return CATALOGUE[self.code].severity
+
+    @property
+    def remedy(self) -> str:
+        return CATALOGUE[self.code].remedy
+
+
+def at_least(findings: Iterable[Finding], severity: Severity) -> list[Finding]:
+    """Findings that are as serious as `severity` or more."""
+    order = list(Severity)
+    bound = order.index(severity)
+    return [finding for finding in findings if order.index(finding.severity) >= bound]
+
+
+def to_json(finding: Finding) -> dict[str, object]:
+    return {
+        "code": finding.code,
+        "severity": finding.severity.value,
+        "object": {"kind": finding.kind, "id": finding.id, "name": finding.name},
+        "message": finding.text,
+        "remedy": finding.remedy,
+    }

@@ -1,0 +1,165 @@
+"""Lint rules about what peers get together; findings cover many peers each."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+from meshmgmt.core.counting import counted
+from meshmgmt.explain.lint.facts import Facts
+from meshmgmt.explain.lint.finding import Finding
+from meshmgmt.mesh.names import own_servers
+from meshmgmt.mesh.peerdns import NETWORK_MAP_GUIDANCE, PeerDns
+
+MAX_SEARCH_DOMAINS = 6
+MAX_SEARCH_CHARACTERS = 256
+
+
+def primaries(facts: Facts) -> Iterator[Finding]:
+    """Managed peers with several primary groups, or with none."""
+    by_primaries: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for peer in facts.managed.values():
+        ids = tuple(
+            group.id
+            for group in facts.primaries(facts.groups_of(peer.id))
+            if not own_servers(peer, group)
+        )
+        by_primaries[ids].append(peer.id)
+    names = {group.id: group.name for group in facts.sent_groups}
+    for ids, peers in by_primaries.items():
+        if not ids:
+            yield Finding(
+                "no_primary",
+                "account",
+                "",
+                "",
+                f"{facts.peers_text(peers)} without a primary nameserver group: "
+                "their own system resolver answers all other names",
+            )
+        elif len(ids) > 1:
+            first = names[ids[0]]
+            listed = ", ".join(names[id_] for id_ in ids)
+            yield Finding(
+                "several_primaries",
+                "nameserver_group",
+                ids[0],
+                first,
+                f"{facts.peers_text(peers)} with several primary groups: {listed}",
+            )
+
+
+def unmanaged_with_zones(facts: Facts) -> Iterator[Finding]:
+    """Groups that take the zones assigned to them away from their peers."""
+    assigned = frozenset().union(*(zone.groups for zone in facts.sent_zones))
+    for group_id in sorted(facts.snapshot.unmanaged_groups):
+        peers = [
+            id_
+            for id_ in facts.mesh.membership.members(group_id)
+            if facts.groups_of(id_) & assigned
+        ]
+        if peers:
+            name = facts.group_name(group_id)
+            yield Finding(
+                "unmanaged_with_zones",
+                "group",
+                group_id,
+                name,
+                f"DNS management is disabled for group {name}, so "
+                f"{facts.peers_text(peers)} get none of the zones assigned to them",
+            )
+
+
+def search_domains(facts: Facts) -> Iterator[Finding]:
+    """Search lists that resolv.conf cuts off."""
+    lists: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    by_groups: dict[frozenset[str], tuple[str, ...]] = {}
+    own_servers = {
+        server.ip for group in facts.sent_groups for server in group.nameservers
+    }
+    for peer in facts.managed.values():
+        # A peer that serves a nameserver group itself differs from its like.
+        shared = peer.ip not in own_servers and peer.ipv6 not in own_servers
+        groups = facts.groups_of(peer.id)
+        domains = by_groups.get(groups) if shared else None
+        if domains is None:
+            found = PeerDns(facts.mesh, peer.id).search_domains
+            domains = tuple(search.domain for search in found)
+            if shared:
+                by_groups[groups] = domains
+        lists[domains].append(peer.id)
+    for domains, peers in lists.items():
+        characters = len(" ".join(domains))
+        if len(domains) > MAX_SEARCH_DOMAINS or characters > MAX_SEARCH_CHARACTERS:
+            first = facts.snapshot.peers[min(peers)]
+            yield Finding(
+                "too_many_search_domains",
+                "peer",
+                first.id,
+                first.name,
+                f"{facts.peers_text(peers)} with {len(domains)} search domains of "
+                f"{characters} characters; hosts keep {MAX_SEARCH_DOMAINS} and "
+                f"{MAX_SEARCH_CHARACTERS}",
+            )
+
+
+def one_sided_policies(facts: Facts) -> Iterator[Finding]:
+    """Enabled policies with a rule that names nobody on one side."""
+    for policy in facts.snapshot.policies:
+        rules = [rule for rule in policy.rules if rule.enabled and policy.enabled]
+        for side in ("sources", "destinations"):
+            idle = sum(not getattr(rule, side) for rule in rules)
+            if idle:
+                yield Finding(
+                    "policy_one_sided",
+                    "policy",
+                    policy.id,
+                    policy.name,
+                    f"{counted(idle, 'rule')} of policy {policy.name} without {side}, "
+                    "which let nobody through",
+                )
+
+
+def large_maps(facts: Facts) -> Iterator[Finding]:
+    """Peers that get more objects than is good for them."""
+    snapshot = facts.snapshot
+    labels = sum(1 + len(peer.extra_labels) for peer in snapshot.peers.values())
+    records = sum(len(zone.records) for zone in facts.sent_zones)
+    most_possible = records + 3 * labels + len(facts.sent_groups)
+    if most_possible <= NETWORK_MAP_GUIDANCE:
+        return
+    sizes = {
+        peer_id: PeerDns(facts.mesh, peer_id).object_count for peer_id in facts.managed
+    }
+    large = [id_ for id_, size in sizes.items() if size > NETWORK_MAP_GUIDANCE]
+    if large:
+        largest = snapshot.peers[max(large, key=sizes.__getitem__)]
+        yield Finding(
+            "network_map_large",
+            "peer",
+            largest.id,
+            largest.name,
+            f"{facts.peers_text(large)} with more than {NETWORK_MAP_GUIDANCE} objects "
+            f"in the network map; {largest.name} has {sizes[largest.id]}",
+        )
+
+
+def uneven_range(facts: Facts) -> Iterator[Finding]:
+    """A range of addresses that agents cannot make one reverse zone of."""
+    length = facts.snapshot.settings.prefix_length
+    if length % 8:
+        yield Finding(
+            "network_range_uneven",
+            "account",
+            "",
+            "",
+            f"the peers' addresses are a /{length}: agents serve reverse names for whole "
+            "octets alone, so most PTR look-ups fail",
+        )
+
+
+RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
+    primaries,
+    unmanaged_with_zones,
+    search_domains,
+    one_sided_policies,
+    large_maps,
+    uneven_range,
+)

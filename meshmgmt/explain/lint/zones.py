@@ -1,0 +1,201 @@
+"""Lint rules about zones and their records."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+from meshmgmt.core.counting import counted
+from meshmgmt.core.names import (
+    MAX_OCTETS,
+    WILDCARD,
+    ancestors,
+    is_subdomain,
+    is_too_long,
+    quoted,
+)
+from meshmgmt.explain.lint.facts import Facts, zone_finding
+from meshmgmt.explain.lint.finding import Finding
+from meshmgmt.mesh.snapshot import Record, Zone
+
+
+def shadowed(facts: Facts) -> Iterator[Finding]:
+    """Names of a zone that a longer zone has, too, for the same peers."""
+    by_domain: defaultdict[str, list[Zone]] = defaultdict(list)
+    for zone in facts.sent_zones:
+        by_domain[zone.domain].append(zone)
+    for longer in facts.sent_zones:
+        for domain in ancestors(longer.domain):
+            for zone in by_domain.get(domain, ()) if domain != longer.domain else ():
+                yield from _shadowed_by(facts, zone, longer)
+
+
+def _shadowed_by(facts: Facts, zone: Zone, longer: Zone) -> Iterator[Finding]:
+    peers = facts.receivers(zone.groups) & facts.receivers(longer.groups)
+    hidden = sorted(
+        name
+        for name in facts.names[zone.id]
+        if is_subdomain(name, longer.domain) and _has(facts.names[longer.id], name)
+    )
+    if peers and hidden:
+        yield zone_finding(
+            "zone_shadowed",
+            zone,
+            f"{counted(len(hidden), 'name')} of zone {zone.domain} "
+            f"({_examples(hidden)}) also in the longer zone {longer.domain}, which "
+            f"wins for {facts.peers_text(peers)}",
+        )
+
+
+def overlaps_peer_domain(facts: Facts) -> Iterator[Finding]:
+    """Zones inside the peers' domain, and names that the peers' zone swallows."""
+    peer_domain = facts.dns_domain
+    if not peer_domain:
+        return
+    for zone in facts.sent_zones:
+        if is_subdomain(zone.domain, peer_domain):
+            yield zone_finding(
+                "zone_overlaps_peer_domain",
+                zone,
+                f"zone {zone.domain} lies in the peers' domain {peer_domain}: its "
+                "names win over peers' names, and absent ones do not exist",
+            )
+        elif is_subdomain(peer_domain, zone.domain):
+            lost = sorted(
+                name for name in facts.names[zone.id] if is_subdomain(name, peer_domain)
+            )
+            if lost:
+                yield zone_finding(
+                    "zone_overlaps_peer_domain",
+                    zone,
+                    f"{counted(len(lost), 'name')} of zone {zone.domain} "
+                    f"({_examples(lost)}) never answers: the peers' own zone "
+                    f"{peer_domain} decides about them",
+                )
+
+
+def without_peers(facts: Facts) -> Iterator[Finding]:
+    """Enabled zones with records that nobody gets."""
+    for zone in facts.sent_zones:
+        if not facts.receivers(zone.groups):
+            yield zone_finding(
+                "zone_without_peers",
+                zone,
+                f"no managed peer is in a distribution group of zone {zone.domain}",
+            )
+
+
+def empty(facts: Facts) -> Iterator[Finding]:
+    """Enabled zones without records."""
+    for zone in facts.snapshot.zones:
+        if zone.enabled and zone.is_empty:
+            yield zone_finding(
+                "zone_empty",
+                zone,
+                f"zone {zone.domain} is enabled but has no records, so no peer gets it",
+            )
+
+
+def missing_targets(facts: Facts) -> Iterator[Finding]:
+    """CNAMEs to names of their own zone that do not exist."""
+    for zone in facts.snapshot.zones:
+        names = facts.names[zone.id]
+        for record in zone.records:
+            target = record.content
+            if (
+                record.type == "CNAME"
+                and is_subdomain(target, zone.domain)
+                and not _has(names, target)
+            ):
+                yield _record_finding(
+                    "cname_target_missing",
+                    record,
+                    f"{record.name} is an alias of {target}, which zone {zone.domain} "
+                    "does not have",
+                )
+
+
+def unused_search_domain(facts: Facts) -> Iterator[Finding]:
+    """Search domains in which no short name can be found."""
+    for zone in facts.sent_zones:
+        if zone.search and not any(
+            name.partition(".")[2] == zone.domain for name in facts.names[zone.id]
+        ):
+            yield zone_finding(
+                "search_domain_unused",
+                zone,
+                f"{zone.domain} is a search domain, but the zone has no name one "
+                "label below it",
+            )
+
+
+def zero_ttl(facts: Facts) -> Iterator[Finding]:
+    """Zones with records that must not be cached."""
+    for zone in facts.snapshot.zones:
+        names = sorted({record.name for record in zone.records if record.ttl == 0})
+        if names:
+            yield zone_finding(
+                "ttl_zero",
+                zone,
+                f"zone {zone.domain} has TTL 0 at {counted(len(names), 'name')} "
+                f"({_examples(names)})",
+            )
+
+
+def different_ttls(facts: Facts) -> Iterator[Finding]:
+    """Zones with records of one name and type that do not live equally long."""
+    for zone in facts.snapshot.zones:
+        ttls: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+        for record in zone.records:
+            ttls[record.name, record.type].add(record.ttl)
+        names = sorted({name for (name, _), found in ttls.items() if len(found) > 1})
+        if names:
+            yield zone_finding(
+                "ttl_differs",
+                zone,
+                f"zone {zone.domain} has different TTLs at "
+                f"{counted(len(names), 'name')} ({_examples(names)})",
+            )
+
+
+def too_long(facts: Facts) -> Iterator[Finding]:
+    """Zones, records and targets longer than DNS can carry."""
+    for zone in facts.snapshot.zones:
+        if is_too_long(zone.domain):
+            text = f"the zone domain is longer than {MAX_OCTETS} octets"
+            yield zone_finding("name_too_long", zone, text)
+            continue
+        for record in zone.unusable:
+            names = [record.name]
+            if record.type == "CNAME":
+                names.append(record.content)
+            for name in names:
+                if is_too_long(name):
+                    text = f"{quoted(name)} is longer than {MAX_OCTETS} octets"
+                    yield _record_finding("name_too_long", record, text)
+
+
+def _has(names: frozenset[str], name: str) -> bool:
+    """Whether a zone with these names answers for `name`, wildcards included."""
+    _, _, parent = name.partition(".")
+    return name in names or WILDCARD + parent in names
+
+
+def _record_finding(code: str, record: Record, text: str) -> Finding:
+    return Finding(code, "record", record.id, record.name, text)
+
+
+def _examples(names: list[str]) -> str:
+    more = ", …" if len(names) > 1 else ""
+    return f"{names[0]}{more}"
+
+
+RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
+    shadowed,
+    overlaps_peer_domain,
+    without_peers,
+    empty,
+    missing_targets,
+    unused_search_domain,
+    zero_ttl,
+    different_ttls,
+    too_long,
+)

@@ -1,0 +1,74 @@
+"""How large peers' network maps are, and the warning about too large ones."""
+
+import logging
+import time
+from typing import Final
+
+from django.conf import settings
+
+from meshmgmt.core.filelock import lock
+from meshmgmt.mesh.peerdns import NETWORK_MAP_GUIDANCE, PeerDns
+from observability.metrics import instruments
+
+REPEAT_SECONDS: Final = 3600
+_warned: Final[dict[str, float]] = {}
+"""When this process last saw a warning about a peer: most need no look at the file."""
+
+_LOG: Final = logging.getLogger(__name__)
+_DURATION: Final = instruments.histogram(
+    "management.account.get.peer.network.map.duration.ms"
+)
+_ALL_DURATION: Final = instruments.histogram(
+    "management.account.update.account.peers.duration.ms"
+)
+_OBJECTS: Final = instruments.histogram("management.account.network.map.object.count")
+
+
+def observe_map(config: PeerDns, *, seconds: float) -> None:
+    """Measure a configuration that took `seconds`; warn about more than 5,000 objects.
+
+    The warning comes once per peer and hour, whichever worker computes it.
+    """
+    observe_duration(seconds=seconds)
+    observe_objects(config.peer_id, config.object_count)
+
+
+def observe_duration(*, seconds: float) -> None:
+    """Measure a map that took `seconds`."""
+    _DURATION.observe(seconds * 1000)
+
+
+def observe_objects(peer_id: str, count: int) -> None:
+    """Measure a map of `count` objects, and warn likewise."""
+    _OBJECTS.observe(count)
+    if count > NETWORK_MAP_GUIDANCE and _not_warned_lately(peer_id):
+        _LOG.warning(
+            "the network map of a peer holds more than %d objects, which may slow it"
+            " down",
+            NETWORK_MAP_GUIDANCE,
+            extra={"peer_id": peer_id, "objects": count},
+        )
+
+
+def observe_all_maps(*, seconds: float) -> None:
+    """Measure one computation of every peer's configuration, reading included."""
+    _ALL_DURATION.observe(seconds * 1000)
+
+
+def _not_warned_lately(peer_id: str) -> bool:
+    """Tell whether no worker has warned about the peer in the last hour, and note it."""
+    if time.time() - REPEAT_SECONDS < _warned.get(peer_id, 0.0) <= time.time():
+        return False
+    folder = settings.SVC.runtime_dir / "large-maps"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / peer_id).open("a+", encoding="ascii") as file:
+        lock(file)
+        file.seek(0)
+        now, before = time.time(), float(file.read() or 0)
+        _warned[peer_id] = before
+        if now - REPEAT_SECONDS < before <= now:
+            return False
+        file.truncate(0)
+        file.write(str(now))
+        _warned[peer_id] = now
+        return True

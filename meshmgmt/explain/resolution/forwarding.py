@@ -1,0 +1,139 @@
+"""The later stages: domain nameservers, primary nameservers, the system."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from meshmgmt.core.names import is_subdomain
+from meshmgmt.explain.resolution.model import (
+    OutcomeKind,
+    Server,
+    Step,
+)
+from meshmgmt.mesh.peerdns import EffectiveGroup, PeerDns
+from meshmgmt.mesh.reasons import Subject
+
+DOMAIN_STAGE = "domain_nameservers"
+PRIMARY_STAGE = "primary_nameservers"
+SYSTEM_STAGE = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardResult:
+    """Who is asked: servers in order, or the system resolver."""
+
+    steps: tuple[Step, ...]
+    kind: OutcomeKind
+    servers: tuple[Server, ...] = ()
+
+
+def forward(config: PeerDns, name: str) -> ForwardResult:
+    """Longest match domain, else the primary groups, else the system resolver."""
+    matches = _matches(config, name)
+    longest = max((len(domain) for _, domain in matches), default=0)
+    asked = [group for group, domain in matches if len(domain) == longest]
+    primaries = [group for group in config.nameserver_groups if group.primary]
+    steps = [_match_step(group, domain, longest) for group, domain in matches]
+    steps.extend(_excluded(config, name, longest))
+    if asked:
+        steps.extend(_not_primary(primaries, "a match domain applies"))
+        return ForwardResult(tuple(steps), OutcomeKind.FORWARDED, _servers(asked))
+    if primaries:
+        steps.extend(_primary(primaries))
+        return ForwardResult(tuple(steps), OutcomeKind.FORWARDED, _servers(primaries))
+    steps.append(system_step())
+    return ForwardResult(tuple(steps), OutcomeKind.SYSTEM)
+
+
+def not_asked(config: PeerDns, name: str) -> tuple[Step, ...]:
+    """Steps of the groups that lose a name because a zone decides about it."""
+    steps = [
+        Step(
+            DOMAIN_STAGE,
+            "shadowed",
+            f"group {group.name} serves {domain}, but is not asked: a zone decides",
+            subject=_subject(group),
+        )
+        for group, domain in _matches(config, name)
+    ]
+    primaries = [group for group in config.nameserver_groups if group.primary]
+    return (*steps, *_not_primary(primaries, "a zone decides"))
+
+
+def system_step(reason: str = "no nameserver of this service applies") -> Step:
+    """The step that hands the name to the peer's system resolver."""
+    text = f"{reason}: the system resolver of the peer is asked"
+    return Step(SYSTEM_STAGE, "system", text, decides=True)
+
+
+def _matches(config: PeerDns, name: str) -> list[tuple[EffectiveGroup, str]]:
+    """Groups with a match domain that covers the name, and the longest such one."""
+    return [
+        (group, domain)
+        for group in config.nameserver_groups
+        if (domain := _longest_match(group, name)) is not None
+    ]
+
+
+def _longest_match(group: EffectiveGroup, name: str) -> str | None:
+    matching = [domain for domain in group.domains if is_subdomain(name, domain)]
+    return max(matching, key=len, default=None)
+
+
+def _match_step(group: EffectiveGroup, domain: str, longest: int) -> Step:
+    if len(domain) == longest:
+        text = f"group {group.name} serves {domain}, the longest match"
+        code = "match"
+    else:
+        text = f"group {group.name} serves {domain}, but a longer domain matches"
+        code = "shadowed"
+    return Step(
+        DOMAIN_STAGE, code, text, subject=_subject(group), decides=code == "match"
+    )
+
+
+def _primary(groups: Iterable[EffectiveGroup]) -> Iterable[Step]:
+    for group in groups:
+        text = f"primary group {group.name} serves all other names"
+        yield Step(PRIMARY_STAGE, "primary", text, _subject(group), decides=True)
+
+
+def _not_primary(groups: Iterable[EffectiveGroup], why: str) -> Iterable[Step]:
+    for group in groups:
+        text = f"primary group {group.name} is not asked: {why}"
+        yield Step(PRIMARY_STAGE, "shadowed", text, subject=_subject(group))
+
+
+def _excluded(config: PeerDns, name: str, longest: int) -> Iterable[Step]:
+    """Groups out of the peer's reach that would be asked beside or before others.
+
+    `longest` is the length of the longest match domain among those it does get.
+    """
+    for excluded in config.excluded:
+        if excluded.kind != "nameserver_group":
+            continue
+        covers = any(
+            is_subdomain(name, domain) and len(domain) >= longest
+            for domain in excluded.domains
+        )
+        if not (covers or (excluded.primary and not longest)):
+            continue
+        reasons = "; ".join(reason.text for reason in excluded.reasons)
+        yield Step(
+            PRIMARY_STAGE if excluded.primary else DOMAIN_STAGE,
+            "excluded",
+            f"group {excluded.name} would serve the name, but the peer does not get "
+            f"it: {reasons}",
+            subject=Subject("nameserver_group", excluded.id, excluded.name),
+        )
+
+
+def _servers(groups: Iterable[EffectiveGroup]) -> tuple[Server, ...]:
+    return tuple(
+        Server(server.ip, server.port, server.ns_type, _subject(group))
+        for group in groups
+        for server in group.nameservers
+    )
+
+
+def _subject(group: EffectiveGroup) -> Subject:
+    return Subject("nameserver_group", group.id, group.name)

@@ -1,0 +1,232 @@
+"""The explanation of one look-up: queries, their legs, their steps.
+
+A query is a full name that is tried (short names give several). It has one leg,
+and one more for each CNAME followed. A leg lists in the seed's order ("DNS
+resolution order on a peer") what matched, what lost and why.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from meshmgmt.mesh.reasons import Subject
+from meshmgmt.mesh.snapshot import Record
+
+RECORD_TYPES = ("A", "AAAA", "CNAME")
+
+
+class QueryError(ValueError):
+    """The question itself is not one that can be explained; `str()` says why."""
+
+
+class OutcomeKind(StrEnum):
+    """How a query ends."""
+
+    ANSWER = "answer"
+    NODATA = "nodata"
+    NXDOMAIN = "nxdomain"
+    FORWARDED = "forwarded"
+    SYSTEM = "system"
+    LOOP = "loop"
+    DEPTH = "depth"
+    TOO_LONG = "too_long"
+
+
+# Ends of a query after which the next name of a search list is tried. Forwarded
+# ones depend on the answer of a server this service does not ask.
+ENDS_SEARCH = frozenset({OutcomeKind.ANSWER, OutcomeKind.LOOP, OutcomeKind.DEPTH})
+DEPENDS = frozenset({OutcomeKind.FORWARDED, OutcomeKind.SYSTEM})
+
+
+Phrase = tuple[str | Subject, ...]
+"""Words in which objects are named, so that a page can link to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a look-up ends as it does, and what would change that, as clauses."""
+
+    reason: Phrase
+    remedies: tuple[Phrase, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A nameserver that is asked, with the group it comes from."""
+
+    ip: str
+    port: int
+    ns_type: str
+    group: Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing considered. `decides` marks the one that ended the leg.
+
+    `stage`: `zones`, `domain_nameservers`, `primary_nameservers`, `system`.
+    """
+
+    stage: str
+    code: str
+    text: str
+    subject: Subject | None = None
+    decides: bool = False
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """The resolution of one name; the second and later ones follow a CNAME."""
+
+    name: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end: records found here (CNAMEs included) and servers to be asked.
+
+    `name` is the name at the end of the CNAME chain.
+    """
+
+    kind: OutcomeKind
+    name: str
+    records: tuple[Record, ...] = ()
+    servers: tuple[Server, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One full name that is tried; `source` says which search domain made it."""
+
+    name: str
+    source: Subject | None
+    legs: tuple[Leg, ...]
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The whole look-up. `outcome` is that of the query that decides first.
+
+    `depends` is true when that query goes to a server: should the server not know
+    the name, the queries after it are tried. `verdict` is added by `verdict.verdict`.
+    """
+
+    peer_id: str
+    name: str
+    type: str
+    managed: bool
+    queries: tuple[Query, ...]
+    outcome: Outcome
+    depends: bool
+    verdict: Verdict | None = None
+
+
+def deciding_steps(query: Query) -> list[Step]:
+    """The steps that ended the legs of a query."""
+    return [step for leg in query.legs for step in leg.steps if step.decides]
+
+
+def hidden_peer(explanation: Explanation) -> Subject | None:
+    """The peer whose name was asked for and that the peer does not see."""
+    legs = (leg for query in explanation.queries for leg in query.legs)
+    steps = (step for leg in legs for step in leg.steps)
+    return next((s.subject for s in steps if s.code == "peer_not_reachable"), None)
+
+
+def text_of(phrase: Phrase) -> str:
+    """The words without the objects behind them."""
+    return "".join(part if isinstance(part, str) else part.name for part in phrase)
+
+
+def either(subjects: Sequence[Subject], last: str = " or ") -> Phrase:
+    """The subjects as words: `a`, `a or b`, `a, b or c`."""
+    parts: list[str | Subject] = []
+    for number, subject in enumerate(subjects):
+        if number:
+            parts.append(last if number == len(subjects) - 1 else ", ")
+        parts.append(subject)
+    return tuple(parts)
+
+
+def to_json(explanation: Explanation) -> dict[str, object]:
+    """The explanation as plain lists, dicts, texts, numbers and booleans."""
+    return {
+        "peer_id": explanation.peer_id,
+        "name": explanation.name,
+        "type": explanation.type,
+        "managed": explanation.managed,
+        "queries": [
+            {
+                "name": query.name,
+                "source": _subject(query.source),
+                "legs": [
+                    {"name": leg.name, "steps": [_step(step) for step in leg.steps]}
+                    for leg in query.legs
+                ],
+                "outcome": _outcome(query.outcome),
+            }
+            for query in explanation.queries
+        ],
+        "outcome": _outcome(explanation.outcome),
+        "depends_on_servers": explanation.depends,
+        "verdict": _verdict(explanation.verdict),
+    }
+
+
+def _verdict(verdict: Verdict | None) -> dict[str, object] | None:
+    if verdict is None:
+        return None
+    remedies = [_phrase(remedy) for remedy in verdict.remedies]
+    return {"reason": _phrase(verdict.reason), "remedies": remedies}
+
+
+def _phrase(phrase: Phrase) -> dict[str, object]:
+    subjects = dict.fromkeys(part for part in phrase if isinstance(part, Subject))
+    return {
+        "text": text_of(phrase),
+        "objects": [_subject(subject) for subject in subjects],
+    }
+
+
+def _subject(subject: Subject | None) -> dict[str, str] | None:
+    if subject is None:
+        return None
+    return {"kind": subject.kind, "id": subject.id, "name": subject.name}
+
+
+def _step(step: Step) -> dict[str, object]:
+    return {
+        "stage": step.stage,
+        "code": step.code,
+        "text": step.text,
+        "object": _subject(step.subject),
+        "decides": step.decides,
+        "records": _records(step.records),
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, object]:
+    return {
+        "kind": outcome.kind.value,
+        "name": outcome.name,
+        "records": _records(outcome.records),
+        "servers": [
+            {
+                "ip": server.ip,
+                "port": server.port,
+                "ns_type": server.ns_type,
+                "group": _subject(server.group),
+            }
+            for server in outcome.servers
+        ],
+    }
+
+
+def _records(records: tuple[Record, ...]) -> list[dict[str, object]]:
+    return [
+        {"name": r.name, "type": r.type, "content": r.content, "ttl": r.ttl}
+        for r in records
+    ]

@@ -1,0 +1,175 @@
+"""The same question, asked in an account where a peer gets more than it does.
+
+One thing at a time is tried: a group more for the peer, a zone or nameserver group that
+is enabled or assigned. Whatever else comes along with that counts, too: each is a mesh of
+its own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from meshmgmt.core.names import WILDCARD, is_subdomain
+from meshmgmt.explain.resolution.explain import explain
+from meshmgmt.explain.resolution.model import (
+    Explanation,
+    Outcome,
+    OutcomeKind,
+    Phrase,
+    deciding_steps,
+    either,
+)
+from meshmgmt.mesh import Mesh
+from meshmgmt.mesh.peerdns import Excluded, PeerDns
+from meshmgmt.mesh.reasons import Subject
+from meshmgmt.mesh.snapshot import NameserverGroup, Snapshot, Zone
+
+MOST_GROUPS = 5
+"""So many groups are tried for one thing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Something that the peer does not get, and the outcome if it did.
+
+    `condition` is a clause that says what has to be for that. `depends`: servers are
+    asked before, and must not know the name.
+    """
+
+    excluded: Excluded
+    subject: Subject
+    condition: Phrase
+    outcome: Outcome
+    depends: bool
+
+
+def covering_zones(explanation: Explanation, snapshot: Snapshot) -> list[str]:
+    """Ids of the zones that could have a name that was, or would be, looked up.
+
+    Those are the zones whose records `trials` has to know.
+    """
+    return [
+        zone.id
+        for zone in snapshot.zones
+        if any(is_subdomain(name, zone.domain) for name in _names(explanation, zone))
+    ]
+
+
+def groups_to_try(explanation: Explanation, snapshot: Snapshot) -> set[str]:
+    """Groups that `trials` may put the peer into."""
+    zones = set(covering_zones(explanation, snapshot))
+    items: list[Zone | NameserverGroup] = [z for z in snapshot.zones if z.id in zones]
+    items += [g for g in snapshot.nameserver_groups if _concerns(g, explanation)]
+    return {id_ for item in items for id_ in _groups_of(item, snapshot)}
+
+
+def trials(explanation: Explanation, config: PeerDns, mesh: Mesh) -> Iterator[Trial]:
+    """What would lead somewhere else, in the order of what the peer does not get.
+
+    The mesh must hold the records of `covering_zones`, and all that the peer would meet
+    in `groups_to_try`.
+    """
+    for excluded in config.excluded:
+        codes = {reason.code for reason in excluded.reasons}
+        simple = codes <= {"disabled", "no_shared_group"}
+        if simple and _concerns(_item(mesh.snapshot, excluded), explanation):
+            yield from _tried(explanation, excluded, mesh)
+
+
+def _names(explanation: Explanation, zone: Zone) -> set[str]:
+    """Names that are looked up, by a peer that gets the zone."""
+    names = {leg.name for query in explanation.queries for leg in query.legs}
+    typed = explanation.queries[-1].name
+    short = "." not in typed and not explanation.name.endswith(".")
+    return names | {f"{typed}.{zone.domain}"} if zone.search and short else names
+
+
+def _concerns(item: Zone | NameserverGroup, explanation: Explanation) -> bool:
+    if isinstance(item, Zone):
+        names = _names(explanation, item)
+        names |= {WILDCARD + name.partition(".")[2] for name in names}
+        return any(record.name in names for record in item.records)
+    names = {leg.name for query in explanation.queries for leg in query.legs}
+    return item.primary or any(
+        is_subdomain(name, domain) for name in names for domain in item.domains
+    )
+
+
+def _tried(explanation: Explanation, excluded: Excluded, mesh: Mesh) -> Iterator[Trial]:
+    subject = Subject(excluded.kind, excluded.id, excluded.name)
+    found: dict[tuple[Outcome, bool, Phrase], list[Subject]] = {}
+    for group, clause, changed in _ways(excluded, subject, mesh, explanation.peer_id):
+        config = PeerDns(Mesh(changed, mesh.now), explanation.peer_id)
+        then = explain(config, explanation.name, explanation.type)
+        outcome = _elsewhere(explanation, then, subject)
+        if outcome is not None:
+            depends = outcome is not then.outcome
+            found.setdefault((outcome, depends, clause), []).extend(group)
+    for (outcome, depends, clause), groups in found.items():
+        member: Phrase = ("the peer were in group ", *either(groups)) if groups else ()
+        both: Phrase = (" and ",) if clause and member else ()
+        condition = (*clause, *both, *member)
+        yield Trial(excluded, subject, condition, outcome, depends)
+
+
+def _elsewhere(now: Explanation, then: Explanation, subject: Subject) -> Outcome | None:
+    """Where the look-up ends then, if the thing answers or is asked in place of others."""
+    answered = next(
+        (q for q in then.queries if q.outcome.kind is OutcomeKind.ANSWER), None
+    )
+    if answered is not None:
+        decided = any(step.subject == subject for step in deciding_steps(answered))
+        return answered.outcome if decided else None
+    asked = [server.group for server in then.outcome.servers]
+    before = {server.group for server in now.outcome.servers}
+    elsewhere = subject in asked and before.isdisjoint(asked)
+    return then.outcome if elsewhere else None
+
+
+def _ways(
+    excluded: Excluded, subject: Subject, mesh: Mesh, peer_id: str
+) -> Iterator[tuple[list[Subject], Phrase, Snapshot]]:
+    """How the peer could get it: the group it would have to be in, what else, and then."""
+    codes = {reason.code for reason in excluded.reasons}
+    snapshot, mine = mesh.snapshot, mesh.membership.groups_of(peer_id)
+    noun = "zone " if excluded.kind == "zone" else "nameserver group "
+    clause: Phrase = ()
+    if "disabled" in codes:
+        clause = (noun, subject, " were enabled")
+        snapshot = _with(snapshot, excluded, enabled=True)
+    if "no_shared_group" not in codes:
+        yield [], clause, snapshot
+        return
+    item = _item(snapshot, excluded)
+    for id_ in _groups_of(item, snapshot):
+        joined = snapshot.members.get(id_, frozenset()) | {peer_id}
+        changed = replace(snapshot, members={**snapshot.members, id_: joined})
+        group = Subject("group", id_, snapshot.group_names.get(id_, id_))
+        yield [group], clause, changed
+    if not item.groups:
+        both: Phrase = (" and ",) if clause else ()
+        assigning = (noun, subject, " were assigned to a group of the peer")
+        changed = _with(snapshot, excluded, groups=mine)
+        yield [], (*clause, *both, *assigning), changed
+
+
+def _groups_of(item: Zone | NameserverGroup, snapshot: Snapshot) -> list[str]:
+    return sorted(item.groups - snapshot.unmanaged_groups)[:MOST_GROUPS]
+
+
+def _item(snapshot: Snapshot, excluded: Excluded) -> Zone | NameserverGroup:
+    items: tuple[Zone | NameserverGroup, ...] = snapshot.nameserver_groups
+    if excluded.kind == "zone":
+        items = snapshot.zones
+    return next(item for item in items if item.id == excluded.id)
+
+
+def _with(snapshot: Snapshot, excluded: Excluded, **values: object) -> Snapshot:
+    """The snapshot with other values of one zone or nameserver group."""
+    chosen = _item(snapshot, excluded)
+    changed: Any = replace(chosen, **values)  # type: ignore[arg-type]  # of both kinds
+    if excluded.kind == "zone":
+        zones = [changed if zone is chosen else zone for zone in snapshot.zones]
+        return replace(snapshot, zones=tuple(zones))
+    groups = [changed if g is chosen else g for g in snapshot.nameserver_groups]
+    return replace(snapshot, nameserver_groups=tuple(groups))

@@ -1,0 +1,30 @@
+"""Paths of answers about what peers get, and of their pages in the admin site."""
+
+from django.contrib import admin
+from django.urls import path
+
+from meshmgmt.explain import adminpages
+from meshmgmt.explain.api.peers import AccessiblePeersView
+from meshmgmt.explain.api.reports import (
+    AccessGraphView,
+    ExplainView,
+    LintView,
+    PeerDnsView,
+    ReachView,
+)
+from meshmgmt.explain.graphpage import graph_page
+
+urlpatterns = [
+    *adminpages.urls(),
+    path(
+        "admin/access/graph/",
+        admin.site.admin_view(graph_page),
+        name="admin-graph",
+    ),
+    path("api/access/explain", ReachView.as_view()),
+    path("api/access/graph", AccessGraphView.as_view()),
+    path("api/dns/explain", ExplainView.as_view()),
+    path("api/dns/lint", LintView.as_view()),
+    path("api/peers/<str:peerId>/dns", PeerDnsView.as_view()),
+    path("api/peers/<str:peerId>/accessible-peers", AccessiblePeersView.as_view()),
+]

@@ -1,0 +1,130 @@
+"""The access graph over HTTP and as a page."""
+
+from typing import Any
+
+import pytest
+
+from groups.models import Group
+from meshmgmt.access.models import PolicyRule
+from meshmgmt.core import clock
+from meshmgmt.inventory.models import Peer
+from tests.admin.signed_in import client_of
+from tests.api_client import Api
+from tests.dns.bodies import created
+from tests.factories import group, peer, peers, rule
+from tests.people import api_as, person
+
+pytestmark = pytest.mark.django_db
+PAGE = "/admin/access/graph/"
+
+
+@pytest.fixture
+def sql() -> PolicyRule:
+    """A rule that lets the peer `web` use the database of `db`."""
+    web, db = peer("web"), peer("db")
+    return rule(
+        [group("webs", web)], [group("dbs", db)], protocol="tcp", ports=["5432"]
+    )
+
+
+def test_the_graph_is_asked_whole_or_about_one_thing(
+    owner: Api, sql: PolicyRule
+) -> None:
+    rule([group("others", *peers(2))], [group("printers")])
+    whole = created(owner.get("/api/access/graph"))
+    assert len(whole["edges"]) == 2
+    assert (whole["focus"], whole["left_out"]) == (None, {})
+    db = Peer.objects.get(name="db")
+    found = created(owner.get(f"/api/access/graph?focus={db.pk}"))
+    assert found["focus"] == {"kind": "peer", "id": db.pk, "name": "db"}
+    [edge] = found["edges"]
+    named = {node["id"]: (node["name"], node["peers"]) for node in found["nodes"]}
+    assert [named[id_] for id_ in edge["sources"]] == [("webs", 1)]
+    assert [named[id_] for id_ in edge["destinations"]] == [("dbs", 1)]
+    assert edge["policy"]["id"] == sql.policy_id
+    assert (edge["rule"], edge["traffic"]) == (sql.pk, "TCP 5432")
+    assert (edge["effect"], edge["state"]) == ("accept", "in_force")
+
+
+@pytest.mark.parametrize("focus", ["0" * 20, "dbs", "%00"])
+def test_an_unknown_focus_is_not_found(owner: Api, sql: PolicyRule, focus: str) -> None:
+    answer = owner.get(f"/api/access/graph?focus={focus}")
+    assert answer.status == 404
+    assert "group, peer, resource or policy" in answer.json["message"]
+
+
+def test_the_past_is_drawn_with_at(owner: Api, sql: PolicyRule) -> None:
+    moment = clock.rfc3339(clock.now())
+    created(owner.delete(f"/api/policies/{sql.policy_id}"))
+    assert created(owner.get("/api/access/graph"))["edges"] == []
+    then = created(owner.get(f"/api/access/graph?at={moment}"))
+    assert [edge["rule"] for edge in then["edges"]] == [sql.pk]
+
+
+def test_who_may_not_read_policies_sees_no_graph(sql: PolicyRule) -> None:
+    assert api_as("user").get("/api/access/graph").status == 403
+
+
+def test_the_page_draws_what_its_table_says(sql: PolicyRule) -> None:
+    rule(
+        [group("staff", peer("<b>"))], [group("servers")], action="drop", enabled=False
+    )
+    page = client_of(person("owner")).get(PAGE).content.decode()
+    table, picture = page.split('class="graph-picture"', 1)
+    for text in ("webs", "dbs", "TCP 5432", "drops everything", "disabled", "1 peer"):
+        assert text in table
+        assert text in picture
+    assert "graph-line graph-disabled" in picture
+    assert picture.count('marker-end="url(#graph-stop)"') == 1
+    assert "<b>" not in page
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_where_either_may_begin_arrows_are_at_both_ends(
+    bidirectional: Any,
+) -> None:
+    rule([group("a", peer("a"))], [group("b", peer("b"))], bidirectional=bidirectional)
+    page = client_of(person("owner")).get(PAGE).content.decode()
+    assert ("marker-start" in page) is bidirectional
+    assert ("one way" in page) is not bidirectional
+
+
+@pytest.mark.parametrize(
+    ("focus", "text"),
+    [
+        ("dbs", "Only what is about group <strong><bdi>dbs</bdi></strong>"),
+        ("web", "Only what is about peer <strong><bdi>web</bdi></strong>"),
+        ("nowhere", "&#x27;nowhere&#x27; was not found"),
+        ("twin", "are known as &#x27;twin&#x27;; give an id"),
+    ],
+)
+def test_the_page_looks_at_what_a_name_means(
+    sql: PolicyRule, focus: str, text: str
+) -> None:
+    peer("twin")
+    peer("twin")
+    page = client_of(person("owner")).get(f"{PAGE}?focus={focus}").content.decode()
+    assert text in page
+
+
+def test_the_page_of_a_policy_says_who_may_do_what_and_what_would_be_lost(
+    sql: PolicyRule,
+) -> None:
+    site = client_of(person("owner"))
+    page = f"/admin/access/policy/{sql.policy_id}/change/"
+    text = site.get(page).content.decode()
+    because, without = text.split("<h2>Without it</h2>", 1)
+    for word in ("Who may do what because of it", "webs", "dbs", "TCP 5432"):
+        assert word in because
+    assert "webs may no longer begin TCP 5432 with dbs (1 pair)" in without
+    rule(
+        list(Group.objects.filter(name="webs")), list(Group.objects.filter(name="dbs"))
+    )
+    without = site.get(page).content.decode().split("<h2>Without it</h2>", 1)[1]
+    assert "Nothing would change" in without
+
+
+def test_the_form_of_a_new_policy_has_no_reach(sql: PolicyRule) -> None:
+    page = client_of(person("owner")).get("/admin/access/policy/add/")
+    assert b"because of it" not in page.content
+    assert b"focus=" not in page.content

@@ -1,0 +1,446 @@
+"""Every lint rule fires on what it is about and is silent on what it is not."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from meshmgmt.explain.lint import lint
+from meshmgmt.explain.lint.finding import (
+    CATALOGUE,
+    Finding,
+    Severity,
+    at_least,
+    to_json,
+)
+from meshmgmt.mesh.snapshot import (
+    Nameserver,
+    NameserverGroup,
+    Policy,
+    Record,
+    RuleSide,
+    Settings,
+    Snapshot,
+    Zone,
+)
+from tests.explain.pure import config, machine, mesh, placed, policy
+
+STAFF, LAB = frozenset({"staff"}), frozenset({"lab"})
+TOO_LONG = ".".join(["x" * 60] * 5)
+
+
+def a(name: str, ttl: int = 300) -> Record:
+    return Record(name, "A", "10.0.0.1", ttl, id=f"r-{name}")
+
+
+def cname(name: str, target: str) -> Record:
+    return Record(name, "CNAME", target, 300, id=f"r-{name}")
+
+
+ZONE = Zone("z1", "Corp", "corp.lan", STAFF, (a("a.corp.lan"),))
+SERVERS = NameserverGroup("n1", "Office", (Nameserver("10.0.0.53"),), STAFF, ("x.lan",))
+PRIMARY = NameserverGroup("n2", "Main", (Nameserver("9.9.9.9"),), STAFF, primary=True)
+
+
+def account(
+    zones: Iterable[Zone] = (ZONE,),
+    groups: Iterable[NameserverGroup] = (SERVERS, PRIMARY),
+    **changes: object,
+) -> Snapshot:
+    ann = machine("p1", "ann", "100.64.0.1")
+    bob = machine("p2", "bob", "100.64.0.2")
+    snapshot = replace(
+        placed({ann: STAFF, bob: STAFF}),
+        zones=tuple(zones),
+        nameserver_groups=tuple(groups),
+        group_names={"staff": "Staff", "lab": "Lab"},
+    )
+    return replace(snapshot, **changes)  # type: ignore[arg-type]
+
+
+def found(snapshot: Snapshot, code: str) -> list[Finding]:
+    return [finding for finding in lint(mesh(snapshot)) if finding.code == code]
+
+
+def search_zones(number: int, length: int = 1) -> list[Zone]:
+    domains = [f"{'s' * length}{index}.lan" for index in range(number)]
+    return [
+        Zone(f"z{i}", domain, domain, STAFF, (a(f"a.{domain}"),), search=True)
+        for i, domain in enumerate(domains)
+    ]
+
+
+def many_records(number: int) -> Zone:
+    return replace(ZONE, records=tuple(a(f"h{i}.corp.lan") for i in range(number)))
+
+
+def allowing(sources: RuleSide, destinations: RuleSide) -> tuple[Policy]:
+    return (policy("Work", (sources, destinations)),)
+
+
+LAB_SIDE = RuleSide(groups=LAB)
+LONGER = Zone("z2", "Sub", "sub.corp.lan", STAFF, (a("a.sub.corp.lan"),))
+SHADOWED = replace(ZONE, records=(a("a.sub.corp.lan"), a("b.sub.corp.lan")))
+
+# code -> (snapshots it must fire on, object named, words in the sentence)
+FIRING: dict[str, list[tuple[Snapshot, str, str]]] = {
+    "zone_shadowed": [
+        (account([SHADOWED, LONGER]), "Corp", "1 name of zone corp.lan"),
+        (account([LONGER, SHADOWED]), "Corp", "wins for 2 peers (ann, bob)"),
+        (
+            account([SHADOWED, replace(LONGER, records=(a("*.sub.corp.lan"),))]),
+            "Corp",
+            "2 names of zone corp.lan",
+        ),
+    ],
+    "zone_overlaps_peer_domain": [
+        (
+            account([replace(ZONE, domain="x.mesh.lan", records=(a("x.mesh.lan"),))]),
+            "Corp",
+            "lies in the peers' domain",
+        ),
+        (
+            account([replace(ZONE, domain="lan", records=(a("db.mesh.lan"),))]),
+            "Corp",
+            "never answers",
+        ),
+    ],
+    "zone_without_peers": [
+        (account([replace(ZONE, groups=frozenset())]), "Corp", "no managed peer"),
+        (account([replace(ZONE, groups=LAB)]), "Corp", "no managed peer"),
+        (account(unmanaged_groups=STAFF), "Corp", "no managed peer"),
+    ],
+    "zone_empty": [(account([replace(ZONE, records=())]), "Corp", "no records")],
+    "cname_target_missing": [
+        (
+            account([replace(ZONE, records=(cname("w.corp.lan", "no.corp.lan"),))]),
+            "w.corp.lan",
+            "no.corp.lan",
+        ),
+    ],
+    "search_domain_unused": [
+        (
+            account(
+                [replace(ZONE, search=True, records=(a("corp.lan"), a("a.b.corp.lan")))]
+            ),
+            "Corp",
+            "search domain",
+        ),
+    ],
+    "ttl_zero": [
+        (
+            account([replace(ZONE, records=(a("a.corp.lan", 0), a("b.corp.lan", 0)))]),
+            "Corp",
+            "2 names (a.corp.lan, …)",
+        ),
+    ],
+    "name_too_long": [
+        (account([replace(ZONE, domain=TOO_LONG)]), "Corp", "253"),
+        (
+            account([replace(ZONE, unusable=(a(f"{TOO_LONG}.corp.lan"),))]),
+            f"{TOO_LONG}.corp.lan",
+            "253",
+        ),
+        (
+            account([replace(ZONE, unusable=(cname("a.corp.lan", TOO_LONG),))]),
+            "a.corp.lan",
+            "253",
+        ),
+        (account(groups=[replace(SERVERS, unusable=(TOO_LONG,))]), "Office", "253"),
+    ],
+    "match_domain_shadowed": [
+        (
+            account(groups=[replace(SERVERS, domains=("mesh.lan",))]),
+            "Office",
+            "mesh.lan",
+        ),
+        (account(groups=[replace(SERVERS, domains=("a.mesh.lan",))]), "Office", ""),
+    ],
+    "match_domain_overlaid": [
+        (
+            account(groups=[replace(SERVERS, domains=("corp.lan",))]),
+            "Office",
+            "1 name inside match domain corp.lan",
+        ),
+        (account(groups=[replace(SERVERS, domains=("a.corp.lan",))]), "Office", ""),
+    ],
+    "nameserver_group_only_disabled": [
+        (account(unmanaged_groups=STAFF, groups=[SERVERS]), "Office", "disabled"),
+    ],
+    "nameserver_group_without_peers": [
+        (account(groups=[replace(SERVERS, groups=LAB)]), "Office", "no managed peer"),
+        (
+            account(groups=[replace(SERVERS, groups=frozenset())]),
+            "Office",
+            "no group is assigned",
+        ),
+    ],
+    "nameserver_repeated": [
+        (
+            account(
+                groups=[
+                    replace(SERVERS, nameservers=(Nameserver("1.1.1.1"),) * 2),
+                ]
+            ),
+            "Office",
+            "1.1.1.1 port 53 2 times",
+        ),
+    ],
+    "group_empty": [
+        (account([replace(ZONE, groups=STAFF | LAB)]), "Lab", "Corp is meant for it"),
+    ],
+    "several_primaries": [
+        (
+            account(groups=[PRIMARY, replace(PRIMARY, id="n3", name="Second")]),
+            "Main",
+            "2 peers (ann, bob) with several primary groups: Main, Second",
+        ),
+    ],
+    "no_primary": [
+        (account(groups=[SERVERS]), "", "2 peers (ann, bob)"),
+        (
+            account(groups=[replace(PRIMARY, nameservers=(Nameserver("100.64.0.1"),))]),
+            "",
+            "1 peer (ann)",
+        ),
+        (account(groups=[replace(PRIMARY, enabled=False)]), "", "2 peers"),
+    ],
+    "unmanaged_with_zones": [
+        (account(unmanaged_groups=STAFF), "Staff", "2 peers (ann, bob)"),
+    ],
+    "too_many_search_domains": [
+        (account(search_zones(6)), "ann", "7 search domains"),
+        (account(search_zones(5, length=50)), "ann", "of 288 characters"),
+    ],
+    "policy_one_sided": [
+        (account(policies=allowing(RuleSide(), LAB_SIDE)), "Work", "without sources"),
+        (
+            account(policies=allowing(LAB_SIDE, RuleSide())),
+            "Work",
+            "without destinations",
+        ),
+    ],
+    "ttl_differs": [
+        (
+            account(
+                [
+                    replace(
+                        ZONE,
+                        records=(
+                            a("a.corp.lan", 60),
+                            a("a.corp.lan", 300)._replace(content="10.0.0.2"),
+                        ),
+                    )
+                ]
+            ),
+            "Corp",
+            "different TTLs at 1 name (a.corp.lan)",
+        ),
+    ],
+    "network_range_uneven": [
+        (account(settings=Settings(dns_domain="mesh.lan", prefix_length=10)), "", "/10")
+    ],
+    "network_map_large": [
+        (account([many_records(5001)]), "ann", "2 peers (ann, bob)"),
+    ],
+}
+
+SILENT: dict[str, list[Snapshot]] = {
+    "zone_shadowed": [
+        account([SHADOWED, replace(LONGER, records=(a("c.sub.corp.lan"),))]),
+        account([SHADOWED, replace(LONGER, groups=LAB)]),
+        account([SHADOWED, replace(LONGER, enabled=False)]),
+        account([SHADOWED, replace(LONGER, domain="bcorp.lan")]),
+    ],
+    "zone_overlaps_peer_domain": [
+        account([replace(ZONE, domain="lan", records=(a("db.lan"),))]),
+        account([replace(ZONE, domain="xmesh.lan")]),
+        account([replace(ZONE, domain="a.mesh.lan")], settings=Settings()),
+    ],
+    "zone_without_peers": [
+        account(),
+        account([replace(ZONE, groups=LAB, enabled=False)]),
+    ],
+    "zone_empty": [account(), account([replace(ZONE, records=(), enabled=False)])],
+    "cname_target_missing": [
+        account([replace(ZONE, records=(cname("w.corp.lan", "a.example"),))]),
+        account(
+            [replace(ZONE, records=(cname("w.corp.lan", "a.corp.lan"), *ZONE.records))]
+        ),
+        account(
+            [
+                replace(
+                    ZONE,
+                    records=(cname("w.corp.lan", "q.corp.lan"), a("*.corp.lan")),
+                )
+            ]
+        ),
+    ],
+    "search_domain_unused": [
+        account([replace(ZONE, search=True)]),
+        account([replace(ZONE, search=True, records=(a("*.corp.lan"),))]),
+        account([replace(ZONE, records=(a("corp.lan"),))]),
+    ],
+    "ttl_zero": [account()],
+    "ttl_differs": [
+        account([replace(ZONE, records=(a("a.corp.lan", 60), a("b.corp.lan", 300)))])
+    ],
+    "network_range_uneven": [
+        account(settings=Settings(dns_domain="mesh.lan", prefix_length=24))
+    ],
+    "name_too_long": [account()],
+    "match_domain_shadowed": [
+        account(groups=[replace(SERVERS, domains=("lan", "amesh.lan"))]),
+        account(groups=[replace(SERVERS, domains=("mesh.lan",), enabled=False)]),
+    ],
+    "match_domain_overlaid": [
+        account(groups=[replace(SERVERS, domains=("b.corp.lan", "lan"))]),
+        account(groups=[replace(SERVERS, domains=("corp.lan",), groups=LAB)]),
+    ],
+    "nameserver_group_only_disabled": [
+        account(unmanaged_groups=LAB),
+        account(groups=[replace(SERVERS, groups=frozenset())], unmanaged_groups=STAFF),
+    ],
+    "nameserver_group_without_peers": [
+        account(),
+        account(groups=[replace(SERVERS, groups=LAB, enabled=False)]),
+    ],
+    "nameserver_repeated": [
+        account(
+            groups=[
+                replace(
+                    SERVERS,
+                    nameservers=(Nameserver("1.1.1.1"), Nameserver("1.1.1.1", 54)),
+                )
+            ]
+        ),
+    ],
+    "group_empty": [account(), account([replace(ZONE, groups=LAB, enabled=False)])],
+    "several_primaries": [
+        account(),
+        account(groups=[PRIMARY, replace(PRIMARY, id="n3", groups=LAB)]),
+        account(groups=[PRIMARY, replace(PRIMARY, id="n3", enabled=False)]),
+        account(groups=[PRIMARY, replace(PRIMARY, id="n3")], unmanaged_groups=STAFF),
+    ],
+    "no_primary": [account(), account(groups=[], unmanaged_groups=STAFF)],
+    "unmanaged_with_zones": [
+        account(unmanaged_groups=LAB),
+        account([replace(ZONE, groups=LAB)], unmanaged_groups=STAFF),
+    ],
+    "too_many_search_domains": [
+        account(search_zones(5)),
+        account(search_zones(6), unmanaged_groups=STAFF),
+    ],
+    "policy_one_sided": [
+        account(policies=allowing(LAB_SIDE, RuleSide(peer="p1"))),
+        account(policies=allowing(RuleSide(resource="r1"), LAB_SIDE)),
+    ],
+    "network_map_large": [
+        account([many_records(4996)]),
+        account([replace(many_records(6000), groups=LAB)]),
+    ],
+}
+
+
+OF_THE_MESH = [code for code in CATALOGUE if code != "access_test_failing"]
+"""What rules find; how access tests go is told by their own room."""
+
+
+@pytest.mark.parametrize("code", OF_THE_MESH)
+def test_each_rule_fires(code: str) -> None:
+    for snapshot, name, words in FIRING[code]:
+        [finding] = found(snapshot, code)
+        assert finding.name == name
+        assert words in finding.text
+
+
+@pytest.mark.parametrize("code", OF_THE_MESH)
+def test_each_rule_is_silent(code: str) -> None:
+    for snapshot in SILENT[code]:
+        assert found(snapshot, code) == []
+
+
+def test_a_sound_account_has_no_findings() -> None:
+    assert lint(mesh(account())) == []
+    assert lint(mesh(placed({}))) == []
+
+
+def test_findings_come_in_the_order_of_the_catalogue() -> None:
+    snapshot = account([replace(ZONE, records=()), *search_zones(7)], groups=[])
+    codes = [finding.code for finding in lint(mesh(snapshot))]
+    assert codes == sorted(codes, key=list(CATALOGUE).index)
+    assert len(set(codes)) >= 3
+
+
+def test_search_domains_are_judged_for_peers_that_serve_themselves() -> None:
+    """A peer does not get the group it serves, so its list is shorter."""
+    group = replace(
+        SERVERS,
+        domains=("s8.lan",),
+        search=True,
+        nameservers=(Nameserver("100.64.0.1"),),
+    )
+    [finding] = found(
+        account(search_zones(5), groups=[group]), "too_many_search_domains"
+    )
+    assert finding.name == "bob"
+    assert "1 peer (bob)" in finding.text
+
+
+def test_visible_peers_count_in_the_network_map() -> None:
+    peers = [
+        machine(f"p{i:04}", f"n{i}", f"10.0.{i // 250}.{i % 250}") for i in range(2600)
+    ]
+    everybody = placed(
+        dict.fromkeys(peers, STAFF),
+        policy("P", (RuleSide(peer="p0000"), RuleSide(groups=STAFF))),
+    )
+    snapshot = account(
+        peers=everybody.peers, members=everybody.members, policies=everybody.policies
+    )
+    [finding] = found(snapshot, "network_map_large")
+    # 2,600 names, 2,600 peers, one zone record, two nameserver groups.
+    assert "n0 has 5203" in finding.text
+
+
+def test_nameserver_group_that_only_its_own_server_uses_serves_nobody() -> None:
+    ann = machine("p1", "ann", "100.64.0.1")
+    own = replace(SERVERS, nameservers=(Nameserver(ann.ip),))
+    zone = replace(ZONE, domain="x.lan", records=(a("a.x.lan"),))
+    alone = replace(placed({ann: STAFF}), nameserver_groups=(own,), zones=(zone,))
+    assert config(alone, "p1").nameserver_groups == ()
+    assert found(alone, "nameserver_group_without_peers")
+    assert not found(alone, "match_domain_overlaid")
+
+
+def test_severities_can_be_compared() -> None:
+    findings = lint(
+        mesh(account([replace(ZONE, records=(a("a.corp.lan", 0),))], groups=[]))
+    )
+    assert {finding.severity for finding in findings} == {Severity.INFO}
+    assert at_least(findings, Severity.INFO) == findings
+    assert at_least(findings, Severity.WARNING) == []
+    warning = lint(mesh(account([replace(ZONE, groups=LAB)])))
+    assert at_least(warning, Severity.WARNING)
+
+
+def test_json_form_is_plain_data() -> None:
+    [finding] = found(account([replace(ZONE, records=())]), "zone_empty")
+    assert json.loads(json.dumps(to_json(finding))) == {
+        "code": "zone_empty",
+        "severity": "warning",
+        "object": {"kind": "zone", "id": "z1", "name": "Corp"},
+        "message": finding.text,
+        "remedy": CATALOGUE["zone_empty"].remedy,
+    }
+
+
+def test_the_documentation_lists_every_code_as_it_is() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "dns.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert [row for row in rows if row.split("`")[1] in CATALOGUE] == [
+        f"| `{code}` | {rule.severity.value} | {rule.meaning} | {rule.remedy} |"
+        for code, rule in CATALOGUE.items()
+    ]

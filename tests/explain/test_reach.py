@@ -1,0 +1,388 @@
+"""Whether a peer reaches something, over HTTP, as a command and as a page."""
+
+import html
+import io
+import json
+import re
+from datetime import timedelta
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from events.streams import batches
+from events.streams.catalogue import TRAFFIC
+from meshmgmt.access.models import PolicyRule
+from meshmgmt.core import clock
+from meshmgmt.inventory.models import NetworkResource, Peer
+from tests.admin.signed_in import client_of
+from tests.api_client import Api
+from tests.dns.bodies import created
+from tests.events.samples import traffic
+from tests.factories import account_settings, group, peer, resource
+from tests.people import api_as, person
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def database(owner: Api) -> Peer:
+    """A server whose PostgreSQL the peer `web` may use, and nobody else."""
+    web, db = (
+        peer("web", ip="100.64.7.1"),
+        peer("db", ip="100.64.7.2", dns_label="db-1"),
+    )
+    created(
+        owner.post(
+            "/api/policies",
+            {
+                "name": "web to db",
+                "enabled": True,
+                "rules": [
+                    {
+                        "name": "sql",
+                        "enabled": True,
+                        "action": "accept",
+                        "bidirectional": False,
+                        "protocol": "tcp",
+                        "ports": ["5432"],
+                        "sources": [group("webs", web).pk],
+                        "destinations": [group("dbs", db).pk],
+                    }
+                ],
+            },
+        )
+    )
+    return db
+
+
+def explain(owner: Api, source: str, destination: str, query: str = "") -> Any:
+    ends = f"source={source}&destination={quote(destination)}"
+    return owner.get(f"/api/access/explain?{ends}{query}")
+
+
+def web() -> Peer:
+    return Peer.objects.get(name="web")
+
+
+def test_the_answer_names_the_rule_that_lets_it_through(
+    owner: Api, database: Peer
+) -> None:
+    query = "&protocol=tcp&port=5432"
+    found = created(explain(owner, web().pk, database.pk, query))
+    rule = PolicyRule.objects.get(name="sql")
+    policy = {"kind": "policy", "id": rule.policy_id, "name": "web to db"}
+    assert found == {
+        "source": {"kind": "peer", "id": web().pk, "name": "web"},
+        "destination": {"kind": "peer", "id": database.pk, "name": "db"},
+        "protocol": "tcp",
+        "port": 5432,
+        "verdict": "allowed",
+        "path": "direct",
+        "via": [],
+        "because": [
+            {
+                "policy": policy,
+                "rule": rule.pk,
+                "effect": "accept",
+                "text": "policy web to db lets TCP 5432 through",
+            }
+        ],
+        "obstacles": [
+            {
+                "kind": "offline",
+                "object": {"kind": "peer", "id": database.pk, "name": "db"},
+                "text": "peer db is not connected",
+                "remedy": "start peer db",
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize("text", ["100.64.7.2", "db-1.mesh.internal", "db-1", "DB-1."])
+def test_addresses_and_names_of_peers_are_peers(
+    owner: Api, database: Peer, text: str
+) -> None:
+    account_settings(dns_domain="mesh.internal")
+    found = created(explain(owner, web().pk, text, "&protocol=tcp&port=5432"))
+    assert found["destination"]["id"] == database.pk
+    assert found["verdict"] == "allowed"
+
+
+def test_only_sources_may_begin(owner: Api, database: Peer) -> None:
+    found = created(explain(owner, database.pk, web().pk))
+    assert found["verdict"] == "blocked"
+    assert found["obstacles"][0]["kind"] == "direction"
+
+
+def test_all_is_asked_by_default_and_its_parts_are_obstacles(
+    owner: Api, database: Peer
+) -> None:
+    found = created(explain(owner, web().pk, database.pk))
+    assert (found["protocol"], found["port"]) == ("all", None)
+    assert found["verdict"] == "blocked"
+    assert found["because"][0]["text"] == "policy web to db lets TCP 5432 through"
+    assert found["obstacles"][0]["kind"] == "part"
+
+
+def test_a_domain_that_nothing_routes_is_a_verdict(owner: Api, database: Peer) -> None:
+    found = created(explain(owner, web().pk, "www.nowhere.test"))
+    assert found["verdict"] == "blocked"
+    assert found["path"] is None
+    assert [each["kind"] for each in found["obstacles"]] == ["unrouted"]
+
+
+NOBODY = "0" * 20
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "text"),
+    [
+        ("source={nobody}&destination={db}", 404, "peer"),
+        ("source=web&destination={db}", 404, "peer"),
+        ("source={db}&destination={nobody}", 404, "peer or resource"),
+        ("source={db}&destination={db}&port=22", 422, "port"),
+        ("source={db}&destination={db}&protocol=icmp&port=22", 422, "port"),
+        ("source={db}&destination={db}&protocol=gre", 400, "protocol"),
+        ("source={db}&destination={db}&protocol=tcp&port=0", 400, "port"),
+        ("source={db}&destination={db}&protocol=tcp&port=65536", 400, "port"),
+        ("source={db}&destination={db}&protocol=tcp&port=ssh", 400, "port"),
+        ("source={db}&destination=10.0.0.0/24", 400, "destination"),
+        ("source={db}&destination=a%00b", 400, "destination"),
+        ("source={db}", 400, "destination"),
+        ("destination={db}", 400, "source"),
+    ],
+)
+def test_questions_that_make_no_sense_are_refused(
+    owner: Api, database: Peer, query: str, status: int, text: str
+) -> None:
+    asked = query.format(nobody=NOBODY, db=database.pk)
+    answer = owner.get(f"/api/access/explain?{asked}")
+    assert answer.status == status
+    assert text in answer.json["message"]
+
+
+def test_who_may_not_read_policies_may_not_ask(database: Peer) -> None:
+    assert explain(api_as("user"), database.pk, database.pk).status == 403
+
+
+def test_a_resource_behind_a_routing_peer(owner: Api, database: Peer) -> None:
+    made = resource("files", address="10.9.0.4/32")
+    path = f"/api/networks/{made.network_id}"
+    router = {"peer": database.pk, "metric": 9, "masquerade": True, "enabled": True}
+    created(owner.post(f"{path}/routers", router))
+    before = created(explain(owner, web().pk, made.pk))
+    assert [each["kind"] for each in before["obstacles"]] == ["no_policy"]
+    rule = PolicyRule.objects.get(name="sql")
+    policy = created(owner.get(f"/api/policies/{rule.policy_id}"))
+    [body] = policy["rules"]
+    aimed = {
+        "destinations": None,
+        "destinationResource": {"id": made.pk, "type": "host"},
+    }
+    changed = {**policy, "rules": [{**body, **aimed}], "source_posture_checks": []}
+    created(owner.put(f"/api/policies/{rule.policy_id}", changed))
+    for text in (made.pk, "10.9.0.4"):
+        found = created(explain(owner, web().pk, text, "&protocol=tcp&port=5432"))
+        assert (found["verdict"], found["path"]) == ("allowed", "routed")
+        [via] = found["via"]
+        assert via["peer"]["id"] == database.pk
+        assert via["route"] == {"kind": "resource", "id": made.pk, "name": "files"}
+        assert via["verdict"] == "allowed"
+        assert via["because"] == found["because"]
+
+
+def test_the_past_is_asked_with_at(owner: Api, database: Peer) -> None:
+    moment = str(clock.rfc3339(clock.now()))
+    policy = PolicyRule.objects.get(name="sql").policy_id
+    created(owner.delete(f"/api/policies/{policy}"))
+    query = "&protocol=tcp&port=5432"
+    assert created(explain(owner, web().pk, database.pk, query))["verdict"] == "blocked"
+    then = created(explain(owner, web().pk, database.pk, f"{query}&at={moment}"))
+    assert then["verdict"] == "allowed"
+    assert then["obstacles"] == []  # who was connected then is not known
+    assert "allowed" in run(
+        0, "web", "db", "--protocol=tcp", "--port=5432", "--at", moment
+    )
+
+
+def test_a_login_that_ended_since_was_valid_then(owner: Api, database: Peer) -> None:
+    account_settings(peer_login_expiration_enabled=True, peer_login_expiration=3600)
+    begin = clock.now()
+    late = peer(
+        "late", user=person("user"), login_expiration_enabled=True, last_login=begin
+    )
+    moment = str(clock.rfc3339(clock.now()))
+    with clock.set_to(begin + timedelta(minutes=90)):
+        kinds = [
+            {each["kind"] for each in created(asked)["obstacles"]}
+            for asked in (
+                explain(owner, late.pk, database.pk),
+                explain(owner, late.pk, database.pk, f"&at={moment}"),
+            )
+        ]
+    assert ["login_expired" in each for each in kinds] == [True, False]
+
+
+def run(status: int, *arguments: str) -> str:
+    """Run the command, which must end with a status, and return what it prints."""
+    out = io.StringIO()
+    code: Any = 0
+    try:
+        call_command("reach", *arguments, stdout=out)
+    except SystemExit as stopped:
+        code = stopped.code
+    except CommandError as error:
+        code = error.returncode
+        out.write(str(error))
+    assert code == status, out.getvalue()
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("destination", ["db", "100.64.7.2", "db-1"])
+def test_the_command_tells_by_its_status(database: Peer, destination: str) -> None:
+    sql = ("--protocol", "tcp", "--port", "5432")
+    assert run(0, "web", destination, *sql).startswith(
+        "web to db, TCP 5432: allowed, directly\n"
+    )
+    assert "-> add TCP 22 to policy web to db" in run(
+        1, "web", destination, "--protocol", "tcp", "--port", "22"
+    )
+    document = json.loads(run(1, database.pk, "web", "--json"))
+    assert document["verdict"] == "blocked"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("nobody", "db"), "no peer is known as 'nobody'"),
+        (("web", "nobody"), "'nobody' was not found"),
+        (("web", NOBODY), "was not found"),
+        (("twin", "db"), "several peers are known as 'twin'"),
+    ],
+)
+def test_the_command_ends_with_two_for_names_it_does_not_know(
+    database: Peer, arguments: tuple[str, ...], text: str
+) -> None:
+    peer("twin")
+    peer("twin")
+    assert text in run(2, *arguments)
+
+
+def test_the_command_finds_resources_by_name(database: Peer) -> None:
+    resource("file store")
+    assert NetworkResource.objects.filter(name="file store").exists()
+    assert run(1, "web", "file store").startswith(
+        "web to file store, everything: blocked"
+    )
+
+
+PAGE = "/admin/access/reach/"
+
+
+def test_the_page_says_yes_or_no_first_and_links_what_decides(database: Peer) -> None:
+    browser = client_of(person("owner"))
+    empty = browser.get(PAGE).content.decode()
+    assert '<option value="db">100.64.7.2</option>' in empty
+    assert "What decides" not in empty
+    asked = f"{PAGE}?source=web&destination=db&protocol=tcp&port="
+    page = browser.get(f"{asked}5432").content.decode()
+    policy = PolicyRule.objects.get(name="sql").policy_id
+    link = f'<a href="/admin/access/policy/{policy}/change/"><bdi>web to db</bdi></a>'
+    assert page.index("<h2>Yes</h2>") < page.index(link)
+    page = browser.get(f"{asked}22").content.decode()
+    assert "<h2>No</h2>" in page
+    assert f"add TCP 22 to policy {link}" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("source=nobody&destination=db&protocol=all", "no peer is known as"),
+        ("source=web&destination=nobody&protocol=all", "was not found"),
+        ("source=web&destination=db&protocol=all&port=5", "only tcp and udp do"),
+        ("source=web&destination=db&protocol=gre", "not one of the available choices"),
+        ("source=&destination=db&protocol=all", "This field is required"),
+        ("source=%3Cscript%3E&destination=db&protocol=all", "&lt;script&gt;"),
+    ],
+)
+def test_the_page_says_what_is_wrong(database: Peer, query: str, text: str) -> None:
+    response = client_of(person("owner")).get(f"{PAGE}?{query}")
+    assert response.status_code == 200
+    assert text in response.content.decode()
+    assert "<script>&" not in response.content.decode()
+
+
+def test_an_explanation_asks_little_whatever_the_size(
+    database: Peer, django_assert_max_num_queries: Any
+) -> None:
+    from meshmgmt.explain.reaching import destination_of, reach, traffic_of  # noqa: PLC0415
+
+    with django_assert_max_num_queries(24):
+        reach(web().pk, destination_of("10.1.1.1"), traffic_of("all", None))
+
+
+def why_links(page: str) -> list[str]:
+    found = re.findall(r'href="(/admin/access/reach/[^"]*)">([^<]*)', page)
+    return [html.unescape(link) for link, text in found if "hy" in text]
+
+
+def test_a_dropped_flow_asks_why_with_its_own_time_addresses_and_port(
+    owner: Api, database: Peer
+) -> None:
+    site = client_of(person("owner"))
+    moment = clock.rfc3339(clock.now())
+    flow = traffic(
+        id="refused",
+        num_of_drops=3,
+        window_start=moment,
+        window_end=moment,
+        source={"id": web().pk, "address": "100.64.7.1"},
+        destination={"id": database.pk, "address": "100.64.7.2:22"},
+    )
+    let_through = traffic(source={"id": web().pk, "address": "100.64.7.1"})
+    batches.ingest_events(TRAFFIC, [flow, let_through])
+    rule = PolicyRule.objects.get()
+    created(owner.delete(f"/api/policies/{rule.policy_id}"))
+    flows = "/admin/events/trafficevent/"
+    [link] = why_links(site.get(flows).content.decode())
+    [same] = why_links(site.get(f"{flows}refused/change/").content.decode())
+    assert link == same
+    page = site.get(link).content.decode()
+    assert "web to db, TCP 22: blocked on the way" in page
+    # The policy that is gone was there at the time of the flow.
+    assert "lets only TCP 5432 through" in page
+    now = site.get(link.partition("&at=")[0]).content.decode()
+    assert "lets only" not in now
+
+
+def test_a_moment_that_cannot_be_is_said_beside_it(database: Peer) -> None:
+    site = client_of(person("owner"))
+    ends = f"source=web&destination={database.pk}&protocol=all"
+    for moment in ("soon", "2999-01-01T00:00:00Z", "1999-01-01T00:00:00Z"):
+        page = site.get(f"/admin/access/reach/?{ends}&at={moment}").content.decode()
+        assert '<ul class="errorlist" id="id_at_error"><li>at: ' in page
+        assert "What decides" not in page
+
+
+def test_the_page_of_a_peer_says_whom_it_reaches_and_who_reaches_it(
+    database: Peer,
+) -> None:
+    site = client_of(person("owner"))
+    page = f"/admin/inventory/peer/{web().pk}/change/"
+    reaches, reached_by = site.get(page).content.decode().split("<h2>Is reached by", 1)
+    [link] = re.findall(r'href="(/admin/access/reach/[^"]*port[^"]*)"', reaches)
+    assert "Nobody, by any rule in force" in reached_by
+    assert "<h2>Yes</h2>" in site.get(html.unescape(link)).content.decode()
+    page = f"/admin/inventory/peer/{database.pk}/change/"
+    reaches, reached_by = site.get(page).content.decode().split("<h2>Is reached by", 1)
+    assert "Nobody, by any rule in force" in reaches
+    assert html.unescape(link) in html.unescape(reached_by)
+
+
+def test_the_page_of_a_peer_that_takes_no_part_says_so(database: Peer) -> None:
+    late = peer("late", approval_required=True)
+    page = f"/admin/inventory/peer/{late.pk}/change/"
+    text = client_of(person("owner")).get(page).content.decode()
+    assert "It takes no part now" in text
