@@ -1,0 +1,1 @@
+"""Promises about who reaches what and how names resolve, kept by every write."""

@@ -1,0 +1,180 @@
+"""Admin pages of access tests."""
+
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import Any, Final
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Case, When
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from groups.models import GroupPeer
+from meshmgmt.access.admin.fields import KeyField
+from meshmgmt.accesstests.homecards import StandingFilter
+from meshmgmt.accesstests.models import FAILING, PASSING, AccessTest
+from meshmgmt.accesstests.rules import VALUES, AccessTestDraft, End
+from meshmgmt.accesstests.selectors import in_words
+from meshmgmt.accesstests.services import (
+    access_test_create,
+    access_test_delete,
+    access_test_update,
+)
+from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.api.adminfields import LinesField
+from meshmgmt.api.adminlook import badge, shown
+from meshmgmt.core.errors import InvalidArgument
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.inventory.models import NetworkResource, Peer
+
+_TONES: Final = {PASSING: "ok", FAILING: "bad"}
+_PICKED: Final = {
+    "source": ("group", "peer", "user"),
+    "destination": ("group", "peer", "resource", "value"),
+}
+_PLAIN: Final = (
+    *("name", "description", "enabled", "enforce", "kind", "expect", "protocol"),
+    *("port", "record_type", "contents"),
+)
+_DNS: Final = "Of kind dns."
+
+
+def _resources() -> list[tuple[str, str]]:
+    rows = NetworkResource.objects.order_by("name").values_list("pk", "name")
+    return [("", "---------"), *rows]
+
+
+class AccessTestForm(ServiceForm):
+    """A test; of the pickers of each end one is used."""
+
+    name = forms.CharField(required=False, strip=False)
+    source_group = KeyField(GroupPeer._meta.get_field("group"), label="From group")
+    source_peer = KeyField(GroupPeer._meta.get_field("peer"), label="or peer")
+    source_user = KeyField(Peer._meta.get_field("user"), label="or peers of a user")
+    destination_group = KeyField(GroupPeer._meta.get_field("group"), label="To group")
+    destination_peer = KeyField(GroupPeer._meta.get_field("peer"), label="or peer")
+    destination_resource = forms.ChoiceField(
+        label="or resource", required=False, choices=_resources
+    )
+    destination_value = forms.CharField(
+        label="or address or domain", required=False, help_text="Of kind dns: the name."
+    )
+    contents = LinesField(
+        help_text=f"{_DNS} What the name resolves to, one per line; empty: anything."
+    )
+    field_names = {"source": "source_group", "destination": "destination_group"}
+
+    class Meta:
+        model = AccessTest
+        fields = [name for name in _PLAIN if name not in ("name", "contents")]
+        help_texts = {
+            "enforce": "Refuse every write that would make it fail.",
+            "port": "Of tcp or udp; empty: all.",
+            "record_type": _DNS,
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for end in _PICKED:
+            kind = getattr(self.instance, f"{end}_kind")
+            name = f"{end}_{'value' if kind in VALUES else kind}"
+            self.initial.setdefault(name, getattr(self.instance, f"{end}_ref"))
+
+    def apply(self, data: dict[str, Any]) -> AccessTest:
+        facts: dict[str, Any] = {name: data[name] for name in _PLAIN}
+        facts |= {end: _picked(end, data) for end in _PICKED}
+        if self.adding:
+            return access_test_create(draft=AccessTestDraft(**facts))
+        return access_test_update(test_id=self.instance.pk, changes=facts)
+
+
+def _picked(end: str, data: Mapping[str, Any]) -> End:
+    """Return what was picked. Raises InvalidArgument unless it is one thing."""
+    given = {kind: data[f"{end}_{kind}"] for kind in _PICKED[end]}
+    chosen = [(kind, ref) for kind, ref in given.items() if ref]
+    if len(chosen) != 1:
+        text = f"choose one {end}"
+        raise InvalidArgument(text, [FieldError(end, text)])
+    kind, ref = chosen[0]
+    return End(_kind_of(ref) if kind == "value" else kind, ref)
+
+
+def _kind_of(value: str) -> str:
+    try:
+        ip_address(value)
+    except ValueError:
+        return "domain"
+    return "address"
+
+
+class AccessTestList(ChangeList):
+    """A page of tests, with what each promises."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list = list(self.result_list)
+        words = in_words(self.result_list)
+        for test in self.result_list:
+            vars(test)["words"] = words[test.pk]
+
+
+@admin.register(AccessTest)
+class AccessTestAdmin(ServiceAdmin):
+    """Promises, the failing ones first."""
+
+    form = AccessTestForm
+    list_display = ["name", "standing", "promise", "enforce", "checked_at"]
+    list_filter = [StandingFilter, "enforce", "kind", "expect"]
+    search_fields = ["name", "description", "=id"]
+    ordering = [Case(When(enabled=True, state=FAILING, then=0), default=1), "id"]
+    readonly_fields = ["id", "standing", "failed", "checked_at", "created_at"]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return what is promised of whom, and how it goes."""
+        ends = [f"{end}_{kind}" for end, kinds in _PICKED.items() for kind in kinds]
+        if obj is not None and not self.has_change_permission(request, obj):
+            ends = ["promise"]
+        told = ["name", "description", "enabled", "enforce", "kind", "expect"]
+        found: list[Any] = [
+            (None, {"fields": told}),
+            ("Between", {"fields": ends}),
+            ("What", {"fields": ["protocol", "port", "record_type", "contents"]}),
+        ]
+        if obj is not None:
+            found.insert(0, ("State", {"fields": self.readonly_fields}))
+        return found
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return [*self.readonly_fields, "promise"]
+
+    def get_changelist(
+        self, request: HttpRequest, **kwargs: Any
+    ) -> type[AccessTestList]:
+        return AccessTestList
+
+    @admin.display(description="state", ordering="state")
+    def standing(self, test: AccessTest) -> SafeString:
+        """How it goes."""
+        state = test.state if test.enabled else "disabled"
+        return badge(state, _TONES.get(state, "off"))
+
+    @admin.display(description="promise")
+    def promise(self, test: AccessTest) -> SafeString:
+        """What is expected, in words."""
+        words = vars(test).get("words") or in_words([test])[test.pk]
+        return shown(words)
+
+    @admin.display(description="failures")
+    def failed(self, test: AccessTest) -> SafeString | str:
+        """Who does not keep it, at most ten."""
+        lines = [
+            (each["source"]["name"], each["destination"]["name"], each["because"])
+            for each in test.failures
+        ]
+        return format_html_join("", "<p>{} to {}: {}</p>", lines) if lines else "none"
+
+    def delete_object(self, instance: AccessTest) -> None:
+        access_test_delete(test_id=instance.pk)

@@ -1,0 +1,103 @@
+"""Bodies of access tests."""
+
+from rest_framework import serializers
+
+from meshmgmt.accesstests.rules import (
+    DESTINATIONS,
+    EXPECTATIONS,
+    KINDS,
+    RECORD_TYPES,
+    SOURCES,
+)
+from meshmgmt.api.fields import (
+    AbsentKept,
+    ArrayField,
+    ObjectSerializer,
+    TextField,
+    TruthField,
+    WholeNumberField,
+    texts,
+)
+from meshmgmt.explain.api.schema import ObjectNameSerializer
+from meshmgmt.mesh.reach import PROTOCOLS
+
+
+def _one_of(names: tuple[str, ...], **kwargs: object) -> TextField:
+    return TextField(help_text=f"One of {', '.join(names)}", **kwargs)
+
+
+class AccessTestSourceSerializer(ObjectSerializer):
+    """Who begins something: one peer, those of a group, or those of a user."""
+
+    kind = _one_of(SOURCES)
+    id = TextField()
+
+
+class AccessTestDestinationSerializer(ObjectSerializer):
+    """What is reached: an object by its id, an address or a domain by its value."""
+
+    kind = _one_of(DESTINATIONS)
+    id = TextField(required=False)
+    value = TextField(required=False)
+
+
+class AccessTestRequestSerializer(ObjectSerializer):
+    """A test as a client creates it."""
+
+    name = TextField(help_text="1 to 255 characters, unique")
+    description = TextField(required=False)
+    enabled = TruthField(required=False, default=True)
+    enforce = TruthField(
+        required=False,
+        default=False,
+        help_text="Writes that would make it fail are refused",
+    )
+    kind = _one_of(KINDS, required=False, default=KINDS[0])
+    source = AccessTestSourceSerializer()  # type: ignore[assignment]  # no field's option
+    destination = AccessTestDestinationSerializer()
+    protocol = _one_of(PROTOCOLS, required=False, default=PROTOCOLS[0])
+    port = WholeNumberField(
+        required=False,
+        allow_null=True,
+        help_text="Of tcp or udp; none, null or 0: all",
+    )
+    expect = _one_of(EXPECTATIONS)
+    record_type = _one_of(RECORD_TYPES, required=False, default=RECORD_TYPES[0])
+    contents = texts(
+        required=False,
+        help_text="Of kind dns: exactly what the name resolves to; empty: anything",
+    )
+
+
+class AccessTestUpdateSerializer(AbsentKept, AccessTestRequestSerializer):
+    """What a client changes; absent fields keep their value."""
+
+
+class AccessTestFailureSerializer(serializers.Serializer[object]):
+    """Who does not keep the promise, and why."""
+
+    source = ObjectNameSerializer()  # type: ignore[assignment]  # no field's option
+    destination = ObjectNameSerializer()
+    because = TextField()
+
+
+class AccessTestSerializer(ObjectSerializer):
+    """A test, and how it went when it was last looked at."""
+
+    id = TextField()
+    name = TextField()
+    description = TextField()
+    enabled = TruthField()
+    enforce = TruthField()
+    kind = TextField()
+    source = AccessTestSourceSerializer()  # type: ignore[assignment]  # no field's option
+    destination = AccessTestDestinationSerializer()
+    protocol = TextField()
+    port = WholeNumberField(allow_null=True)
+    expect = TextField()
+    record_type = TextField()
+    contents = texts()
+    state = TextField(help_text="passing, failing or empty: it is about nobody")
+    failures = ArrayField(child=AccessTestFailureSerializer(), help_text="At most ten")
+    checked_at = serializers.DateTimeField(allow_null=True)
+    emptied_by = TextField(help_text="The event in which it lost what it names")

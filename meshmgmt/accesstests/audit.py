@@ -1,0 +1,22 @@
+"""Which activities changes of access tests emit."""
+
+from events.activities import Activity
+from events.audit.specs import declare_emitted, register, written
+from meshmgmt.accesstests.models import AccessTest
+
+_STATE = frozenset({"state", "failures", "checked_at"})
+
+
+def register_specs() -> None:
+    """Register the spec of this app; how a test goes is told by events of their own."""
+    register(
+        written(
+            AccessTest,
+            "access_test",
+            unaudited=_STATE,
+            meta=lambda test: {"name": test.name},
+        )
+    )
+    declare_emitted(
+        "meshmgmt.accesstests", Activity.ACCESS_TEST_FAIL, Activity.ACCESS_TEST_PASS
+    )

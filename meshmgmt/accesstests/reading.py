@@ -1,0 +1,86 @@
+"""Reads of the account what tests are about."""
+
+from collections.abc import Sequence
+from itertools import permutations
+from typing import Final
+
+from django.db.models import Q
+
+from meshmgmt.accesstests.models import AccessTest
+from meshmgmt.accesstests.rules import ACCESS, DNS, VALUES
+from meshmgmt.accesstests.touching import Touch
+from meshmgmt.core.history import shown_moment
+from meshmgmt.core.ids import is_id
+from meshmgmt.core.names import canonical
+from meshmgmt.explain.reaching import destination_of
+from meshmgmt.inventory.models import Peer
+from meshmgmt.mesh import Mesh
+from meshmgmt.mesh.reach import Destination
+from meshmgmt.meshstate import load, load_among, nothing_to_collect
+
+End = tuple[str, str]
+_ROUTED: Final = ("resource", *VALUES)
+
+
+def read_mesh(tests: Sequence[AccessTest]) -> Mesh:
+    """Return the mesh, with all that decides how the tests go."""
+    ends = [end for test in tests for end in ends_of(test)]
+    access = [test for test in tests if test.kind == ACCESS]
+    routed = any(test.destination_kind in _ROUTED for test in access)
+    with nothing_to_collect():
+        if any(test.kind == DNS for test in tests):
+            snapshot = load()
+        else:
+            groups = _groups(ends)
+            snapshot = load_among(_peers(ends), groups=groups, routers=routed)
+        return Mesh(snapshot, shown_moment().timestamp())
+
+
+def read_near(tests: Sequence[AccessTest], touch: Touch) -> Mesh:
+    """Return the mesh, with all that decides about those who came and went.
+
+    That is whom they may meet by the groups they joined or left, and, of tests that name
+    such a group, the other end.
+    """
+    ends = [
+        other
+        for test in tests
+        for one, other in permutations(ends_of(test))
+        if one[1] in touch.groups
+    ]
+    moved = Peer.objects.filter(pk__in=touch.moved).values_list("pk", flat=True)
+    with nothing_to_collect():
+        snapshot = load_among(
+            [*_peers(ends), *moved], groups=_groups(ends), met_by=touch.groups
+        )
+        return Mesh(snapshot, shown_moment().timestamp())
+
+
+def ends_of(test: AccessTest) -> tuple[End, End]:
+    """Return kind and id, or value, of both ends."""
+    return (
+        (test.source_kind, test.source_ref),
+        (test.destination_kind, test.destination_ref),
+    )
+
+
+def aim_of(kind: str, ref: str) -> Destination:
+    """Return what a resource, address or domain stands for: perhaps a peer."""
+    if kind == "domain" and is_id(ref):
+        return Destination("domain", "", canonical(ref))  # it only looks like an id
+    return destination_of(ref)
+
+
+def _groups(ends: Sequence[End]) -> set[str]:
+    return {ref for kind, ref in ends if kind == "group" and ref}
+
+
+def _peers(ends: Sequence[End]) -> list[str]:
+    """The peers that are named, by id, owner, address or name."""
+    named = [ref for kind, ref in ends if kind == "peer"]
+    owners = [ref for kind, ref in ends if kind == "user"]
+    values = {(kind, ref) for kind, ref in ends if kind in VALUES and ref}
+    aims = [aim_of(kind, ref) for kind, ref in values]
+    aimed = [found.id for found in aims if found.kind == "peer"]
+    known = Q(pk__in=[*named, *aimed]) | Q(user__in=owners)
+    return list(Peer.objects.filter(known).values_list("pk", flat=True))

@@ -1,0 +1,149 @@
+"""What is shown of access tests."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from django.db.models import Count
+
+from events.activities import Activity
+from events.models import AuditEvent
+from meshmgmt.accesstests.models import EMPTY, FAILING, AccessTest
+from meshmgmt.accesstests.rules import DNS, REACH, VALUES
+from meshmgmt.accesstests.services import MODELS, end_json
+from meshmgmt.accesstests.standing import outcomes
+from meshmgmt.core.history import is_past, shown_moment
+from meshmgmt.core.queries import batches
+from meshmgmt.explain.lint.finding import Finding
+
+Row = dict[str, Any]
+_TOLD = (
+    *("id", "name", "description", "enabled", "enforce", "kind", "protocol", "port"),
+    *("expect", "record_type", "contents", "state", "failures", "checked_at"),
+)
+_ENDS = ("source", "destination")
+
+
+def access_test_rows(ids: Sequence[str] | None = None) -> list[Row]:
+    """Return tests, in the order of creation."""
+    found = AccessTest.objects.order_by("id")
+    if ids is not None:
+        found = found.filter(pk__in=ids)
+    stored: list[Row] = [{**row} for row in found.values()]
+    if is_past():
+        judged = {test.pk: outcome for test, outcome in outcomes(found)}
+        stored = [
+            {**row, **judged[row["id"]]._asdict(), "checked_at": shown_moment()}
+            for row in stored
+        ]
+    emptied = _emptied_by([row["id"] for row in stored if _is_emptied(row)])
+    return [
+        {name: row[name] for name in _TOLD}
+        | {end: end_json(row[f"{end}_kind"], row[f"{end}_ref"]) for end in _ENDS}
+        | {"emptied_by": emptied.get(row["id"], "")}
+        for row in stored
+    ]
+
+
+def in_words(tests: Iterable[AccessTest]) -> dict[str, str]:
+    """Return by id what tests expect: `Laptops never reach Databases, tcp 5432`.
+
+    One query for each kind of what they name.
+    """
+    tests = list(tests)
+    named = defaultdict(set)
+    for kind, ref in (end for test in tests for end in _ends(test)):
+        named[kind].add(ref)
+    names = {
+        (kind, found.pk): str(found)
+        for kind, refs in named.items()
+        if kind not in VALUES
+        for part in batches(sorted(refs))
+        for found in MODELS[kind]._default_manager.filter(pk__in=part)
+    }
+    return {test.pk: _sentence(test, names) for test in tests}
+
+
+def _ends(test: AccessTest) -> list[tuple[str, str]]:
+    return [(getattr(test, f"{x}_kind"), getattr(test, f"{x}_ref")) for x in _ENDS]
+
+
+def _sentence(test: AccessTest, names: Mapping[tuple[str, str], str]) -> str:
+    source, target = (
+        ref if kind in VALUES else names.get((kind, ref), f"a deleted {kind}")
+        for kind, ref in _ends(test)
+    )
+    verb = "always" if test.expect == REACH else "never"
+    if test.kind == DNS:
+        contents = f" to {', '.join(test.contents)}" if test.contents else ""
+        return f"{source} {verb} resolve {target} ({test.record_type}){contents}"
+    port = f" {test.port}" if test.port else ""
+    return f"{source} {verb} reach {target}, {test.protocol}{port}"
+
+
+def states() -> dict[str, str]:
+    """Return the state of each test by its id."""
+    return dict(AccessTest.objects.values_list("pk", "state"))
+
+
+def states_changed(before: Mapping[str, str]) -> list[Row]:
+    """Return the tests whose state is another than before, or that are new or gone."""
+    rows = AccessTest.objects.order_by("id").values_list(
+        "pk", "name", "enforce", "state", "failures"
+    )
+    return [
+        {
+            "id": pk,
+            "name": name,
+            "enforce": enforce,
+            "before": before.get(pk, ""),
+            "after": state,
+            "failures": failures,
+        }
+        for pk, name, enforce, state, failures in rows
+        if before.get(pk) != state
+    ]
+
+
+def findings() -> Iterator[Finding]:
+    """Yield a finding for each test that fails."""
+    failing = AccessTest.objects.filter(enabled=True, state=FAILING).order_by("id")
+    words = in_words(failing)
+    for test in failing:
+        because = test.failures[0]["because"]
+        text = f"access test {test.name} fails: {words[test.pk]}; {because}"
+        yield Finding("access_test_failing", "access_test", test.pk, test.name, text)
+
+
+def counts() -> dict[tuple[str, ...], float]:
+    """Return the number of enabled tests by state and whether they are enforced."""
+    found: dict[tuple[str, ...], float] = {
+        (state, enforced): 0.0
+        for state in ("passing", "failing", "empty")
+        for enforced in ("true", "false")
+    }
+    rows = AccessTest.objects.filter(enabled=True).values_list("state", "enforce")
+    for state, enforce, number in rows.order_by().annotate(number=Count("pk")):
+        found[state, str(enforce).lower()] = float(number)
+    return found
+
+
+def _is_emptied(row: Mapping[str, Any]) -> bool:
+    gone = not (row["source_ref"] and row["destination_ref"])
+    return row["state"] == EMPTY and gone
+
+
+def _emptied_by(ids: Sequence[str]) -> dict[str, str]:
+    """The event in which each test lost what it names."""
+    if not ids:
+        return {}
+    told = AuditEvent.objects.filter(
+        activity_code=Activity.ACCESS_TEST_UPDATE, target_id__in=ids
+    )
+    found: dict[str, str] = {}
+    for pk, target, changes in told.order_by("id").values_list(
+        "id", "target_id", "changes"
+    ):
+        if any(changes.get(f"{end}_ref", {}).get("after") == "" for end in _ENDS):
+            found[target] = str(pk)
+    return found

@@ -1,0 +1,237 @@
+"""Keeps the states of tests true, and refuses the writes that would break a promise.
+
+Under the write lock nobody else changes anything, so the state on record is how a test
+went before a write, once what machines reported since is looked at. At the end of the
+write those tests are judged again that it may have touched.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from django.db import connection
+from django.db.models import Model
+
+from events.activities import Activity
+from events.audit.changes import Change
+from events.audit.emission import audit_record, changes_written
+from meshmgmt.accesstests.judging import Outcome, judged, judged_about
+from meshmgmt.accesstests.models import FAILING, PASSING, AccessTest, Looked
+from meshmgmt.accesstests.reading import ends_of, read_mesh, read_near
+from meshmgmt.accesstests.rules import ACCESS, DNS
+from meshmgmt.accesstests.touching import Touch, touch_of
+from meshmgmt.accounts.models import Account
+from meshmgmt.control.changes import changes_since
+from meshmgmt.control.models import MapChange
+from meshmgmt.core import clock, context
+from meshmgmt.core.context import SYSTEM
+from meshmgmt.core.errors import Conflict
+from meshmgmt.core.transactions import (
+    account_write,
+    queued_write,
+    read_snapshot,
+    wholeness_asked,
+    write_beginning,
+)
+from meshmgmt.inventory.models import Peer
+from meshmgmt.mesh import Mesh
+
+EVERY_SECONDS: Final = 10.0
+# Asked at the beginning and end of every write.
+_SERIAL: Final = f"SELECT serial FROM {Looked._meta.db_table}"  # noqa: S608 - our name
+_LOGIN_ENDS: Final[Mapping[type[Model], tuple[str, ...]]] = {
+    Account: ("peer_login_expiration", "peer_login_expiration_enabled"),
+    Peer: ("login_expiration_enabled", "login_expired", "last_login"),
+}
+"""Columns that decide when logins end."""
+_Judged = list[tuple[AccessTest, Outcome]]
+
+
+class PromiseBroken(Conflict):
+    """A write would make enforced tests fail that pass; the details say how."""
+
+    def __init__(self, broken: _Judged) -> None:
+        test, outcome = broken[0]
+        first = outcome.failures[0]
+        ends = f"{first['source']['name']} to {first['destination']['name']}"
+        more = f" (and {len(broken) - 1} more tests)" if len(broken) > 1 else ""
+        super().__init__(
+            f"access test {test.name!r} would fail: {ends}: {first['because']}{more}"
+        )
+        self.details = {
+            "tests": [
+                {"id": test.pk, "name": test.name, "failures": outcome.failures}
+                for test, outcome in broken
+            ]
+        }
+
+
+def connect() -> None:
+    """Stand by at every write of the account."""
+    write_beginning.connect(_before, dispatch_uid="accesstests.before")
+    changes_written.connect(_after, dispatch_uid="accesstests.after")
+    wholeness_asked.connect(_is_whole, dispatch_uid="accesstests.whole")
+
+
+def judge_now(tests: Sequence[AccessTest]) -> None:
+    """Note how tests go, in the running write that makes or changes them."""
+    _note(outcomes(tests))
+    if not Looked.objects.exists():
+        newest = MapChange.objects.order_by("-serial").first()
+        Looked.objects.create(serial=newest.serial if newest else 0)
+
+
+def forget_if_last() -> None:
+    """Have writes look no further when no test is left."""
+    if not AccessTest.objects.exists():
+        Looked.objects.all().delete()
+
+
+def look_after_reports() -> None:
+    """Note what became of tests by what machines reported; for housekeeping.
+
+    Judging takes no lock: only what changed is judged again under it.
+    """
+    with read_snapshot():
+        since = _looked()
+        if since is None:
+            return
+        newest, tests = _touched_since(since)
+        if newest == since:
+            return
+        changed = [
+            test.pk for test, outcome in outcomes(tests) if _differs(test, outcome)
+        ]
+    with account_write() if changed else queued_write():
+        _note(outcomes(AccessTest.objects.filter(pk__in=changed, enabled=True)))
+        Looked.objects.filter(serial__lt=newest).update(serial=newest)
+
+
+def _before(**kwargs: Any) -> None:
+    """Look at what machines reported, so that it is not laid to this write."""
+    if context.current().unattended or (since := _looked()) is None:
+        return
+    newest, tests = _touched_since(since)
+    if newest != since:
+        with context.scope(actor=SYSTEM):
+            _note(outcomes(tests))
+        Looked.objects.update(serial=newest)
+
+
+def _after(changes: Sequence[Change], **kwargs: Any) -> None:
+    """Judge what the write touched. Raises PromiseBroken."""
+    if context.current().unattended or (since := _looked()) is None:
+        return
+    newest, touched = changes_since(since)
+    if newest == since:
+        return
+    touch = touch_of(changes, touched)
+    tests = touch.tests()
+    chosen = _by_movement(tests, touch) if touch.is_of_members else []
+    near = read_near(chosen, touch) if chosen else None
+    found = [(test, judged_about(near, test, touch.moved)) for test in chosen if near]
+    # Of what may have broken all is told.
+    passing = [each for each in found if each[1].state == PASSING]
+    whole = [test for test in tests if test not in {t for t, _ in passing}]
+    judged_whole = outcomes(whole)
+    if broken := _broken(judged_whole, timely=not any(map(_ends_logins, changes))):
+        raise PromiseBroken(broken)
+    _note([*passing, *judged_whole])
+    Looked.objects.update(serial=newest)
+
+
+def _by_movement(tests: Sequence[AccessTest], touch: Touch) -> list[AccessTest]:
+    """Those that passed, and go on unless those who came and went change it."""
+    between = ("peer", "group", "user")
+    thin = touch.thin_groups()
+    return [
+        test
+        for test in tests
+        if (test.kind, test.state) == (ACCESS, PASSING)
+        and test.destination_kind in between
+        and thin.isdisjoint(ref for _, ref in ends_of(test))
+    ]
+
+
+def _is_whole(**kwargs: Any) -> bool:
+    """What is cut into pieces changes names alone."""
+    return AccessTest.objects.filter(enforce=True, enabled=True, kind=DNS).exists()
+
+
+def _looked() -> int | None:
+    with connection.cursor() as cursor:
+        cursor.execute(_SERIAL)
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def _touched_since(serial: int) -> tuple[int, list[AccessTest]]:
+    newest, touched = changes_since(serial)
+    if newest == serial:
+        return newest, []
+    return newest, Touch.by_machines(touched).tests()
+
+
+def outcomes(tests: Iterable[AccessTest]) -> _Judged:
+    """Judge tests as the account is now; to be called in one transaction."""
+    chosen = list(tests)
+    if not chosen:
+        return []
+    mesh = read_mesh(chosen)
+    return [(test, judged(mesh, test)) for test in chosen]
+
+
+def _broken(found: _Judged, *, timely: bool) -> _Judged:
+    """The promises that break; `timely`: by what was written, not by the time alone."""
+    failing = [
+        (test, outcome)
+        for test, outcome in found
+        if test.enforce and (test.state, outcome.state) == (PASSING, FAILING)
+    ]
+    if not (failing and timely):
+        return failing
+    snapshot = read_mesh([test for test, _ in failing]).snapshot
+    moments = {test.checked_at for test, _ in failing}
+    then = {at: Mesh(snapshot, at.timestamp()) for at in moments if at is not None}
+    return [
+        (test, outcome)
+        for test, outcome in failing
+        if test.checked_at and judged(then[test.checked_at], test).state == FAILING
+    ]
+
+
+def _ends_logins(change: Change) -> bool:
+    """Tell whether a change decides anew when logins end."""
+    return any(map(change.changed, _LOGIN_ENDS.get(type(change.instance), ())))
+
+
+def _differs(test: AccessTest, outcome: Outcome) -> bool:
+    return (test.state, test.failures) != (outcome.state, outcome.failures)
+
+
+def _note(found: _Judged) -> None:
+    """Store how tests went, and write what failed and what passes again."""
+    now = clock.now()
+    same = [test.pk for test, outcome in found if not _differs(test, outcome)]
+    if same:
+        AccessTest.objects.filter(pk__in=same).unaudited_update(checked_at=now)
+    for test, outcome in found:
+        if not _differs(test, outcome):
+            continue
+        AccessTest.objects.filter(pk=test.pk).unaudited_update(
+            state=outcome.state, failures=outcome.failures, checked_at=now
+        )
+        if outcome.state == FAILING != test.state:
+            _tell(Activity.ACCESS_TEST_FAIL, test, outcome.failures[0]["because"])
+        elif (test.state, outcome.state) == (FAILING, PASSING):
+            _tell(Activity.ACCESS_TEST_PASS, test)
+        test.state, test.failures, test.checked_at = *outcome, now
+
+
+def _tell(activity: Activity, test: AccessTest, because: str = "") -> None:
+    more = {"because": because} if because else {}
+    audit_record(
+        activity,
+        target_id=test.pk,
+        target_type="accesstest",
+        meta={"name": test.name, **more},
+    )

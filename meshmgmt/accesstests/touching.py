@@ -1,0 +1,131 @@
+"""Which tests a write may have touched: those whose objects it can be about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import Count, Q
+
+from dns.models import DnsSettings, NameserverGroup, Record, Zone
+from events.audit.changes import Change
+from groups.models import Group, GroupPeer
+from meshmgmt.access.models import Policy, PolicyRule, PostureCheck, Route, Router
+from meshmgmt.accesstests.models import AccessTest
+from meshmgmt.accesstests.rules import ACCESS, DNS, VALUES
+from meshmgmt.accounts.models import Account, User
+from meshmgmt.core.queries import BATCH
+from meshmgmt.inventory.models import NetworkResource
+from meshmgmt.meshstate import Touched, are_named, groups_of, routes_something
+
+_WIDE: Final = (
+    *(Account, Policy, PolicyRule, PostureCheck, Route, Router, NetworkResource),
+)
+"""What may be about any peers."""
+_NAMES: Final = (DnsSettings, NameserverGroup, Record, Zone)
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """What was touched: peers, and groups with the members that came and went.
+
+    Or `everything`, all that is `routed`, all `names`.
+    """
+
+    peers: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    moved: frozenset[str] = frozenset()
+    everything: bool = False
+    routed: bool = False
+    names: bool = False
+
+    @classmethod
+    def by_machines(cls, touched: Touched | None) -> "Touch":
+        """What machines and jobs did; None: nobody knows what."""
+        if touched is None or touched.groups:  # nobody knows who came and went
+            return cls(everything=True)
+        return cls(touched.peers, names=bool(touched.zones))
+
+    @property
+    def is_of_members(self) -> bool:
+        """Whether nothing but members of groups came and went."""
+        return not (self.peers or self.everything or self.routed or self.names)
+
+    def tests(self) -> list[AccessTest]:
+        """The enabled tests that may go another way now."""
+        tests = AccessTest.objects.filter(enabled=True).order_by("id")
+        many = len(self.peers) + len(self.groups) + len(self.moved) > BATCH
+        if self.everything or many:
+            return list(tests)
+        return list(tests.filter(self._about()))
+
+    def thin_groups(self) -> frozenset[str]:
+        """The touched groups with at most one member left."""
+        links = GroupPeer.objects.filter(group__in=self.groups).order_by()
+        counted = links.values_list("group").annotate(number=Count("id"))
+        return self.groups - {group for group, number in counted if number > 1}
+
+    def _about(self) -> Q:
+        named = Q(kind=DNS) if self.names else Q(pk__in=())
+        routed = self.routed
+        if self.peers or self.groups:
+            everyone = self.peers | self.moved
+            around = self.groups | groups_of(everyone)
+            named |= Q(kind=DNS, source_ref__in={*everyone, *around})
+            named |= Q(kind=DNS) if _lead_to_peers() else Q(kind=DNS) & _of_peers()
+            # Who is in a group that no rule names meets nobody else by that.
+            meeting = bool(self.groups) and are_named(self.groups)
+            peers = everyone if meeting else self.peers
+            groups = around if peers else self.groups
+            routed = routed or (bool(peers) and routes_something(peers, groups))
+            refs = {*peers, *groups}
+            named |= Q(source_ref__in=refs) | Q(destination_ref__in=refs)
+            if peers:
+                # Whose they were cannot be asked any more of what is deleted or moved.
+                named |= Q(source_kind="user") | Q(destination_kind="address")
+                named |= Q(destination_kind="domain") & _of_peers()
+        elsewhere = Q(kind=ACCESS, destination_kind__in=("resource", *VALUES))
+        return named | elsewhere if routed else named
+
+
+def touch_of(changes: Sequence[Change], touched: Touched | None) -> Touch:
+    """What a write did, told its changes and what maps must read again of it."""
+    if touched is None:
+        return Touch(everything=True)
+    moved, everything, routed, names = set[str](), False, False, False
+    for change in changes:
+        model = type(change.instance)
+        blocked = model is User and change.changed("is_blocked")
+        everything = everything or model in _WIDE or blocked
+        names = names or model in _NAMES
+        if model is Group:
+            routed = routed or "resources" in change.members
+            if members := change.members.get("peers"):
+                moved |= {str(key) for key in (*members.added, *members.removed)}
+    groups = touched.groups & _with_members(changes)
+    return Touch(touched.peers, groups, frozenset(moved), everything, routed, names)
+
+
+def _with_members(changes: Sequence[Change]) -> frozenset[str]:
+    """The groups of which more changed than the name."""
+    groups = (each for each in changes if type(each.instance) is Group)
+    return frozenset(str(each.pk) for each in groups if any(each.members.values()))
+
+
+def _of_peers() -> Q:
+    """Names that may be those of peers."""
+    domain = _peers_domain()
+    bare = ~Q(destination_ref__contains=".") | Q(destination_ref__endswith=".")
+    return bare | Q(destination_ref__iendswith=domain) if domain else bare
+
+
+def _lead_to_peers() -> bool:
+    """Tell whether records give names of peers others."""
+    domain = _peers_domain()
+    aliases = Record.objects.filter(type="CNAME")
+    below = Q(content__iendswith=domain) | Q(content__iendswith=f"{domain}.")
+    return bool(domain) and aliases.filter(below).exists()
+
+
+def _peers_domain() -> str:
+    account = Account.objects.first()
+    return account.peers_domain if account else ""

@@ -1,0 +1,225 @@
+"""Access tests over HTTP."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from django.conf import LazySettings
+
+from meshmgmt.accesstests.models import AccessTest
+from meshmgmt.accounts.models import User
+from tests.accesstests.world import World, state
+from tests.api_client import Api
+from tests.factories import Trail, group, group_id, numbered, peers, resource
+from tests.resource_contract import Body, Fault, ResourceContract, ok
+
+PATH = "/api/access-tests"
+
+
+def body(number: int = 1, **changes: object) -> Body:
+    return {
+        "name": f"test {number}",
+        "description": "guests stay out",
+        "enabled": True,
+        "enforce": False,
+        "kind": "access",
+        "source": {"kind": "group", "id": group_id("guests", 1)},
+        "destination": {"kind": "group", "id": group_id("servers", 2)},
+        "protocol": "tcp",
+        "port": 5432,
+        "expect": "never",
+        "record_type": "A",
+        "contents": [],
+    } | changes
+
+
+class TestAccessTests(ResourceContract):
+    path = PATH
+    required = ("name", "source", "destination", "expect")
+    created_codes = ("access_test.create",)
+    deleted_codes = ("access_test.delete",)
+
+    def body(self, number: int = 1) -> Body:
+        return body(number)
+
+    def refused(self) -> Iterator[Fault]:
+        yield {"name": " "}, 422, "name", "must not be empty or blank"
+        yield {"name": "a\x1bb"}, 422, "name", "must not hold control characters"
+        yield {"description": "d" * 1001}, 422, "description", "more than 1000"
+        yield {"kind": "ping"}, 422, "kind", "'ping' is no kind"
+        yield {"expect": "maybe"}, 422, "expect", "use one of reach, never"
+        yield {"protocol": "gre"}, 422, "protocol", "use one of all, tcp"
+        yield {"protocol": "icmp"}, 422, "port", "icmp has no ports"
+        yield {"port": 65536}, 422, "port", "must be from 1 to 65535, not 65536"
+        yield {"port": "22"}, 400, "port", "must be a JSON integer"
+        for kind in ("group", "peer", "user"):
+            gone = {"source": {"kind": kind, "id": "d0000000000000000000"}}
+            yield gone, 422, "source.id", f"{kind} 'd0000000000000000000' was not"
+        there = {"kind": "group", "id": group_id("servers")}
+        yield (
+            {"source": there | {"kind": "resource"}},
+            422,
+            "source.kind",
+            "is no kind: use one of",
+        )
+        for kind, value in (
+            *(("address", "10.0.0"), ("address", "fe80::1%eth0"), ("address", "")),
+            *(("domain", "a..b"), ("domain", ""), ("domain", "a." * 127 + "abc")),
+        ):
+            odd = {"destination": {"kind": kind, "value": value}}
+            yield odd, 422, "destination.value", f"'{value[:64]}' is no"
+        dns = {"kind": "dns", "destination": {"kind": "domain", "value": "wiki.lan"}}
+        yield {"kind": "dns"}, 422, "destination.kind", "of kind dns asks for a domain"
+        yield dns | {"record_type": "MX"}, 422, "record_type", "use one of A, AAAA"
+        yield dns | {"contents": ["x"]}, 422, "contents[0]", "'x' is no content of A"
+        long = ["10.0.0.1"] * 101
+        yield dns | {"contents": long}, 422, "contents", "at most 100 contents"
+
+
+def failing(made: Body) -> list[tuple[str, str]]:
+    return [(f["source"]["name"], f["destination"]["name"]) for f in made["failures"]]
+
+
+def test_answer_tells_how_the_test_goes(api: Api) -> None:
+    world = World()
+    wanted = {
+        "name": "guests work",
+        "source": {"kind": "group", "id": world.guests.pk},
+        "destination": {"kind": "group", "id": world.servers.pk},
+        "expect": "reach",
+    }
+    made = ok(api.post(PATH, wanted))
+    assert made["state"] == "failing"
+    assert made["checked_at"]
+    assert failing(made) == [("guest", "db-01")]
+    because = made["failures"][0]["because"]
+    assert "were peer guest in Staff" in because
+    never = {**wanted, "name": "apart", "expect": "never"}
+    assert ok(api.post(PATH, never))["state"] == "passing"
+
+
+@pytest.mark.parametrize(
+    ("kind", "found"),
+    [("peer", "peer"), ("group", "group"), ("user", "user")],
+)
+def test_every_kind_of_source_is_understood(api: Api, kind: str, found: str) -> None:
+    world = World()
+    owner = User.objects.get(role="owner")
+    world.laptop.user = owner
+    world.laptop.save()
+    source = {"peer": world.laptop, "group": world.staff, "user": owner}[kind]
+    made = world.promise("work", source, world.servers, "reach")
+    assert state(made) == "passing"
+    away = {"peer": world.guest, "group": world.guests, "user": owner}[kind]
+    target = world.guests if kind == "user" else world.servers
+    assert state(world.promise("other", away, target, "reach")) == "failing"
+
+
+def test_a_test_about_nobody_is_empty_and_so_is_one_switched_off(api: Api) -> None:
+    nobody = {"kind": "group", "id": group_id("nobody")}
+    made = ok(api.post(PATH, body(expect="reach")))
+    assert made["state"] == "failing"
+    path = f"{PATH}/{made['id']}"
+    assert ok(api.put(path, {"destination": nobody}))["state"] == "empty"
+    back = body()["destination"]
+    assert ok(api.put(path, {"destination": back}))["state"] == "failing"
+    off = ok(api.put(path, {"enabled": False}))
+    assert (off["state"], off["failures"]) == ("empty", [])
+
+
+def test_group_that_goes_empties_the_test_and_the_answer_names_the_event(
+    api: Api,
+) -> None:
+    made = ok(api.post(PATH, body()))
+    trail = Trail()
+    ok(api.delete(f"/api/groups/{made['source']['id']}"))
+    now = ok(api.get(f"{PATH}/{made['id']}"))
+    assert now["source"] == {"kind": "group", "id": ""}
+    assert (now["state"], now["enabled"]) == ("empty", False)
+    [event] = [e for e in trail.events if e.activity_code == "access_test.update"]
+    assert now["emptied_by"] == str(event.pk)
+    assert event.meta["reason"] == "group 'guests' was deleted"
+    # What it lost it may stay without while it is off.
+    assert ok(api.put(f"{PATH}/{made['id']}", {"description": "gone"}))
+    assert api.put(f"{PATH}/{made['id']}", {"enabled": True}).status == 422
+
+
+@pytest.mark.parametrize("kind", ["peer", "resource", "user"])
+def test_what_is_deleted_is_let_go(api: Api, kind: str) -> None:
+    world = World()
+    if kind == "peer":
+        test, path = world.reach(), f"/api/peers/{world.server.pk}"
+    elif kind == "resource":
+        aim = resource("printer")
+        test = world.promise("print", world.guests, aim, "never")
+        path = f"/api/networks/{aim.network_id}/resources/{aim.pk}"
+    else:
+        person = User.objects.create(email="p@corp.test", role="user")
+        test = world.promise("person", person, world.servers, "never")
+        path = f"/api/users/{person.pk}"
+    ok(api.delete(path))
+    left = AccessTest.objects.get(pk=test.pk)
+    assert "" in (left.source_ref, left.destination_ref)
+    assert not left.enabled
+
+
+def test_usage_of_a_group_names_tests(api: Api) -> None:
+    made = ok(api.post(PATH, body()))
+    usage = ok(api.get(f"/api/groups/{made['source']['id']}/usage"))
+    [found] = [u for u in usage["references"] if u["kind"] == "access_test"]
+    assert found["id"] == made["id"]
+    assert found["disabled_by_deletion"] is True
+
+
+def test_more_tests_than_allowed_are_refused(api: Api, settings: LazySettings) -> None:
+    settings.SVC = replace(settings.SVC, access_tests=1)
+    ok(api.post(PATH, body(1)))
+    answer = api.post(PATH, body(2))
+    assert answer.status == 409
+    assert answer.json["message"].startswith("there are 1 access tests already")
+
+
+def test_name_in_use_is_a_conflict(api: Api) -> None:
+    ok(api.post(PATH, body(1)))
+    assert api.post(PATH, body(1)).status == 409
+
+
+def test_test_of_five_thousand_to_five_thousand_ends_quickly(api: Api) -> None:
+    everybody = peers(5000)
+    half = group("half", *everybody[::2])
+    world = World()
+    world.promise("all", world.staff, half, "never", enforce=False)
+    started = time.process_time()
+    all_id = {"kind": "group", "id": half.pk}
+    made = ok(api.post(PATH, body(source=all_id, destination=all_id, expect="reach")))
+    assert len(made["failures"]) == 10
+    never = body(2, source=all_id, destination=all_id, protocol="all", port=None)
+    assert ok(api.post(PATH, never))["state"] == "passing"
+    assert time.process_time() - started < 20
+
+
+def test_peer_of_a_group_is_no_pair_with_itself(api: Api) -> None:
+    one = {"kind": "group", "id": group_id("one", 7)}
+    assert ok(api.post(PATH, body(source=one, destination=one)))["state"] == "empty"
+    itself = {"kind": "peer", "id": numbered(7).pk}
+    made = ok(api.post(PATH, body(2, source=one, destination=itself, expect="reach")))
+    assert made["state"] == "empty"
+
+
+@pytest.mark.parametrize("value", ["aaaaaaaaaaaaaaaaaaaa", "*.corp.lan", "x_y.lan."])
+@pytest.mark.parametrize("kind", ["access", "dns"])
+def test_odd_domains_are_judged(api: Api, kind: str, value: str) -> None:
+    aim = {"kind": "domain", "value": value}
+    answer = api.post(PATH, body(kind=kind, destination=aim, protocol="all", port=None))
+    assert answer.status == 422 or answer.json["state"] == "passing"
+    assert answer.status != 500
+
+
+def test_network_that_goes_takes_its_resource_from_the_test(api: Api) -> None:
+    world, printer = World(), resource("printer")
+    made = world.promise("print", world.guests, printer, "never")
+    assert state(made) == "passing"
+    ok(api.delete(f"/api/networks/{printer.network_id}"))
+    left = AccessTest.objects.get()
+    assert (left.destination_ref, left.enabled, left.state) == ("", False, "empty")

@@ -1,0 +1,383 @@
+"""A write that would break an enforced promise is refused, whatever its way."""
+
+import io
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from events.models import AuditEvent
+from groups.models import Group
+from groups.services import change_groups_of_peers
+from meshmgmt.access.models import PostureCheck
+from meshmgmt.accesstests.models import AccessTest
+from meshmgmt.accesstests.rules import AccessTestDraft, End
+from meshmgmt.accesstests.services import access_test_create
+from meshmgmt.accesstests.standing import PromiseBroken, outcomes
+from meshmgmt.accounts.models import User
+from meshmgmt.inventory.models import Peer
+from tests.accesstests.world import World, state
+from tests.admin.signed_in import client_of, form_data
+from tests.api_client import Answer, Api
+from tests.factories import Trail, group, peers
+from tests.people import person
+from tests.planning.writes import Writer
+from tests.resource_contract import Body, ok, stored
+
+pytestmark = pytest.mark.django_db
+
+Way = Callable[[Api, World], Answer]
+
+
+def rule_body(sources: list[str], destinations: list[str], **more: Any) -> Body:
+    rule = {"name": "r", "enabled": True, "action": "accept", "protocol": "all",
+            "bidirectional": True, "sources": sources,
+            "destinations": destinations}  # fmt: skip
+    return {"name": "more", "enabled": True, "rules": [rule | more]}
+
+
+def policy_made(api: Api, world: World) -> Answer:
+    return api.post("/api/policies", rule_body([world.guests.pk], [world.servers.pk]))
+
+
+def policy_switched_off(api: Api, world: World) -> Answer:
+    return api.put(f"/api/policies/{world.policy.pk}", {"enabled": False})
+
+
+def policy_deleted(api: Api, world: World) -> Answer:
+    return api.delete(f"/api/policies/{world.policy.pk}")
+
+
+def rule_that_drops(api: Api, world: World) -> Answer:
+    body = rule_body([world.staff.pk], [world.servers.pk], action="drop")
+    return api.post("/api/policies", body)
+
+
+def group_deleted(api: Api, world: World) -> Answer:
+    return api.delete(f"/api/groups/{world.staff.pk}")
+
+
+def guest_joins_staff(api: Api, world: World) -> Answer:
+    members = [world.laptop.pk, world.guest.pk]
+    return api.put(f"/api/groups/{world.staff.pk}", {"name": "Staff", "peers": members})
+
+
+def laptop_leaves_staff(api: Api, world: World) -> Answer:
+    return api.put(f"/api/groups/{world.staff.pk}", {"name": "Staff", "peers": []})
+
+
+def server_waits_for_approval(api: Api, world: World) -> Answer:
+    return api.put(f"/api/peers/{world.server.pk}", {"approval_required": True})
+
+
+def posture_check_added(api: Api, world: World) -> Answer:
+    check = {"name": "new", "checks": {"nb_version_check": {"min_version": "9.9.9"}}}
+    made = ok(api.post("/api/posture-checks", check))
+    path = f"/api/policies/{world.policy.pk}"
+    return api.put(path, {"source_posture_checks": [made["id"]]})
+
+
+def posture_check_tightened(api: Api, world: World) -> Answer:
+    check = PostureCheck.objects.get()
+    checks = {"nb_version_check": {"min_version": "9.9.9"}}
+    return api.put(f"/api/posture-checks/{check.pk}", {"checks": checks})
+
+
+def owner_blocked(api: Api, world: World) -> Answer:
+    owner = world.laptop.user
+    assert owner is not None
+    return api.put(f"/api/users/{owner.pk}", {"is_blocked": True})
+
+
+def deed_reverted(api: Api, world: World) -> Answer:
+    made = AuditEvent.objects.filter(activity_code="policy.add").latest("id")
+    request = AuditEvent.objects.filter(request_id=made.request_id)
+    newest = request.order_by("-id")[0]
+    return api.post(f"/api/events/audit/{newest.pk}/revert", {"whole_request": True})
+
+
+WAYS: list[Way] = [
+    *(policy_made, policy_switched_off, policy_deleted, rule_that_drops),
+    *(group_deleted, guest_joins_staff, laptop_leaves_staff),
+    *(server_waits_for_approval, posture_check_added, posture_check_tightened),
+    *(owner_blocked, deed_reverted),
+]
+
+
+@pytest.fixture
+def world(api: Api) -> World:
+    """Promises that hold, by a policy that was made over HTTP."""
+    made = World()
+    made.policy.delete()
+    check = {"name": "old", "checks": {"nb_version_check": {"min_version": "0.1.0"}}}
+    posture = ok(api.post("/api/posture-checks", check))
+    Peer.objects.unaudited_update(version="1.0.0")
+    owner = person("user")
+    laptop = Peer.objects.get(pk=made.laptop.pk)
+    laptop.user = owner
+    laptop.save()
+    made.laptop = laptop
+    body = rule_body([made.staff.pk], [made.servers.pk])
+    body |= {"name": "work", "source_posture_checks": [posture["id"]]}
+    identifier = ok(api.post("/api/policies", body))["id"]
+    made.policy = type(made.policy).objects.get(pk=identifier)
+    assert state(made.reach()) == "passing"
+    assert state(made.never()) == "passing"
+    return made
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_write_that_breaks_a_promise_is_refused_and_changes_nothing(
+    api: Api, world: World, way: Way
+) -> None:
+    before: dict[str, list[bytes]] = {}
+    if way is posture_check_added:
+        answer = way(api, world)
+        assert api.get(f"/api/policies/{world.policy.pk}").json["enabled"]
+    else:
+        before = stored()
+        answer = way(api, world)
+        assert stored() == before
+    assert answer.status == 409, answer.json
+    [broken] = answer.json["tests"]
+    assert broken["name"] in ("work", "apart")
+    assert broken["failures"][0]["because"]
+    assert f"access test '{broken['name']}' would fail" in answer.json["message"]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_test_that_is_not_enforced_refuses_nothing_and_says_that_it_fails(
+    api: Api, world: World, way: Way
+) -> None:
+    for test in AccessTest.objects.all():
+        ok(api.put(f"/api/access-tests/{test.pk}", {"enforce": False}))
+    trail = Trail()
+    ok(way(api, world))
+    assert trail.codes.count("access_test.fail") == 1
+    assert AccessTest.objects.filter(state="failing").count() == 1
+
+
+def refused(deed: Callable[[], object]) -> None:
+    """Do what must be refused with the failures, and change nothing."""
+    before = stored()
+    with pytest.raises(PromiseBroken, match=r"access test '.*' would fail") as told:
+        deed()
+    assert told.value.details["tests"]
+    assert stored() == before
+
+
+def test_document_that_breaks_a_promise_is_refused_as_a_whole(
+    api: Api, world: World, tmp_path: Any
+) -> None:
+    document = ok(api.get("/api/config"))
+    document["policies"] = []
+    document["groups"] += [{"name": "new"}]
+    file = tmp_path / "wanted.json"
+    file.write_bytes(orjson.dumps(document))
+    before = stored()
+    for deed in ("plan", "apply"):
+        with pytest.raises(CommandError, match="access test 'work' would fail"):
+            call_command("config", deed, str(file), stdout=io.StringIO())
+    assert stored() == before
+
+
+def test_document_may_change_a_promise_together_with_what_it_is_about(
+    api: Api, world: World, tmp_path: Any
+) -> None:
+    document = ok(api.get("/api/config"))
+    document["policies"] = []
+    [work] = [t for t in document["access_tests"] if t["name"] == "work"]
+    assert work["source"] == {"kind": "peer", "id": world.laptop.dns_label}
+    work["expect"] = "never"
+    file = tmp_path / "wanted.json"
+    file.write_bytes(orjson.dumps(document))
+    printed = io.StringIO()
+    call_command("config", "apply", str(file), stdout=printed)
+    assert ok(api.get("/api/config"))["access_tests"] == document["access_tests"]
+    assert {t.state for t in AccessTest.objects.all()} == {"passing"}
+
+
+def test_bulk_change_of_members_is_refused(world: World) -> None:
+    refused(lambda: change_groups_of_peers([world.guest.pk], join=[world.staff.pk]))
+
+
+def test_command_that_breaks_a_promise_is_refused(world: World) -> None:
+    owner = world.laptop.user
+    assert owner is not None
+    before = stored()
+    with pytest.raises(CommandError, match="access test 'work' would fail"):
+        call_command("users", "block", owner.email, stdout=io.StringIO())
+    assert stored() == before
+
+
+@pytest.fixture
+def client(world: World) -> Client:
+    return client_of(User.objects.get(role="owner", email__startswith="owner-"))
+
+
+def test_admin_form_shows_why_it_refuses(world: World, client: Client) -> None:
+    path = f"/admin/access/policy/{world.policy.pk}/change/"
+    sent = form_data(client, path)
+    sent.pop("enabled")
+    before = stored()
+    page = client.post(path, sent).content.decode()
+    assert "would fail: laptop to db-01" in page
+    assert stored() == before
+
+
+def test_admin_deletion_tells_before_and_refuses(world: World, client: Client) -> None:
+    path = f"/admin/groups/group/{world.staff.pk}/delete/"
+    assert (
+        "access test &#x27;work&#x27; would fail" in client.get(path).content.decode()
+    )
+    before = stored()
+    assert client.post(path, {"post": "yes"}).status_code in (302, 409)
+    assert stored() == before
+
+
+def test_admin_action_on_members_is_refused_in_words(
+    world: World, client: Client
+) -> None:
+    path = f"/admin/groups/group/{world.staff.pk}/members/paste/"
+    before = stored()
+    answer = client.post(path, {"peers": world.guest.name, "add": "1"})
+    assert answer.status_code == 409
+    assert "would fail: guest to db-01" in answer.content.decode()
+    assert stored() == before
+
+
+def test_write_that_repairs_or_leaves_a_failing_test_passes(
+    api: Api, world: World
+) -> None:
+    broken = world.promise("guests in", world.guests, world.servers, "reach")
+    assert state(broken) == "failing"
+    ok(api.post("/api/policies", rule_body([world.guests.pk], [group("x").pk])))
+    assert state(broken) == "failing"
+    apart = AccessTest.objects.get(name="apart")
+    ok(api.put(f"/api/access-tests/{apart.pk}", {"enabled": False}))
+    trail = Trail()
+    ok(policy_made(api, world))
+    assert state(broken) == "passing"
+    assert trail.codes == ["policy.add", "rule.add", "access_test.pass"]
+    assert trail.events[-1].meta["name"] == "guests in"
+
+
+def test_several_writes_that_keep_a_promise_together_are_one(
+    api: Api, world: World, tmp_path: Any
+) -> None:
+    """What counts is what a write leaves behind, not its steps."""
+    document = ok(api.get("/api/config"))
+    for policy in document["policies"]:
+        policy["name"] = f"{policy['name']} anew"
+    file = tmp_path / "renamed.json"
+    file.write_bytes(orjson.dumps(document))
+    call_command("config", "apply", str(file), stdout=io.StringIO())
+    assert {test.state for test in AccessTest.objects.all()} == {"passing"}
+
+
+def test_plan_tells_which_tests_would_go_another_way(api: Api, world: World) -> None:
+    loose = world.promise(
+        "loose", world.guests, world.servers, "never", enforce=False, protocol="icmp"
+    )
+    apart = AccessTest.objects.get(name="apart")
+    ok(api.put(f"/api/access-tests/{apart.pk}", {"protocol": "udp"}))
+    body = rule_body([world.guests.pk], [world.servers.pk], protocol="icmp")
+    plan = ok(api.post("/api/policies?dry_run=true", body))["plan"]
+    [told] = plan["tests"]
+    assert (told["id"], told["before"], told["after"]) == (
+        *(loose.pk, "passing"),
+        "failing",
+    )
+    assert told["failures"][0]["source"]["name"] == "guest"
+    assert state(loose) == "passing"
+    keeps = rule_body([world.guests.pk], [group("x").pk])
+    assert ok(api.post("/api/policies?dry_run=true", keeps))["plan"]["tests"] == []
+
+
+def test_dry_run_of_what_is_refused_is_refused_alike(api: Api, world: World) -> None:
+    answer = api.delete(f"/api/policies/{world.policy.pk}?dry_run=true")
+    assert answer.status == 409
+    assert [test["name"] for test in answer.json["tests"]] == ["work"]
+
+
+def test_revert_takes_back_a_write_after_which_a_test_failed(
+    api: Api, world: World
+) -> None:
+    for test in AccessTest.objects.all():
+        ok(api.put(f"/api/access-tests/{test.pk}", {"enforce": False}))
+    trail = Trail()
+    ok(policy_made(api, world))
+    assert trail.codes[-1] == "access_test.fail"
+    newest = trail.events[-1].pk
+    ok(api.post(f"/api/events/audit/{newest}/revert", {"whole_request": True}))
+    assert {test.state for test in AccessTest.objects.all()} == {"passing"}
+
+
+def test_deleted_test_comes_back_and_is_judged(api: Api, world: World) -> None:
+    apart = AccessTest.objects.get(name="apart")
+    trail = Trail()
+    ok(api.delete(f"/api/access-tests/{apart.pk}"))
+    ok(policy_made(api, world))
+    [gone] = [e for e in trail.events if e.activity_code == "access_test.delete"]
+    ok(api.post(f"/api/events/audit/{gone.pk}/revert"))
+    assert state(apart) == "failing"
+
+
+def test_test_was_what_it_was(api: Api, world: World) -> None:
+    apart = AccessTest.objects.get(name="apart")
+    moment = ok(api.get("/api/events/audit?page_size=1"))[0]["timestamp"]
+    path = f"/api/access-tests/{apart.pk}"
+    ok(api.put(path, {"expect": "reach", "enforce": False}))
+    before, now = ok(api.get(f"{path}?at={moment}")), ok(api.get(path))
+    assert (before["expect"], before["state"]) == ("never", "passing")
+    assert (now["expect"], now["state"]) == ("reach", "failing")
+
+
+class Mover(Writer):
+    """Writes, and more often moves peers between groups."""
+
+    def move(self) -> None:
+        groups = self._ids("groups")
+        if groups:
+            peers = self._random.sample(list(self._peers), 2)
+            chosen = self._some(groups)
+            change_groups_of_peers(peers, join=chosen[::2], leave=chosen[1::2])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_states_on_record_are_those_of_judging_everything_anew(
+    api: Api, seed: int
+) -> None:
+    """What a write cannot have touched is not looked at: nothing else may be left out."""
+    chance = Random(seed)
+    machines = [one.pk for one in peers(8)]
+    writer = Mover(api, chance, machines)
+    for _ in range(12):
+        writer.write()
+    ids = [g.pk for g in Group.objects.all()]
+    for number in range(12):
+        ends = [End("group", chance.choice(ids)), End("peer", chance.choice(machines))]
+        chance.shuffle(ends)
+        source, target = chance.choice([ends, [End("group", chance.choice(ids))] * 2])
+        expect = chance.choice(["reach", "never"])
+        draft = AccessTestDraft(
+            f"t{number}", source, target, expect, enforce=chance.random() < 0.3,
+            protocol="tcp", port=chance.randint(1, 99),
+        )  # fmt: skip
+        access_test_create(draft=draft)
+    refusals = 0
+    for _ in range(60):
+        try:
+            chance.choice([writer.write, writer.move, writer.move])()
+        except PromiseBroken:
+            refusals += 1
+        enabled = AccessTest.objects.filter(enabled=True)
+        on_record = {test.pk: (test.name, test.state) for test in enabled}
+        anew = {test.pk: (test.name, found.state) for test, found in outcomes(enabled)}
+        assert on_record == anew
+    assert AccessTest.objects.filter(enabled=True).exists()
+    assert refusals >= 0

@@ -1,0 +1,147 @@
+"""Promises that a write breaks from afar: by names, aliases, old addresses, settings."""
+
+import datetime as dt
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+
+from dns.models import Zone
+from meshmgmt.accesstests.models import AccessTest
+from meshmgmt.accounts.models import Account
+from meshmgmt.core import clock
+from meshmgmt.inventory.models import Peer
+from tests.accesstests.world import World, state
+from tests.api_client import Answer, Api
+from tests.factories import account_settings
+from tests.people import person
+from tests.resource_contract import Body, ok
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def name_of(world: World) -> str:
+    return f"{world.server.dns_label}.{Account.objects.get().peers_domain}"
+
+
+def refused(answer: Answer, test: AccessTest) -> None:
+    assert answer.status == 409, answer.json
+    assert [each["id"] for each in answer.json["tests"]] == [test.pk]
+    assert state(test) == "passing"
+
+
+@pytest.mark.parametrize("kind", ["access", "dns"])
+def test_names_that_end_with_a_dot_are_names_of_peers_too(
+    api: Api, world: World, kind: str
+) -> None:
+    test = world.promise("dot", world.laptop, f"{name_of(world)}.", "reach", kind=kind)
+    refused(api.put(f"/api/peers/{world.server.pk}", {"name": "other"}), test)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PUT", "/api/peers/{server}", {"name": "other"}),
+        ("PUT", "/api/peers/{server}", {"approval_required": True}),
+        ("PUT", "/api/groups/{servers}", {"name": "Servers", "peers": []}),
+        ("DELETE", "/api/peers/{server}", None),
+    ],
+)
+def test_aliases_of_peers_are_followed(
+    api: Api, world: World, method: str, path: str, body: Body | None
+) -> None:
+    groups = [world.staff.pk]
+    zone = {"name": "corp", "domain": "corp.example", "distribution_groups": groups}
+    made = ok(api.post("/api/dns/zones", zone | {"enable_search_domain": False}))
+    alias = {"name": "www.corp.example", "type": "CNAME", "ttl": 300}
+    alias["content"] = name_of(world)
+    ok(api.post(f"/api/dns/zones/{made['id']}/records", alias))
+    assert Zone.objects.count() == 1
+    test = world.promise("alias", world.laptop, "www.corp.example", "reach", kind="dns")
+    where = path.format(server=world.server.pk, servers=world.servers.pk)
+    refused(api.call(method, where, body), test)
+
+
+def test_the_peer_behind_an_address_is_not_deleted(api: Api, world: World) -> None:
+    test = world.promise("there", world.laptop, world.server.ip, "reach")
+    refused(api.delete(f"/api/peers/{world.server.pk}"), test)
+
+
+def test_the_peer_behind_an_address_does_not_move_away(api: Api, world: World) -> None:
+    test = world.promise("there", world.laptop, world.server.ip, "reach")
+    free = str(ip_network(Account.objects.get().network_range)[-5])
+    refused(api.put(f"/api/peers/{world.server.pk}", {"ip": free}), test)
+
+
+def test_a_test_of_a_user_without_peers_is_about_nobody(api: Api, world: World) -> None:
+    owner = person("user")
+    world.laptop.user = owner
+    world.laptop.save()
+    test = world.promise("mine", owner, world.servers, "reach", enforce=False)
+    assert state(test) == "passing"
+    ok(api.delete(f"/api/peers/{world.laptop.pk}"))
+    assert state(test) == "empty"
+
+
+def test_ending_logins_sooner_is_no_mere_passing_of_time(
+    api: Api, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop = Peer.objects.get(pk=world.laptop.pk)
+    laptop.user, laptop.login_expiration_enabled = person("user"), True
+    laptop.last_login = clock.now()
+    laptop.save()
+    account_settings(
+        peer_login_expiration_enabled=True, peer_login_expiration=30 * 86400
+    )
+    test = world.reach()
+    later = clock.now() + dt.timedelta(hours=5)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    [account] = ok(api.get("/api/accounts"))
+    body = {"settings": account["settings"] | {"peer_login_expiration": 3600}}
+    refused(api.put(f"/api/accounts/{account['id']}", body), test)
+
+
+def test_one_refusal_reads_the_account_as_often_for_many_promises_as_for_one(
+    api: Api, world: World, django_assert_max_num_queries: Any
+) -> None:
+    counts = []
+    for number in (1, 8):
+        while AccessTest.objects.count() < number:
+            world.promise(
+                f"n{AccessTest.objects.count()}", world.laptop, world.server, "reach"
+            )
+        with django_assert_max_num_queries(200) as asked:
+            answer = api.delete(f"/api/policies/{world.policy.pk}")
+        assert len(answer.json["tests"]) == number
+        counts.append(len(asked))
+    assert counts[1] <= counts[0]
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"kind": "dns", "port": 10**12}, "port"),
+        ({"kind": "dns", "port": -5, "protocol": "tcp"}, "port"),
+        ({"kind": "dns", "protocol": "foobar"}, "protocol"),
+        ({"record_type": "X" * 300}, "record_type"),
+        ({"contents": ["x" * 100_000]}, "contents[0]"),
+        ({"name": "a\x85b"}, "name"),
+    ],
+)
+def test_what_the_other_kind_asks_is_looked_at_too(
+    api: Api, world: World, more: Body, field: str
+) -> None:
+    body = {
+        "name": "t",
+        "source": {"kind": "group", "id": world.staff.pk},
+        "destination": {"kind": "domain", "value": "x.example"},
+        "expect": "never",
+    }
+    answer = api.post("/api/access-tests", body | more)
+    assert answer.status == 422, answer.json
+    assert field in [error["field"] for error in answer.json["errors"]]

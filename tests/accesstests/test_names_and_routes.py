@@ -1,0 +1,241 @@
+"""Promises about how names resolve, and about what is routed."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from dns.models import Zone
+from meshmgmt.access.models import Router
+from meshmgmt.accesstests.models import AccessTest
+from meshmgmt.core.transactions import in_pieces, write_number
+from meshmgmt.inventory.models import NetworkResource
+from tests.accesstests.test_enforcement import rule_body
+from tests.accesstests.world import World, state
+from tests.api_client import Answer, Api
+from tests.factories import group, network
+from tests.people import api_as
+from tests.races import race
+from tests.resource_contract import Body, ok, stored
+
+pytestmark = pytest.mark.django_db
+
+RECORD: Body = {"name": "wiki.corp.lan", "type": "A", "content": "10.0.0.5", "ttl": 60}
+
+
+@pytest.fixture
+def world(api: Api) -> World:
+    made = World()
+    body = {"name": "corp", "domain": "corp.lan", "enable_search_domain": True}
+    zone = ok(
+        api.post("/api/dns/zones", body | {"distribution_groups": [made.staff.pk]})
+    )
+    ok(api.post(f"/api/dns/zones/{zone['id']}/records", RECORD))
+    return made
+
+
+def resolving(world: World, expect: str = "reach", **more: object) -> AccessTest:
+    name = str(more.pop("of", "wiki.corp.lan"))
+    who = more.pop("source", world.staff)
+    return world.promise("wiki", who, name, expect, kind="dns", **more)
+
+
+@pytest.mark.parametrize(
+    ("expect", "contents", "found"),
+    [
+        ("reach", (), "passing"),
+        ("reach", ("10.0.0.5",), "passing"),
+        ("reach", ("10.0.0.6",), "failing"),
+        ("reach", ("10.0.0.5", "10.0.0.6"), "failing"),
+        ("never", (), "failing"),
+        ("never", ("10.0.0.5",), "failing"),
+        ("never", ("10.0.0.6",), "passing"),
+    ],
+)
+def test_name_is_compared_with_what_is_expected(
+    world: World, expect: str, contents: tuple[str, ...], found: str
+) -> None:
+    made = resolving(world, expect, contents=contents)
+    assert state(made) == found
+    because = [each["because"] for each in AccessTest.objects.get().failures]
+    assert because == (["it resolves to 10.0.0.5"] if found == "failing" else [])
+
+
+def test_name_that_nobody_here_knows_is_no_answer(world: World) -> None:
+    assert state(resolving(world, "never", of="other.corp.lan")) == "passing"
+    AccessTest.objects.all().delete()
+    guests = resolving(world, source=world.guests)
+    assert state(guests) == "failing"
+    assert AccessTest.objects.get().failures[0]["because"] == (
+        "its own system resolves it"
+    )
+
+
+def test_short_names_and_names_of_peers_are_resolved(world: World) -> None:
+    assert state(resolving(world, of="wiki")) == "passing"
+    AccessTest.objects.all().delete()
+    label = world.server.dns_label
+    made = resolving(world, of=label, contents=(world.server.ip,))
+    assert state(made) == "passing"
+    world.policy.enabled = False
+    with pytest.raises(Exception, match="access test 'wiki' would fail"):
+        world.policy.save()
+
+
+def record_of(api: Api) -> str:
+    zone = Zone.objects.get()
+    [record] = ok(api.get(f"/api/dns/zones/{zone.pk}/records"))
+    return f"/api/dns/zones/{zone.pk}/records/{record['id']}"
+
+
+def record_changed(api: Api, world: World) -> Answer:
+    return api.put(record_of(api), {"content": "10.0.0.9"})
+
+
+def record_deleted(api: Api, world: World) -> Answer:
+    return api.delete(record_of(api))
+
+
+def zone_disabled(api: Api, world: World) -> Answer:
+    return api.put(f"/api/dns/zones/{Zone.objects.get().pk}", {"enabled": False})
+
+
+def zone_deleted(api: Api, world: World) -> Answer:
+    return api.delete(f"/api/dns/zones/{Zone.objects.get().pk}")
+
+
+def zone_file_without_the_name(api: Api, world: World) -> Answer:
+    path = f"/api/dns/zones/{Zone.objects.get().pk}/zonefile"
+    return api.call("PUT", path, b"$ORIGIN corp.lan.\nother 60 IN A 10.0.0.1\n")
+
+
+def zone_given_to_others(api: Api, world: World) -> Answer:
+    others = {"distribution_groups": [world.guests.pk]}
+    return api.put(f"/api/dns/zones/{Zone.objects.get().pk}", others)
+
+
+def management_disabled(api: Api, world: World) -> Answer:
+    body = {"disabled_management_groups": [world.staff.pk]}
+    return api.put("/api/dns/settings", body)
+
+
+def member_without_the_zone(api: Api, world: World) -> Answer:
+    """The test names a group that the zone is not given to by itself."""
+    test = AccessTest.objects.get()
+    both = group("both", world.laptop)
+    ok(
+        api.put(
+            f"/api/access-tests/{test.pk}", {"source": {"kind": "group", "id": both.pk}}
+        )
+    )
+    members = {"name": "both", "peers": [world.laptop.pk, world.guest.pk]}
+    return api.put(f"/api/groups/{both.pk}", members)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        *(record_changed, record_deleted, zone_disabled, zone_deleted),
+        *(zone_file_without_the_name, zone_given_to_others, management_disabled),
+        member_without_the_zone,
+    ],
+    ids=lambda way: way.__name__,
+)
+def test_write_that_changes_an_answer_is_refused(
+    api: Api, world: World, way: Callable[[Api, World], Answer]
+) -> None:
+    assert state(resolving(world, contents=("10.0.0.5",))) == "passing"
+    answer = way(api, world)
+    assert answer.status == 409, answer.json
+    assert "access test 'wiki' would fail" in answer.json["message"]
+    assert state(AccessTest.objects.get()) == "passing"
+    assert ok(api.get(record_of(api)))["content"] == "10.0.0.5"
+
+
+def test_write_in_pieces_is_whole_while_a_promise_about_names_is_kept(
+    world: World,
+) -> None:
+    with in_pieces(9000):
+        assert write_number() == 0
+    resolving(world)
+    with in_pieces(9000):
+        assert write_number() != 0
+
+
+@pytest.fixture
+def office(api: Api, world: World) -> Body:
+    """A printer that the server routes, and that staff reach."""
+    office = network("office")
+    ok(
+        api.post(
+            f"/api/networks/{office.pk}/routers",
+            {"peer": world.server.pk, "metric": 1, "masquerade": True, "enabled": True},
+        )
+    )
+    body = {"name": "printer", "address": "10.9.0.5", "enabled": True, "groups": []}
+    made: Body = ok(api.post(f"/api/networks/{office.pk}/resources", body))
+    target = {"id": made["id"], "type": "host"}
+    rule = rule_body([world.staff.pk], [])
+    rule["name"] = "print"
+    [only] = rule["rules"]
+    only.pop("destinations")
+    rule["rules"] = [only | {"destinationResource": target, "bidirectional": False}]
+    ok(api.post("/api/policies", rule))
+    return made
+
+
+@pytest.mark.parametrize("to", ["resource", "10.9.0.5"])
+def test_what_is_routed_stays_reachable(
+    api: Api, world: World, office: Body, to: str
+) -> None:
+    printer = NetworkResource.objects.get()
+    made = world.promise(
+        "print", world.staff, printer if to == "resource" else to, "reach"
+    )
+    assert state(made) == "passing"
+    router = Router.objects.get()
+    base = f"/api/networks/{router.network_id}"
+    off = {"enabled": False}
+    for path in (f"{base}/routers/{router.pk}", f"{base}/resources/{printer.pk}"):
+        before = stored()
+        answer = api.put(path, off)
+        assert answer.status == 409, path
+        assert stored() == before
+    waits = {"approval_required": True}
+    assert api.put(f"/api/peers/{world.server.pk}", waits).status == 409
+
+
+def test_nobody_else_gets_to_what_is_routed(
+    api: Api, world: World, office: Body
+) -> None:
+    world.promise("no print", world.guests, "10.9.0.5", "never")
+    route = {"network_id": "all", "network": "10.9.0.0/24", "peer": world.server.pk,
+             "groups": [world.guests.pk], "metric": 9, "enabled": True,
+             "masquerade": True, "description": "", "keep_route": False}  # fmt: skip
+    ok(api.post("/api/routes", route))
+    meet = rule_body([world.guests.pk], [world.servers.pk], protocol="icmp")
+    answer = api.post("/api/policies", meet)
+    assert answer.status == 409
+    assert (
+        "a route without access groups"
+        in answer.json["tests"][0]["failures"][0]["because"]
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_writes_that_together_break_a_promise_one_is_refused() -> None:
+    api = api_as()
+    world = World()
+    bridge = group("bridge", world.guest)
+    world.never()
+    to_servers = rule_body([bridge.pk], [world.servers.pk], enabled=True)
+    path = f"/api/groups/{bridge.pk}"
+    ok(api.put(path, {"name": "bridge", "peers": []}))
+    calls = [
+        partial(Api(api.token).post, "/api/policies", to_servers),
+        partial(
+            Api(api.token).put, path, {"name": "bridge", "peers": [world.guest.pk]}
+        ),
+    ]
+    assert sorted(answer.status for answer in race(calls)) == [200, 409]
+    assert state(AccessTest.objects.get()) == "passing"
