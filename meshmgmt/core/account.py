@@ -21,6 +21,11 @@ def forget() -> None:
     _Holder.value = ""
 
 
+def known_account_id() -> str:
+    """Return the account's id if it was asked for before, else "": no query."""
+    return _Holder.value
+
+
 def account_id() -> str:
     """Return the account's id, "" before the database is set up."""
     if not _Holder.value and _Holder.provider is not None:

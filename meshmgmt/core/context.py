@@ -37,6 +37,8 @@ class RequestContext:
     path: str = ""
     reason: str = ""
     actor: Actor = SYSTEM
+    unattended: bool = False
+    """What writes is a machine or a job: it reports, and no promise refuses it."""
 
 
 _context: ContextVar[RequestContext] = ContextVar("request", default=RequestContext())

@@ -1,16 +1,19 @@
 """Looking at the account as it was; the room that can do it registers itself."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Final
 
+from meshmgmt.core import clock
 from meshmgmt.core.errors import BadRequest
 
 At = Callable[[datetime], AbstractContextManager[None]]
 
 PARAMETER: Final = "at"
 _at: list[At] = []
+_moment: ContextVar[datetime | None] = ContextVar("shown_moment", default=None)
 
 
 def register(at: At) -> None:
@@ -37,4 +40,24 @@ def account_at(text: str) -> AbstractContextManager[None]:
         raise BadRequest(
             f"{PARAMETER}: must be a time as RFC 3339 writes it"
         ) from error
-    return _at[0](moment)
+    return _shown(moment)
+
+
+@contextmanager
+def _shown(moment: datetime) -> Iterator[None]:
+    with _at[0](moment):
+        token = _moment.set(moment)
+        try:
+            yield
+        finally:
+            _moment.reset(token)
+
+
+def is_past() -> bool:
+    """Tell whether a block of reads sees the account as it was."""
+    return _moment.get() is not None
+
+
+def shown_moment() -> datetime:
+    """Return the moment that a block of reads is about: that of `account_at`, or now."""
+    return _moment.get() or clock.now()

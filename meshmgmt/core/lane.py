@@ -1,63 +1,95 @@
-"""Places for those who wait, so that they do not take up every thread of a process."""
+"""Lanes: one at a time, and a bound on how long the others wait for their turn."""
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import Final
 
-from meshmgmt.core.errors import Unavailable
-
 LOCK_SECONDS: Final = 20
 """How long anybody waits for a lock of the database, whichever it is."""
 
+BUSY: Final = "the database is busy with other writes"
+
+LOOK_SECONDS: Final = 1.0
+"""How often those who wait look whether the lane moves."""
+
+
+def no_sign() -> object:
+    """Return what never changes: nobody outside of the process takes turns."""
+    return None
+
 
 class Lane:
-    """Lets `places` callers wait (and then work) for up to `patience` seconds.
+    """Gives callers turns; they wait for up to `patience` seconds while the lane moves.
 
-    Who finds them taken may wait only while the lane moves: until `grace` seconds after
-    somebody last got a turn. `places` is None for as many as there are.
+    It moves when somebody gets a turn. Who waits is sent away when nobody got one for
+    `grace` seconds, or when `places` callers (None: any number) are in the lane already.
     """
 
     def __init__(
-        self, *, patience: float, places: int | None = None, grace: float = 0.0
+        self, *, patience: float, grace: float = math.inf, places: int | None = None
     ) -> None:
         self.patience = patience
-        self.places = places
         self.grace = grace
+        self.places = places
         self._lock = Lock()
         self._turn = Lock()
         self._inside = 0
         self._moved = 0.0
+        self._sign: object = None
 
     @contextmanager
-    def place(self) -> Iterator[float]:
-        """Run a block that waits for its turn and takes it; yields the seconds to wait."""
-        with self._lock:
-            now = time.monotonic()
-            if not self._inside:
-                self._moved = now
-            self._inside += 1
-            crowded = self.places is not None and self._inside > self.places
-            left = self._moved + self.grace - now
-        try:
-            yield max(left, 0.0) if crowded else self.patience
-        finally:
-            with self._lock:
-                self._inside -= 1
+    def turn(
+        self, busy: Exception, sign: Callable[[], object] = no_sign
+    ) -> Iterator[float]:
+        """Run a block alone; yields what is left of the patience, in seconds.
 
-    @contextmanager
-    def turn(self, busy: str) -> Iterator[None]:
-        """Run a block alone. Raises Unavailable(busy) when its turn does not come."""
-        with self.place() as patience:
-            if not self._turn.acquire(timeout=patience):
-                raise Unavailable(busy)
-            self.moved()
+        Raises `busy` when the turn does not come. `sign` returns what changes when
+        somebody in another process gets a turn at the same thing.
+        """
+        deadline = time.monotonic() + self.patience
+        with self._place(busy):
+            self._wait(deadline, busy, sign)
             try:
-                yield
+                self.moved()
+                yield max(0.0, deadline - time.monotonic())
             finally:
                 self._turn.release()
 
     def moved(self) -> None:
         """Note that somebody got a turn."""
         self._moved = time.monotonic()
+
+    @contextmanager
+    def _place(self, busy: Exception) -> Iterator[None]:
+        with self._lock:
+            if self.places is not None and self._inside >= self.places:
+                raise busy
+            if not self._inside:
+                self.moved()
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+
+    def _wait(
+        self, deadline: float, busy: Exception, sign: Callable[[], object]
+    ) -> None:
+        while not self._turn.acquire(timeout=_until(deadline)):
+            self._look(sign())
+            if time.monotonic() >= min(deadline, self._moved + self.grace):
+                raise busy
+
+    def _look(self, sign: object) -> None:
+        with self._lock:
+            if sign != self._sign:
+                self._sign = sign
+                self.moved()
+
+
+def _until(deadline: float) -> float:
+    return min(LOOK_SECONDS, max(0.0, deadline - time.monotonic()))

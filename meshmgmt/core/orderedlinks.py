@@ -60,7 +60,8 @@ class OrderedLink(models.Model):
             _links.append(cls)
 
     def __str__(self) -> str:
-        return f"{self.relation} of {getattr(self, self.owner_field + '_id')}"
+        owner = getattr(self, self.owner_field)
+        return f"{self.relation.replace('_', ' ')} of {owner}"
 
     @property
     def member_key(self) -> Hashable:
@@ -173,10 +174,8 @@ def append_members(
         added = [key for key in dict.fromkeys(keys) if key not in there]
         if not added:
             return 0
-        rows = link._default_manager.filter(**{link.owner_field: owner})
-        # Entries are written in the order of their positions.
-        last = rows.order_by("-id").values_list("position", flat=True).first()
-        _insert(link, owner, added, 0 if last is None else last + 1)
+        last = next((position for (position,) in _last(link).plain(owner.pk)), -1)
+        _insert(link, owner, added, last + 1)
         members_changed.send(
             sender=link, link=link, owner=owner, added=added, removed=[], order=None
         )
@@ -206,15 +205,33 @@ def _listed_among(
     link: type[OrderedLink], owner: models.Model, keys: Sequence[str]
 ) -> list[str]:
     """Return those of the keys that the list has, in the order of `keys`."""
-    column = link.member_fields[0]
-    rows = link._default_manager.filter(**{link.owner_field: owner}).order_by()
     wanted = list(dict.fromkeys(keys))
     there = {
-        key
-        for part in batches(wanted)
-        for key in rows.filter(**{f"{column}__in": part}).values_list(column, flat=True)
+        key for part in batches(wanted) for (key,) in _among(link).plain(owner.pk, part)
     }
     return [key for key in wanted if key in there]
+
+
+@cache
+def _among(link: type[OrderedLink]) -> Prepared:
+    """Members of the list of an owner, of those named."""
+    rows, column = link._default_manager.order_by(), link.member_fields[0]
+    return Prepared(
+        lambda owner_id, keys: rows.filter(
+            **{f"{link.owner_field}_id": owner_id, f"{column}__in": keys}
+        ).values_list(column)
+    )
+
+
+@cache
+def _last(link: type[OrderedLink]) -> Prepared:
+    """The position of an owner's last entry, which was written last."""
+    rows = link._default_manager.order_by("-id")
+    return Prepared(
+        lambda owner_id: rows.filter(
+            **{f"{link.owner_field}_id": owner_id}
+        ).values_list("position")[:1]
+    )
 
 
 def remove_from_lists(
@@ -226,7 +243,7 @@ def remove_from_lists(
     `related` names relations to load with the owners. The number of queries does not
     depend on the number of lists; the remaining entries keep their order.
     """
-    with account_write():
+    with account_write(savepoint=False):
         rows = list(
             link._default_manager.filter(**member)
             .select_related(

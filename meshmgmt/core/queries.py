@@ -1,8 +1,7 @@
 """Look-ups by the ids that clients send, statements kept ready, rows put in at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, cached_property, lru_cache
-from inspect import signature
+from functools import cache, lru_cache
 from typing import Any, Final, TypeVar
 
 from django.core.exceptions import EmptyResultSet
@@ -14,6 +13,8 @@ from meshmgmt.core.ids import is_id
 
 Item = TypeVar("Item")
 ModelT = TypeVar("ModelT", bound=models.Model)
+
+_Converters = dict[int, Any]
 
 BATCH: Final = 500
 """Databases bound the number of parameters of a statement; SQLite by 999 at worst."""
@@ -42,40 +43,82 @@ def found(
 
 
 Row = tuple[Any, ...]
+Rows = list[Row]
+
+KEPT: Final = 64
 
 
 class Prepared:
-    """Rows of a `values_list()` that is searched by texts.
+    """Rows of a `values_list()` that is asked often, its SQL made once.
 
-    `make` returns the query for such texts, one for each of its arguments, which must
-    reach the database as they are.
+    Making the SQL takes longer than reading a few rows, converting values as long as
+    reading many. `make` returns the query for texts, or for lists of texts, as they are
+    given to `rows` and `plain`; they must reach the database as they are. The SQL is kept
+    for each size of the lists and each kind of database. For other values, such as the
+    whole numbers that few tables have for ids, it is made each time.
     """
 
-    def __init__(self, make: Callable[..., QuerySet[Any, Row]]) -> None:
+    def __init__(self, make: "Callable[..., QuerySet[Any, Any]]") -> None:
         self._make = make
-        self._marks: Final = [f"\0{name}" for name in signature(make).parameters]
+        self._statement = lru_cache(maxsize=KEPT)(self._compiled)
 
-    @cached_property
-    def _made(self) -> tuple[str, Sequence[Any], dict[int, Any]]:
-        """Statement, parameters with marks among them, and what columns go through."""
-        compiler: Any = self._make(*self._marks).query.get_compiler(DEFAULT_DB_ALIAS)
-        sql, parameters = compiler.as_sql()
-        columns = [column for column, *_ in compiler.select]
-        return sql, parameters, compiler.get_converters(columns)
+    def plain(self, *values: str | Sequence[str]) -> Rows:
+        """Return the rows as the database gives them.
 
-    def rows(self, *values: str) -> Iterator[Row]:
-        """Yield the rows for the values, as the query itself would."""
-        sql, parameters, converters = self._made
-        given = dict(zip(self._marks, values, strict=True))
-        with connection.cursor() as cursor:
-            cursor.execute(sql, [given.get(item, item) for item in parameters])
-            found = cursor.fetchall()
+        JSON columns (cast to text) are text then, booleans of SQLite 0 and 1.
+        """
+        return self._read(values)[0]
+
+    def rows(self, *values: str | Sequence[str]) -> Iterator[Row]:
+        """Yield the rows as the query itself would, every column converted."""
+        found, converters = self._read(values)
         for row in found:
             columns = list(row)
             for place, (steps, expression) in converters.items():
                 for step in steps:
                     columns[place] = step(columns[place], expression, connection)
             yield tuple(columns)
+
+    def _read(self, values: Sequence[str | Sequence[str]]) -> tuple[Rows, _Converters]:
+        if not all(isinstance(value, str | Sequence) for value in values):
+            return list(self._make(*values)), {}  # the SQL that is kept takes texts
+        sizes = [None if isinstance(value, str) else len(value) for value in values]
+        sql, parameters, converters = self._statement(connection.vendor, *sizes)
+        if not sql:
+            return [], {}
+        given = {
+            _mark(number, place): text
+            for number, value in enumerate(values)
+            for place, text in enumerate([value] if isinstance(value, str) else value)
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(sql, [given.get(each, each) for each in parameters])
+            return cursor.fetchall(), converters
+
+    def _compiled(
+        self, vendor: str, *sizes: int | None
+    ) -> tuple[str, tuple[Any, ...], _Converters]:
+        """SQL, parameters with marks for values, and what columns go through.
+
+        No SQL if nothing can match. `vendor` stands for the kind of database.
+        """
+        marks = [
+            _mark(number, 0)
+            if size is None
+            else [_mark(number, place) for place in range(size)]
+            for number, size in enumerate(sizes)
+        ]
+        compiler: Any = self._make(*marks).query.get_compiler(DEFAULT_DB_ALIAS)
+        try:
+            sql, parameters = compiler.as_sql()
+        except EmptyResultSet:
+            return "", (), {}
+        columns = [column for column, *_ in compiler.select or ()]
+        return sql, parameters, compiler.get_converters(columns)
+
+
+def _mark(number: int, place: int) -> str:
+    return f"\0{number}.{place}"
 
 
 def columns_of(model: type[Model], prefix: str = "") -> list[str]:
@@ -88,56 +131,21 @@ def loaded(model: type[ModelT], row: Sequence[Any]) -> ModelT:
     return model.from_db(DEFAULT_DB_ALIAS, columns_of(model), row)
 
 
-Rows = list[tuple[Any, ...]]
+@cache
+def _by_ids(model: type[Model]) -> Prepared:
+    rows = model._default_manager.order_by().values_list(*columns_of(model))
+    return Prepared(lambda ids: rows.filter(pk__in=ids))
 
-KEPT: Final = 64
+
+def stored(model: type[ModelT], ids: Iterable[str]) -> Iterator[ModelT]:
+    """Yield the objects with these ids (texts) that exist, each once, in no order."""
+    for part in batches(list(dict.fromkeys(ids))):
+        for row in _by_ids(model).rows(part):
+            yield loaded(model, row)
+
+
 MOST_PARAMETERS: Final = 999
 """SQLite takes no more in a statement, at worst."""
-
-
-class PreparedRows:
-    """Rows of a `values_list()` that is asked often, read without Django's work.
-
-    Making the SQL takes longer than reading a few rows, converting takes as long as
-    reading many. So the SQL is kept, for each size of its lists, and values come as the
-    database gives them: JSON columns (cast to text) as text, booleans of SQLite as 0
-    and 1.
-    """
-
-    def __init__(self, make: "Callable[..., QuerySet[Any, Any]]") -> None:
-        """Let `make` give the query for lists of texts, in the order of `read`."""
-        self._make = make
-        self._statement = lru_cache(maxsize=KEPT)(self._compiled)
-
-    def read(self, *lists: Sequence[str]) -> Rows:
-        """Return the rows for these lists."""
-        sql, parameters = self._statement(*map(len, lists))
-        if not sql:
-            return []
-        values = {
-            _mark(number, place): value
-            for number, listed in enumerate(lists)
-            for place, value in enumerate(listed)
-        }
-        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-            cursor.execute(sql, [values.get(each, each) for each in parameters])
-            rows: Rows = cursor.fetchall()
-            return rows
-
-    def _compiled(self, *sizes: int) -> tuple[str, tuple[Any, ...]]:
-        """SQL and parameters, with marks for values; no SQL if nothing can match."""
-        marks = (
-            [_mark(number, place) for place in range(size)]
-            for number, size in enumerate(sizes)
-        )
-        try:
-            return self._make(*marks).query.sql_with_params()
-        except EmptyResultSet:
-            return "", ()
-
-
-def _mark(number: int, place: int) -> str:
-    return f"\0{number}.{place}"
 
 
 def insert_rows(

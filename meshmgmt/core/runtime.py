@@ -4,12 +4,13 @@ One server per runtime directory: a lock on a file says whether gunicorn's maste
 however it ended, and a JSON file says where it listens. No Django.
 """
 
-import fcntl
 import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from meshmgmt.core import filelock
 
 LOCK: Final = "server.lock"
 INFO: Final = "server.json"
@@ -56,11 +57,9 @@ def lock(runtime_dir: Path, name: str, what: str) -> int:
     Raises Occupied naming `what` and the process that holds it.
     """
     make(runtime_dir)
-    descriptor = os.open(runtime_dir / name, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
+        descriptor = filelock.open_locked(runtime_dir / name, wait=0)
+    except filelock.Locked:
         pid = (runtime_dir / name).read_text()
         raise Occupied(
             f"{what} (process {pid}) runs already with the runtime directory "
@@ -73,14 +72,7 @@ def lock(runtime_dir: Path, name: str, what: str) -> int:
 
 def is_locked(runtime_dir: Path, name: str) -> bool:
     """Tell whether a living process holds the lock of that name."""
-    try:
-        with (runtime_dir / name).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        pass
-    return False
+    return filelock.is_locked(runtime_dir / name)
 
 
 def forget(runtime_dir: Path) -> None:

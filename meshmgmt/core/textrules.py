@@ -53,3 +53,13 @@ def range_errors(
         yield FieldError(
             field, f"the {what} must be from {low} to {high}, not {number}"
         )
+
+
+def choice_errors(
+    path: str, value: str, choices: Sequence[str]
+) -> Iterator[FieldError]:
+    """Yield an error for a value that is none of the choices."""
+    if value not in choices:
+        what = path.rpartition(".")[2]
+        known = ", ".join(choices)
+        yield FieldError(path, f"{value[:40]!r} is no {what}: use one of {known}")

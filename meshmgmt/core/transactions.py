@@ -9,7 +9,8 @@ order.
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import partial
 from itertools import count
 from threading import local
 from typing import Any, Final
@@ -17,23 +18,34 @@ from typing import Any, Final
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 from django.dispatch import Signal
 
+from meshmgmt.core import filelock
 from meshmgmt.core.errors import InvalidArgument
-from meshmgmt.core.lane import LOCK_SECONDS, Lane
-from meshmgmt.core.turns import BUSY, turn
+from meshmgmt.core.lane import BUSY, LOCK_SECONDS, Lane
 
 # Any fixed number will do, as long as nothing else in the database uses it.
 LOCK_KEY: Final = 0x6D657368
+_HOLDER: Final = """
+    SELECT pid, xact_start FROM pg_locks JOIN pg_stat_activity USING (pid)
+     WHERE locktype = 'advisory' AND classid = 0 AND objid = %s AND granted
+       AND datname = current_database()
+"""
 SHORT_PATIENCE: Final = 0.05
 """Seconds, for small writes on the way of a read, which must not wait for another's."""
 
 MOST_CHANGES: Final = 5000
 """In one transaction of a request, so that nobody waits for longer than two seconds."""
 
-TURN_SUFFIX: Final = "-turn"
+LOCK_SUFFIX: Final = "-lock"
 """Ends the name of the lock file beside an SQLite database."""
 
-writers: Final = Lane(patience=LOCK_SECONDS, grace=1.0)
-"""Who writes or waits to write in this process; a server of requests limits the places."""
+writers: Final = Lane(patience=LOCK_SECONDS, grace=5.0)
+"""Who writes or waits to write in this process."""
+
+write_beginning: Final = Signal()
+"""Sent inside the transaction, when the outermost `account_write()` has the lock."""
+
+wholeness_asked: Final = Signal()
+"""Sent before a write is cut into pieces; an answer that is true keeps it whole."""
 
 write_ending: Final = Signal()
 """Sent inside the transaction, just before the outermost `account_write()` ends."""
@@ -162,8 +174,13 @@ def in_pieces(changes: int) -> Iterator[None]:
     InvalidArgument.
     """
     joined = _writer.joined
-    if joined is None or joined.inside or joined.has_begun:
+    if joined is not None and (joined.inside or joined.has_begun):
         yield
+        return
+    whole = any(answer for _, answer in wholeness_asked.send(sender=None))
+    if joined is None:
+        with account_write() if whole else nullcontext():
+            yield
         return
     if joined.on_piece is None:
         if changes > MOST_CHANGES:
@@ -171,6 +188,9 @@ def in_pieces(changes: int) -> Iterator[None]:
                 f"{changes} changes are too many for one transaction (at most"
                 f" {MOST_CHANGES}): ask without dry_run, If-Match and X-Plan-Hash"
             )
+        yield
+        return
+    if whole:
         yield
         return
     joined.in_pieces = True
@@ -187,11 +207,24 @@ def _whole_write(on_end: Callable[[], None] = nothing) -> Iterator[None]:
     with _locked():
         _writer.number = next(_numbers)
         try:
+            _begin()
             yield
             write_ending.send(sender=None)
             on_end()
         finally:
             _writer.number = 0
+
+
+def _begin() -> None:
+    """Let receivers write what belongs before the write itself."""
+    joined = _writer.joined
+    if joined is not None:
+        joined.inside = True
+    try:
+        write_beginning.send(sender=None)
+    finally:
+        if joined is not None:
+            joined.inside = False
 
 
 @contextmanager
@@ -235,31 +268,65 @@ def _write() -> AbstractContextManager[None]:
 
 @contextmanager
 def _postgresql_write() -> Iterator[None]:
-    with writers.place() as patience:
-        if not patience:
-            raise OperationalError(BUSY)
-        with transaction.atomic(), connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-            if patience < LOCK_SECONDS:
-                milliseconds = math.ceil(patience * 1000)
-                cursor.execute(f"SET LOCAL lock_timeout = {milliseconds}")
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
-            writers.moved()
+    """Wait for the lock; one thread of the process does so in the database."""
+    if connections[DEFAULT_DB_ALIAS].in_atomic_block:
+        with _advisory_lock(LOCK_SECONDS):
             yield
+        return
+    with writers.turn(OperationalError(BUSY), _holder) as left, _advisory_lock(left):
+        writers.moved()
+        yield
+
+
+@contextmanager
+def _advisory_lock(patience: float) -> Iterator[None]:
+    with transaction.atomic(), connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        if patience < LOCK_SECONDS - 1:  # it has waited: not as long again
+            milliseconds = math.ceil(patience * 1000) or 1
+            cursor.execute(f"SET LOCAL lock_timeout = {milliseconds}")
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
+        yield
+
+
+def _holder() -> object:
+    """Return which transaction holds the lock; another one means that it moves."""
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute(_HOLDER, [LOCK_KEY])
+        return cursor.fetchone()
 
 
 @contextmanager
 def _sqlite_write() -> Iterator[None]:
-    """Wait for a turn at the file; BEGIN IMMEDIATE (settings) is the lock."""
-    name = connections[DEFAULT_DB_ALIAS].settings_dict["NAME"]
-    with writers.place() as patience:
+    """Queue for the file; BEGIN IMMEDIATE (settings) is the lock."""
+    path = f"{connections[DEFAULT_DB_ALIAS].settings_dict['NAME']}{LOCK_SUFFIX}"
+    sign = partial(filelock.last_taken, path)
+    with writers.turn(OperationalError(BUSY), sign) as patience:
         deadline = time.monotonic() + patience
-        with turn(f"{name}{TURN_SUFFIX}", patience), ExitStack() as stack:
+        with _queued(path, patience), ExitStack() as stack:
             left = deadline - time.monotonic()
             if left < LOCK_SECONDS - 1:  # it has waited: not as long again
                 stack.enter_context(sqlite_patience(left))
             with transaction.atomic():
                 writers.moved()
                 yield
+
+
+@contextmanager
+def _queued(path: str, patience: float) -> Iterator[None]:
+    """Let one process at a time write to an SQLite file.
+
+    SQLite has those who wait ask again, ever less often: with several the file is idle
+    much of the time, and the unlucky wait for long. Who queues not is safe all the same.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(filelock.queued(path, patience))
+        except filelock.Locked:
+            raise OperationalError(BUSY) from None
+        except OSError as error:
+            text = f"{path} cannot be written: {error.strerror}"
+            raise OperationalError(text) from error
+        yield
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import pytest
 
 from meshmgmt.env import BASE_DIR
 from tests.runfolder import clean_environ, copy_migrated_database
+from tests.servers import own_database
 
 ROWS = 3000
 """More than fits into a pipe that nobody reads."""
@@ -50,6 +51,68 @@ def test_messages_name_the_command_as_it_was_called(
         check=False,
     )
     assert f"run {called} migrate" in done.stderr
+
+
+NEEDS_TABLES = (
+    "audit",
+    "audit verify",
+    "config export",
+    "create_token --user you@mesh.dev --role owner",
+    "createsuperuser --noinput --email you@mesh.dev",
+    "explain peer name",
+    "export_zone corp.test",
+    "housekeeping --once",
+    "import_peers {file}",
+    "import_zone {file} --zone corp.test",
+    "ingest proxy {file}",
+    "lint_dns",
+    "netmap peer",
+    "proxy_tokens list",
+    "prune_events",
+    "seed",
+    "serve_peers",
+    "tokens list",
+    "users list",
+    "welcome",
+)
+
+
+RUN_ALL = """
+import sys
+from meshmgmt.commandline import main
+for line in sys.stdin.read().splitlines():
+    sys.argv = ["manage.py", *line.split()]
+    print(f"{line}:", file=sys.stderr)
+    try:
+        status = main()
+    except SystemExit as ended:
+        status = ended.code
+    print(status, file=sys.stderr)
+"""
+
+
+def test_a_database_without_tables_is_said_in_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "lines"
+    file.write_text('{"name": "a"}\n')
+    commands = [words.format(file=file) for words in NEEDS_TABLES]
+    with own_database() as url:
+        named = {"SVC_DATABASE_URL": url} if url else {}
+        done = subprocess.run(
+            [sys.executable, "-c", RUN_ALL],
+            input="\n".join(commands),
+            env=clean_environ() | {"SVC_DATA_DIR": str(tmp_path / "var")} | named,
+            cwd=BASE_DIR,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    lines = iter(done.stderr.splitlines())
+    for command in commands:
+        told, sentence, status = next(lines), next(lines), next(lines)
+        assert told == f"{command}:"
+        assert sentence.startswith("CommandError: the database is not set up"), told
+        assert sentence.endswith("run manage.py migrate"), told
+        assert status == "1", told
 
 
 @pytest.fixture

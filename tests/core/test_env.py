@@ -71,6 +71,29 @@ def test_file_form_is_refused_for_what_is_no_secret():
         env.load({"SVC_BIND_FILE": "/tmp/x"})
 
 
+@pytest.mark.parametrize(
+    "issuer", ["http://idp.test", "http://10.0.0.5:8080/realm", "idp.test", "https://"]
+)
+def test_issuer_that_anybody_between_could_play_is_refused_with_all_other_faults(
+    issuer: str,
+):
+    with pytest.raises(env.ConfigError) as caught:
+        env.load({"SVC_OIDC_ISSUER": issuer, "SVC_WORKERS": "0"})
+    [about_workers, about_issuer] = caught.value.problems
+    assert "SVC_WORKERS" in about_workers
+    assert about_issuer == (
+        f"SVC_OIDC_ISSUER: {issuer!r} does not begin https://"
+        " (http only for localhost, 127.0.0.1, ::1)"
+    )
+
+
+@pytest.mark.parametrize(
+    "issuer", ["", "https://idp.test/realm", "http://localhost:9", "http://[::1]:9/x"]
+)
+def test_issuer_by_https_or_on_this_host_is_taken(issuer: str):
+    assert env.load({"SVC_OIDC_ISSUER": issuer}).oidc_issuer == issuer
+
+
 @pytest.mark.parametrize("bind", ["8000", ":8000", "host", "host:0", "host:x", "unix:"])
 def test_bad_bind_is_refused(bind: str):
     with pytest.raises(env.ConfigError, match="HOST:PORT"):

@@ -74,3 +74,13 @@ def test_a_token_comes_with_its_user_in_one_query() -> None:
     assert len(queries) == 1
     assert token == AccessToken.objects.get()
     assert token.expires_at == AccessToken.objects.get().expires_at
+
+
+def test_whole_numbers_find_what_texts_cannot_be_compared_with() -> None:
+    prepared = Prepared(
+        lambda n: Account.objects.filter(peer_login_expiration=n).values_list("id")
+    )
+    [account] = Account.objects.all()
+    wanted = account.peer_login_expiration
+    assert list(prepared.rows(wanted)) == prepared.plain(wanted) == [(account.pk,)]  # type: ignore[arg-type]
+    assert prepared.plain(wanted + 1) == []  # type: ignore[arg-type]

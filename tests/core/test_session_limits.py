@@ -6,9 +6,7 @@ from collections.abc import Iterator
 import pytest
 from django.db import OperationalError, connection, connections
 
-from meshmgmt.api.answers import readers
 from meshmgmt.api.exceptions import describe
-from meshmgmt.core.transactions import writers
 from meshmgmt.serving.process import STATEMENT_SECONDS, bound_requests
 from observability.database.postgresql.base import SESSION
 from tests.pgbouncer import SHIPPED
@@ -52,10 +50,8 @@ def test_commands_take_their_time() -> None:
 
 
 @pytest.fixture
-def bounded_requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(writers, "places", None)
-    monkeypatch.setattr(readers, "places", None)
-    bound_requests(8)
+def bounded_requests() -> Iterator[None]:
+    bound_requests()
     yield
     connections.settings["default"].pop("STATEMENT_SECONDS")
     connection.close()
@@ -64,7 +60,6 @@ def bounded_requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("bounded_requests")
 def test_statements_of_requests_end() -> None:
-    assert (writers.places, readers.places) == (4, 3)
     connection.close()
     with connection.cursor() as cursor:
         cursor.execute("SHOW statement_timeout")
@@ -74,10 +69,8 @@ def test_statements_of_requests_end() -> None:
 def test_requests_alone_go_through_the_pooler(monkeypatch: pytest.MonkeyPatch) -> None:
     own = {**connections.settings["default"], "POOLER": {"HOST": "pooler"}}
     monkeypatch.setitem(connections.settings, "default", own)
-    monkeypatch.setattr(writers, "places", None)
-    monkeypatch.setattr(readers, "places", None)
     assert own["HOST"] != "pooler"
-    bound_requests(8)
+    bound_requests()
     assert own["HOST"] == "pooler"
 
 

@@ -1,4 +1,4 @@
-"""Turns at writing to an SQLite file: between threads and between processes."""
+"""The queue for a file, such as SQLite's: between threads and between processes."""
 
 import subprocess
 import sys
@@ -7,15 +7,14 @@ import time
 from pathlib import Path
 
 import pytest
-from django.db import OperationalError
 
-from meshmgmt.core.turns import turn
+from meshmgmt.core.filelock import Locked, is_locked, locked, queued
 from meshmgmt.env import BASE_DIR
 
 HOLDER = """
 import sys
-from meshmgmt.core.turns import turn
-with turn(sys.argv[1], 5):
+from meshmgmt.core.filelock import queued
+with queued(sys.argv[1], 5):
     print("mine", flush=True)
     sys.stdin.readline()
 """
@@ -23,11 +22,11 @@ with turn(sys.argv[1], 5):
 
 GREEDY = """
 import sys, threading, time
-from meshmgmt.core.turns import turn
+from meshmgmt.core.filelock import queued
 counts = [0, 0]
 def work(number):
     while True:
-        with turn(sys.argv[1], 20):
+        with queued(sys.argv[1], 20):
             time.sleep(0.002)
             counts[number] += 1
         time.sleep(0.0005)
@@ -42,7 +41,7 @@ print(sum(counts) - before, flush=True)
 
 
 def hold_in_another_process(path: Path) -> "subprocess.Popen[str]":
-    """Start a process that has the turn until it reads a line or is killed."""
+    """Start a process that has the lock until it reads a line or is killed."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(path)],
         cwd=BASE_DIR,
@@ -55,12 +54,12 @@ def hold_in_another_process(path: Path) -> "subprocess.Popen[str]":
     return process
 
 
-def test_threads_take_turns(tmp_path: Path) -> None:
+def test_threads_queue(tmp_path: Path) -> None:
     inside, most = [0], [0]
 
     def work() -> None:
         for _ in range(50):
-            with turn(str(tmp_path / "turn"), 20):
+            with queued(str(tmp_path / "lock"), 20):
                 inside[0] += 1
                 most[0] = max(most[0], inside[0])
                 inside[0] -= 1
@@ -73,18 +72,18 @@ def test_threads_take_turns(tmp_path: Path) -> None:
     assert most == [1]
 
 
-def test_a_turn_of_another_process_is_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / "turn"
+def test_the_lock_of_another_process_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
     process = hold_in_another_process(path)
-    with pytest.raises(OperationalError, match="busy"), turn(str(path), 0.05):
-        pytest.fail("two had the turn")
+    with pytest.raises(Locked), queued(str(path), 0.05):
+        pytest.fail("two had the lock")
     process.communicate("done\n")
-    with turn(str(path), 5):
+    with queued(str(path), 5):
         pass
 
 
 def test_a_busy_process_does_not_keep_others_waiting(tmp_path: Path) -> None:
-    path = str(tmp_path / "turn")
+    path = str(tmp_path / "lock")
     busy = subprocess.Popen(
         [sys.executable, "-c", GREEDY, path],
         cwd=BASE_DIR,
@@ -95,50 +94,69 @@ def test_a_busy_process_does_not_keep_others_waiting(tmp_path: Path) -> None:
     assert busy.stdout is not None
     assert busy.stdout.readline() == "busy\n"
     for _ in range(100):
-        with turn(path, 20):
+        with queued(path, 20):
             pass
         time.sleep(0.001)
     theirs = int(busy.communicate("enough\n")[0])
-    assert theirs < 300  # taking turns fairly it is 100
+    assert theirs < 300  # in a fair queue it is 100
 
 
 def test_a_killed_process_lets_go(tmp_path: Path) -> None:
-    path = tmp_path / "turn"
+    path = tmp_path / "lock"
     process = hold_in_another_process(path)
     process.kill()
     process.communicate()
-    with turn(str(path), 5):
+    with queued(str(path), 5):
         pass
 
 
 def test_waiting_for_another_thread_ends(tmp_path: Path) -> None:
-    path = str(tmp_path / "turn")
+    path = str(tmp_path / "lock")
     done, taken = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with turn(path, 1):
+        with queued(path, 1):
             taken.set()
             done.wait(20)
 
     thread = threading.Thread(target=hold)
     thread.start()
     taken.wait(20)
-    with pytest.raises(OperationalError, match="busy"), turn(path, 0.05):
-        pytest.fail("two had the turn")
+    with pytest.raises(Locked), queued(path, 0.05):
+        pytest.fail("two had the lock")
     done.set()
     thread.join()
 
 
-def test_without_a_file_there_is_no_turn(tmp_path: Path) -> None:
+def test_without_a_folder_there_is_no_lock(tmp_path: Path) -> None:
     with (
-        pytest.raises(OperationalError, match="cannot be written"),
-        turn(str(tmp_path / "missing" / "turn"), 1),
+        pytest.raises(OSError, match="No such file"),
+        queued(str(tmp_path / "missing" / "lock"), 1),
     ):
-        pytest.fail("a turn at nothing")
+        pytest.fail("a lock on nothing")
 
 
 def test_a_failure_inside_lets_go(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), turn(str(tmp_path / "turn"), 1):
+    with pytest.raises(ZeroDivisionError), queued(str(tmp_path / "lock"), 1):
         raise ZeroDivisionError
-    with turn(str(tmp_path / "turn"), 1):
+    with queued(str(tmp_path / "lock"), 1):
         pass
+
+
+def test_those_who_share_a_lock_keep_the_others_out(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    assert not is_locked(path)
+    with locked(path, shared=True, wait=0), locked(path, shared=True, wait=0):
+        assert not is_locked(path)
+        with pytest.raises(Locked), locked(path, wait=0):
+            pytest.fail("one has it alone and shares it")
+    with locked(path):
+        assert is_locked(path)
+    assert not is_locked(path)
+
+
+def test_files_are_locked_in_one_place() -> None:
+    rooms = ("meshmgmt", "dns", "groups", "events", "observability")
+    modules = [path for room in rooms for path in (BASE_DIR / room).rglob("*.py")]
+    locking = [path.name for path in modules if "fcntl" in path.read_text()]
+    assert locking == ["filelock.py"]

@@ -1,0 +1,55 @@
+"""Lengths of time as people write them: 90 days, 24 h, 10m, 1h30m."""
+
+import re
+from typing import Final
+
+LIMIT: Final = 24 * 3600
+_UNITS: Final = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+_WORDS: Final = {"w": 7 * 86400, **_UNITS}
+_PART: Final = (
+    r"(\d{1,10})\s*(w|d|h|m|s)(?:eeks?|ays?|ours?|in|ins|inutes?|ec|econds?)?"
+)
+_WHOLE: Final = re.compile(rf"(?:{_PART}[\s,]*){{1,5}}")
+
+
+def total(text: str) -> int:
+    """Return the seconds of `text`, units from weeks to seconds. Raises ValueError."""
+    word = text.strip().lower()
+    parts = re.findall(_PART, word) if _WHOLE.fullmatch(word) else []
+    if not parts or len({unit for _, unit in parts}) < len(parts):
+        raise ValueError(
+            f"{text!r} is no length of time such as 90 days, 24 h or 5 min"
+        )
+    return sum(int(number) * _WORDS[unit] for number, unit in parts)
+
+
+def parse(text: str) -> int:
+    """Return seconds up to a day. Raises ValueError naming what is allowed."""
+    try:
+        seconds = total(text)
+    except ValueError:
+        seconds = 0
+    if 0 < seconds <= LIMIT:
+        return seconds
+    raise ValueError(
+        f"{text!r} is not a duration: use for example 30s, 10m or 1h30m, "
+        "from one second to 24 hours"
+    )
+
+
+def write(seconds: float) -> str:
+    """Return seconds as commands write them, rounded to whole ones: 1h30m."""
+    left, words = round(seconds), []
+    for unit, size in list(_UNITS.items())[1:]:
+        count, left = divmod(left, size)
+        if count:
+            words.append(f"{count}{unit}")
+    return "".join(words) or "0s"
+
+
+def words(seconds: int) -> str:
+    """Return seconds as pages write them, in the largest unit they are a multiple of."""
+    for size, name in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds and seconds % size == 0 and seconds != size * (name == "days"):
+            return f"{seconds // size} {name}"
+    return f"{seconds} s"

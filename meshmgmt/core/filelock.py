@@ -1,0 +1,113 @@
+"""Locks on files: they end with whoever holds them, process or descriptor, however it ends.
+
+The one way in which processes of a host keep each other out; no Django.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Final
+
+_STEP_SECONDS: Final = 0.0002
+_FIRST_SUFFIX: Final = ".first"
+
+
+class Locked(Exception):
+    """Somebody else holds the lock."""
+
+
+def lock(file: int | IO[bytes] | IO[str], *, wait: float | None = None) -> None:
+    """Lock an open file until it is closed.
+
+    `wait` is how many seconds at most, None for as long as it takes. Raises Locked.
+    """
+    _lock(file, fcntl.LOCK_EX, wait)
+
+
+def open_locked(path: Path | str, *, wait: float | None = None) -> int:
+    """Return the descriptor of a locked file, which is made when it is missing.
+
+    Raises Locked, OSError.
+    """
+    return _open(path, fcntl.LOCK_EX, wait)
+
+
+@contextmanager
+def locked(
+    path: Path | str, *, wait: float | None = None, shared: bool = False
+) -> Iterator[int]:
+    """Run a block holding the lock on a file; yields its descriptor.
+
+    Those who ask for a `shared` lock keep only the others out. Raises Locked, OSError.
+    """
+    descriptor = _open(path, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, wait)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def queued(path: str, wait: float) -> Iterator[None]:
+    """Run a block holding the lock on a file, which others get before one has it again.
+
+    Whoever waits for it stands first at a second file, one at a time. Raises Locked when
+    that takes longer than `wait` seconds, OSError.
+    """
+    deadline = time.monotonic() + wait
+    with locked(f"{path}{_FIRST_SUFFIX}", wait=wait) as first, ExitStack() as stack:
+        left = max(0.0, deadline - time.monotonic())
+        taken = stack.enter_context(locked(path, wait=left))
+        fcntl.flock(first, fcntl.LOCK_UN)
+        os.utime(taken)
+        yield
+
+
+def last_taken(path: str) -> object:
+    """Return what changes whenever a process gets the lock of `queued`."""
+    try:
+        return os.stat(path).st_mtime_ns  # noqa: PTH116 - a text, as the database has it
+    except FileNotFoundError:
+        return None
+
+
+def is_locked(path: Path) -> bool:
+    """Tell whether somebody holds the lock on a file."""
+    try:
+        with path.open("rb") as file:
+            _lock(file, fcntl.LOCK_SH, 0.0)
+    except Locked:
+        return True
+    except FileNotFoundError:
+        pass
+    return False
+
+
+def _open(path: Path | str, mode: int, wait: float | None) -> int:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _lock(descriptor, mode, wait)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _lock(file: int | IO[bytes] | IO[str], mode: int, wait: float | None) -> None:
+    if wait is None:
+        fcntl.flock(file, mode)
+        return
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            fcntl.flock(file, mode | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise Locked from None
+            # A blocking flock knows no deadline but by signals.
+            time.sleep(_STEP_SECONDS)
+        else:
+            return

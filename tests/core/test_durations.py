@@ -1,0 +1,45 @@
+"""Lengths of time in words."""
+
+import pytest
+
+from meshmgmt.core.durations import total, words
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90 days", 90 * 86400),
+        ("24 h", 86400),
+        ("1 day 12 hours", 36 * 3600),
+        ("1h30m", 5400),
+        ("2 weeks", 14 * 86400),
+        ("5 min", 300),
+        ("90 seconds", 90),
+    ],
+)
+def test_lengths_are_read_as_people_write_them(text: str, seconds: int) -> None:
+    assert total(text) == seconds
+    assert total(words(seconds)) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["", "soon", "5", "5 parsecs", "1h 1h", "-1 h", "1.5 h"]
+)
+def test_other_texts_are_refused_by_name(text: str) -> None:
+    with pytest.raises(ValueError, match="no length of time such as 90 days"):
+        total(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (7_776_000, "90 days"),
+        (86400, "24 h"),
+        (129_600, "36 h"),
+        (300, "5 min"),
+        (90, "90 s"),
+        (0, "0 s"),
+    ],
+)
+def test_lengths_are_written_in_their_largest_unit(seconds: int, text: str) -> None:
+    assert words(seconds) == text

@@ -1,0 +1,34 @@
+"""What is sealed opens with its key, for its owner, as it was; with nothing else."""
+
+import pytest
+
+from meshmgmt.core.sealing import Unreadable, seal, unseal
+
+KEY = bytes(range(32))
+
+
+def test_a_sealed_text_opens_for_its_owner_alone() -> None:
+    sealed = seal(KEY, b"secret", "owner")
+    assert unseal(KEY, memoryview(sealed), "owner") == b"secret"
+    for key, text, owner in (
+        (bytes(32), sealed, "owner"),
+        (KEY, sealed, "another"),
+        (KEY, sealed[:-1] + bytes([sealed[-1] ^ 1]), "owner"),
+        (KEY, b"", "owner"),
+    ):
+        with pytest.raises(Unreadable):
+            unseal(key, text, owner)
+
+
+@pytest.mark.parametrize(
+    ("owner", "sealed"),
+    [
+        ("", "01010101010101010101010104a686470df1d4d0d00aa45f3d8c7167bac12b153aae"),
+        (
+            "owner",
+            "01010101010101010101010104a686470df1ee4b0ebc6d2eac37282db5232956f246",
+        ),
+    ],
+)
+def test_what_earlier_versions_sealed_still_opens(owner: str, sealed: str) -> None:
+    assert unseal(KEY, bytes.fromhex(sealed), owner) == b"secret"
