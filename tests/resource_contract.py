@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from meshmgmt.accounts.models import AccessToken
 from meshmgmt.backup.tables import tables
 from tests.api_client import Answer, Api
-from tests.mesh import Trail
+from tests.factories import Trail
 
 __all__ = [
     "Body",

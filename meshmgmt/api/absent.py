@@ -30,11 +30,7 @@ class EmptyListView(ReadOnlyView):
     @extend_schema(responses={200: build_array_type(build_object_type(), max_length=0)})
     def get(self, request: Request, **kwargs: Any) -> Response:
         """Return an empty list."""
-        self.check_path(request, **kwargs)
         return Response([])
-
-    def check_path(self, request: Request, **kwargs: Any) -> None:
-        """Raise NotFound when the path names something that is not there."""
 
 
 class ProxyPartsView(EmptyListView):

@@ -15,6 +15,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
+from django.forms.utils import pretty_name
 from django.http import (
     HttpRequest,
     HttpResponse,
@@ -27,6 +28,7 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from meshmgmt.api import adminmenu, adminstale, admintrail
+from meshmgmt.api.adminlook import spelt
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.orderedlinks import OrderedLink, member_keys
 from meshmgmt.core.transactions import account_write
@@ -159,6 +161,16 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
         if self.fields or obj is not None:
             return fields
         return [name for name in fields if name not in self.readonly_fields]
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        """Return the form, in whose labels abbreviations are written as such."""
+        labels = {"id": "ID", **(self.form._meta.labels or {})}
+        form: Any = super().get_form(request, obj, change, labels=labels, **kwargs)
+        for name, field in form.base_fields.items():
+            field.label = spelt(field.label or pretty_name(name))
+        return form
 
     def delete_object(self, instance: Any) -> None:
         """Delete through the service. Raises ServiceError."""

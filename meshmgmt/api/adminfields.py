@@ -10,6 +10,8 @@ from django.db import models
 from django.forms.models import BaseInlineFormSet
 from django.forms.utils import pretty_name
 
+from meshmgmt.core.durations import total, words
+
 
 class OrderedAutocomplete(AutocompleteSelectMultiple):
     """Chosen objects in the order of the list, further ones looked up as one types."""
@@ -58,6 +60,41 @@ class NamedFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # not at run t
         super().add_fields(form, index)
         for name, field in form.fields.items():
             field.widget.attrs["aria-label"] = field.label or pretty_name(name)
+
+
+class DurationField(forms.CharField):
+    """A length of time in words, given and returned as a number of `unit` seconds.
+
+    A number alone counts these units.
+    """
+
+    def __init__(self, *, unit: int = 1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.unit = unit
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return a number in words; what was typed stays as it is."""
+        return words(value * self.unit) if isinstance(value, int) and value else value
+
+    def clean(self, value: Any) -> Any:
+        """Return the number. Raises ValidationError for other texts, and for parts."""
+        text = super().clean(value).strip()
+        if text.removeprefix("-").isdecimal():
+            return int(text)
+        try:
+            number, rest = divmod(total(text), self.unit)
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
+        if rest:
+            raise forms.ValidationError(f"must be a multiple of {words(self.unit)}")
+        return number
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Tell whether another length was sent, in whatever words."""
+        try:
+            return bool(self.clean(data) != initial)
+        except forms.ValidationError:
+            return True
 
 
 class LinesField(forms.CharField):

@@ -16,6 +16,13 @@ _TONES: Final = {
     "warn": ("expiring", "pending", "pending approval"),
     "bad": ("blocked", "expired", "overused", "revoked"),
 }
+_SPELT: Final = {
+    **{word: word.upper() for word in ("Api", "Dns", "Id", "Ip", "Jwt", "Ssh", "Ttl")},
+    **{word: word.upper() for word in ("Icmp", "Tcp", "Udp")},
+    "Ipv6": "IPv6",
+}
+"""Abbreviations as Django makes labels of them, and as they are written."""
+_WORDS: Final = re.compile(rf"\b({'|'.join(_SPELT)})\b")
 _TONE_OF: Final = {state: tone for tone, states in _TONES.items() for state in states}
 
 
@@ -32,6 +39,11 @@ def badge(state: str, tone: str = "") -> SafeString:
 def enabled(row: Any) -> SafeString:
     """Return whether an object is switched on, as a column of lists."""
     return badge("enabled" if row.enabled else "disabled")
+
+
+def spelt(label: object) -> str:
+    """Return a label that Django made of a name, abbreviations in capitals."""
+    return _WORDS.sub(lambda found: _SPELT[found[0]], str(label))
 
 
 def shown(text: object) -> SafeString:

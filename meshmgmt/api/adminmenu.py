@@ -45,7 +45,9 @@ MENU: Final = (
         "Peers",
         (
             Entry(
-                "Peers", "inventory.peer", ("admin:control_netmap", "admin:dns_peer")
+                "Peers",
+                "inventory.peer",
+                ("admin:control_netmap", "admin:control_jobs", "admin-dns-peer"),
             ),
             Entry("Setup keys", "access.setupkey"),
         ),
@@ -56,6 +58,9 @@ MENU: Final = (
         (
             Entry("Policies", "access.policy", ("access.policyrule",)),
             Entry("Posture checks", "access.posturecheck"),
+            Entry("Access tests", "accesstests.accesstest"),
+            Entry("Can A reach B?", "admin-reach", module="policies"),
+            Entry("Who reaches whom", "admin-graph", module="policies"),
         ),
     ),
     Section(
@@ -74,8 +79,8 @@ MENU: Final = (
         (
             Entry("Zones", "dns.zone", ("dns.record",)),
             Entry("Nameservers", "dns.nameservergroup"),
-            Entry("Explain a look-up", "admin:dns_explain", module="dns"),
-            Entry("DNS findings", "admin:dns_lint", module="dns"),
+            Entry("Explain a look-up", "admin-dns-explain", module="dns"),
+            Entry("DNS findings", "admin-dns-lint", module="dns"),
             Entry("DNS settings", "dns.dnssettings"),
         ),
     ),

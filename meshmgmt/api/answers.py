@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from meshmgmt.core.errors import Unavailable
 from meshmgmt.core.lane import Lane
 
 LARGE_BYTES: Final = 2**20
-readers: Final = Lane(patience=30.0, grace=1.0)
-"""Who makes a large answer or waits to; a server of requests limits the places."""
+readers: Final = Lane(patience=60.0, grace=20.0)
+"""Who makes a large answer or waits to."""
 BUSY: Final = "too many large answers are being made: try again in a few seconds"
 _FADING: Final = 0.9
 """One small answer says little of a kind that had a large one."""
@@ -25,12 +26,12 @@ _sizes: Final[dict[str, float]] = {}
 def room_for(kind: str) -> Iterator[None]:
     """Run a block that makes an answer of this kind, alone when it will be large.
 
-    Raises Unavailable when others take too long, or too many wait already.
+    Raises Unavailable when others take too long.
     """
     if _sizes.get(kind, LARGE_BYTES) < LARGE_BYTES:
         yield
         return
-    with readers.turn(BUSY):
+    with readers.turn(Unavailable(BUSY)):
         yield
 
 

@@ -17,7 +17,7 @@ from meshmgmt.api.pages import error_page, wants_page
 from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer, to_json
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.core.turns import BUSY
+from meshmgmt.core.lane import BUSY
 
 log = logging.getLogger(__name__)
 
@@ -83,9 +83,16 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
         response["Retry-After"] = str(RETRY_SECONDS)
     if isinstance(exc, drf.MethodNotAllowed):
         response["Allow"] = ", ".join(getattr(context["view"], "allowed_methods", ()))
-    if status >= 500:  # noqa: PLR2004
-        log.error("request failed: %s", exc, exc_info=exc)
+    tell(exc, status)
     return response
+
+
+def tell(exc: BaseException, status: int) -> None:
+    """Log a failure of the service: what passes by itself in a line, else with a stack."""
+    if status == 503:  # noqa: PLR2004
+        log.warning("request failed: %s", _first_line(exc))
+    elif status >= 500:  # noqa: PLR2004
+        log.error("request failed: %s", exc, exc_info=exc)
 
 
 OMITTED: Final = (
@@ -103,7 +110,11 @@ _PLAIN: Final[tuple[tuple[tuple[type[Exception], ...], int, str], ...]] = (
 )
 
 
-def describe(exc: Exception) -> tuple[int, str, tuple[FieldError, ...]]:
+def _first_line(exc: BaseException) -> str:
+    return str(exc).strip().partition("\n")[0]
+
+
+def describe(exc: BaseException) -> tuple[int, str, tuple[FieldError, ...]]:
     """Return status, message and field errors for an exception."""
     if isinstance(exc, ServiceError):
         return exc.status, exc.message, exc.errors
@@ -205,6 +216,21 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer an unknown path."""
     return error_answer(request, "this path was not found", 404)
+
+
+def in_a_line(record: logging.LogRecord) -> bool:
+    """Filter Django's own records of what passes by itself: one line, without a stack.
+
+    What `tell` said already is not said again.
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None:
+        return getattr(record, "status_code", 0) != 503  # noqa: PLR2004
+    if describe(error)[0] == 503:  # noqa: PLR2004
+        record.msg, record.args = f"{record.getMessage()}: {_first_line(error)}", ()
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+        record.exc_info = None
+    return True
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

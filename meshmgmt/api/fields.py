@@ -210,6 +210,17 @@ class AbsentKept(serializers.Serializer[Any]):
         return fields
 
 
+class AlwaysThere(serializers.Serializer[Any]):
+    """Makes every field required: an answer has what a request may leave out."""
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Return the fields, all of them required and none with a default."""
+        fields = super().get_fields()
+        for field in fields.values():
+            field.required, field.default = True, empty
+        return fields
+
+
 class ObjectSerializer(serializers.Serializer[Any]):
     """A JSON object; `null` counts as absent, other types fail with `type`."""
 

@@ -8,14 +8,14 @@ from django.shortcuts import render
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
-from django.views.decorators.http import require_safe
 
 import meshmgmt
+from meshmgmt.api.methods import serves
 from meshmgmt.api.pages import wants_page
 from meshmgmt.api.renderers import CONTENT_TYPE, to_json
 
 
-@require_safe
+@serves("GET", "HEAD")
 def front(request: HttpRequest) -> HttpResponse:
     """Lead to the parts of the service; the version is for those who are signed in."""
     user: Any = request.user
@@ -40,7 +40,7 @@ def _documentation(*, signed_in: bool) -> dict[str, str]:
     return {"docs": reverse("docs"), "schema": reverse("schema")}
 
 
-@require_safe
+@serves("GET", "HEAD")
 def favicon(request: HttpRequest) -> HttpResponse:
     """Lead browsers that show JSON to the icon of the pages."""
     del request

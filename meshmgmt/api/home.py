@@ -28,7 +28,9 @@ RENEWAL: Final = "X-Renewal"
 class Place(StrEnum):
     """The cards, in their order."""
 
+    FIRST_STEPS = "First steps"
     HEALTH = "Health"
+    ACCESS = "Access"
     PEERS = "Peers"
     LAST_HOUR = "Last hour"
     ENDING = "Ends within 7 days"
@@ -74,7 +76,8 @@ class Figure:
 class Line:
     """A sentence, with something smaller behind it; a `badge` stands before it.
 
-    One said `later` stands for what takes too long for the page: see `is_renewal`.
+    `code` is something to copy. One said `later` stands for what takes too long for the
+    page: see `is_renewal`.
     """
 
     text: str
@@ -83,6 +86,7 @@ class Line:
     badge: str = ""
     tone: Tone = Tone.NONE
     later: bool = False
+    code: str = ""
 
 
 Part = Figure | Line

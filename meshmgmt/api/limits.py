@@ -11,6 +11,7 @@ import math
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,8 +24,7 @@ from rest_framework.views import APIView
 from meshmgmt.api.models import UsedPermits
 from meshmgmt.core import clock, context
 from meshmgmt.core.addresses import site
-from meshmgmt.core.errors import TooManyRequests, Unauthenticated
-from meshmgmt.core.ratelimit import RateLimit
+from meshmgmt.core.errors import ServiceError, TooManyRequests, Unauthenticated
 from meshmgmt.core.slidingwindow import Grant, Limit, grant
 from meshmgmt.core.transactions import SHORT_PATIENCE, sqlite_patience
 
@@ -57,13 +57,8 @@ class Limiter:
     _hands: dict[str, _Hand] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _owed: Counter[str] = field(default_factory=Counter)
-    _alone: RateLimit = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Prepare for a database that is away: each process has its part of the limit."""
-        per_minute = self.limit.count / self.limit.seconds * 60 / self.workers
-        burst = max(1, self.limit.count // self.workers)
-        self._alone = RateLimit(per_minute=per_minute, burst=burst, keys=MOST_KEYS)
+    _alone: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    """What this process permitted by itself; its part of the limit is in force then."""
 
     def take(self, key: str) -> float:
         """Count one request; return 0, or the seconds until one is permitted again."""
@@ -87,13 +82,17 @@ class Limiter:
 
     def _without_database(self, key: str) -> float:
         """Do what `take` does; what is permitted here is counted when that is possible."""
-        wait = self._alone.take(key)
-        if not wait:
-            with self._lock:
-                if len(self._owed) >= MOST_KEYS:
-                    self._owed.clear()
-                self._owed[key] += 1
-        return wait
+        part = Limit(max(1, self.limit.count // self.workers), self.limit.seconds)
+        with self._lock:
+            if len(self._alone) >= MOST_KEYS:
+                for old in list(self._alone)[: MOST_KEYS // 2]:
+                    del self._alone[old]
+                    del self._owed[old]
+            used = self._alone.get(key, {})
+            given = grant(part, used, now=time.time(), wanted=1)
+            self._alone[key] = given.used
+            self._owed[key] += given.permits
+        return given.wait
 
     def _from_hand(self, key: str) -> float | None:
         """Return what `take` does, None when the database has to be asked."""
@@ -138,7 +137,7 @@ class Limiter:
                 return self._granted(key, owed)
         except (DatabaseError, InterfaceError):
             with self._lock:
-                self._owed[key] += owed
+                self._owed.update({key: owed} if owed else {})
             raise
 
     def _granted(self, key: str, owed: int) -> Grant:
@@ -196,12 +195,32 @@ class LimitedView(APIView):
             _count_address()
             raise
         user: Any = request.user
-        if user is None:
+        if user is not None:
+            _count_user(user)
+        elif not self._counted_as_user(request):
             _count_address()
-        elif token_id := context.current().token_id:
-            _count(LIMITS.signed_in, "token", token_id)
-        else:
-            _count(LIMITS.signed_in, "user", user.pk)
+
+    def _counted_as_user(self, request: Request) -> bool:
+        """Count who shows good credentials where none are needed; tell whether one does.
+
+        The request goes on as anybody's. What is bad, or cannot be looked at now, is no
+        reason to refuse what everybody gets.
+        """
+        with context.scope():
+            try:
+                user = self._credentials(request)
+            except (ServiceError, DatabaseError, InterfaceError) as error:
+                log.debug("credentials that nobody asked for: %s", error)
+                return False
+            if user is not None:
+                _count_user(user)
+            return user is not None
+
+    def _credentials(self, request: Request) -> Any:
+        """Return whose they are, None without any. Raises Unauthenticated, Forbidden."""
+        kinds = self.authentication_classes
+        found = (kind().authenticate(request) for kind in kinds)
+        return next((user for user, _ in filter(None, found)), None)
 
 
 def check_guess(what: str) -> None:
@@ -217,6 +236,14 @@ def check_guess(what: str) -> None:
 def forget_used_permits() -> int:
     """Delete counts that mean nothing any more; return how many."""
     return UsedPermits.objects.filter(until__lte=clock.now()).delete()[0]
+
+
+def _count_user(user: Any) -> None:
+    """Count who is signed in, by the token if there is one."""
+    if token_id := context.current().token_id:
+        _count(LIMITS.signed_in, "token", token_id)
+    else:
+        _count(LIMITS.signed_in, "user", user.pk)
 
 
 def _count_address() -> None:

@@ -1,7 +1,6 @@
 """Middleware for every request: its context, its transport rules, its actor."""
 
 import ipaddress
-import logging
 import re
 from collections.abc import Callable
 from typing import Any, Final
@@ -12,14 +11,13 @@ from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port, validate_host
 
 from meshmgmt.api.bodies import discard_rest
-from meshmgmt.api.exceptions import describe, error_answer
+from meshmgmt.api.exceptions import describe, error_answer, tell
+from meshmgmt.api.methods import NOT_ALLOWED, not_allowed, refusal
 from meshmgmt.core import context
-from meshmgmt.core.account import account_id
+from meshmgmt.core.account import account_id, known_account_id
 from meshmgmt.core.context import Actor, RequestContext
 from meshmgmt.core.errors import ServiceError, TooManyRequests
 from meshmgmt.core.ids import new_id
-
-log = logging.getLogger(__name__)
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -27,6 +25,9 @@ MAX_PATH: Final = 4096
 MAX_QUERY: Final = 8192
 REQUEST_ID: Final = re.compile(r"(?!mp[ti]_|eyJ)[A-Za-z0-9._-]{8,64}")
 """What counts as an id of the client's: no token, which logs and events would show."""
+
+WITHOUT_DATABASE: Final = frozenset({"/livez", "/metrics"})
+"""Paths that are answered whatever becomes of the database, so nothing may ask it."""
 
 SLASHES: Final = re.compile(r"/{2,}")
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
@@ -74,7 +75,7 @@ class RequestContextMiddleware:
         facts = RequestContext(
             request_id=request_id,
             client_request_id=claimed,
-            account_id=_account_id(),
+            account_id=_account_id(request),
             source_address=source_address(request),
             path=request.path,
         )
@@ -84,7 +85,17 @@ class RequestContextMiddleware:
         response["X-Request-Id"] = request_id
         if not response.streaming and not response.has_header("Content-Length"):
             response["Content-Length"] = str(len(response.content))
+        if request.method == "HEAD":
+            _drop_body(response)
         return response
+
+
+def _drop_body(response: Any) -> None:
+    """Leave the headers alone; gunicorn would drop the rest with a warning."""
+    if response.streaming:
+        response.streaming_content = ()
+    else:
+        response.content = b""
 
 
 class TransportMiddleware:
@@ -114,7 +125,20 @@ class TransportMiddleware:
         if path.startswith("/api/") and path.endswith("/") and len(path) > len("/api/"):
             path = path[:-1]
         request.path_info = path
-        return self.get_response(request)
+        response = self.get_response(request)
+        if response.status_code == NOT_ALLOWED and not getattr(
+            response, "content", b""
+        ):
+            # Django's decorators say no more than that.
+            return not_allowed(request, response["Allow"])
+        return response
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], *args: Any
+    ) -> HttpResponse | None:
+        """Answer a method that the path does not serve, before its form is looked at."""
+        del args
+        return refusal(request, view)
 
     def process_exception(
         self, request: HttpRequest, exception: Exception
@@ -124,16 +148,17 @@ class TransportMiddleware:
         if not isinstance(exception, known):
             return None
         status, message, _ = describe(exception)
-        if not isinstance(exception, ServiceError):
-            log.error("request failed: %s", exception, exc_info=exception)
+        tell(exception, status)
         answer = error_answer(request, message, status)
         if isinstance(exception, TooManyRequests):
             answer["Retry-After"] = str(exception.retry_after)
         return answer
 
 
-def _account_id() -> str:
+def _account_id(request: HttpRequest) -> str:
     """Return the account's id, "" while the database cannot be asked."""
+    if request.path in WITHOUT_DATABASE:
+        return known_account_id()
     try:
         return account_id()
     except (DatabaseError, InterfaceError):
@@ -183,7 +208,8 @@ class SessionActorMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Set the actor from the session, except under `/api`, which authenticates."""
-        if not request.path.startswith("/api/"):
+        path = request.path
+        if not path.startswith("/api/") and path not in WITHOUT_DATABASE:
             user: Any = request.user
             if user.is_authenticated:
                 set_actor(user)

@@ -33,13 +33,12 @@ _TITLES: Final = {
     503: "Not available at this moment",
 }
 _INTERNAL: Final = "Something went wrong here"
-_METHOD: Final = 405
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class PagesMiddleware:
-    """Gives HTML its security policy, and browsers an HTML page for a bare 405."""
+    """Gives HTML its security policy."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -47,11 +46,6 @@ class PagesMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer, and say what the page may load."""
         response = self.get_response(request)
-        bare = response.status_code == _METHOD and not response.content
-        if bare and wants_page(request):
-            page = error_page("This address cannot be asked so.", _METHOD)
-            page["Allow"] = response["Allow"]
-            response = page
         if response.get("Content-Type", "").startswith("text/html"):
             response.headers.setdefault(
                 "Content-Security-Policy", CONTENT_SECURITY_POLICY

@@ -7,16 +7,14 @@ did is told by the room that stands on all others; see `register`.
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import orjson
 from rest_framework.response import Response
 
 from meshmgmt.api.conditions import Answered, Condition, Handler
+from meshmgmt.api.requests import ApiRequest
 from meshmgmt.core.errors import Conflict
-
-if TYPE_CHECKING:
-    from meshmgmt.api.views import ApiRequest
 
 PARAMETER: Final = "dry_run"
 HEADER: Final = "X-Plan-Hash"
@@ -73,7 +71,7 @@ class PlanChanged(Conflict):
 class _Planned(Condition):
     """Draws the plan of a write, and knows its hash."""
 
-    def __init__(self, request: "ApiRequest") -> None:
+    def __init__(self, request: ApiRequest) -> None:
         self._draft = _drafts[0]()
         query = request.query_params.copy()
         query.pop(PARAMETER, None)
@@ -94,7 +92,7 @@ class _Planned(Condition):
 class DryRun(_Planned):
     """Does the write, tells what it did, and undoes it."""
 
-    def __init__(self, request: "ApiRequest") -> None:
+    def __init__(self, request: ApiRequest) -> None:
         super().__init__(request)
         self._response: Response | None = None
 
@@ -125,7 +123,7 @@ class DryRun(_Planned):
 class PlanGuard(_Planned):
     """Does the write if that is what was planned. Raises PlanChanged."""
 
-    def __init__(self, request: "ApiRequest", planned: str) -> None:
+    def __init__(self, request: ApiRequest, planned: str) -> None:
         super().__init__(request)
         self._planned = planned
         self._refused = True

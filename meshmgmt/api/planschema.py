@@ -10,6 +10,7 @@ def _objects(**properties: Any) -> dict[str, Any]:
 
 
 _TEXT: Final = {"type": "string"}
+_NUMBER: Final = {"type": "integer"}
 _ANY: Final = {"type": "object", "additionalProperties": True}
 DRY_RUN: Final = {
     "type": "object",
@@ -19,7 +20,7 @@ DRY_RUN: Final = {
         "result": {"description": "What the write would be answered"},
         "plan": {
             "type": "object",
-            "required": ["objects", "events", "peers"],
+            "required": ["objects", "events", "peers", "reach", "tests"],
             "properties": {
                 "objects": _objects(
                     action={
@@ -53,6 +54,37 @@ DRY_RUN: Final = {
                             managed=_ANY, zones=_ANY, nameserver_groups=_ANY, peers=_ANY
                         ),
                     },
+                },
+                "reach": {
+                    "type": "object",
+                    "description": (
+                        "Pairs of groups, peers and resources that may begin something"
+                        " else by rules; of `left_out` more it was not looked at"
+                    ),
+                    "required": ["pairs", "left_out"],
+                    "properties": {
+                        "pairs": _objects(
+                            source=_ANY,
+                            destination=_ANY,
+                            gained=_TEXT,
+                            gained_pairs=_NUMBER,
+                            lost=_TEXT,
+                            lost_pairs=_NUMBER,
+                            text=_TEXT,
+                        ),
+                        "left_out": _NUMBER,
+                    },
+                },
+                "tests": {
+                    **_objects(
+                        id=_TEXT,
+                        name=_TEXT,
+                        enforce={"type": "boolean"},
+                        before=_TEXT,
+                        after=_TEXT,
+                        failures={"type": "array", "items": _ANY},
+                    ),
+                    "description": "Access tests whose state becomes another",
                 },
             },
         },

@@ -1,6 +1,6 @@
 """Query parameters; bad values are answered 400."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, TypeVar
 from urllib.parse import unquote_to_bytes
 
@@ -34,6 +34,37 @@ def require_utf8(request: HttpRequest) -> None:
     if broken:
         errors = [FieldError(name, f"{name}: must be UTF-8") for name in broken]
         raise BadRequest(errors[0].message, errors)
+
+
+def refuse_misspelt(request: Request, names: Collection[str]) -> None:
+    """Raise BadRequest for a parameter that is almost one of `names`.
+
+    What nobody knows is ignored, so `?dryrun=true` would write.
+    """
+    if not request.query_params:
+        return
+    known = {_letters(name): name for name in names}
+    for sent in request.query_params:
+        meant = known.get(_letters(sent), sent)
+        if meant != sent and sent not in names:
+            name = sent[:_LONGEST_NAME]
+            text = f"{name}: there is no such parameter: did you mean {meant}?"
+            raise BadRequest(text, [FieldError(name, text)])
+
+
+def _letters(name: str) -> str:
+    """Return what is left of a name when it is spelt as other services do."""
+    return "".join(letter for letter in name.lower() if letter not in "-_[] .")
+
+
+def once(request: Request, name: str) -> str | None:
+    """Return a parameter, None when absent. Raises BadRequest when empty or repeated."""
+    sent = request.query_params.getlist(name)
+    if not sent:
+        return None
+    if len(sent) > 1 or not sent[0]:
+        raise BadRequest(f"{name}: must be given once, with a value")
+    return sent[0]
 
 
 def _name(pair: bytes) -> str:

@@ -5,7 +5,8 @@ transaction of the write itself, so it is there if and only if the write is.
 """
 
 import datetime as dt
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import orjson
 from django.conf import settings
@@ -17,12 +18,10 @@ from meshmgmt.api.conditions import Answered, Condition, Handler
 from meshmgmt.api.exceptions import describe
 from meshmgmt.api.models import KeptAnswer
 from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer
+from meshmgmt.api.requests import ApiRequest
 from meshmgmt.api.seals import Seal, parse_key
 from meshmgmt.core import clock
 from meshmgmt.core.errors import InvalidArgument
-
-if TYPE_CHECKING:
-    from meshmgmt.api.views import ApiRequest, ApiView
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = "Idempotency-Replayed"
@@ -44,9 +43,14 @@ class Retries(Condition):
 
     is_whole = False
 
-    def __init__(self, view: "ApiView", request: "ApiRequest", header: str) -> None:
-        """Read the key and the body. Raises BadRequest, PayloadTooLarge."""
-        self._view = view
+    def __init__(
+        self, request: ApiRequest, header: str, refusal: Callable[[Exception], Response]
+    ) -> None:
+        """Read the key and the body; `refusal` is the view's answer to an error.
+
+        Raises BadRequest, PayloadTooLarge.
+        """
+        self._refusal = refusal
         self._user_id = str(getattr(request.user, "pk", "") or "")
         self._key = parse_key(header)
         method = request.method or ""
@@ -86,7 +90,7 @@ class Retries(Condition):
         except Exception as error:
             if describe(error)[0] >= _SERVER_ERROR:
                 raise
-            response = self._view.handle_exception(error)
+            response = self._refusal(error)
         return response
 
     def written(self, response: Response) -> None:
@@ -108,7 +112,7 @@ class Retries(Condition):
         if found.request == self._seal.fingerprint:
             sealed = bytes(found.sealed)
             return _unpacked(self._seal.open(sealed)) if sealed else None
-        return self._view.handle_exception(InvalidArgument(ANOTHER_REQUEST))
+        return self._refusal(InvalidArgument(ANOTHER_REQUEST))
 
     def _keep(self, sealed: bytes) -> None:
         kept = KeptAnswer(

@@ -107,7 +107,8 @@ def _conditions(view: Any, method: str) -> list[str]:
     if not isinstance(view, ApiView):
         return []
     if method == "GET":
-        return ["IfNoneMatch", "At"] if view.audited else ["IfNoneMatch"]
+        past = view.audited or view.tells_past
+        return ["IfNoneMatch", "At"] if past else ["IfNoneMatch"]
     found = [] if view.repeatable else ["IdempotencyKey"]
     if method in ("PUT", "DELETE"):
         found.append("IfMatch")

@@ -2,18 +2,16 @@
 
 import hashlib
 import hmac
-import os
 import re
 from dataclasses import dataclass
 from typing import Final
 
 import orjson
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from meshmgmt.core.errors import BadRequest
+from meshmgmt.core.sealing import seal, unseal
 
 KEY_PATTERN: Final = "[!-~]{1,255}"
-_NONCE_BYTES: Final = 12
 _HALF: Final = 32
 
 
@@ -41,13 +39,11 @@ class Seal:
 
     def close(self, plain: bytes) -> bytes:
         """Return `plain` encrypted."""
-        nonce = os.urandom(_NONCE_BYTES)
-        return nonce + AESGCM(self._secret).encrypt(nonce, plain, None)
+        return seal(self._secret, plain)
 
     def open(self, sealed: bytes) -> bytes:
-        """Return what `close` was given. Raises InvalidTag when it was another seal's."""
-        nonce, text = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
-        return AESGCM(self._secret).decrypt(nonce, text, None)
+        """Return what `close` was given. Raises Unreadable: it was another seal's."""
+        return unseal(self._secret, sealed)
 
 
 def parse_key(header: str) -> str:

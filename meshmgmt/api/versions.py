@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from django.http import HttpResponse, HttpResponseNotModified
 from django.http.response import HttpResponseBase
@@ -22,9 +22,6 @@ from rest_framework.response import Response
 from meshmgmt.api.conditions import Condition
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.core.errors import BadRequest, PreconditionFailed
-
-if TYPE_CHECKING:
-    from meshmgmt.api.views import ApiView
 
 IF_MATCH: Final = "If-Match"
 IF_NONE_MATCH: Final = "If-None-Match"
@@ -169,19 +166,16 @@ class ConditionalRead:
 class Version(Condition):
     """`If-Match`: what a write replaces is still what its client read."""
 
-    def __init__(self, view: "ApiView", header: str) -> None:
-        """Raises BadRequest where nothing can be read."""
-        self._read = getattr(view, "get", None)
-        self._view = view
-        self._wanted = parse_etags(header)
-        if self._read is None:
+    def __init__(self, header: str, read: Callable[[], Any] | None) -> None:
+        """Raises BadRequest where nothing can be read; `read` gives what is there."""
+        if read is None:
             raise BadRequest(f"{IF_MATCH}: nothing can be read at this path")
+        self._read = read
+        self._wanted = parse_etags(header)
 
     def begin(self) -> None:
         """Compare. Raises VersionChanged, and what reading raises."""
-        assert self._read is not None
-        view = self._view
-        answer = self._read(view.request, *view.args, **view.kwargs)
+        answer = self._read()
         made = isinstance(answer, Response)
         etag = etag_of(OrjsonRenderer().render(answer.data) if made else answer.content)
         if "*" not in self._wanted and etag not in self._wanted:

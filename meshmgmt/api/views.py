@@ -1,9 +1,7 @@
 """Base views: what every endpoint under `/api` shares."""
 
-import io
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar, Final, Self, cast
 
@@ -17,17 +15,15 @@ from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
 from rest_framework.viewsets import ViewSetMixin
 
-from meshmgmt.api import plans, retries, versions
 from meshmgmt.api.answers import note_size, room_for
-from meshmgmt.api.bodies import read_body
-from meshmgmt.api.conditions import Condition, answered
+from meshmgmt.api.conditional import ConditionalMixin
 from meshmgmt.api.limits import LimitedView
 from meshmgmt.api.permissions import Public
-from meshmgmt.api.querystring import require_utf8, truth
+from meshmgmt.api.querystring import require_utf8
 from meshmgmt.api.renderers import to_json
-from meshmgmt.api.versions import ConditionalRead
-from meshmgmt.core import history
-from meshmgmt.core.errors import BadRequest, NotFound
+from meshmgmt.api.requests import ApiRequest
+from meshmgmt.api.versions import etag_of
+from meshmgmt.core.errors import NotFound
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.replica import read_through, reading_replica
 from meshmgmt.core.roles import Operation
@@ -37,28 +33,13 @@ Row = dict[str, Any]
 OK: Final = 200
 
 
-class ApiRequest(Request):
-    """A request whose body is read when it is asked for, chunked bodies too."""
-
-    body_limit: int = 0
-
-    def _load_stream(self) -> None:
-        self._stream = io.BytesIO(read_body(self._request, self.body_limit))
-
-    def raw_body(self) -> bytes:
-        """Return the decompressed body, which may be asked for again."""
-        stream = self.stream
-        assert isinstance(stream, io.BytesIO)
-        return stream.getvalue()
-
-
 def _size(response: HttpResponseBase) -> int:
     if isinstance(response, HttpResponse):
         return len(response.content)
     return int(response.get("Content-Length", "0"))
 
 
-class ApiView(LimitedView):
+class ApiView(ConditionalMixin, LimitedView):
     """A view with a module for its permission and a limit for its body."""
 
     module: ClassVar[str | None] = None
@@ -67,12 +48,6 @@ class ApiView(LimitedView):
     public_methods: ClassVar[tuple[str, ...]] = ()
     token_scopes: ClassVar[tuple[str, ...]] = ()
     max_body_bytes: ClassVar[int] = 0
-    repeatable: ClassVar[bool] = False
-    """Whether its writes may be repeated anyway, so that no answer need be kept."""
-    audited: ClassVar[bool] = False
-    """Whether what it reads changes only with an event of the audit trail."""
-    plannable: ClassVar[bool] = False
-    """Whether its writes are in the database alone, so that they can be tried."""
     reads_long: ClassVar[bool] = False
     """Whether what it reads is better read from a replica, if there is one."""
     tags: ClassVar[tuple[str, ...]] = ()
@@ -121,66 +96,14 @@ class ApiView(LimitedView):
             self.before_reading(request)
             if self.reads_long:
                 self._room.enter_context(reading_replica())
-        self._prepare_conditions(request)
 
     def before_reading(self, request: Request) -> None:
         """Do what the answer must know of, or a replica must have, before it is read."""
-
-    def depends_on(self, request: Request) -> Hashable | None:
-        """Return what an answer depends on beside audited data; None: on anything."""
-        return () if self.audited else None
 
     @property
     def _kind(self) -> str:
         """What answers of the same size come from."""
         return f"{type(self).__qualname__}.{getattr(self, 'action', 'get')}"
-
-    def _prepare_conditions(self, request: Request) -> None:
-        """Let what headers and `?dry_run=` ask for be done around the handler."""
-        assert isinstance(request, ApiRequest)
-        method = request.method or ""
-        handler = getattr(self, method.lower(), None)
-        if handler is None:
-            return
-        if method in ("GET", "HEAD"):
-            self._reading = ConditionalRead(request, self.depends_on(request))
-            if moment := request.query_params.get(history.PARAMETER):
-                if not self.audited:
-                    raise BadRequest("what is read here has no history")
-                setattr(self, method.lower(), partial(_answered_at, moment, handler))
-            elif (known := self._reading.known()) is not None:
-                # DRF looks the handler up after this; its view sets do the same.
-                setattr(self, method.lower(), lambda *args, **kwargs: known)
-        elif method in retries.WRITING and (conditions := self._conditions(request)):
-            bound = partial(answered, handler, conditions)
-            setattr(self, method.lower(), bound)
-
-    def _conditions(self, request: ApiRequest) -> list[Condition]:
-        """Return what a write is asked for. Raises BadRequest for what cannot be."""
-        found: list[Condition] = []
-        key = request.headers.get(retries.HEADER)
-        wanted = request.headers.get(versions.IF_MATCH)
-        planned = request.headers.get(plans.HEADER)
-        if history.PARAMETER in request.query_params:
-            raise BadRequest(f"{history.PARAMETER}: what was cannot be written")
-        dry = truth(request, plans.PARAMETER, default=False)
-        sent = request.query_params.getlist(plans.PARAMETER)
-        if len(sent) > 1 or "" in sent:  # what is taken for false is written
-            raise BadRequest(f"{plans.PARAMETER}: must be true or false, once")
-        if (dry or planned is not None) and not self.plannable:
-            raise BadRequest("what this request does cannot be planned")
-        if dry and not (key is None and planned is None):
-            other = plans.HEADER if key is None else retries.HEADER
-            raise BadRequest(f"{plans.PARAMETER} and {other} exclude each other")
-        if key is not None and not self.repeatable:
-            found.append(retries.Retries(self, request, key))
-        if wanted is not None:
-            found.append(versions.Version(self, wanted))
-        if dry:
-            found.append(plans.DryRun(request))
-        elif planned is not None:
-            found.append(plans.PlanGuard(request, planned))
-        return found
 
     def options(  # type: ignore[override]  # DRF hands its own Request to handlers
         self, request: Request, *args: Any, **kwargs: Any
@@ -213,15 +136,6 @@ class ApiView(LimitedView):
         serializer = serializer_class(data=self.request.data)
         serializer.is_valid(raise_exception=True)
         return serializer.validated_data
-
-
-def _answered_at(
-    moment: str, handler: Callable[..., Any], *args: Any, **kwargs: Any
-) -> HttpResponseBase:
-    """Return what the handler answered at a moment."""
-    with history.account_at(moment):
-        response: HttpResponseBase = handler(*args, **kwargs)
-        return response
 
 
 class ApiViewSet(ViewSetMixin, ApiView):
@@ -321,7 +235,7 @@ class ResourceViewSet(ApiViewSet):
 
 def replaced(row: Row) -> Response:
     """Return the answer to a PUT: the object as it is read from now on."""
-    return Response(row, headers={"ETag": versions.etag_of(to_json(row))})
+    return Response(row, headers={"ETag": etag_of(to_json(row))})
 
 
 class ResourceRouter(SimpleRouter):

@@ -11,7 +11,7 @@ from events.models import AuditEvent
 from groups.models import Group
 from meshmgmt.accounts.models import User
 from meshmgmt.inventory.models import Peer
-from tests.mesh import group, peer, peers, resource
+from tests.factories import group, peer, peers, resource
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -97,3 +97,16 @@ def test_names_of_others_are_shown_as_text(client: Client) -> None:
     made = group("<b>bold</b>", peer())
     page = client.get(f"/admin/groups/group/{made.pk}/delete/").content.decode()
     assert "<b>bold</b>" not in page
+
+
+def test_the_page_before_a_deletion_asks_as_much_for_many_members_as_for_few(
+    client: Client,
+) -> None:
+    asked = []
+    for number in (3, 40):
+        made = group(f"of {number}", *peers(number))
+        with CaptureQueriesContext(connection) as queries:
+            text = client.get(f"/admin/groups/group/{made.pk}/delete/").content.decode()
+        assert text.count("leaves group") == number
+        asked.append(len(queries))
+    assert asked[1] <= asked[0] + 2

@@ -10,7 +10,6 @@ from django.db import connection
 from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 
-from dns.selectors import findings as kept_findings
 from groups.services import group_create
 from meshmgmt.access.rules.setupkeys import SetupKeyDraft
 from meshmgmt.access.services.setupkeys import setup_key_create, setup_key_update
@@ -18,11 +17,13 @@ from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.api import home
 from meshmgmt.api.home import Card, Figure, Line, Place, Tone
+from meshmgmt.control.models import StreamProcess
 from meshmgmt.control.services.proxies import proxy_token_create
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import account_write
+from meshmgmt.explain import findings as kept_findings
 from observability import registries
-from tests import mesh
+from tests import factories
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
 from tests.dns.bodies import created, zone
@@ -34,13 +35,19 @@ pytestmark = pytest.mark.django_db
 HOURS = dt.timedelta(hours=1)
 DAY = 24 * 60 * 60
 WORKERS = ("owner", "admin", "network_admin", "auditor")
-BUDGET = 17
+BUDGET = 20
 """Queries of the page, whatever it counts: session, user, checks, one or two a card."""
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_findings, "_kept", [])
+
+
+@pytest.fixture(autouse=True)
+def served(db: None) -> None:
+    """Another host serves peers, so this server is fit to take requests."""
+    StreamProcess.objects.create()
 
 
 @pytest.fixture
@@ -63,19 +70,19 @@ def busy(owner: User) -> User:
 
 def _peers(owner: User) -> None:
     now = clock.now()
-    mesh.peers(3)
-    mesh.peer(connected=True)
-    mesh.peer(approval_required=True, connected=True)
-    mesh.peer(login_expired=True)
+    factories.peers(3)
+    factories.peer(connected=True)
+    factories.peer(approval_required=True, connected=True)
+    factories.peer(login_expired=True)
     owned: dict[str, Any] = {
         "user": owner,
         "login_expiration_enabled": True,
         "connected": True,
     }
     for hours in (1, 22, 23, 25):  # a login is good for a day
-        mesh.peer(last_login=now - hours * HOURS, **owned)
-    mesh.peer(created_at=now - 23 * HOURS, **owned)
-    mesh.peer(last_login=now - 23 * HOURS, connected=True)  # nobody's
+        factories.peer(last_login=now - hours * HOURS, **owned)
+    factories.peer(created_at=now - 23 * HOURS, **owned)
+    factories.peer(last_login=now - 23 * HOURS, connected=True)  # nobody's
 
 
 def _secrets(owner: User) -> None:
@@ -212,9 +219,10 @@ def test_who_may_read_nothing_gets_no_card(busy: User, rf: RequestFactory) -> No
 
 def test_the_number_of_queries_does_not_grow(owner: User) -> None:
     client = client_of(owner)
+    factories.peers(6)  # or there were first steps to show
     cards_of(client)
     few = _queries(client)
-    mesh.peers(40)
+    factories.peers(40)
     for number in range(20):
         group_create(name=f"group {number}")
         token_create(user_id=owner.pk, name=f"{number}", expires_in=2)
@@ -282,7 +290,7 @@ def test_what_takes_long_is_left_to_the_first_renewal(busy: User) -> None:
 def test_nothing_to_count_is_not_alarming(owner: User) -> None:
     client = client_of(owner)
     assert "home-warn" not in client.get("/admin/").content.decode()
-    mesh.peer(approval_required=True)
+    factories.peer(approval_required=True)
     assert "home-warn" in client.get("/admin/").content.decode()
 
 
@@ -300,3 +308,47 @@ def test_the_page_says_when_it_was_made(owner: User) -> None:
     assert " UTC</time>" in page
     assert "<style" not in page
     assert " style=" not in page
+
+
+def steps(client: Client, query: str = "") -> dict[str, str]:
+    """Return the first steps that the page shows, and what stands behind each."""
+    shown: Any = client.get(f"/admin/{query}").context
+    cards: list[Card] = shown["cards"]
+    lines = [
+        line for card in cards if card.place is Place.FIRST_STEPS for line in card.lines
+    ]
+    return {line.text.partition(" ")[0]: line.detail for line in lines}
+
+
+def test_an_empty_mesh_is_led_from_its_first_key_to_its_first_guest(
+    owner: User,
+) -> None:
+    client = client_of(owner)
+    text = client.get("/admin/").content.decode()
+    port = settings.SVC.grpc_bind.rpartition(":")[2]
+    command = f"netbird up --management-url http://testserver:{port} --setup-key KEY"
+    assert f"<code>{command}</code>" in text
+    assert f'data-copy="{command}"' in text
+    assert "done" not in steps(client).values()
+    setup_key_create(draft=SetupKeyDraft("first", "reusable", DAY))
+    factories.peer("laptop")
+    assert [x for x, detail in steps(client).items() if detail == "done"] == [
+        "2.",
+        "3.",
+        "4.",
+    ]
+    factories.rule([], [])
+    person("admin")
+    factories.account_settings(dns_domain="named.internal")
+    assert steps(client) == {}
+
+
+def test_first_steps_go_when_waved_off_or_when_the_mesh_is_not_empty(
+    owner: User,
+) -> None:
+    client, other = client_of(owner), client_of(person("admin"))
+    assert steps(client, "?first_steps=off") == steps(client) == {}
+    assert steps(other)
+    assert steps(client_of(person("auditor"))) == {}
+    factories.peers(6)
+    assert steps(other) == {}

@@ -1,5 +1,6 @@
 """Pages of the admin site over the large mesh: none is large, the first one is fast."""
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -82,6 +83,35 @@ def test_the_first_page_is_there_within_a_second(client: Client) -> None:
         assert client.get("/admin/").status_code == 200
     assert time.process_time() - started < 1
     assert len(asked) <= BUDGET
+
+
+def spent(client: Client, path: str, data: dict[str, Any] | None = None) -> float:
+    """Return the seconds of this process that a page takes, its write included."""
+    started = time.process_time()
+    answer = client.get(path) if data is None else client.post(path, data)
+    assert answer.status_code in {200, 302}, path
+    return time.process_time() - started
+
+
+def test_pages_about_everybody_take_at_most_a_second(client: Client) -> None:
+    zone = Zone.objects.annotate(parts=Count("records")).latest("parts")
+    for path in (
+        f"/admin/dns/zone/{zone.pk}/change/",
+        f"/admin/control/proxytoken/netmap/{Peer.objects.all()[0].pk}/",
+    ):
+        assert spent(client, path) < 1, path
+
+
+def test_nearly_everybody_joins_a_group_within_three_seconds(client: Client) -> None:
+    joined = Group.objects.filter(name__startswith="site-")[0]
+    form = {"action": "add_to_group", "select_across": "1", "index": "0"}
+    form |= {"_selected_action": Peer.objects.all()[0].pk, "chosen": "1"}
+    form["join"] = joined.pk
+    preview: Any = client.post("/admin/inventory/peer/", {**form, "shown": ""})
+    [mark] = re.findall(r'name="shown" value="(\w+)"', preview.content.decode())
+    form |= {"apply": "1", "shown": mark}
+    assert spent(client, "/admin/inventory/peer/", form) < 3
+    assert joined.peer_links.count() == Peer.objects.count()
 
 
 def test_the_group_of_everybody_is_there() -> None:

@@ -94,6 +94,8 @@ def test_a_page_is_shown_to_the_roles_that_may_read_it() -> None:
         ("/admin/dns/zone/add/", "DNS", "Zones"),
         ("/admin/dns/record/", "DNS", "Zones"),
         ("/admin/dns/zone/explain/", "DNS", "Explain a look-up"),
+        ("/admin/access/reach/", "Access", "Can A reach B?"),
+        ("/admin/access/graph/", "Access", "Who reaches whom"),
         ("/admin/metrics/", "System", "Metrics and checks"),
     ],
 )

@@ -10,11 +10,10 @@ from dns.models import Zone
 from dns.services.zones import zone_update
 from groups.admin import GroupForm
 from groups.models import Group, GroupResource
-from groups.selectors import groups_of_peer
 from groups.services import change_groups_of_peers, group_update
 from meshmgmt.core.orderedlinks import member_keys
 from tests.admin.signed_in import client_of, errors_of, form_data
-from tests.mesh import group, peers
+from tests.factories import group, groups_of_peer, peers
 from tests.people import person
 
 pytestmark = pytest.mark.django_db

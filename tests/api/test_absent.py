@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from events import places
-from meshmgmt.core.ids import new_id
 from tests.api_client import Api
 from tests.events.mmdb import write_database
-from tests.mesh import peer
 from tests.people import api_as
 from tests.resource_contract import ok
 
@@ -40,14 +38,6 @@ def test_list_on_an_ordinary_page_is_empty_and_writes_find_nothing(
         assert "not found" in answer.json["message"]
     assert Api().get(path).status == 401
     assert api_as("user").get(path).status == 403
-
-
-def test_peer_has_no_jobs(api: Api) -> None:
-    jobs = f"/api/peers/{peer().pk}/jobs"
-    assert ok(api.get(jobs)) == []
-    assert api.post(jobs, {}).status == 404
-    assert api.get(f"{jobs}/x").status == 404
-    assert api.get(f"/api/peers/{new_id()}/jobs").status == 404
 
 
 def test_configured_issuer_is_the_identity_provider(api: Api, settings: Any) -> None:

@@ -1,8 +1,7 @@
 """Large answers: one is made at a time, and only its text is kept until it is sent."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from itertools import islice
+from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, BrokenBarrierError, Event, Thread
 from typing import Any, ClassVar
 
@@ -109,28 +108,20 @@ def test_waiting_for_room_ends_with_503(monkeypatch: pytest.MonkeyPatch) -> None
     assert answer["Retry-After"]
 
 
-def test_readers_beyond_their_places_are_sent_away_when_no_turn_ends(
-    monkeypatch: pytest.MonkeyPatch, occupied: Event
-) -> None:
-    monkeypatch.setattr(answers.readers, "places", 2)
-    ListView.size, ListView.together = 10, Barrier(1)
-    with ThreadPoolExecutor(4) as pool:
-        reading = [pool.submit(read) for _ in range(20)]
-        away = [f.result() for f in islice(as_completed(reading, timeout=20), 19)]
-        alive = pool.submit(ListView.as_view(), RequestFactory().options("/"))
-        assert alive.result(timeout=20).status_code == 200
-        occupied.set()
-    assert {answer.status_code for answer in away} == {503}
-    assert all(answer["Retry-After"] for answer in away)
-    assert sum(future.result().status_code == 200 for future in reading) == 1
-
-
-def test_readers_beyond_their_places_are_served_while_turns_end(
+@pytest.mark.usefixtures("occupied")
+def test_readers_are_sent_away_when_no_turn_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(answers.readers, "places", 1)
-    monkeypatch.setattr(answers.readers, "grace", 60.0)
-    ListView.size, ListView.together = LARGE_BYTES, Barrier(1)
+    monkeypatch.setattr(answers.readers, "grace", 0.1)
+    ListView.size, ListView.together = 10, Barrier(1)
+    with ThreadPoolExecutor(4) as pool:
+        away = list(pool.map(lambda _: read(), range(20)))
+    assert {answer.status_code for answer in away} == {503}
+    assert all(answer["Retry-After"] for answer in away)
+
+
+def test_eight_readers_of_a_list_of_four_megabytes_are_served() -> None:
+    ListView.size, ListView.together = 4 * LARGE_BYTES, Barrier(1)
     assert {answer.status_code for answer in race([read] * 8)} == {200}
 
 

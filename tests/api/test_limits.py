@@ -5,7 +5,6 @@ import datetime as dt
 import ipaddress
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
 from typing import Any
 
 import pytest
@@ -14,16 +13,16 @@ from django.db import connection, connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from meshmgmt.api import limits
 from meshmgmt.api.limits import LIMITS, LimitedView, Limiter, forget_used_permits
 from meshmgmt.api.models import UsedPermits
 from meshmgmt.core.slidingwindow import Limit
-from meshmgmt.core.transactions import account_write
 from observability.metrics import instruments
 from observability.views import MetricsView
 from tests.api_client import Api
 from tests.events.backends import second_session, waiting_pid
 from tests.people import api_of, person
-from tests.races import race
+from tests.races import lock_held_elsewhere, race
 
 PATH = "/api/groups"
 MINUTE = dt.timedelta(minutes=1)
@@ -118,6 +117,21 @@ class TestAddresses:
         statuses(lambda: Api().get(PATH), 6)
         assert api_of(person()).get(PATH).status == 200
 
+    @pytest.mark.parametrize("path", ["/api/docs", "/api/schema", "/api/instance"])
+    def test_good_credentials_from_there_still_work_where_none_are_needed(
+        self, path: str
+    ) -> None:
+        statuses(lambda: Api().get(path), 6)
+        one = api_of(person())
+        before = limited("token")
+        assert statuses(lambda: one.get(path), 6) == [200] * 5 + [429]
+        assert limited("token") == before + 1
+        assert [Api(token).get(path).status for token in (None, "mpt_no")] == [429] * 2
+
+    def test_bad_credentials_are_no_obstacle_where_none_are_needed(self) -> None:
+        sent = Api("mpt_no").post("/api/setup", {})
+        assert sent.status == Api().post("/api/setup", {}).status == 422
+
     def test_others_and_other_addresses_of_one_site_are_told_apart(self) -> None:
         def ask(address: str) -> int:
             return Client(REMOTE_ADDR=address).get(PATH).status_code
@@ -188,24 +202,23 @@ class TestSeveralWorkers:
     @pytest.mark.sqlite
     def test_a_busy_file_makes_each_process_count_for_itself(self) -> None:
         limiter = Limiter(Limit(6, 3600), workers=2)
-        held, done = Event(), Event()
-
-        def hold() -> None:
-            with account_write():
-                held.set()
-                done.wait(20)
-            connections.close_all()
-
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(hold)
-            held.wait(20)
-            try:
-                found = [limiter.take("k") for _ in range(4)]
-            finally:
-                done.set()
+        with lock_held_elsewhere():
+            found = [limiter.take("k") for _ in range(4)]
         assert [wait > 0 for wait in found] == [False] * 3 + [True]
         assert limiter.take("k") == 0
         assert sum(UsedPermits.objects.get().used.values()) == 3 + 1
+
+    @pytest.mark.sqlite
+    def test_a_process_that_counts_for_itself_remembers_so_many_callers(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(limits, "MOST_KEYS", 4)
+        limiter = Limiter(Limit(6, 3600), workers=6)
+        with lock_held_elsewhere():
+            assert [limiter.take(str(number)) for number in range(8)] == [0.0] * 8
+            assert limiter.take("0") == 0  # forgotten
+            assert limiter.take("7") > 0
+        assert len(limiter._alone) <= 4
 
     @pytest.mark.postgresql
     def test_a_lost_database_refuses_nobody_and_is_asked_again(self) -> None:

@@ -23,7 +23,7 @@ from meshmgmt.core import clock
 from meshmgmt.core.account import account_id
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Answer, Api
-from tests.mesh import group, peer, peers
+from tests.factories import group, peer, peers
 from tests.people import api_as, api_of, person, token_of
 from tests.planning.writes import Writer
 from tests.resource_contract import ok

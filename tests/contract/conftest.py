@@ -20,9 +20,12 @@ from meshmgmt.access.models import (
     Router,
     SetupKey,
 )
+from meshmgmt.accesstests.rules import AccessTestDraft, End
+from meshmgmt.accesstests.services import access_test_create
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.control.models import PeerJob
 from meshmgmt.core.account import account_id
 from meshmgmt.delivery.rules import SubscriptionDraft
 from meshmgmt.delivery.services import subscription_create
@@ -89,7 +92,26 @@ def _ids(owner: User) -> dict[str, str]:
         "keyId": SetupKey.objects.all()[0].pk,
         "setupKeyId": SetupKey.objects.all()[0].pk,
         "subscriptionId": _subscription_id(),
+        "jobId": _job_id(),
+        "accessTestId": _access_test_id(),
     }
+
+
+def _access_test_id() -> str:
+    groups = Group.objects.exclude(name=ALL)
+    source, target = (End("group", group.pk) for group in groups[:2])
+    draft = AccessTestDraft("contract", source, target, "never")
+    return access_test_create(draft=draft).pk
+
+
+def _job_id() -> str:
+    parameters = {"log_file_count": 10, "anonymize": True}
+    job = PeerJob.objects.create(
+        peer=Peer.objects.all()[0],
+        triggered_by=User.objects.owners().people()[0].pk,
+        parameters=parameters | {"bundle_for": False, "bundle_for_time": 0},
+    )
+    return job.pk
 
 
 def _subscription_id() -> str:

@@ -64,6 +64,7 @@ def filled(path: str, mesh: Mesh) -> str:
 @pytest.mark.parametrize("path", READABLE)
 def test_real_answers_have_the_documented_form(path: str, mesh: Mesh) -> None:
     queries = {
+        "/api/access/explain": f"?source={mesh.ids['peerId']}&destination=10.11.0.1",
         "/api/dns/explain": f"?peer={mesh.ids['peerId']}&name=wiki.apps",
         "/api/events/audit/proof/inclusion": f"?event={mesh.ids['event_id']}",
         "/api/events/audit/proof/consistency": "?first=1",

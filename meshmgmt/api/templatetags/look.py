@@ -12,6 +12,7 @@ from meshmgmt.core.printable import printable
 
 register = template.Library()
 register.filter("shown", adminlook.shown)
+register.filter("spelt", adminlook.spelt, is_safe=True)
 register.filter("badge", adminlook.badge)
 
 
@@ -46,5 +47,6 @@ def _cell(html: str, header: dict[str, Any]) -> str:
 def _label(header: dict[str, Any]) -> SafeString:
     is_checkbox = "action-checkbox" in header["class_attrib"]
     return format_html(
-        ' data-label="{}"', "" if is_checkbox else capfirst(header["text"])
+        ' data-label="{}"',
+        "" if is_checkbox else adminlook.spelt(capfirst(header["text"])),
     )

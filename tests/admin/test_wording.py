@@ -1,0 +1,89 @@
+"""What pages say: words as people write them, names in place of ids."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from dns.models import Record
+from meshmgmt.access.models import Router, SetupKey
+from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.core import clock
+from meshmgmt.delivery.rules import SubscriptionDraft
+from meshmgmt.delivery.services import subscription_create
+from tests.admin.signed_in import client_of, errors_of, form_data
+from tests.demo.test_seed import seed
+from tests.factories import network
+from tests.people import person
+
+WRONG = "(?:Ttl|Api|Id|Dns|Ipv6|Jwt|Icmp|Ssh)"
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client() -> Client:
+    return client_of(person())
+
+
+def heading(client: Client, path: str) -> str:
+    """Return what the heading of a page says."""
+    text = client.get(path).content.decode()
+    found = re.search(r"<h1>(.*?)</h1>", text, re.DOTALL)
+    assert found, path
+    return " ".join(re.sub(r"<[^>]+>", "", found[1]).split())
+
+
+def test_abbreviations_are_written_in_capitals(client: Client) -> None:
+    seed("--profile", "demo")
+    paths = ["accounts/account/", "access/policyrule/", "access/policy/add/"]
+    paths += [
+        "dns/record/",
+        "access/router/",
+        f"dns/record/{Record.objects.all()[0].pk}/change/",
+    ]
+    for path in paths:
+        text = client.get(f"/admin/{path}", follow=True).content.decode()
+        assert not re.findall(rf"<(?:label|th|option|a)\b[^>]*>[^<]*\b{WRONG}\b", text)
+
+
+def test_the_head_of_a_list_has_the_box_that_selects_all(client: Client) -> None:
+    text = client.get("/admin/groups/group/").content.decode()
+    assert '<input type="checkbox" id="action-toggle"' in text
+
+
+def test_headings_name_objects_not_ids(client: Client) -> None:
+    router = Router(network=network("office"), metric=1)
+    router.save()
+    assert heading(client, f"/admin/access/router/{router.pk}/change/") == (
+        "Change router into office"
+    )
+    token = token_create(user_id=person().pk, name="pipeline", expires_in=1).token
+    assert heading(client, f"/admin/accounts/accesstoken/{token.pk}/change/") == (
+        "View access token pipeline"
+    )
+
+
+def test_the_page_of_a_subscription_to_somewhere_says_to_once(client: Client) -> None:
+    target = {"type": "syslog", "host": "192.0.2.1", "port": 514, "tls": False}
+    draft = SubscriptionDraft(name="to syslog", stream="audit", target=target)
+    made, _ = subscription_create(draft=draft)
+    path = f"/admin/delivery/subscription/{made.pk}/sending/"
+    assert heading(client, path) == "Sending to syslog"
+
+
+def test_durations_are_read_and_written_in_words(client: Client) -> None:
+    path = client.get("/admin/accounts/account/").headers["Location"]
+    assert 'value="24 h"' in client.get(path).content.decode()
+    sent = form_data(client, path) | {"peer_login_expiration": "90 days"}
+    assert client.post(path, sent).status_code == 302
+    assert Account.objects.get().peer_login_expiration == 90 * 86400
+    assert 'value="90 days"' in client.get(path).content.decode()
+    key = {"name": "k", "type": "reusable", "days": "2 weeks", "usage_limit": "0"}
+    assert client.post("/admin/access/setupkey/add/", key).status_code == 302
+    ends = SetupKey.objects.get(name="k").expires_at
+    assert ends is not None
+    assert round((ends - clock.now()).total_seconds() / 86400) == 14
+    parts = client.post("/admin/access/setupkey/add/", {**key, "days": "36 h"})
+    assert errors_of(parts) == {"days": ["must be a multiple of 24 h"]}

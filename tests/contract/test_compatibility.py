@@ -1,0 +1,214 @@
+"""What docs/compatibility.md says and no other test holds."""
+
+from typing import Any
+
+import pytest
+
+from groups.selectors import all_group_id
+from meshmgmt.control.maps import MapStore
+from meshmgmt.control.protocol.management_pb2 import PeerConfig
+from meshmgmt.control.server.flowrule import read_flow_rule
+from meshmgmt.core.account import account_id
+from tests.access.bodies import policy, route, rule
+from tests.api_client import Api
+from tests.factories import account_settings, group_id, network, numbered, peer
+from tests.people import api_as, api_of, person, robot
+from tests.resource_contract import ok
+
+pytestmark = pytest.mark.django_db
+
+
+def settings(api: Api, **changes: Any) -> Any:
+    """Change settings over HTTP; return them all as answered."""
+    changes.setdefault("auto_update_version", "disabled")
+    body = {"settings": changes}
+    return ok(api.put(f"/api/accounts/{account_id()}", body))["settings"]
+
+
+def maps() -> MapStore:
+    store = MapStore(serving=False)
+    store.refresh()
+    return store
+
+
+def without_serial(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a map without the number that every change makes greater."""
+    del message["NetworkMap"]["Serial"]
+    return message
+
+
+def told(peer_id: str) -> PeerConfig:
+    """Return what the account's settings tell a peer about itself."""
+    return maps().peer_config(peer_id)
+
+
+def test_service_user_with_the_role_user_reads_nothing_of_others() -> None:
+    peer()
+    api = api_of(robot("user"))
+    assert api.get("/api/peers").json == []
+    assert api.get("/api/groups").status == 403
+    assert api_of(robot("auditor")).get("/api/groups").status == 200
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_lazy_connections_and_dns_of_routing_peers_reach_agents(
+    api: Api, on: bool
+) -> None:
+    mine = peer().pk
+    settings(api, lazy_connection_enabled=on, routing_peer_dns_resolution_enabled=on)
+    config = told(mine)
+    assert config.LazyConnectionEnabled is on
+    assert config.RoutingPeerDnsResolutionEnabled is on
+
+
+def test_updates_that_agents_shall_make_reach_them(api: Api) -> None:
+    mine = peer().pk
+    settings(api, auto_update_version="1.2.3", auto_update_always=True)
+    wanted = told(mine).autoUpdate
+    assert (wanted.version, wanted.alwaysUpdate) == ("1.2.3", True)
+    settings(api, auto_update_version="disabled", auto_update_always=False)
+    wanted = told(mine).autoUpdate
+    assert (wanted.version, wanted.alwaysUpdate) == ("disabled", False)
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_pushing_metrics_reaches_agents(api: Api, on: bool) -> None:
+    settings(api, metrics_push_enabled=on)
+    assert maps().metrics_push is on
+
+
+def test_counters_of_packets_are_asked_of_those_who_report(api: Api) -> None:
+    mine = peer().pk
+    extra = {
+        "network_traffic_logs_enabled": True,
+        "network_traffic_packet_counter_enabled": True,
+    }
+    settings(api, extra=extra)
+    assert read_flow_rule().told(mine) == (True, True)
+    settings(api, extra=extra | {"network_traffic_logs_enabled": False})
+    assert read_flow_rule().told(mine) == (False, False)
+
+
+def test_settings_without_effect_change_nothing_of_a_map(api: Api) -> None:
+    mine = peer().pk
+    before = without_serial(maps().as_dict(mine))
+    changes: dict[str, Any] = {
+        "peer_expose_enabled": True,
+        "peer_expose_groups": [all_group_id()],
+        "local_mfa_enabled": True,
+    }
+    shown = settings(api, **changes)
+    assert {name: shown[name] for name in changes} == changes
+    assert without_serial(maps().as_dict(mine)) == before
+
+
+def test_parts_that_are_not_here_are_always_off(api: Api) -> None:
+    shown = settings(api, agent_network_only=True, embedded_idp_enabled=True)
+    assert shown["agent_network_only"] is False
+    assert shown["embedded_idp_enabled"] is False
+
+
+@pytest.mark.parametrize("change", [{"enabled": False}, {}])
+def test_router_is_on_unless_told_otherwise(api: Api, change: Any) -> None:
+    path = f"/api/networks/{network().pk}/routers"
+    made = ok(api.post(path, {"peer": numbered(1).pk} | change))
+    assert made["enabled"] is change.get("enabled", True)
+    kept = ok(api.put(f"{path}/{made['id']}", {"metric": 7}))
+    assert (kept["enabled"], kept["metric"]) == (made["enabled"], 7)
+
+
+@pytest.mark.parametrize("path", ["/api/ingress/peers", "/api/agent-network/settings"])
+def test_ingress_ports_and_agent_networks_are_not_served(api: Api, path: str) -> None:
+    assert api.get(path).status == 404
+
+
+def test_unknown_group_or_posture_check_in_a_policy_is_named(api: Api) -> None:
+    for body, place in (
+        (policy(rules=[rule(sources=["nope"])]), "rules[0].sources[0]"),
+        (policy(source_posture_checks=["nope"]), "source_posture_checks[0]"),
+    ):
+        refused = api.post("/api/policies", body)
+        assert refused.status == 422
+        assert list(refused.fields) == [place]
+
+
+def test_groups_are_taken_as_ids_and_as_answers_show_them(api: Api) -> None:
+    crew = group_id("crew")
+    shown = ok(api.get(f"/api/groups/{crew}"))
+    for sources in ([crew], [shown], [{"id": crew}]):
+        made = ok(api.post("/api/policies", policy(rules=[rule(sources=sources)])))
+        assert [each["id"] for each in made["rules"][0]["sources"]] == [crew]
+
+
+def test_lists_tell_absent_from_empty_as_the_reference_does(api: Api) -> None:
+    plain = ok(api.post("/api/routes", route()))
+    assert plain["domains"] is None
+    assert not {"peer_groups", "access_control_groups"} & set(plain)
+    path = f"/api/networks/{network().pk}/routers"
+    assert ok(api.post(path, {"peer": numbered(1).pk}))["peer_groups"] is None
+    [group] = [row for row in ok(api.get("/api/groups")) if row["name"] == "All"]
+    assert group["resources"] == []
+
+
+def test_kind_of_a_routes_network_is_worked_out(api: Api) -> None:
+    path = "/api/routes"
+    made = ok(api.post(path, route(network="10.1.0.0/16", network_type="IPv6")))
+    assert made["network_type"] == "IPv4"
+    names = route(domains=["wiki.test"], network_type="IPv4")
+    del names["network"]
+    assert ok(api.post(path, names))["network_type"] == "Domain"
+
+
+def test_address_of_a_resource_that_is_none_is_refused(api: Api) -> None:
+    body = {"name": "x", "address": "no address", "groups": []}
+    refused = api.post(f"/api/networks/{network().pk}/resources", body)
+    assert refused.status == 422
+    assert list(refused.fields) == ["address"]
+
+
+@pytest.mark.usefixtures("wide_range")
+def test_peer_address_in_use_is_a_conflict(api: Api) -> None:
+    one, other = peer(), peer()
+    refused = api.put(f"/api/peers/{one.pk}", {"ip": other.ip})
+    assert refused.status == 409
+    assert list(refused.fields) == ["ip"]
+
+
+def test_peer_that_may_not_be_seen_is_not_found() -> None:
+    account_settings(regular_users_view_blocked=False)
+    theirs = peer(user=person("user"))
+    assert api_as("user").get(f"/api/peers/{theirs.pk}").status == 404
+
+
+def test_a_user_is_read_by_id_and_keeps_what_is_not_sent(api: Api) -> None:
+    crew = group_id("crew")
+    made = ok(
+        api.post(
+            "/api/users",
+            {"email": "a@mesh.dev", "name": "A", "role": "user", "auto_groups": [crew]},
+        )
+    )
+    path = f"/api/users/{made['id']}"
+    assert ok(api.get(path))["auto_groups"] == [crew]
+    assert ok(api.put(path, {"role": "admin"}))["auto_groups"] == [crew]
+    assert made["status"] == "active"
+
+
+def test_peer_that_waits_for_approval_is_in_no_map(api: Api) -> None:
+    crew = group_id("crew", 1, 2)
+    ok(
+        api.post(
+            "/api/policies", policy(rules=[rule(sources=[crew], destinations=[crew])])
+        )
+    )
+    one, other = numbered(1), numbered(2)
+
+    def seen() -> int:
+        return len(maps().as_dict(one.pk)["NetworkMap"].get("remotePeers", ()))
+
+    assert seen() == 1
+    other.approval_required = True
+    other.save()
+    assert seen() == 0
+    ok(api.put(f"/api/peers/{other.pk}", {"approval_required": False}))
+    assert seen() == 1
