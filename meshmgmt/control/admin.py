@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from meshmgmt.api.admin import ServiceForm
+from meshmgmt.api.adminfields import DurationField
 from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import TokenPages
@@ -25,8 +26,11 @@ class ProxyTokenForm(ServiceForm):
     """A new token; stored ones are never changed."""
 
     name = forms.CharField(required=False, strip=False)
-    expires_in = forms.IntegerField(
-        label="Life in days", initial=365, help_text=f"0: for ever; at most {MAX_DAYS}."
+    expires_in = DurationField(
+        label="Life",
+        unit=24 * 60 * 60,
+        initial=365,
+        help_text=f"0: for ever; at most {MAX_DAYS} days.",
     )
     plain = ""
 
@@ -52,7 +56,7 @@ class ProxyTokenAdmin(TokenPages):
     ordering = ["id"]
 
     def get_urls(self) -> list[Any]:
-        """Add the page of network maps."""
+        """Add the pages about one peer."""
         return [*adminpages.urls(), *super().get_urls()]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:

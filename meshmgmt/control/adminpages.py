@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
+from meshmgmt.control.jobpage import jobs_page
 from meshmgmt.control.maps import MapStore, Unsendable
 from meshmgmt.control.rendering import render
 from meshmgmt.control.server import figures
@@ -18,8 +19,16 @@ from meshmgmt.inventory.models import Peer
 
 
 def urls() -> list[URLPattern]:
-    view = admin.site.admin_view(map_page)
-    return [path("netmap/<str:peer_id>/", view, name="control_netmap")]
+    """Return the paths of the pages about one peer."""
+    pages = {"netmap": map_page, "jobs": jobs_page}
+    return [
+        path(
+            f"{name}/<str:peer_id>/",
+            admin.site.admin_view(page),
+            name=f"control_{name}",
+        )
+        for name, page in pages.items()
+    ]
 
 
 def map_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
@@ -50,8 +59,8 @@ def standing(peer: Peer, serial: int) -> str:
     """Say whether a peer holds the map of that serial, by what its process left."""
     if not peer.connected:
         return "The peer is not connected: it gets this map when it connects."
-    found = figures.current()
-    if found is None or found.process != peer.stream_process:
+    here = (each for each in figures.current() if each.process == peer.stream_process)
+    if (found := next(here, None)) is None:
         return "Whether the peer has this map is known on the host that serves it."
     if (wait := found.waiting.get(peer.pk)) is not None:
         since, held = wait

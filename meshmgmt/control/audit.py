@@ -17,4 +17,8 @@ def register_specs() -> None:
             meta=lambda token: {"name": token.name, "type": "proxy"},
         )
     )
-    declare_emitted("meshmgmt.control", Activity.USER_PEER_SESSION_EXTEND)
+    declare_emitted(
+        "meshmgmt.control",
+        Activity.USER_PEER_SESSION_EXTEND,
+        Activity.PEER_JOB_CREATE,
+    )

@@ -20,11 +20,11 @@ from events.audit.emission import changes_written
 from groups.models import Group
 from meshmgmt.access.models import Policy, PolicyRule, PostureCheck, Route, Router
 from meshmgmt.accounts.models import Account, User
-from meshmgmt.control.loading import Touched
-from meshmgmt.control.models import MapChange
+from meshmgmt.control.models import MapChange, PeerJob
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from meshmgmt.inventory.reports import decisive_report
+from meshmgmt.meshstate import Touched
 
 CHANNEL: Final = "meshmgmt_maps"
 """PostgreSQL notifies this channel of each new serial."""
@@ -48,6 +48,12 @@ def _nothing_big(instance: object, pk: object) -> Touched:
 def _zone_of(instance: Any, pk: object) -> Touched:
     return Touched(zones=frozenset({instance.zone_id}))
 
+
+# Asked several times a second: Django would take longer to write it than to ask it.
+_SINCE: Final = (
+    f"SELECT serial, touched FROM {MapChange._meta.db_table}"  # noqa: S608 - our name
+    " WHERE serial >= %s ORDER BY serial"
+)
 
 _TOUCHED_BY: Final[Mapping[type[models.Model], Callable[[Any, Any], Touched]]] = {
     Peer: _one("peers"),
@@ -95,6 +101,9 @@ def connect() -> None:
         _peer_saved, sender=Peer, dispatch_uid="control.peer_saved"
     )
     decisive_report.connect(_peer_reported, dispatch_uid="control.peer_reported")
+    models.signals.post_save.connect(
+        _job_saved, sender=PeerJob, dispatch_uid="control.job_saved"
+    )
 
 
 def begin(*, above: int = 0) -> None:
@@ -112,11 +121,9 @@ def changes_since(serial: int) -> tuple[int, Touched | None]:
     None stands for everything: `serial` is not on record, for its row is too old or the
     database was put back. The newest serial is 0 when there is none.
     """
-    rows = list(
-        MapChange.objects.filter(serial__gte=serial)
-        .order_by("serial")
-        .values_list("serial", "touched")
-    )
+    with connection.cursor() as cursor:
+        cursor.execute(_SINCE, [serial])
+        rows = cursor.fetchall()
     if not rows or rows[0][0] != serial:
         newest = MapChange.objects.order_by("-serial").first()
         return (0 if newest is None else newest.serial), None
@@ -166,6 +173,11 @@ def _begins_to_matter(change: Change) -> bool:
 
 def _peer_saved(instance: Peer, **kwargs: Any) -> None:
     transaction.on_commit(_Note(instance.pk))
+
+
+def _job_saved(instance: PeerJob, **kwargs: Any) -> None:
+    """Have the process that holds the peer's streams look: its map stays the same."""
+    transaction.on_commit(_Note(instance.peer_id))
 
 
 def _peer_reported(peer_id: str, **kwargs: Any) -> None:

@@ -28,23 +28,6 @@ def check_login(message: pb.LoginResponse) -> None:
     check_peer_config(message.peerConfig)
 
 
-def check_sync(
-    message: pb.SyncResponse, *, login_address: str = "", after_serial: int = 0
-) -> None:
-    """Refuse a message of a Sync stream that a client gets wrong. Raises Unsendable.
-
-    `login_address` is the address that Login told the peer, `after_serial` the serial
-    of the last map on the stream.
-    """
-    if message.HasField("netbirdConfig"):
-        check_config(message.netbirdConfig)
-    if message.HasField("peerConfig"):
-        check_peer_config(message.peerConfig, login_address)
-    if message.HasField("NetworkMap"):
-        check_map(message.NetworkMap, login_address)
-        _require(message.NetworkMap.Serial >= after_serial, "the serial goes back")
-
-
 def check_config(config: pb.NetbirdConfig) -> None:
     """Refuse a configuration of services. Raises Unsendable."""
     _require(config.HasField("signal") and bool(config.signal.uri), "no signal")
@@ -64,25 +47,6 @@ def check_config(config: pb.NetbirdConfig) -> None:
         _require(
             not config.flow.enabled or (interval.seconds, interval.nanos) > (0, 0),
             "the interval of flows is not positive",
-        )
-
-
-def check_map(network_map: pb.NetworkMap, login_address: str = "") -> None:
-    """Refuse a network map. Raises Unsendable."""
-    _require(network_map.HasField("DNSConfig"), "no DNSConfig")
-    if network_map.HasField("peerConfig"):
-        check_peer_config(network_map.peerConfig, login_address)
-    for remote in (*network_map.remotePeers, *network_map.offlinePeers):
-        check_remote(remote)
-    check_dns(network_map.DNSConfig)
-    for name, empty in (
-        ("remotePeers", network_map.remotePeersIsEmpty),
-        ("FirewallRules", network_map.firewallRulesIsEmpty),
-        ("routesFirewallRules", network_map.routesFirewallRulesIsEmpty),
-    ):
-        _require(
-            bool(getattr(network_map, name)) != empty,
-            f"{name} and its flag for an empty list disagree",
         )
 
 
@@ -107,16 +71,6 @@ def check_remote(remote: pb.RemotePeerConfig) -> None:
     _require(remote.wgPubKey, "a remote peer without a key")
 
 
-def check_dns(config: pb.DNSConfig) -> None:
-    """Refuse a DNS configuration. Raises Unsendable."""
-    for group in config.NameServerGroups:
-        check_nameserver_group(group)
-    for zone in config.CustomZones:
-        check_zone(zone)
-    custom = sum(zone.NonAuthoritative for zone in config.CustomZones)
-    check_zones_together(own=len(config.CustomZones) > custom, custom=custom)
-
-
 def check_zones_together(*, own: bool, custom: int) -> None:
     """Refuse a lone custom zone: clients would let it answer for everything below it."""
     _require(own or custom != 1, "a custom zone without the peers' zone")
@@ -134,14 +88,6 @@ def check_nameserver_group(group: pb.NameServerGroup) -> None:
         "a nameserver group neither primary nor with domains",
     )
     _require(all(group.Domains), "a nameserver group with an empty domain")
-
-
-def check_zone(zone: pb.CustomZone) -> None:
-    """Refuse a zone. Raises Unsendable."""
-    _require(zone.Domain.endswith("."), "a zone whose name does not end with a dot")
-    _require(zone.Records, "a zone without records")
-    for record in zone.Records:
-        check_record(record)
 
 
 def check_record(record: pb.SimpleRecord) -> None:

@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from meshmgmt.api import home
 from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.api.home import Figure, Line, Place, Tone
+from meshmgmt.control.firststeps import first_steps
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.server import figures
 from meshmgmt.core.counting import counted
@@ -14,6 +15,7 @@ from meshmgmt.core.counting import counted
 
 def contribute() -> None:
     """Add the streams of this host, and the tokens about to end."""
+    home.contribute(Place.FIRST_STEPS, "setup_keys", first_steps)
     home.contribute(Place.PEERS, "peers", _streams)
     home.contribute(Place.ENDING, "services", _tokens)
 
@@ -21,11 +23,11 @@ def contribute() -> None:
 def _streams(request: HttpRequest) -> Iterator[Line]:
     del request
     found = figures.current()
-    if found is None:
+    if not found:
         return
-    yield Line(f"{found.connected:,} connected to this host")
-    yield Line(counted(found.signal_streams, "signal stream"))
-    if wait := found.oldest_wait_seconds:
+    yield Line(f"{sum(each.connected for each in found):,} connected to this host")
+    yield Line(counted(sum(each.signal_streams for each in found), "signal stream"))
+    if wait := max(each.oldest_wait_seconds for each in found):
         yield Line(f"A map has waited for {wait:.0f} s", tone=Tone.WARN)
     else:
         yield Line("Every map is delivered")

@@ -10,10 +10,7 @@ A store is used by one thread at a time and remembers what it handed out for eac
 """
 
 import datetime as dt
-import gc
-import time
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,12 +19,13 @@ from google.protobuf.json_format import MessageToDict
 from meshmgmt.control import changes
 from meshmgmt.control.checks import Unsendable, check_peer_config
 from meshmgmt.control.encoding import Encoded, Encoder, closing_message
-from meshmgmt.control.loading import Touched, load
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.core.errors import NotFound
-from meshmgmt.core.transactions import read_snapshot
-from meshmgmt.netmap import Mesh, NetworkMap, affected
-from meshmgmt.netmap.snapshot import Settings, Snapshot
+from meshmgmt.core.history import shown_moment
+from meshmgmt.core.transactions import nothing, read_snapshot
+from meshmgmt.mesh import Mesh, NetworkMap, affected
+from meshmgmt.mesh.snapshot import Settings, Snapshot
+from meshmgmt.meshstate import Touched, load, nothing_to_collect
 
 __all__ = ["MapStore", "Refresh", "Unsendable"]
 
@@ -69,11 +67,13 @@ class MapStore:
         self._encoder.use(self.mesh)
         self._told: dict[str, int] = {}
 
-    def refresh(self) -> Refresh:
+    def refresh(self, beside: Callable[[], None] = nothing) -> Refresh:
         """Read what changed since the last refresh; one query when nothing did.
 
         The first one reads everything, raises the serial above all that was ever
         handed out, and affects everybody. So does one that finds the serial gone back.
+        `beside` reads what else follows the serial, in the same snapshot. If anything
+        fails, the store keeps what it had.
         """
         if self._serving and not self.serial:
             changes.begin()
@@ -83,6 +83,7 @@ class MapStore:
                 if newest == self.serial and touched is not None:
                     return Refresh(self.serial)
                 if newest > self.serial or not self._serving:
+                    beside()
                     return self._take(newest, touched)
             changes.begin(above=self.serial)  # the database was put back
 
@@ -115,11 +116,6 @@ class MapStore:
         check_peer_config(config)
         return config
 
-    def checks(self, peer_id: str) -> list[management_pb2.Checks]:
-        """Files that a peer is to look for, one entry for each posture check."""
-        files = self._map(peer_id).files
-        return [management_pb2.Checks(Files=paths) for paths in files]
-
     def session_expires_at(self, peer_id: str) -> dt.datetime | None:
         """When the login of a peer ends, None when it does not."""
         ends = self._map(peer_id).login_ends
@@ -140,16 +136,17 @@ class MapStore:
     def _take(self, serial: int, touched: Touched | None) -> Refresh:
         """Compute from what the database holds now; `touched` is what to read of it."""
         before = self.mesh.snapshot
-        with _nothing_to_collect():
+        with nothing_to_collect():
             snapshot = load(before, touched)
-            mesh = Mesh(snapshot, time.time())
-        old, self.mesh = self.mesh, mesh
+            mesh = Mesh(snapshot, shown_moment().timestamp())
+        # Nothing is taken over before all is computed: who fails tries the same again.
+        told = affected(self.mesh, mesh) if self.serial else None
+        self.mesh, self.serial = mesh, serial
         self._encoder.use(mesh)
-        first, self.serial = not self.serial, serial
         deleted = frozenset(before.peers.keys() - snapshot.peers.keys())
         for peer_id in deleted:
             self._told.pop(peer_id, None)
-        return Refresh(serial, None if first else affected(old, mesh), deleted)
+        return Refresh(serial, told, deleted)
 
     def _map(self, peer_id: str) -> NetworkMap:
         try:
@@ -159,15 +156,3 @@ class MapStore:
 
     def _encoded(self, peer_id: str) -> Encoded:
         return self._encoder.encode(self._map(peer_id))
-
-
-@contextmanager
-def _nothing_to_collect() -> Iterator[None]:
-    """Make many lasting objects without looking again and again for garbage in them."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -1,14 +1,13 @@
 """A network map as tables for terminals."""
 
-import time
 from collections.abc import Iterator, Sequence
 
 from meshmgmt.control.maps import MapStore
 from meshmgmt.core.printable import printable
-from meshmgmt.netmap import NetworkMap
-from meshmgmt.netmap.firewall import receiver, rule_ports
-from meshmgmt.netmap.hints import hints
-from meshmgmt.netmap.result import Grant, RouteRule
+from meshmgmt.mesh import NetworkMap
+from meshmgmt.mesh.firewall import receiver, rule_ports
+from meshmgmt.mesh.hints import hints
+from meshmgmt.mesh.result import Grant, RouteRule
 
 Row = Sequence[str]
 
@@ -27,7 +26,7 @@ def render(store: MapStore, peer_id: str) -> str:
         *_table("DNS", list(_dns(store, found))),
         *_table("SSH logins", list(_ssh(found))),
     ]
-    reasons = hints(store.mesh, peer_id, time.time())
+    reasons = hints(store.mesh, peer_id)
     if reasons:
         title = "why it has no DNS" if found.remotes else "why it is empty"
         lines += ["", title, *(f"  {reason}" for reason in reasons)]

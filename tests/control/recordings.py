@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from google.protobuf.json_format import ParseDict
+from nacl.public import PrivateKey
 
 from meshmgmt.control.maps import MapStore
 from meshmgmt.control.protocol import management_pb2 as pb
@@ -65,6 +66,8 @@ class Playback:
         self.symbols = Symbols({"$user.owner": owner.pk})
         self.setup_keys: dict[str, str] = {}
         self.keys: dict[str, str] = {}
+        self.private_keys: dict[str, PrivateKey] = {}
+        self.metas: dict[str, pb.PeerSystemMeta] = {}
         [account] = self.call("GET", "/api/accounts")
         self.symbols["$account"] = account["id"]
         self.symbols[RECORDED_DOMAIN] = account["settings"]["dns_domain"]
@@ -97,14 +100,16 @@ class Playback:
     def enrol(self, step: dict[str, Any]) -> None:
         """Let a machine in."""
         label = step["enrol"]
-        key = base64.b64encode(next(_numbers).to_bytes(32)).decode()
+        private = PrivateKey(next(_numbers).to_bytes(32))
+        key = base64.b64encode(bytes(private.public_key)).decode()
         request = pb.LoginRequest(
             setupKey=self.setup_keys[step.get("setup_key", "$setup_key.k")],
             meta=meta_of(label, step.get("meta", {})),
             peerKeys=pb.PeerKeys(sshPubKey=step["ssh_pub_key"].encode()),
             dnsLabels=step.get("dns_labels", ()),
         )
-        self.keys[label] = key
+        self.keys[label], self.metas[label] = key, request.meta
+        self.private_keys[label] = private
         self.symbols[f"$key.{label}"] = key
         self.symbols[f"$peer.{label}"] = login(key, request, SOURCE).peer_id
 
@@ -119,9 +124,11 @@ class Playback:
 
     def message(self, store: MapStore, label: str) -> dict[str, Any]:
         """What a peer gets, in the form of the recordings."""
-        message = pb.SyncResponse.FromString(
-            store.message(self.symbols[f"$peer.{label}"])
-        )
+        message = store.message(self.symbols[f"$peer.{label}"])
+        return self.as_recorded(pb.SyncResponse.FromString(message))
+
+    def as_recorded(self, message: pb.SyncResponse) -> dict[str, Any]:
+        """A message without configuration, in the form of the recordings."""
         if message.NetworkMap.HasField("peerConfig"):
             assert message.NetworkMap.peerConfig == message.peerConfig
             message.NetworkMap.ClearField("peerConfig")

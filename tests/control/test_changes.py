@@ -8,7 +8,6 @@ import pytest
 from meshmgmt.access.models import SetupKey
 from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.control import changes
-from meshmgmt.control.checks import check_sync
 from meshmgmt.control.maps import MapStore
 from meshmgmt.control.models import MapChange
 from meshmgmt.control.protocol import management_pb2 as pb
@@ -16,7 +15,8 @@ from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
-from tests.mesh import group, peer, rule
+from tests.control.wholemessages import check_sync
+from tests.factories import group, peer, rule
 from tests.people import api_as, person
 
 pytestmark = pytest.mark.django_db
@@ -114,6 +114,25 @@ def test_store_that_follows_knows_what_a_new_one_reads(store):
     assert same_as_new(store)
     three.delete()
     assert same_as_new(store)
+
+
+def test_refresh_that_fails_half_way_is_made_again(store):
+    one, two = peer(), peer()
+    both = group("both", one, two)
+    rule([both], [both])
+    store.refresh()
+    two.approval_required = True
+    with account_write():
+        two.save()
+    before = store.mesh, store.serial
+
+    def fails():
+        raise OSError("the database went away")
+
+    with pytest.raises(OSError, match="went away"):
+        store.refresh(beside=fails)
+    assert (store.mesh, store.serial) == before
+    assert {one.pk, two.pk} <= set(store.refresh().chosen_from([one.pk, two.pk]))
 
 
 def test_deleted_peers_are_told_of_and_get_the_closing_message(store):

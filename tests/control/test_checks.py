@@ -3,8 +3,9 @@
 import pytest
 from google.protobuf.duration_pb2 import Duration
 
-from meshmgmt.control.checks import Unsendable, check_login, check_sync
+from meshmgmt.control.checks import Unsendable, check_login
 from meshmgmt.control.protocol import management_pb2 as pb
+from tests.control.wholemessages import check_sync
 
 
 def login() -> pb.LoginResponse:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import AsyncExitStack
 from typing import Any
 
 import grpc
@@ -15,12 +16,15 @@ from meshmgmt.control.agent import Agent, channel_to
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceStub
 from meshmgmt.env import BASE_DIR
+from meshmgmt.serving.management.commands import serve
 from tests.control.agents import awaited, enrolled, followed, names, run, until
 from tests.control.deployment import Deployment, waited_for
 from tests.servers import free_port
 
 CODE = grpc.StatusCode
 FLOOD = 300
+CONNECTIONS = 4
+"""Each takes a hundred calls at a time."""
 WRONG = "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA"
 RPC = "/management.ManagementService/"
 
@@ -137,6 +141,28 @@ async def test_a_message_of_17_mib_is_refused_and_the_connection_lives(
         await agent.management.isHealthy(pb.Empty())
 
 
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"jwtToken": "x" * 2**18},
+        {"dnsLabels": ["x"] * 1001},
+        {"dnsLabels": ["x"] * 600, "peers": 600},
+    ],
+    ids=["256 KiB", "one list", "lists together"],
+)
+@awaited
+async def test_a_login_that_is_too_large_is_refused(
+    deployment: Deployment, facts: dict[str, Any]
+):
+    async with Agent(deployment.url) as agent:
+        request = pb.LoginRequest(meta=agent.meta)
+        for _ in range(facts.pop("peers", 0)):
+            request.meta.networkAddresses.add(netIP="10.0.0.1/32")
+        request.MergeFrom(pb.LoginRequest(**facts))
+        envelope = agent.sealed(await agent.server_box(), request)
+        assert await login_with(agent, envelope) is CODE.INVALID_ARGUMENT
+
+
 @awaited
 async def test_unknown_calls_are_unimplemented(deployment: Deployment):
     async with channel_to(deployment.url) as channel:
@@ -200,15 +226,23 @@ async def _wrong_key(deployment: Deployment) -> grpc.StatusCode:
 
 
 async def _flood(deployment: Deployment) -> None:
-    async with enrolled(deployment, "honest") as honest, Agent(deployment.url) as bad:
-        box = await bad.server_box()
+    async with AsyncExitStack() as stack:
+        honest = await stack.enter_async_context(enrolled(deployment, "honest"))
+        agents = [Agent(deployment.url) for _ in range(CONNECTIONS)]
+        for bad in agents:
+            await stack.enter_async_context(bad)
+        boxes = [await bad.server_box() for bad in agents]
         codes: list[grpc.StatusCode] = []
 
-        async def attempt() -> None:
+        async def attempt(number: int) -> None:
+            bad = agents[number]
             request = pb.LoginRequest(setupKey=WRONG, meta=bad.meta)
-            codes.append(await login_with(bad, bad.sealed(box, request)))
+            codes.append(await login_with(bad, bad.sealed(boxes[number], request)))
 
-        flood = [asyncio.create_task(attempt()) for _ in range(FLOOD)]
+        flood = [
+            asyncio.create_task(attempt(number % CONNECTIONS))
+            for number in range(FLOOD)
+        ]
         await honest.login()
         assert (await anext(honest.sync())).HasField("NetworkMap")
         await asyncio.gather(*flood)
@@ -284,7 +318,7 @@ def test_a_taken_port_is_refused_with_one_sentence(deployment: Deployment, tmp_p
     assert "Traceback" not in done.stderr
 
 
-def test_a_process_without_its_database_waits_and_stops_when_told(tmp_path):
+def test_the_process_that_serve_starts_waits_for_tables_and_stops_when_told(tmp_path):
     environment = {
         name: value for name, value in os.environ.items() if name[:4] != "SVC_"
     }
@@ -295,7 +329,7 @@ def test_a_process_without_its_database_waits_and_stops_when_told(tmp_path):
     }
     with (tmp_path / "log").open("wb") as log:
         running = subprocess.Popen(
-            [sys.executable, "manage.py", "serve_peers"],
+            serve.PEERS,
             cwd=BASE_DIR,
             env=environment,
             stdout=log,

@@ -2,19 +2,32 @@
 
 import asyncio
 import json
+import os
 import signal
+import socket
 import subprocess
 import sys
 import tarfile
 import zipfile
+from pathlib import Path
+
+import pytest
 
 from meshmgmt.env import BASE_DIR
 from tests.control.agents import awaited, enrolled, followed, names, run, until
 from tests.control.deployment import Deployment
+from tests.observability.servers import Server
+from tests.observability.servers import until as server_until
 from tests.servers import free_port
 
 GRPC = "management_grpc_"
 ACCOUNT = "management_account_"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where a server of its own keeps its data."""
+    return tmp_path / "var"
 
 
 @awaited
@@ -87,6 +100,35 @@ def test_a_process_that_died_makes_the_server_unready_at_once(upset: Deployment)
     assert check() == "ok"
 
 
+def test_the_server_is_ready_when_peers_are_served_and_not_before(folder: Path):
+    port = free_port()
+    web = Server(folder, SVC_GRPC_BIND=f"127.0.0.1:{port}")
+    peers = Server(folder)
+    peers.environ = web.environ
+    made = web.manage("create_token", "--user", "ann@mesh.dev", "--role", "owner")
+    owner = {"Authorization": f"Token {made.stdout.strip()}"}
+    web.start(sys.executable, "-m", "gunicorn", "meshmgmt.wsgi:application")
+
+    def ready() -> bool:
+        reply = web.get("/readyz?verbose", **owner)
+        reasons.add(reply.json["details"].get("peers", ""))
+        return reply.status == 200
+
+    reasons: set[str] = set()
+    try:
+        assert not ready()
+        [reason] = reasons
+        assert "start `manage.py serve_peers`, or set SVC_GRPC_BIND=off" in reason
+        peers.launch(sys.executable, "manage.py", "serve_peers")
+        server_until(ready, "readiness")
+        socket.create_connection(("127.0.0.1", port)).close()
+        assert reasons <= {reason, "the process that serves peers is starting", ""}
+        assert peers.stop() == 0
+        assert not ready()
+    finally:
+        web.stop()
+
+
 def test_a_second_process_in_the_same_runtime_directory_is_refused(
     deployment: Deployment,
 ):
@@ -106,6 +148,29 @@ def test_a_second_process_in_the_same_runtime_directory_is_refused(
     assert done.returncode == 2
     assert "a process that serves peers" in done.stderr
     assert "runs already" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("processes", "said"), [("2", "need PostgreSQL"), ("none", "PEER_PROCESSES")]
+)
+def test_several_processes_for_peers_are_refused_where_they_cannot_be(
+    tmp_path: Path, processes: str, said: str
+):
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("SVC_")
+    }
+    done = subprocess.run(
+        [sys.executable, "manage.py", "serve_peers", "--processes", processes],
+        cwd=BASE_DIR,
+        env={**environment, "SVC_DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert said in done.stderr
     assert "Traceback" not in done.stderr
 
 

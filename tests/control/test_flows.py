@@ -25,7 +25,7 @@ from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_delete
 from observability.metrics import instruments
-from tests.mesh import account_settings, peer, resource
+from tests.factories import account_settings, peer, resource
 from tests.people import api_as, person
 
 pytestmark = pytest.mark.django_db

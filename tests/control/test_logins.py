@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from groups.selectors import all_group_id, groups_of_peer
+from groups.selectors import all_group_id
 from meshmgmt.access.services.setupkeys import setup_key_delete, setup_key_update
 from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.control.services.logins import login
@@ -27,7 +27,7 @@ from tests.control.machines import (
     request,
     setup_key,
 )
-from tests.mesh import Trail, account_settings, group, peers
+from tests.factories import Trail, account_settings, group, groups_of_peer, peers
 from tests.people import api_as, person
 from tests.races import race
 
@@ -193,6 +193,29 @@ def test_useless_setup_key_costs_two_queries_and_no_lock(make: Any):
     assert all(query["sql"].startswith("SELECT") for query in queries)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_an_enrolment_takes_few_statements_whoever_is_there_already():
+    groups = [group(name).pk for name in ("servers", "racks")]
+    plain, _ = setup_key(auto_groups=groups)
+    enrolled("first", plain)  # what a process reads once is read
+    first = statements_of_enrolment("second", plain)
+    peers(30)
+    again = statements_of_enrolment("third", plain)
+    assert len(first) == len(again) <= 29  # PostgreSQL's lock is one
+    [begin] = [
+        n for n, sql in enumerate(first) if "IMMEDIATE" in sql or "_lock(" in sql
+    ]
+    under_the_lock = first[begin + 1 : first.index("COMMIT")]
+    assert len(under_the_lock) <= 23
+
+
+def statements_of_enrolment(hostname: str, plain: str) -> list[str]:
+    machine = public_key()
+    with CaptureQueriesContext(connection) as queries:
+        login(machine, request(hostname, setupKey=plain), SOURCE)
+    return [query["sql"] for query in queries]
+
+
 def attempt(machine: str, plain: str) -> Any:
     """Log in and return the peer's id, or the code of the refusal."""
     try:
@@ -281,8 +304,9 @@ def test_account_may_want_to_approve_new_peers():
 
 
 def test_extra_labels_need_a_key_that_allows_them():
+    # FAILED_PRECONDITION would have clients try again for two minutes.
     assert refused(setupKey=setup_key()[0], dnsLabels=["db"]).code == (
-        Code.FAILED_PRECONDITION
+        Code.PERMISSION_DENIED
     )
     assert Peer.objects.count() == 0
 
@@ -298,7 +322,7 @@ def test_extra_labels_are_kept_and_never_change():
 
 def test_peer_without_the_right_may_not_come_back_with_extra_labels():
     peer = enrolled()
-    assert turned_away(peer, dnsLabels=["db"]).code == Code.FAILED_PRECONDITION
+    assert turned_away(peer, dnsLabels=["db"]).code == Code.PERMISSION_DENIED
 
 
 @pytest.mark.parametrize("labels", [["a b"], ["-"], ["ü"], [""], ["x"] * 3 + ["\0"]])

@@ -11,7 +11,7 @@ from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
-from tests.mesh import group, peer, rule
+from tests.factories import group, peer, rule
 from tests.people import person
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from meshmgmt.control.server import figures
 from meshmgmt.core import runtime
 from meshmgmt.inventory.models import Peer
 from tests.admin.signed_in import client_of
-from tests.mesh import group, peer, rule
+from tests.factories import group, peer, rule
 from tests.people import person
 
 pytestmark = pytest.mark.django_db

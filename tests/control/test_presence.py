@@ -1,7 +1,11 @@
 """Which peers are shown as connected."""
 
 import datetime as dt
+import os
+import time
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +16,7 @@ from hypothesis import strategies as st
 
 from meshmgmt.access.models import Router
 from meshmgmt.control.models import StreamProcess
+from meshmgmt.control.server import figures
 from meshmgmt.control.services import presence
 from meshmgmt.control.services.ephemeral import remove_ephemeral_peers
 from meshmgmt.control.services.presence import (
@@ -22,11 +27,11 @@ from meshmgmt.control.services.presence import (
     leave,
     write_presence,
 )
-from meshmgmt.core import clock
+from meshmgmt.core import clock, runtime
 from meshmgmt.core.transactions import lock_held
 from meshmgmt.inventory.models import Network, Peer
 from meshmgmt.inventory.services.peers import peer_update
-from tests.mesh import Trail, peer, peers
+from tests.factories import Trail, peer, peers
 from tests.people import api_as
 from tests.races import race
 
@@ -208,3 +213,43 @@ def test_ephemeral_peer_that_must_stay_does_not_keep_the_others():
     Router(network=network, peer=router).save()
     remove_ephemeral_peers()
     assert not Peer.objects.filter(pk=away.pk).exists()
+
+
+def test_server_is_fit_for_requests_when_some_host_serves_peers(
+    settings: Any, tmp_path: Path
+):
+    folder = tmp_path / "run"
+    settings.SVC = replace(settings.SVC, grpc_bind="127.0.0.1:1", runtime_dir=folder)
+    assert "no process serves peers" in figures.unserved()
+    presence.beat("elsewhere")
+    assert figures.unserved() == ""
+    held = runtime.lock(folder, figures.LOCK, "a test")
+    assert "is starting" in figures.unserved()
+    os.close(held)
+    long_ago = clock.now() - dt.timedelta(seconds=presence.LOST_SECONDS + 1)
+    StreamProcess.objects.update(seen_at=long_ago)
+    assert "no process serves peers" in figures.unserved()
+    settings.SVC = replace(settings.SVC, grpc_bind="")
+    assert figures.unserved() == ""
+
+
+def test_a_server_stays_ready_while_one_of_the_processes_for_peers_is_killed(
+    settings: Any, tmp_path: Path
+):
+    settings.SVC = replace(
+        settings.SVC, grpc_bind="127.0.0.1:1", runtime_dir=tmp_path / "run"
+    )
+    folder = tmp_path / "run"
+    held = [runtime.lock(folder, f"peers{end}.lock", "a test") for end in ("", "-1")]
+    for number, streams in ((0, 3), (1, 4)):
+        shown = figures.Figures(number, time.time(), "b", streams, 0, 0.0, 1)
+        figures.write(folder, shown, number)
+    assert {each.connected for each in figures.current()} == {3, 4}
+
+    os.close(held[0])
+    assert figures.unserved() == ""
+    assert [each.connected for each in figures.current()] == [4]
+
+    os.close(held[1])
+    assert "has died" in figures.unserved()
+    assert figures.current() == []

@@ -22,7 +22,7 @@ from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock
 from meshmgmt.core.errors import InvalidArgument, NotFound
 from meshmgmt.core.ids import new_id
-from tests.mesh import Trail
+from tests.factories import Trail
 from tests.people import api_as, person
 
 pytestmark = pytest.mark.django_db

@@ -27,7 +27,7 @@ from meshmgmt.inventory.reports import peer_report
 from meshmgmt.inventory.standing import Standing, standings
 from observability.metrics import instruments
 from tests.control.machines import SOURCE, enrolled, meta, public_key
-from tests.mesh import Trail, peer
+from tests.factories import Trail, peer
 from tests.people import person
 
 pytestmark = pytest.mark.django_db

@@ -8,6 +8,7 @@ import pytest
 
 from meshmgmt.control.agent import Agent
 from meshmgmt.control.protocol import management_pb2 as pb
+from meshmgmt.control.server.guests import PER_KEY
 from tests.control.agents import (
     PATIENCE,
     awaited,
@@ -148,11 +149,47 @@ async def test_signals_reach_the_other_agent_and_oneself(deployment: Deployment)
         heard = [await ears_of_two.read() for _ in range(2)]
         assert [message.body for message in heard] == [b"offer", b"am I heard"]
         assert heard[0].key == one.public_key
-        again = await two.connect_signal()
-        assert await ears_of_two.read() is grpc.aio.EOF
-        await one.send_signal(two.public_key, b"answer")
-        assert (await again.read()).body == b"answer"
         assert not ears_of_one.done()
+
+
+@awaited
+async def test_nobody_takes_the_signals_of_another(deployment: Deployment):
+    async with (
+        enrolled(deployment, "heard") as heard,
+        Agent(deployment.url) as eavesdropper,
+    ):
+        streams = [await heard.connect_signal()]
+        eavesdropper.public_key = heard.public_key
+        streams += [await eavesdropper.connect_signal() for _ in range(PER_KEY - 1)]
+        await heard.send_signal(heard.public_key, b"to all")
+        assert {(await each.read()).body for each in streams} == {b"to all"}
+        metadata = (("x-wiretrustee-peer-id", heard.public_key),)
+        fifth = eavesdropper.signals.ConnectStream(metadata=metadata)
+        assert await fifth.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert not any(each.done() for each in streams)
+        streams[1].cancel()
+        async with asyncio.timeout(PATIENCE):
+            while not await _registers(eavesdropper):
+                await asyncio.sleep(0.05)
+
+
+async def _registers(agent: Agent) -> bool:
+    try:
+        await agent.connect_signal()
+    except (RuntimeError, grpc.aio.AioRpcError):
+        return False
+    return True
+
+
+@awaited
+async def test_a_key_of_no_peer_gets_no_stream(deployment: Deployment):
+    async with Agent(deployment.url) as stranger:
+        metadata = (("x-wiretrustee-peer-id", stranger.public_key),)
+        job = stranger.job()
+        hello = pb.JobRequest(ID=b"x" * 36)
+        await job.write(stranger.sealed(await stranger.server_box(), hello))
+        for stream in (job, stranger.signals.ConnectStream(metadata=metadata)):
+            assert await stream.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
 @awaited

@@ -1,13 +1,19 @@
-"""Two processes that serve peers over one PostgreSQL."""
+"""Two processes that serve peers over one PostgreSQL: on two ports, or sharing one."""
 
 import asyncio
+import json
+import os
 import signal
+from contextlib import AsyncExitStack, suppress
+from typing import Any
 
 import pytest
 
-from meshmgmt.control.agent import Agent
+from meshmgmt.control.agent import Agent, Follower
+from meshmgmt.control.protocol import management_pb2 as pb
 from tests.control.agents import awaited, enrolled, followed, names, until
-from tests.control.deployment import Deployment, deployed
+from tests.control.deployment import Deployment, deployed, waited_for
+from tests.control.test_jobs_on_the_wire import ask, working
 
 pytestmark = pytest.mark.postgresql
 
@@ -58,6 +64,20 @@ async def test_a_change_made_at_one_reaches_agents_of_the_other(both):
         await until(lambda: "there" not in names(seen))
 
 
+@awaited
+async def test_a_job_finds_its_peer_at_the_other_process(both):
+    async with (
+        enrolled(both[1], "worker") as agent,
+        followed(agent),
+        working(agent) as worker,
+    ):
+        job = await ask(both[0], "worker")
+        request = await worker.asked()
+        assert request.ID.decode() == job.id
+        await worker.answer(request, status=pb.JobStatus.failed, Reason=b"no")
+        assert (await until(job.done))["failed_reason"] == "no"
+
+
 @pytest.mark.parametrize("size", [5, 60_000])
 @awaited
 async def test_a_signal_finds_its_receiver_at_the_other_process(both, size: int):
@@ -96,3 +116,103 @@ async def test_peers_of_a_killed_process_go_on_at_the_other(both):
             assert again.serial >= before
             await until(lambda: both[0].peer("orphan")["connected"])
         await asyncio.to_thread(start, both[1])
+
+
+@pytest.fixture(scope="module")
+def sharing(tmp_path_factory):
+    """Yield a deployment whose two processes for peers share a port."""
+    extra = {"SVC_PEER_PROCESSES": "2"}
+    with deployed(tmp_path_factory.mktemp("sharing") / "var", extra) as deployment:
+        waited_for(lambda: len(left(deployment)) == 2)
+        yield deployment
+
+
+def left(deployment: Deployment) -> list[dict[str, Any]]:
+    """Return what each process says of itself."""
+    found = []
+    for path in sorted((deployment.server.folder / "run").glob("peers*.json")):
+        with suppress(FileNotFoundError):  # it ended just now
+            found.append(json.loads(path.read_text()))
+    return found
+
+
+def _pids(deployment: Deployment) -> set[int]:
+    return {process["pid"] for process in left(deployment)}
+
+
+@awaited
+async def test_a_change_reaches_the_streams_of_both_processes_on_one_port(
+    sharing: Deployment,
+):
+    async with AsyncExitStack() as stack:
+        seen: list[Follower] = []
+
+        async def one_more() -> None:
+            agent = await stack.enter_async_context(
+                enrolled(sharing, f"shared-{len(seen)}")
+            )
+            seen.append(await stack.enter_async_context(followed(agent)))
+
+        def spread() -> bool:
+            connected = [process["connected"] for process in left(sharing)]
+            return bool(sum(connected) == len(seen) and min(connected) > 0)
+
+        while len(seen) < 24 and not spread():
+            for _ in range(4):
+                await one_more()
+            await until(lambda: sum(p["connected"] for p in left(sharing)) == len(seen))
+        assert spread()
+        await one_more()
+        newest = f"shared-{len(seen) - 1}"
+        await until(lambda: all(newest in names(each) for each in seen[:-1]))
+        streams = 'mesh_peer_streams{kind="sync"}'
+        await until(lambda: sharing.metrics()[streams] == len(seen))
+        await until(
+            lambda: sharing.metrics()["management_grpc_connected_streams"] == len(seen)
+        )
+        assert all(sharing.peer(f"shared-{n}")["connected"] for n in range(len(seen)))
+
+
+@awaited
+async def test_a_second_stream_replaces_the_first_whichever_process_has_it(
+    sharing: Deployment,
+):
+    async with enrolled(sharing, "twice") as one:
+        for _ in range(6):  # connections of their own, so both processes get some
+            async with elsewhere(one, sharing) as two:
+                first, second = one.sync(), two.sync()
+                await anext(first)
+                await anext(second)
+                async for message in first:
+                    assert message.HasField("NetworkMap")
+                await until(lambda: sharing.peer("twice")["connected"])
+                del second
+
+
+@awaited
+async def test_a_killed_process_is_started_again_and_its_peers_come_back(
+    sharing: Deployment,
+):
+    killed = left(sharing)[1]["pid"]
+    os.kill(killed, signal.SIGKILL)
+    await until(lambda: len(_pids(sharing) - {killed}) == 2)
+    async with enrolled(sharing, "after") as agent, followed(agent):
+        await until(lambda: sharing.peer("after")["connected"])
+    assert '"peers": "ok"' in sharing.server.manage("status", "--json", check=False)
+
+
+def test_a_stop_ends_both_and_leaves_nothing_behind(sharing: Deployment):
+    pids = [process["pid"] for process in left(sharing)]
+    sharing.stop()
+    assert left(sharing) == []
+    assert not any(alive(pid) for pid in pids)
+    sharing.start()
+    waited_for(lambda: len(left(sharing)) == 2)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

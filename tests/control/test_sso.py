@@ -2,11 +2,11 @@
 
 import datetime as dt
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from groups.selectors import groups_of_peer
 from meshmgmt.access.services.autogroups import set_auto_groups
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.users import user_set_blocked
@@ -27,7 +27,7 @@ from tests.control.machines import (
     request,
     setup_key,
 )
-from tests.mesh import Trail, account_settings, group
+from tests.factories import Trail, account_settings, group, groups_of_peer
 from tests.oidc_provider import CLIENT_ID, RunningProvider, configure, running_provider
 from tests.people import person
 
@@ -113,7 +113,7 @@ def test_device_that_is_named_like_all_of_its_kind_gets_its_users_name(
 
 def test_extra_labels_are_for_setup_keys(provider: RunningProvider):
     code = code_of(sign_in, provider, dnsLabels=["db"])
-    assert code == Code.FAILED_PRECONDITION
+    assert code == Code.PERMISSION_DENIED
     assert not SpentToken.objects.exists()
 
 
@@ -235,9 +235,26 @@ def test_ways_of_signing_in_come_from_the_provider(provider: RunningProvider):
     assert flow.AuthorizationEndpoint.startswith(provider.issuer)
     assert flow.TokenEndpoint.startswith(provider.issuer)
     assert flow.UseIDToken
+    assert flow.Audience == CLIENT_ID
     assert list(flow.RedirectURLs) == list(sso.REDIRECTS)
     assert flow.ClientSecret == ""
     assert isinstance(sso.pkce_flow(), pb.PKCEAuthorizationFlow)
+
+
+def test_client_is_told_the_first_audience_and_brings_an_access_token(
+    provider: RunningProvider, settings: Any
+):
+    configure(settings, provider.issuer, oidc_audience=("api", "web"))
+    flow = sso.pkce_flow().ProviderConfig
+    assert (flow.Audience, flow.UseIDToken) == ("api", False)
+
+
+def test_without_client_id_there_is_no_way_of_signing_in(
+    provider: RunningProvider, settings: Any
+):
+    configure(settings, provider.issuer, oidc_audience=("api",))
+    settings.SVC = replace(settings.SVC, oidc_client_id="")
+    assert code_of(sso.pkce_flow) == Code.NOT_FOUND
 
 
 def test_without_provider_there_is_no_way_of_signing_in():

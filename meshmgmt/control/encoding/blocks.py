@@ -5,7 +5,7 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import NamedTuple
 
-from meshmgmt.netmap.membership import Side, Union
+from meshmgmt.mesh.sides import Side, Union
 
 
 class _Block(NamedTuple):
@@ -35,7 +35,7 @@ class Blocks:
     def of(self, peers: Union) -> list[bytes]:
         """The parts about all these peers, in as few pieces as can be."""
         pieces: list[bytes] = []
-        for side, without in peers:
+        for side, without in peers.parts:
             if not side.shared:
                 pieces += [
                     self._make(id_) for id_ in side.ordered if id_ not in without

@@ -8,9 +8,9 @@ from typing import Final
 from meshmgmt.control.encoding.blocks import Blocks
 from meshmgmt.control.encoding.wire import Field
 from meshmgmt.control.protocol import management_pb2 as pb
-from meshmgmt.netmap.firewall import Ports, Receiver, rule_ports
-from meshmgmt.netmap.result import Grant
-from meshmgmt.netmap.snapshot import Peer
+from meshmgmt.mesh.firewall import Ports, Receiver, rule_ports
+from meshmgmt.mesh.result import Grant
+from meshmgmt.mesh.snapshot import Peer
 
 _RULES: Final = Field(pb.NetworkMap, "FirewallRules")
 _PEER_IP: Final = Field(pb.FirewallRule, "PeerIP")

@@ -9,17 +9,16 @@ from typing import Final, NamedTuple
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from dns.effective.snapshot import Zone
 from meshmgmt.control import checks
 from meshmgmt.control.encoding import parts
 from meshmgmt.control.encoding.blocks import Blocks
 from meshmgmt.control.encoding.firewall import FirewallRules
 from meshmgmt.control.encoding.wire import Field, number
 from meshmgmt.control.protocol import management_pb2 as pb
-from meshmgmt.netmap import Mesh, NetworkMap
-from meshmgmt.netmap.firewall import receiver
-from meshmgmt.netmap.snapshot import Peer, Settings
-from meshmgmt.netmap.versions import at_least, is_development
+from meshmgmt.mesh import Mesh, NetworkMap
+from meshmgmt.mesh.firewall import receiver
+from meshmgmt.mesh.snapshot import Peer, Settings, Zone
+from meshmgmt.mesh.versions import at_least, is_development
 
 _NETWORK_MAP: Final = Field(pb.SyncResponse, "NetworkMap")
 _PEER_CONFIG: Final = Field(pb.SyncResponse, "peerConfig")
@@ -31,6 +30,8 @@ _SSH_AUTH: Final = Field(pb.NetworkMap, "sshAuth")
 
 OWN_PEERS_SINCE: Final = "0.29.3"
 """Older clients look for other peers beside the network map."""
+USER_CLAIM: Final = "sub"
+"""The claim that names the user of a token."""
 
 
 class Encoded(NamedTuple):
@@ -164,7 +165,7 @@ class Encoder:
             RoutingPeerDnsResolutionEnabled=settings.routing_peer_dns,
             LazyConnectionEnabled=settings.lazy_connections,
             autoUpdate=pb.AutoUpdateSettings(
-                version=_wanted_version(settings.auto_update_version),
+                version=settings.auto_update_version,
                 alwaysUpdate=settings.auto_update_always,
             ),
         )
@@ -210,7 +211,7 @@ class Encoder:
         """Who may sign in; sent empty too, for clients keep what they are not told."""
         if not found.takes_part:
             return b""
-        return _ssh_auth(self._settings.user_claim, tuple(found.ssh_logins.items()))
+        return _ssh_auth(tuple(found.ssh_logins.items()))
 
 
 def closing_message(serial: int, forwarder_port: int) -> bytes:
@@ -225,11 +226,6 @@ def closing_message(serial: int, forwarder_port: int) -> bytes:
             DNSConfig=pb.DNSConfig(ForwarderPort=forwarder_port),
         ),
     ).SerializeToString()
-
-
-def _wanted_version(setting: str) -> str:
-    """The version that agents shall run; an empty one leaves the choice to them."""
-    return "" if setting == "disabled" else setting
 
 
 def _for_old_client(peer: Peer, remotes: Iterable[bytes]) -> bytes:
@@ -263,10 +259,10 @@ def _after(files: tuple[tuple[str, ...], ...], login_ends: float | None) -> byte
 
 
 @lru_cache(maxsize=64)
-def _ssh_auth(claim: str, logins: tuple[tuple[str, frozenset[str]], ...]) -> bytes:
+def _ssh_auth(logins: tuple[tuple[str, frozenset[str]], ...]) -> bytes:
     users = sorted(frozenset().union(*(names for _, names in logins)))
     place = {user: index for index, user in enumerate(users)}
-    auth = pb.SSHAuth(UserIDClaim=claim, AuthorizedUsers=map(_digest, users))
+    auth = pb.SSHAuth(UserIDClaim=USER_CLAIM, AuthorizedUsers=map(_digest, users))
     for login, names in sorted(logins):
         auth.machine_users[login].indexes.extend(sorted(place[name] for name in names))
     return _SSH_AUTH(auth.SerializeToString(deterministic=True))

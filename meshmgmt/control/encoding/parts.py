@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final, TypeVar
 
-from dns.effective.snapshot import NameserverGroup, Zone
 from meshmgmt.control import checks
 from meshmgmt.control.encoding.firewall import PROTOCOLS
 from meshmgmt.control.encoding.wire import Field
 from meshmgmt.control.protocol import management_pb2 as pb
-from meshmgmt.netmap.result import RouteEntry, RouteRule
-from meshmgmt.netmap.snapshot import Peer
+from meshmgmt.mesh.names import peer_records
+from meshmgmt.mesh.result import RouteEntry, RouteRule
+from meshmgmt.mesh.snapshot import NameserverGroup, Peer, Zone
 
 _REMOTE_PEERS: Final = Field(pb.NetworkMap, "remotePeers")
 _CUSTOM_ZONES: Final = Field(pb.DNSConfig, "CustomZones")
@@ -24,7 +24,6 @@ _ROUTE_RULES: Final = Field(pb.NetworkMap, "routesFirewallRules")
 _RECORDS: Final = Field(pb.CustomZone, "Records")
 _NAME: Final = Field(pb.SimpleRecord, "Name")
 _RDATA: Final = Field(pb.SimpleRecord, "RData")
-PEER_TTL: Final = 300
 _RECORD_TYPES: Final = {"A": 1, "CNAME": 5, "AAAA": 28}
 _NS_TYPES: Final = {"udp": 1}
 _IPV4, _IPV6, _DOMAINS = 1, 2, 3
@@ -61,13 +60,10 @@ def remote_peer(peer: Peer, domain: str, ipv6: bool) -> bytes:
 
 def peer_names(peer: Peer, domain: str, ipv6: bool) -> bytes:
     """The records of a peer in the peers' zone, as field of a CustomZone."""
-    records = []
-    for label in (peer.label, *peer.extra_labels):
-        name = f"{label}.{domain}"
-        records.append(_record(name, "A", peer.ip, PEER_TTL))
-        if ipv6 and peer.ipv6 is not None and peer.takes_ipv6:
-            records.append(_record(name, "AAAA", peer.ipv6, PEER_TTL))
-    return b"".join(records)
+    return b"".join(
+        _record(name, type_, content, ttl)
+        for name, type_, content, ttl, _ in peer_records(peer, domain, ipv6=ipv6)
+    )
 
 
 def fqdn(peer: Peer, domain: str) -> str:

@@ -18,6 +18,7 @@ from django.db import connection
 
 from meshmgmt.control.changes import CHANNEL as CHANGED
 from meshmgmt.core.ids import new_id
+from observability.database.postgresql.base import KEEPALIVE
 
 _SIGNAL: Final = "mesh_signal"
 _STREAM: Final = "mesh_stream"
@@ -115,5 +116,6 @@ class Bus:
 async def _connected() -> psycopg.AsyncConnection[Any]:
     values = connection.get_connection_params()
     wanted = {"host", "port", "dbname", "user", "password", "sslmode", "sslrootcert"}
+    wanted |= {"connect_timeout", *KEEPALIVE}
     chosen = {name: value for name, value in values.items() if name in wanted}
     return await psycopg.AsyncConnection.connect(**chosen, autocommit=True)

@@ -16,11 +16,15 @@ from nacl.exceptions import CryptoError
 from nacl.public import Box, PrivateKey, PublicKey
 
 from meshmgmt.control.protocol.management_pb2 import EncryptedMessage
+from meshmgmt.control.server.entries import TooManyEntries, check_entries
 from meshmgmt.control.services.refusals import Code, Refused
 
 _KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 24
 _REMEMBERED: Final = 50_000
+MOST_BYTES: Final = 256 * 2**10
+MOST_ENTRIES: Final = 1000
+"""Of all lists in a message, those in lists too."""
 _M = TypeVar("_M", bound=Message)
 
 
@@ -48,12 +52,24 @@ class Envelopes:
         self.public_key = _text(bytes(self._private.public_key))
         self._seen: OrderedDict[bytes, None] = OrderedDict()
 
+    @staticmethod
+    def refuse_long(envelope: EncryptedMessage) -> None:
+        """Raise Refused (INVALID_ARGUMENT) for one that nobody needs to keep."""
+        if len(envelope.body) > MOST_BYTES:
+            raise Refused(Code.INVALID_ARGUMENT, "the message is too long")
+
     def open(self, envelope: EncryptedMessage, kind: type[_M]) -> Opened[_M]:
         """Return the message inside. Raises Refused (INVALID_ARGUMENT)."""
+        self.refuse_long(envelope)
         try:
             box = Box(self._private, PublicKey(_bytes(envelope.wgPubKey)))
+            content = box.decrypt(envelope.body)
+            check_entries(content, kind, MOST_ENTRIES)
             message = kind()
-            message.ParseFromString(box.decrypt(envelope.body))
+            message.ParseFromString(content)
+        except TooManyEntries as error:
+            text = f"the message has more than {MOST_ENTRIES} entries in its lists"
+            raise Refused(Code.INVALID_ARGUMENT, text) from error
         except (CryptoError, DecodeError, ValueError, TypeError) as error:
             raise Refused(
                 Code.INVALID_ARGUMENT, "the message cannot be opened", reason=str(error)

@@ -1,24 +1,27 @@
-"""What the process that serves peers tells others about itself, in a file."""
+"""What the process that serves peers tells others about itself, in a file.
+
+The file is there for as long as peers are served, and stays behind after a crash.
+"""
 
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from django.conf import settings
 
+from meshmgmt.control.services import presence
 from meshmgmt.core import runtime
+from meshmgmt.env import PROGRAM
 from observability.registries import (
     InventoryRows,
     register_inventory,
     register_readiness_check,
 )
 
-FILE: Final = "peers.json"
 LOCK: Final = "peers.lock"
 EVERY_SECONDS: Final = 2.0
 STALE_SECONDS: Final = 15.0
-"""How long peers may go unserved after the server has started."""
 
 
 def register() -> None:
@@ -32,7 +35,7 @@ def register() -> None:
         (),
         _wait,
     )
-    register_readiness_check("peers", lambda: problem(settings.SVC.runtime_dir))
+    register_readiness_check("peers", unserved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,46 +58,95 @@ class Figures:
     waiting: dict[str, tuple[float, int]] = field(default_factory=dict)
 
 
-def write(runtime_dir: Path, figures: Figures) -> None:
+def name_of(number: int) -> str:
+    """Return what the files of the process with that number are called."""
+    return f"peers-{number}" if number else "peers"
+
+
+def write(runtime_dir: Path, figures: Figures, number: int = 0) -> None:
     """Leave the figures where other processes find them."""
-    runtime.write_json(runtime_dir / FILE, asdict(figures))
+    document = {each.name: getattr(figures, each.name) for each in fields(figures)}
+    runtime.write_json(runtime_dir / f"{name_of(number)}.json", document)
 
 
-def forget(runtime_dir: Path) -> None:
+def forget(runtime_dir: Path, number: int = 0) -> None:
     """Remove them: the process ends in order."""
-    (runtime_dir / FILE).unlink(missing_ok=True)
+    (runtime_dir / f"{name_of(number)}.json").unlink(missing_ok=True)
 
 
-def current() -> Figures | None:
-    """Return the figures of the process that serves peers here, None when none does."""
+def forget_dead(runtime_dir: Path) -> None:
+    """Remove what processes left that died before these began."""
+    for name in _read(runtime_dir):
+        if not runtime.is_locked(runtime_dir, f"{name}.lock"):
+            (runtime_dir / f"{name}.json").unlink(missing_ok=True)
+
+
+def current() -> list[Figures]:
+    """Return the figures of those that serve peers here and are well."""
     runtime_dir = settings.SVC.runtime_dir
-    return None if problem(runtime_dir) else read(runtime_dir)
+    return [
+        figures
+        for name, figures in _read(runtime_dir).items()
+        if not _problem(runtime_dir, name, figures)
+    ]
 
 
 def _streams() -> InventoryRows:
     found = current()
-    if found is None:
-        return {("sync",): 0, ("signal",): 0}
-    return {("sync",): found.connected, ("signal",): found.signal_streams}
+    return {
+        ("sync",): sum(each.connected for each in found),
+        ("signal",): sum(each.signal_streams for each in found),
+    }
 
 
 def _wait() -> InventoryRows:
-    found = current()
-    return {(): 0 if found is None else found.oldest_wait_seconds}
+    return {(): max((each.oldest_wait_seconds for each in current()), default=0)}
 
 
-def read(runtime_dir: Path) -> Figures | None:
-    """Return the last figures, None when no process left any."""
-    document: dict[str, Any] | None = runtime.read_json(runtime_dir / FILE)
-    return None if document is None else Figures(**document)
+def _read(runtime_dir: Path) -> dict[str, Figures]:
+    """Return the last figures of each process, by the name of its files."""
+    documents = {
+        path.stem: runtime.read_json(path)
+        for path in sorted(runtime_dir.glob("peers*.json"))
+    }
+    return {name: Figures(**found) for name, found in documents.items() if found}
+
+
+def unserved() -> str:
+    """Return why peers find nobody, "" when they are served, here or by another host.
+
+    Nobody is asked for where the setting says that no peers are served.
+    """
+    runtime_dir = settings.SVC.runtime_dir
+    if _read(runtime_dir):
+        return problem(runtime_dir)
+    if not settings.SVC.grpc_bind:
+        return ""
+    locks = [path.name for path in runtime_dir.glob("peers*.lock")]
+    if any(runtime.is_locked(runtime_dir, name) for name in locks):
+        return "the process that serves peers is starting"
+    if presence.somebody_serves():
+        return ""
+    return (
+        f"no process serves peers: start `{PROGRAM} serve_peers`, "
+        "or set SVC_GRPC_BIND=off"
+    )
 
 
 def problem(runtime_dir: Path) -> str:
-    """Return what is wrong with the process, "" when it works or left in order."""
-    figures = read(runtime_dir)
-    if figures is None:
-        return ""
-    if not runtime.is_locked(runtime_dir, LOCK):
+    """Return what is wrong with all processes, "" when one works or all left in order.
+
+    Those that share a port take over from one that died.
+    """
+    found = [
+        _problem(runtime_dir, name, figures)
+        for name, figures in _read(runtime_dir).items()
+    ]
+    return found[0] if found and all(found) else ""
+
+
+def _problem(runtime_dir: Path, name: str, figures: Figures) -> str:
+    if not runtime.is_locked(runtime_dir, f"{name}.lock"):
         return f"the process that serves peers ({figures.pid}) has died"
     age = time.time() - figures.time
     if age > STALE_SECONDS:

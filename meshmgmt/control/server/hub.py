@@ -9,13 +9,20 @@ import asyncio
 import logging
 import math
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import grpc
 
 from meshmgmt.control.maps import Refresh
-from meshmgmt.control.protocol.management_pb2 import LoginResponse, SyncRequest
-from meshmgmt.control.server.envelope import Envelopes, Opened
+from meshmgmt.control.protocol.management_pb2 import (
+    EncryptedMessage,
+    LoginResponse,
+    SyncRequest,
+)
+from meshmgmt.control.server.envelope import Envelopes
+from meshmgmt.control.server.loginresponses import login_responses
 from meshmgmt.control.server.messages import Make, Messages
 from meshmgmt.control.server.places import Place, Places
 from meshmgmt.control.server.status import Context, tell_failure
@@ -29,8 +36,9 @@ from meshmgmt.env import Config
 from meshmgmt.inventory.standing import standings
 from observability.metrics import instruments
 
-ENTERING: Final = 8
-SERVED_AT_ONCE: Final = 16
+ENTERING: Final = 32
+SERVED_AT_ONCE: Final = 64
+"""Many enough that handing over to the thread of the maps and back costs little."""
 LONGEST_PAUSE: Final = 1.0
 _EARLY: Final = 0.01  # a timer of the event loop may fire that much too soon
 
@@ -53,7 +61,9 @@ class Hub:
         self.messages = Messages(config, envelopes)
         self.maps = Threads(1, "maps")
         self.serial = 0
+        self.on_serial: Callable[[], None] = lambda: None
         self._making = Batches(self.maps, self.messages.sealed)
+        self._logins = Batches(threads, partial(login_responses, config))
         self._openings = Batches(threads, sessions.open_syncs)
         self._entrance = Places(ENTERING)
         self._turns = Places(SERVED_AT_ONCE)
@@ -91,11 +101,16 @@ class Hub:
                 continue
             self._spread(refresh)
             coming.set_result(None)
-            if refresh.serial != self.serial:
-                self.serial = refresh.serial
-                _FANOUT.observe((time.monotonic() - begun) * 1000)
+            took = time.monotonic() - begun
+            # After a start everybody is at the door: the first reading holds up nobody.
+            pause = min(LONGEST_PAUSE, took) if self.serial else 0.0
+            is_new, self.serial = refresh.serial != self.serial, refresh.serial
+            if is_new:
+                self.on_serial()
+                _FANOUT.observe(took * 1000)
+            await asyncio.sleep(pause)
+            if is_new:  # now that those who have to be told are being told
                 await self.judge()
-            await asyncio.sleep(min(LONGEST_PAUSE, time.monotonic() - begun))
 
     def _spread(self, refresh: Refresh) -> None:
         """Mark the streams that a refresh concerns."""
@@ -141,17 +156,20 @@ class Hub:
 
     async def login_response(self, peer: LoggedIn) -> LoginResponse:
         """Return what a peer that logged in is told."""
-        await self.fresh()
-        return await self.maps.run(self.messages.login_response, peer)
+        return await self._logins.one(peer)
 
     async def open(
-        self, opened: Opened[SyncRequest], source: str, context: Context
+        self, envelope: EncryptedMessage, source: str, context: Context
     ) -> Stream:
         """Let a peer in and send its first map; `close` the stream afterwards.
 
         It is registered before the map is computed, so no change is missed between.
+        Envelopes wait closed: in a storm the first peer has its map before the last
+        one's request is looked at.
         """
+        self.messages.envelopes.refuse_long(envelope)
         async with self._entrance.one() as place:
+            opened = self.messages.envelopes.open(envelope, SyncRequest)
             opening = SyncOpening(opened.public_key, opened.message.meta, source)
             session = await self._openings.one(opening)
             facts.update(peer_id=session.peer_id)

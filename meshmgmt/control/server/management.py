@@ -2,32 +2,30 @@
 UNIMPLEMENTED, which agents take in their stride.
 """
 
-import asyncio
 import time
+from functools import partial
 from typing import Any, Final
 
 from google.protobuf.message import Message
 from grpc import StatusCode
 
-from meshmgmt.api.limits import Limiter
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceServicer
 from meshmgmt.control.server.bus import Bus
 from meshmgmt.control.server.envelope import Envelopes, Opened
+from meshmgmt.control.server.guests import NAMELESS, Guests, Seats
 from meshmgmt.control.server.hub import Hub
+from meshmgmt.control.server.jobs import Jobs
+from meshmgmt.control.server.keylogins import KeyLogins
 from meshmgmt.control.server.status import Context, rpc, source_of
 from meshmgmt.control.server.streams import Ending
 from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services import logins, sessions, sso
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import context as facts
-from meshmgmt.core.addresses import site
-from meshmgmt.core.slidingwindow import Limit
-from observability.logins import login_blocked, observe_login
+from observability.logins import observe_login
 from observability.metrics import instruments
 
-WRONG_KEYS: Final = Limit(count=30, seconds=60)
-"""Of one address, over all processes and hosts."""
 NOT_EXPOSED: Final = "this server does not expose services of peers"
 _SYNCS: Final = instruments.counter("management.grpc.sync.request.counter")
 _SYNC_DURATION: Final = instruments.histogram(
@@ -39,13 +37,16 @@ class ManagementService(ManagementServiceServicer):
     """Decodes, asks the domain in a thread, encodes."""
 
     def __init__(
-        self, envelopes: Envelopes, threads: Threads, hub: Hub, bus: Bus
+        self, envelopes: Envelopes, threads: Threads, hub: Hub, jobs: Jobs, bus: Bus
     ) -> None:
         self.envelopes = envelopes
         self.threads = threads
         self.hub = hub
+        self.jobs = jobs
         self.bus = bus
-        self.wrong_keys = Limiter(WRONG_KEYS, workers=1)
+        self.guests = Guests(threads)
+        self.job_seats = Seats()
+        self.key_logins = KeyLogins()
 
     @rpc
     async def GetServerKey(
@@ -65,14 +66,9 @@ class ManagementService(ManagementServiceServicer):
         """Let a peer in, or enrol it."""
         begun = time.perf_counter()
         opened = self.envelopes.open(request, pb.LoginRequest)
-        source = source_of(context)
         try:
-            peer = await self.threads.run(
-                logins.login, opened.public_key, opened.message, source
-            )
-        except Refused as refusal:
-            if opened.message.setupKey and refusal.code is Code.PERMISSION_DENIED:
-                await self._wrong_key(source)
+            peer = await self._let_in(opened, source_of(context))
+        except Refused:
             observe_login(
                 peer_id="", seconds=time.perf_counter() - begun, succeeded=False
             )
@@ -82,23 +78,20 @@ class ManagementService(ManagementServiceServicer):
         observe_login(peer_id=peer.peer_id, seconds=time.perf_counter() - begun)
         return self._sealed(opened, response)
 
-    async def _wrong_key(self, source: str) -> None:
-        """Count a wrong key. Raises Refused when there were too many of that address.
-
-        Keys are looked up first: behind one address a machine with the right one must
-        not wait for those with a wrong one, and looking up costs one indexed read.
-        """
-        if await self.threads.run(self.wrong_keys.take, f"setup key {site(source)}"):
-            login_blocked()
-            raise Refused(Code.RESOURCE_EXHAUSTED, "too many wrong keys: try later")
+    async def _let_in(
+        self, opened: Opened[pb.LoginRequest], source: str
+    ) -> logins.LoggedIn:
+        login = partial(logins.login, opened.public_key, opened.message, source)
+        if opened.message.setupKey:
+            return await self.key_logins.run(source, login)
+        return await self.threads.run(login)
 
     @rpc
     async def Sync(self, request: pb.EncryptedMessage, context: Context) -> None:
         """Send the first map, and the newest one whenever it changes."""
         begun = time.perf_counter()
-        opened = self.envelopes.open(request, pb.SyncRequest)
         _SYNCS.inc()
-        stream = await self.hub.open(opened, source_of(context), context)
+        stream = await self.hub.open(request, source_of(context), context)
         try:
             _SYNC_DURATION.observe((time.perf_counter() - begun) * 1000)
             self.bus.stream_opened(stream.peer_id, stream.started)
@@ -133,11 +126,23 @@ class ManagementService(ManagementServiceServicer):
 
     @rpc
     async def Job(self, requests: Any, context: Context) -> None:
-        """Stay open and silent: there are no jobs, and an error restarts old agents."""
+        """Pass on what the peer is asked to do, and what it answers."""
         await context.send_initial_metadata(())
-        async for _ in requests:
-            pass
-        await asyncio.Event().wait()
+        opened: list[Opened[pb.JobRequest]] = []
+
+        async def named() -> str:
+            opened.append(await self._greeting(requests))
+            return opened[0].public_key
+
+        key = await self.guests.identified(source_of(context), named)
+        with self.job_seats.one(key):
+            await self.jobs.serve(opened[0], requests, context)
+
+    async def _greeting(self, requests: Any) -> Opened[pb.JobRequest]:
+        """Return the first message of a stream. Raises Refused."""
+        async for envelope in requests:
+            return self.envelopes.open(envelope, pb.JobRequest)
+        raise Refused(Code.INVALID_ARGUMENT, NAMELESS)
 
     @rpc
     async def GetPKCEAuthorizationFlow(

@@ -6,14 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from google.protobuf.json_format import MessageToDict
-from google.protobuf.timestamp_pb2 import Timestamp
 
-from dns.mapsize import observe_duration, observe_objects
-from meshmgmt.control.checks import Unsendable, check_config, check_login
+from meshmgmt.control.checks import Unsendable, check_config
 from meshmgmt.control.maps import MapStore, Refresh
 from meshmgmt.control.protocol.management_pb2 import (
     EncryptedMessage,
-    LoginResponse,
     NetbirdConfig,
     SyncResponse,
 )
@@ -22,10 +19,10 @@ from meshmgmt.control.server.envelope import Envelopes
 from meshmgmt.control.server.flowrule import FlowRule, read_flow_rule
 from meshmgmt.control.server.streams import Stream
 from meshmgmt.control.services import flows
-from meshmgmt.control.services.logins import LoggedIn
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core.errors import NotFound
 from meshmgmt.env import Config
+from meshmgmt.explain.mapsize import observe_duration, observe_objects
 from observability.debug import capture
 from observability.metrics import instruments
 
@@ -46,36 +43,14 @@ class Messages:
         self.envelopes = envelopes
         self.store = MapStore()
         self.flow_rule = FlowRule(enabled=False)
-        self._serial = 0
         self._samples = True
 
     def refresh(self) -> Refresh:
-        refresh = self.store.refresh()
-        if self.config.flow_interval is not None and refresh.serial != self._serial:
-            self.flow_rule = read_flow_rule()
-        self._serial = refresh.serial
-        return refresh
+        return self.store.refresh(beside=self._follow_flow_rule)
 
-    def login_response(self, peer: LoggedIn) -> LoginResponse:
-        """Return what a peer that logged in is told. Raises Refused."""
-        # None is the zero Timestamp on the wire: the session has no end.
-        expires = Timestamp()
-        if peer.session_expires_at is not None:
-            expires.FromDatetime(peer.session_expires_at)
-        try:
-            response = LoginResponse(
-                netbirdConfig=self._netbird_config(),
-                peerConfig=self.store.peer_config(peer.peer_id),
-                Checks=self.store.checks(peer.peer_id),
-                sessionExpiresAt=expires,
-            )
-            check_login(response)
-        except NotFound as error:
-            raise _not_ready() from error
-        except Unsendable as error:
-            _not_sent(peer.peer_id, error)
-            raise _not_ready() from error
-        return response
+    def _follow_flow_rule(self) -> None:
+        if self.config.flow_interval is not None:
+            self.flow_rule = read_flow_rule()
 
     def sealed(
         self, wanted: Sequence[tuple[Stream, Make]]
@@ -97,11 +72,11 @@ class Messages:
         try:
             message = make(stream)
         except Unsendable as error:
-            _not_sent(stream.peer_id, error)
+            tell_not_sent(stream.peer_id, error)
             return None
         except NotFound as error:
             if make == self.first:
-                raise _not_ready() from error
+                raise not_ready() from error
             return None  # deleted just now: the stream is about to end
         if message is None:
             return None
@@ -170,11 +145,13 @@ class Messages:
         stream.flow = told
 
 
-def _not_ready() -> Refused:
+def not_ready() -> Refused:
+    """Return what a peer gets whose map cannot be told now."""
     return Refused(Code.UNAVAILABLE, "the peer's map is not ready: try again")
 
 
-def _not_sent(peer_id: str, error: Unsendable) -> None:
+def tell_not_sent(peer_id: str, error: Unsendable) -> None:
+    """Log and count a message that was kept from a peer."""
     _UNSENDABLE.inc()
     _LOG.error(
         "a message to a peer was not sent, it would break the agent: %s",

@@ -5,7 +5,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from meshmgmt.control.server.bus import Bus
 from meshmgmt.control.server.decoding import Decoding
 from meshmgmt.control.server.envelope import Envelopes
 from meshmgmt.control.server.hub import Hub
+from meshmgmt.control.server.jobs import Jobs
 from meshmgmt.control.server.management import ManagementService
 from meshmgmt.control.server.proxying import ProxyService
 from meshmgmt.control.server.reporting import FlowService
@@ -41,7 +42,7 @@ from meshmgmt.env import Config
 
 THREADS: Final = 4
 GRACE_SECONDS: Final = 5.0
-POLL_SECONDS: Final = 0.2
+POLL_SECONDS: Final = 0.1
 """How often the serial is asked for; a notice of PostgreSQL comes before."""
 
 LISTENING_POLL_SECONDS: Final = 5.0
@@ -71,7 +72,8 @@ OPTIONS: Final = (
     # Everybody comes back at once after a restart: nobody is sent away unheard.
     ("grpc.server.max_pending_requests", 20_000),
     ("grpc.server.max_pending_requests_hard_limit", 40_000),
-    ("grpc.so_reuseport", 0),
+    # An agent has a handful at its connection, a proxy opens another connection.
+    ("grpc.max_concurrent_streams", 100),
     ("grpc.max_receive_message_length", 4 * 2**20),
 )
 
@@ -83,16 +85,22 @@ class CannotListen(Exception):
 
 
 class PeerServer:
-    """Serves peers until told to stop."""
+    """Serves peers until told to stop.
 
-    def __init__(self, config: Config) -> None:
+    Of several processes on a port each has a `number`; None: there is one alone.
+    """
+
+    def __init__(self, config: Config, number: int | None = None) -> None:
         self.config = config
+        self.number = number
         self.envelopes = Envelopes(settings.SECRET_KEY)
         self.threads = Threads(THREADS, "peers")
         self.streams = Streams()
         self.bus = Bus()
         self.hub = Hub(config, self.envelopes, self.streams, self.threads)
-        self.signals = SignalExchange(self.bus)
+        self.jobs = Jobs(self.envelopes, self.threads)
+        self.hub.on_serial = self.jobs.want
+        self.signals = SignalExchange(self.bus, self.threads)
         self.bus.on_change = self.hub.want
         self.bus.on_signal = self.signals.arrived
         self.bus.on_stream = self.streams.replace
@@ -100,9 +108,12 @@ class PeerServer:
         self.server = self._server()
 
     def _server(self) -> grpc.aio.Server:
-        server = grpc.aio.server(interceptors=[Decoding()], options=OPTIONS)
+        server = grpc.aio.server(interceptors=[Decoding()], options=self._options())
         management_pb2_grpc.add_ManagementServiceServicer_to_server(
-            ManagementService(self.envelopes, self.threads, self.hub, self.bus), server
+            ManagementService(
+                self.envelopes, self.threads, self.hub, self.jobs, self.bus
+            ),
+            server,
         )
         signalexchange_pb2_grpc.add_SignalExchangeServicer_to_server(
             self.signals, server
@@ -118,23 +129,21 @@ class PeerServer:
         reflection.enable_server_reflection(listed, server)
         return server
 
+    def _options(self) -> list[tuple[str, int]]:
+        shared = ("grpc.so_reuseport", int(self.number is not None))
+        return [*OPTIONS, shared]
+
     async def run(self, stopping: asyncio.Event, leave_now: asyncio.Event) -> None:
         """Serve until `stopping`, then drain; `leave_now` ends the drain early.
 
         Raises CannotListen.
         """
         self._listen()
-        endless = [
-            self.hub.run(),
-            self._poll(),
-            self._every(PRESENCE_SECONDS, self._write_presence),
-            self._every(presence.BEAT_SECONDS, self._beat),
-            self._every(figures.EVERY_SECONDS, self._show),
-            self._every(JUDGE_SECONDS, self._look_after),
-        ]
+        # Those of a process of this number that was killed.
+        figures.forget(self.config.runtime_dir, self.number or 0)
+        work = _tasks(self.hub.run(), self.jobs.run(), self._poll())
         if self.bus.exists:
-            endless.append(self.bus.run())
-        work = [asyncio.create_task(coroutine) for coroutine in endless]
+            work += _tasks(self.bus.run())
         try:
             # Nobody waits for the first reading of the account with a call under way.
             await _first_of(stopping.wait(), self._warm_up(), *work)
@@ -159,6 +168,13 @@ class PeerServer:
         await self.server.start()
         await self._say(health_pb2.HealthCheckResponse.SERVING)
         _LOG.info("peers are served at %s", self.config.grpc_bind)
+        # From here on others are told of this process, so that none is told too early.
+        work += _tasks(
+            self._every(PRESENCE_SECONDS, self._write_presence),
+            self._every(presence.BEAT_SECONDS, self._beat),
+            self._every(figures.EVERY_SECONDS, self._show),
+            self._every(JUDGE_SECONDS, self._look_after),
+        )
         await _first_of(stopping.wait(), *work)
 
     def _listen(self) -> None:
@@ -183,11 +199,12 @@ class PeerServer:
     async def _stop(self, work: "list[asyncio.Task[None]]") -> None:
         for stream in self.streams:
             stream.end(Ending.STOPPING)
+        self.jobs.end()
         await self.server.stop(GRACE_SECONDS)
         for task in work:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
-        figures.forget(self.config.runtime_dir)
+        figures.forget(self.config.runtime_dir, self.number or 0)
         try:
             await self._write_presence()
             await self.threads.run(presence.leave, self.bus.id)
@@ -208,7 +225,7 @@ class PeerServer:
             await asyncio.sleep(LISTENING_POLL_SECONDS if heard else POLL_SECONDS)
 
     async def _every(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
-        """Do some work over and over; a failure is logged and waits for the next turn."""
+        """Do some work over and over; a failure is logged and waits for the next round."""
         while True:
             try:
                 await work()
@@ -238,12 +255,13 @@ class PeerServer:
                 time=time.time(),
                 bind=self.config.grpc_bind,
                 connected=len(self.streams),
-                signal_streams=len(self.signals.lines),
+                signal_streams=len(self.signals),
                 oldest_wait_seconds=round(self.streams.oldest_wait(), 3),
                 serial=self.hub.serial,
                 process=self.bus.id,
                 waiting=self.streams.waiting(WAITING_SHOWN),
             ),
+            self.number or 0,
         )
 
     async def _look_after(self) -> None:
@@ -276,6 +294,10 @@ def _tls(files: tuple[Path, Path]) -> Any:
 
 def _stamps(files: tuple[Path, Path]) -> list[int]:
     return [file.stat().st_mtime_ns for file in files]
+
+
+def _tasks(*coroutines: Coroutine[Any, Any, None]) -> "list[asyncio.Task[None]]":
+    return [asyncio.create_task(coroutine) for coroutine in coroutines]
 
 
 async def _first_of(*waited: Any) -> None:

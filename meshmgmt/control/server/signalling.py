@@ -7,12 +7,17 @@ expect: they send again.
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from meshmgmt.control.protocol.signalexchange_pb2 import EncryptedMessage
 from meshmgmt.control.protocol.signalexchange_pb2_grpc import SignalExchangeServicer
 from meshmgmt.control.server.bus import Bus
-from meshmgmt.control.server.status import Context, metadata_of, rpc
+from meshmgmt.control.server.guests import Guests, Seats
+from meshmgmt.control.server.status import Context, metadata_of, rpc, source_of
+from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services.refusals import Code, Refused
 
 _LOG: Final = logging.getLogger(__name__)
@@ -25,10 +30,9 @@ _LONGEST: Final = 2**16
 class Line:
     """The stream of one agent, and what it is to get."""
 
-    __slots__ = ("over", "queue")
+    __slots__ = ("queue",)
 
     def __init__(self) -> None:
-        self.over = asyncio.Event()
         self.queue: asyncio.Queue[EncryptedMessage] = asyncio.Queue(_MOST_WAITING)
 
     def send(self, message: EncryptedMessage) -> None:
@@ -45,11 +49,19 @@ class Line:
 
 
 class SignalExchange(SignalExchangeServicer):
-    """Knows the streams of this process; others are reached by the bus."""
+    """Knows the streams of this process; others are reached by the bus.
 
-    def __init__(self, bus: Bus) -> None:
-        self.lines: dict[str, Line] = {}
+    Nobody proves whose stream it is, so none ends another: all of a key get its messages.
+    """
+
+    def __init__(self, bus: Bus, threads: Threads) -> None:
+        self.lines: dict[str, list[Line]] = {}
         self.bus = bus
+        self.guests = Guests(threads)
+        self.seats = Seats()
+
+    def __len__(self) -> int:
+        return sum(map(len, self.lines.values()))
 
     @rpc
     async def Send(
@@ -60,27 +72,32 @@ class SignalExchange(SignalExchangeServicer):
 
     @rpc
     async def ConnectStream(self, requests: Any, context: Context) -> None:
-        """Register an agent's stream; an older one ends."""
-        key = metadata_of(context).get(_PEER, "")
-        if not key:
-            raise Refused(Code.INVALID_ARGUMENT, f"the metadata {_PEER} is missing")
+        """Register an agent's stream beside others of its key."""
+        named = partial(_named, context)
+        key = await self.guests.identified(source_of(context), named)
+        with self.seats.one(key), self._line(key) as line:
+            await context.send_initial_metadata(_REGISTERED)
+            work = {
+                asyncio.create_task(self._read(requests)),
+                asyncio.create_task(line.write(context)),
+            }
+            try:
+                await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in work:
+                    task.cancel()
+                await asyncio.gather(*work, return_exceptions=True)
+
+    @contextmanager
+    def _line(self, key: str) -> Iterator[Line]:
         line = Line()
-        if (older := self.lines.get(key)) is not None:
-            older.over.set()
-        self.lines[key] = line
-        await context.send_initial_metadata(_REGISTERED)
-        work = {
-            asyncio.create_task(self._read(requests)),
-            asyncio.create_task(line.write(context)),
-            asyncio.create_task(line.over.wait()),
-        }
+        lines = self.lines.setdefault(key, [])
+        lines.append(line)
         try:
-            await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+            yield line
         finally:
-            for task in work:
-                task.cancel()
-            await asyncio.gather(*work, return_exceptions=True)
-            if self.lines.get(key) is line:
+            lines.remove(line)
+            if not lines:
                 del self.lines[key]
 
     async def _read(self, requests: Any) -> None:
@@ -88,20 +105,27 @@ class SignalExchange(SignalExchangeServicer):
             await self.forward(message)
 
     async def forward(self, message: EncryptedMessage) -> None:
-        """Pass a message on to its receiver's stream, here or in another process.
+        """Pass a message on to its receiver's streams, here and in other processes.
 
         Raises Refused for one that no agent sends.
         """
         if len(message.body) > _LONGEST:
             raise Refused(Code.INVALID_ARGUMENT, "the message is too long")
-        line = self.lines.get(message.remoteKey)
-        if line is not None:
-            line.send(message)
-        else:
-            await self.bus.signal(message.SerializeToString())
+        self._write(message)
+        await self.bus.signal(message.SerializeToString())
 
     async def arrived(self, serialized: bytes) -> None:
         """Pass on what came from another process."""
-        message = EncryptedMessage.FromString(serialized)
-        if (line := self.lines.get(message.remoteKey)) is not None:
+        self._write(EncryptedMessage.FromString(serialized))
+
+    def _write(self, message: EncryptedMessage) -> None:
+        for line in self.lines.get(message.remoteKey, ()):
             line.send(message)
+
+
+async def _named(context: Context) -> str:
+    """Return the key that a stream names. Raises Refused."""
+    key = metadata_of(context).get(_PEER, "")
+    if not key:
+        raise Refused(Code.INVALID_ARGUMENT, f"the metadata {_PEER} is missing")
+    return key

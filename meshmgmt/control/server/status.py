@@ -37,14 +37,19 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
         return grpc.StatusCode[error.code.name], error.text
     if isinstance(error, DecodeError):
         return grpc.StatusCode.INVALID_ARGUMENT, NO_MESSAGE
-    if isinstance(error, _PASSING):
+    if passes(error):
         return grpc.StatusCode.UNAVAILABLE, "the service cannot answer now: try again"
     return grpc.StatusCode.INTERNAL, "internal error"
 
 
+def passes(error: BaseException) -> bool:
+    """Tell whether trouble passes by itself, so that trying again helps."""
+    return isinstance(error, _PASSING)
+
+
 def tell_failure(logger: logging.Logger, what: str, error: BaseException) -> None:
     """Log what could not be done: in a line when it passes by itself, else with a stack."""
-    if isinstance(error, _PASSING):
+    if passes(error):
         logger.warning("%s: %s", what, str(error).strip().partition("\n")[0])
     else:
         logger.error(what, exc_info=error)

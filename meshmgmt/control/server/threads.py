@@ -13,6 +13,7 @@ from typing import Final, Generic, ParamSpec, TypeVar
 from django.db import close_old_connections
 
 from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.core import context
 
 _P = ParamSpec("_P")
 _Q = TypeVar("_Q")
@@ -95,6 +96,7 @@ class Batches(Generic[_Q, _R]):
 def _connected(call: Callable[[], _R]) -> _R:
     close_old_connections()
     try:
-        return call()
+        with context.scope(unattended=True):
+            return call()
     finally:
         close_old_connections()

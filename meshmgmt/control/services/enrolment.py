@@ -9,10 +9,11 @@ from groups.services import add_peer_to_groups
 from meshmgmt.access.models import UserAutoGroup
 from meshmgmt.access.services.setupkeys import setup_key_use, usable_setup_key
 from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.selectors import the_account
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.control.services import sso
 from meshmgmt.control.services.meta import facts_of, plain, ssh_key_of
-from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.control.services.refusals import Code, Refused, WrongKey
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import Actor
 from meshmgmt.core.errors import Conflict, InvalidArgument, NotFound, PreconditionFailed
@@ -21,7 +22,7 @@ from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.labels import is_extra_label
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.reports import place_facts
-from meshmgmt.inventory.services.peers import free_ipv6, peer_create
+from meshmgmt.inventory.services.peers import free_ipv6, peer_insert
 
 MAX_EXTRA_LABELS: Final = 32
 
@@ -88,7 +89,7 @@ def _enrol_by_key(public_key: str, plain_key: str, facts: dict[str, Any]) -> Pee
             return _create(public_key, facts, _Entitled(columns, groups))
     except (NotFound, PreconditionFailed) as error:
         reason = error.message
-        raise Refused(Code.PERMISSION_DENIED, BAD_KEY, reason=reason) from error
+        raise WrongKey(BAD_KEY, reason=reason) from error
 
 
 def _create(public_key: str, facts: dict[str, Any], entitled: _Entitled) -> Peer:
@@ -97,19 +98,22 @@ def _create(public_key: str, facts: dict[str, Any], entitled: _Entitled) -> Peer
         facts["extra_dns_labels"],
         allowed=entitled.columns.get("allow_extra_dns_labels", False),
     )
-    account = Account.objects.get()
+    account = the_account()
     now = clock.now()
     try:
-        peer = peer_create(
-            **facts,
-            **entitled.columns,
-            name=facts.get("hostname") or "peer",
-            wg_public_key=public_key,
-            ipv6=_ipv6(account, entitled.groups),
-            approval_required=account.peer_approval_enabled,
-            created_at=now,
-            last_login=now,
-            last_seen=now,
+        peer = peer_insert(
+            {
+                **facts,
+                **entitled.columns,
+                "name": facts.get("hostname") or "peer",
+                "wg_public_key": public_key,
+                "ipv6": _ipv6(account, entitled.groups),
+                "approval_required": account.peer_approval_enabled,
+                "created_at": now,
+                "last_login": now,
+                "last_seen": now,
+            },
+            account,
         )
     except Conflict as error:  # no other value of it can be somebody else's
         raise Refused(Code.FAILED_PRECONDITION, ENROLLED_MEANWHILE) from error
@@ -123,7 +127,7 @@ def _create(public_key: str, facts: dict[str, Any], entitled: _Entitled) -> Peer
 
 def _check_labels(labels: Sequence[str], *, allowed: bool) -> None:
     if labels and not allowed:
-        raise Refused(Code.FAILED_PRECONDITION, NO_EXTRA_LABELS)
+        raise Refused(Code.PERMISSION_DENIED, NO_EXTRA_LABELS)
     if len(labels) > MAX_EXTRA_LABELS:
         text = f"a peer has at most {MAX_EXTRA_LABELS} extra DNS labels"
         raise Refused(Code.INVALID_ARGUMENT, text)

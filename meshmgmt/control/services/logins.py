@@ -6,7 +6,7 @@ from typing import Final
 
 from events.activities import Activity
 from events.audit.emission import audit_record
-from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.selectors import the_account
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.control.services import sso
 from meshmgmt.control.services.enrolment import NO_EXTRA_LABELS, enrol
@@ -44,7 +44,7 @@ def login(
         peer = known_peer(public_key)
         if peer is None:
             peer = enrol(public_key, request, source)
-            standing = standing_of(peer, Account.objects.get())
+            standing = standing_of(peer, the_account())
         else:
             standing = _again(peer, request, source)
         return LoggedIn(peer.pk, standing.until)
@@ -54,11 +54,11 @@ def _again(peer: Peer, request: management_pb2.LoginRequest, source: str) -> Sta
     """Let a known peer in; a setup key that it shows does not matter."""
     if request.jwtToken:
         peer = _sign_in(peer, request.jwtToken)
-    standing = standing_of(peer, Account.objects.get())
+    standing = standing_of(peer, the_account())
     if not standing.allowed:
         raise Refused(Code.PERMISSION_DENIED, standing.reason)
     if request.dnsLabels and not peer.allow_extra_dns_labels:
-        raise Refused(Code.FAILED_PRECONDITION, NO_EXTRA_LABELS)
+        raise Refused(Code.PERMISSION_DENIED, NO_EXTRA_LABELS)
     take_report(peer, request.meta, source, **ssh_key_of(request))
     return standing
 
@@ -72,7 +72,7 @@ def _sign_in(peer: Peer, token: str) -> Peer:
     with signed_in.acting(), account_write():
         signed_in.spend()
         found = stored_peer(peer.pk)
-        if standing_of(found, Account.objects.get()).reason == EXPIRED:
+        if standing_of(found, the_account()).reason == EXPIRED:
             _renew(found)
         return found
 

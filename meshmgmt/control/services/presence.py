@@ -119,6 +119,12 @@ def reachable_since() -> dt.datetime | None:
     return clock.now() if oldest is None else oldest.started_at
 
 
+def somebody_serves() -> bool:
+    """Tell whether some process, of any host, said lately that it serves peers."""
+    since = clock.now() - dt.timedelta(seconds=LOST_SECONDS)
+    return StreamProcess.objects.filter(seen_at__gte=since).exists()
+
+
 def forget_lost_processes() -> int:
     """Let go of the peers of processes that say nothing any more; return how many."""
     before = clock.now() - dt.timedelta(seconds=LOST_SECONDS)

@@ -27,3 +27,10 @@ class Refused(Exception):
         self.code = code
         self.text = text
         self.reason = reason or text
+
+
+class WrongKey(Refused):
+    """No setup key that is good; whoever shows many guesses them."""
+
+    def __init__(self, text: str, *, reason: str = "") -> None:
+        super().__init__(Code.PERMISSION_DENIED, text, reason=reason)

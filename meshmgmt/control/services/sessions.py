@@ -8,6 +8,7 @@ from typing import Final
 from events.activities import Activity
 from events.audit.emission import audit_record
 from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.selectors import the_account
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.control.services import sso
 from meshmgmt.control.services.logins import OTHERS_PEER
@@ -53,7 +54,7 @@ def open_syncs(openings: Sequence[SyncOpening]) -> list[Session | Exception]:
 
     Two queries for all of them: after a restart everybody comes back at once.
     """
-    account = Account.objects.get()
+    account = the_account()
     known = known_peers([opening.public_key for opening in openings])
     found: list[Session | Exception] = []
     for opening in openings:
@@ -137,11 +138,11 @@ def extend_session(
 
 
 def _extend(peer: Peer) -> dt.datetime:
-    standing = standing_of(peer, Account.objects.get())
+    standing = standing_of(peer, the_account())
     if not standing.allowed:
         raise Refused(Code.PERMISSION_DENIED, standing.reason)
     peer.last_login = clock.now()
-    until = standing_of(peer, Account.objects.get()).until
+    until = standing_of(peer, the_account()).until
     if until is None:
         raise Refused(Code.FAILED_PRECONDITION, ENDLESS)
     peer.save(update_fields=["last_login"])

@@ -10,7 +10,12 @@ from typing import Any, Final
 from django.conf import settings
 
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.oidc.configured import bearer_claims, is_configured, provider
+from meshmgmt.accounts.oidc.configured import (
+    audience,
+    bearer_claims,
+    is_configured,
+    provider,
+)
 from meshmgmt.accounts.oidc.identity import EXPIRED, LEEWAY_SECONDS
 from meshmgmt.accounts.oidc.provisioning import user_of
 from meshmgmt.control.models import SpentToken
@@ -102,7 +107,7 @@ def device_flow() -> management_pb2.DeviceAuthorizationFlow:
 
 
 def _provider_config(endpoint: str) -> management_pb2.ProviderConfig:
-    if not is_configured():
+    if not is_configured() or not settings.SVC.oidc_client_id:
         raise Refused(Code.NOT_FOUND, NO_PROVIDER)
     try:
         metadata = provider().metadata()
@@ -117,7 +122,7 @@ def _provider_config(endpoint: str) -> management_pb2.ProviderConfig:
 
     return management_pb2.ProviderConfig(
         ClientID=settings.SVC.oidc_client_id,
-        Audience=next(iter(settings.SVC.oidc_audience), ""),
+        Audience=audience()[0],  # clients refuse an empty one
         AuthorizationEndpoint=known("authorization_endpoint"),
         DeviceAuthEndpoint=known("device_authorization_endpoint"),
         TokenEndpoint=known("token_endpoint"),

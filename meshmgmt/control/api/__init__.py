@@ -1,0 +1,1 @@
+"""The peer protocol over HTTP: what peers are asked to do."""

@@ -1,0 +1,89 @@
+"""Streams of callers who have not shown yet that they are peers: few, and not for long.
+
+Signal and Job take anybody's connection, and a silent stream costs memory. So a stream
+stays once it has named the key of a peer, and each key has few.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from meshmgmt.control.server.threads import Batches, Threads
+from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.control.services.reporting import known_peers
+from meshmgmt.core.addresses import site
+
+GUESTS: Final = 2000
+PER_ADDRESS: Final = 500
+"""Many peers may come back at once from behind one address."""
+PATIENCE_SECONDS: Final = 10.0
+PER_KEY: Final = 4
+"""Streams of a kind: an agent has one, and for a while the one that broke."""
+
+STRANGER: Final = "this key is of no peer"
+NAMELESS: Final = "the stream did not say in time whose it is"
+CROWDED: Final = "too many streams did not say yet whose they are: try again"
+ENOUGH: Final = f"this key has {PER_KEY} streams already"
+
+
+class Guests:
+    """Lets streams of a kind in that name the key of a peer."""
+
+    def __init__(self, threads: Threads) -> None:
+        self._here: Counter[str] = Counter()
+        self._known: Batches[str, bool] = Batches(threads, are_known)
+
+    async def identified(self, source: str, named: Callable[[], Awaitable[str]]) -> str:
+        """Return the key of a peer that a stream from an address names in time.
+
+        Raises Refused.
+        """
+        with self._guest(site(source)):
+            try:
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    key = await named()
+            except TimeoutError:
+                raise Refused(Code.UNAUTHENTICATED, NAMELESS) from None
+            if not await self._known.one(key):
+                raise Refused(Code.UNAUTHENTICATED, STRANGER)
+            return key
+
+    @contextmanager
+    def _guest(self, address: str) -> Iterator[None]:
+        if self._here[address] >= PER_ADDRESS or self._here.total() >= GUESTS:
+            raise Refused(Code.RESOURCE_EXHAUSTED, CROWDED)
+        self._here[address] += 1
+        try:
+            yield
+        finally:
+            self._here[address] -= 1
+            if not self._here[address]:
+                del self._here[address]
+
+
+class Seats:
+    """Counts the streams of each key."""
+
+    def __init__(self) -> None:
+        self._taken: Counter[str] = Counter()
+
+    @contextmanager
+    def one(self, key: str) -> Iterator[None]:
+        """Take a seat for the time of a block. Raises Refused when the key has enough."""
+        if self._taken[key] >= PER_KEY:
+            raise Refused(Code.RESOURCE_EXHAUSTED, ENOUGH)
+        self._taken[key] += 1
+        try:
+            yield
+        finally:
+            self._taken[key] -= 1
+            if not self._taken[key]:
+                del self._taken[key]
+
+
+def are_known(keys: list[str]) -> list[bool | Exception]:
+    """Return for each public key whether it is one of a peer."""
+    known = known_peers(keys)
+    return [key in known for key in keys]

@@ -1,0 +1,246 @@
+"""Floods of strangers at the peers' port: what they cost the others, and what stays."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from meshmgmt.control.agent import Agent
+from meshmgmt.control.server import guests
+from meshmgmt.control.server.guests import Guests, Seats
+from meshmgmt.control.server.keylogins import (
+    AT_ONCE,
+    SUSPECTS,
+    WRONG_KEYS,
+    KeyLogins,
+)
+from meshmgmt.control.server.threads import Threads
+from meshmgmt.control.services import logins
+from meshmgmt.control.services.refusals import Code, Refused, WrongKey
+from meshmgmt.env import BASE_DIR
+from tests.control.agents import enrolled, run
+from tests.control.deployment import Deployment, waited_for
+from tests.control.machines import SOURCE, public_key, request, setup_key
+
+KEYS = 1600
+STREAMS = 10_000
+A_LOGIN = 10.0
+"""Seconds; beside 1,600 wrong keys from one address it once took 15."""
+MEBIBYTES = 120
+"""What silent streams may cost; once it was 300 for these, for good."""
+
+KEY_FLOOD = """
+import asyncio, sys
+from meshmgmt.control.agent import Agent
+from meshmgmt.control.protocol import management_pb2 as pb
+
+async def main(url, count):
+    agents = [Agent(url) for _ in range(20)]
+    boxes = [await bad.server_box() for bad in agents]
+    async def attempt(bad, box):
+        key = "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA"
+        request = bad.sealed(box, pb.LoginRequest(setupKey=key, meta=bad.meta))
+        try:
+            await bad.management.Login(request)
+        except Exception:
+            pass
+    tasks = [
+        asyncio.create_task(attempt(agents[n % 20], boxes[n % 20])) for n in range(count)
+    ]
+    await asyncio.sleep(0)
+    print("sent", flush=True)
+    await asyncio.gather(*tasks)
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+"""
+SILENT_STREAMS = """
+import asyncio, resource, sys
+from meshmgmt.control.agent import Agent, channel_to
+from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceStub
+from meshmgmt.control.protocol.signalexchange_pb2_grpc import SignalExchangeStub
+
+async def main(url, count):
+    channels = [channel_to(url) for _ in range(20)]
+    streams = []
+    for number in range(count):
+        channel = channels[number % len(channels)]
+        if number % 2:
+            streams.append(ManagementServiceStub(channel).Job())
+        else:
+            named = (("x-wiretrustee-peer-id", f"nobody {number}"),)
+            streams.append(SignalExchangeStub(channel).ConnectStream(metadata=named))
+    print("sent", flush=True)
+    await asyncio.wait([asyncio.ensure_future(each.code()) for each in streams])
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+"""
+
+
+@contextmanager
+def flooding(program: str, *words: str) -> Iterator["subprocess.Popen[str]"]:
+    """Run a program that floods; ends it with the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *words],
+        cwd=BASE_DIR,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    with process, process.stdout:
+        try:
+            assert process.stdout.readline() == "sent\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def memory(deployment: Deployment) -> float:
+    """Return the MiB that the process for peers has."""
+    assert deployment.process is not None
+    status = Path(f"/proc/{deployment.process.pid}/status").read_text()
+    [line] = [line for line in status.splitlines() if line.startswith("VmRSS")]
+    return int(line.split()[1]) / 1024
+
+
+@pytest.mark.slow
+def test_many_wrong_keys_in_flight_keep_no_honest_login_waiting(upset: Deployment):
+    took: list[float] = []
+
+    async def honest(agent: Agent) -> None:
+        begun = time.monotonic()
+        await agent.login()
+        took.append(time.monotonic() - begun)
+
+    async def scenario() -> None:
+        async with enrolled(upset, "honest beside keys") as agent:
+            with flooding(KEY_FLOOD, upset.url, str(KEYS)) as flood:
+                while flood.poll() is None:
+                    await honest(agent)
+                    await asyncio.sleep(0.2)
+
+    run(scenario())
+    assert max(took) < A_LOGIN
+
+
+@pytest.mark.django_db(transaction=True)
+def test_wrong_keys_beyond_the_limit_are_not_looked_up_but_a_right_one_is(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+    looked_up: list[int] = []
+
+    def wrong() -> None:
+        looked_up.append(1)
+        raise WrongKey("the setup key is not valid")
+
+    async def scenario() -> None:
+        logins = KeyLogins()
+        flood = [logins.run("192.0.2.1", wrong) for _ in range(KEYS)]
+        ends = await asyncio.gather(*flood, return_exceptions=True)
+        codes = Counter(end.code for end in ends if isinstance(end, Refused))
+        assert codes == {
+            Code.PERMISSION_DENIED: WRONG_KEYS.count,
+            Code.RESOURCE_EXHAUSTED: KEYS - WRONG_KEYS.count,
+        }
+        assert len(looked_up) <= WRONG_KEYS.count + AT_ONCE + SUSPECTS
+        assert await logins.run("192.0.2.1", lambda: "let in") == "let in"
+
+    run(scenario())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_good_key_that_allows_no_dns_labels_is_no_wrong_key(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+    plain, _ = setup_key()
+    labelled = request(setupKey=plain, dnsLabels=["db"])
+
+    async def scenario() -> None:
+        key_logins = KeyLogins()
+        for _ in range(WRONG_KEYS.count + 5):
+            with pytest.raises(Refused, match="may not have extra DNS labels"):
+                await key_logins.run(
+                    SOURCE, lambda: logins.login(public_key(), labelled, SOURCE)
+                )
+
+    run(scenario())
+
+
+@pytest.mark.slow
+def test_silent_streams_of_strangers_are_few_and_go(upset: Deployment):
+    async def scenario() -> None:
+        async with enrolled(upset, "honest beside streams") as agent:
+            await agent.login()
+            before = memory(upset)
+            with flooding(SILENT_STREAMS, upset.url, str(STREAMS)) as flood:
+                await agent.login()
+                stream = await agent.connect_signal()
+                await agent.send_signal(agent.public_key, b"heard")
+                assert (await stream.read()).body == b"heard"
+                await asyncio.to_thread(flood.communicate, timeout=100)
+                grown = memory(upset) - before
+            assert grown < MEBIBYTES, f"{grown:.0f} MiB"
+
+    run(scenario())
+    waited_for(lambda: "of no peer" in upset.log())
+
+
+def test_a_stream_that_does_not_say_whose_it_is_goes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(guests, "PATIENCE_SECONDS", 0.05)
+
+    async def scenario() -> None:
+        waiting = Guests(Threads(1, "test")).identified("192.0.2.1", _never)
+        with pytest.raises(Refused) as refused:
+            await waiting
+        assert refused.value.code is Code.UNAUTHENTICATED
+
+    run(scenario())
+
+
+def test_nameless_streams_are_bounded_for_an_address_and_in_all(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(guests, "PER_ADDRESS", 3)
+    monkeypatch.setattr(guests, "GUESTS", 5)
+
+    async def scenario() -> None:
+        entrance = Guests(Threads(1, "test"))
+        sources = ["192.0.2.1"] * 4 + ["192.0.2.2"] * 3
+        waiting = [
+            asyncio.create_task(entrance.identified(source, _never))
+            for source in sources
+        ]
+        await asyncio.sleep(0)
+        refused = [n for n, task in enumerate(waiting) if task.done()]
+        assert refused == [3, 6]
+        for task in waiting:
+            task.cancel()
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        codes = {each.code for each in outcomes if isinstance(each, Refused)}
+        assert codes == {Code.RESOURCE_EXHAUSTED}
+        assert not entrance._here
+
+    run(scenario())
+
+
+async def _never() -> Any:
+    await asyncio.Event().wait()
+
+
+def test_a_key_has_four_seats() -> None:
+    seats = Seats()
+    with seats.one("a"), seats.one("a"), seats.one("a"), seats.one("a"):
+        with pytest.raises(Refused), seats.one("a"):
+            pytest.fail("there was a fifth")
+        with seats.one("b"):
+            pass
+    assert not seats._taken
