@@ -17,6 +17,7 @@ from meshmgmt.accounts.authority import (
 )
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, Account, User
+from meshmgmt.accounts.models.account import DAY
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.tokens import token_create, token_delete
 from meshmgmt.accounts.services.users import (
@@ -31,7 +32,7 @@ from meshmgmt.accounts.services.users import (
 )
 from meshmgmt.accounts.settingrules import GROUP_LISTS
 from meshmgmt.api.admin import OneRowAdmin, ServiceForm, number_of
-from meshmgmt.api.adminfields import LinesField, OrderedListField
+from meshmgmt.api.adminfields import DurationField, LinesField, OrderedListField
 from meshmgmt.api.adminfilters import EndFilter
 from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import TokenPages
@@ -173,8 +174,8 @@ class TokenForm(ByForm):
     """A new token; tokens are never changed."""
 
     name = forms.CharField(required=False, strip=False)
-    expires_in = forms.IntegerField(
-        label="Days", initial=30, help_text="How long the token lives, 1 to 365 days."
+    expires_in = DurationField(
+        label="Life", unit=DAY, initial=30, help_text="1 to 365 days."
     )
     plain = ""
 
@@ -260,6 +261,8 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
 class AccountForm(ServiceForm):
     """The settings."""
 
+    peer_login_expiration = DurationField(help_text="Such as 90 days or 24 h.")
+    peer_inactivity_expiration = DurationField(help_text="Such as 7 days or 10 min.")
     jwt_allow_groups = LinesField(
         label="JWT allow groups", help_text="One name per line."
     )
@@ -268,16 +271,9 @@ class AccountForm(ServiceForm):
         model = Account
         exclude = ["domain", "domain_category"]
         labels = {
-            "dns_domain": "DNS domain",
-            "jwt_groups_enabled": "JWT groups enabled",
-            "jwt_groups_claim_name": "JWT groups claim name",
             "network_range_v6": "Network range IPv6",
-            "ipv6_enabled_groups": "IPv6 enabled groups",
             "local_mfa_enabled": "Local MFA enabled",
         }
-        help_texts = dict.fromkeys(
-            ("peer_login_expiration", "peer_inactivity_expiration"), "Seconds."
-        )
         field_classes = {
             "dns_domain": forms.CharField,
             "network_range": forms.CharField,

@@ -33,6 +33,7 @@ _VALUES: Final[dict[str, ActivityOf]] = {
     "peer_login_expiration": Activity.ACCOUNT_SETTING_PEER_LOGIN_EXPIRATION_UPDATE,
     "peer_inactivity_expiration": Activity.ACCOUNT_PEER_INACTIVITY_EXPIRATION_UPDATE,
     "dns_domain": Activity.ACCOUNT_DNS_DOMAIN_UPDATE,
+    "default_dns_domain": Activity.ACCOUNT_DNS_DOMAIN_UPDATE,
     "network_range": Activity.ACCOUNT_NETWORK_RANGE_UPDATE,
     "network_range_v6": Activity.ACCOUNT_NETWORK_RANGE_UPDATE,
     "auto_update_version": Activity.ACCOUNT_SETTINGS_AUTO_VERSION_UPDATE,
@@ -123,7 +124,7 @@ def _ipv6(change: Change) -> Activity:
 
 def _account_update_meta(change: Change, activity: Activity) -> Meta:
     if activity == Activity.ACCOUNT_DNS_DOMAIN_UPDATE:
-        return _old_and_new(change, "dns_domain")
+        return _old_and_new(change, "dns_domain", "default_dns_domain")
     if activity == Activity.ACCOUNT_NETWORK_RANGE_UPDATE:
         return _old_and_new(change, "network_range", "network_range_v6")
     if activity == Activity.ACCOUNT_SETTINGS_AUTO_VERSION_UPDATE:
@@ -188,6 +189,7 @@ def _user_update_meta(change: Change, activity: Activity) -> Meta:
 
 def _token_meta(token: AccessToken) -> Meta:
     return {
+        "id": token.pk,
         "name": token.name,
         "user_name": token.user.name,
         "is_service_user": token.user.is_service_user,

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, Account, User
+from meshmgmt.accounts.models.account import peers_domain
 from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.core import clock
 from meshmgmt.core.queries import Prepared, columns_of, loaded
@@ -17,7 +18,7 @@ NEVER: Final = "0001-01-01T00:00:00Z"
 
 _USER_FIELDS: Final = (
     *("id", "email", "name", "role", "is_service_user", "is_blocked"),
-    *("pending_approval", "last_login", "issued", "password_is_temporary", "subject"),
+    *("pending_approval", "last_login", "issued", "subject"),
 )
 
 EXTRA_SETTINGS: Final = (
@@ -106,13 +107,11 @@ _VIEW_BLOCKED: Final = Prepared(
 def _user_row(
     row: Row, groups: Mapping[str, Sequence[str]], viewer: User, *, restricted: bool
 ) -> Row:
-    temporary = row.pop("password_is_temporary")
     issuer, _, subject = (row.pop("subject") or "").partition("|")
     active = not row["is_blocked"] and not row["pending_approval"]
-    usable = "invited" if temporary else "active"
     return {
         **row,
-        "status": usable if active else "blocked",
+        "status": "active" if active else "blocked",
         "auto_groups": list(groups.get(row["id"], ())),
         "is_current": row["id"] == viewer.pk,
         "last_login": clock.rfc3339(row["last_login"]) or NEVER,
@@ -144,6 +143,25 @@ def _token_row(token: AccessToken) -> Row:
 
 
 _ACCOUNTS: Final = Prepared(lambda: Account.objects.values_list(*columns_of(Account)))
+
+
+def stored_account() -> Account | None:
+    """Return the account as it is now, None before the set-up."""
+    return next((loaded(Account, row) for row in _ACCOUNTS.rows()), None)
+
+
+def the_account() -> Account:
+    """Return the account as it is now. Raises Account.DoesNotExist before the set-up."""
+    account = stored_account()
+    if account is None:
+        raise Account.DoesNotExist
+    return account
+
+
+def account_domain() -> str:
+    """Return the domain of the peers' own names, "" before there is an account."""
+    columns = Account.objects.values_list("dns_domain", "default_dns_domain").first()
+    return peers_domain(*columns) if columns else ""
 
 
 def account_rows() -> list[Row]:

@@ -18,6 +18,7 @@ GROUP_LISTS: Final = (
     "network_traffic_logs_groups",
 )
 
+DOMAINS: Final = ("dns_domain", "default_dns_domain")
 RANGES: Final = ("network_range", "network_range_v6")
 PRIVATE: Final = tuple(
     ipaddress.ip_network(text)
@@ -38,7 +39,8 @@ def settings_errors(values: Mapping[str, Any]) -> list[FieldError]:
     return [
         *_period("peer_login_expiration", values, HOUR, "one hour"),
         *_period("peer_inactivity_expiration", values, 60, "one minute"),
-        *_domain(values["dns_domain"]),
+        *_domain("dns_domain", values["dns_domain"]),
+        *_domain("default_dns_domain", values["default_dns_domain"]),
         *_range("network_range", values["network_range"], version=4),
         *_range_or_none("network_range_v6", values["network_range_v6"]),
         *_version(values["auto_update_version"]),
@@ -54,8 +56,10 @@ def canonical_settings(values: Mapping[str, Any]) -> dict[str, Any]:
         for name in RANGES
         if values[name]
     }
-    domain = parse_zone_domain(values["dns_domain"])
-    return {**values, **ranges, "dns_domain": domain}
+    domains = {
+        name: parse_zone_domain(values[name]) for name in DOMAINS if values[name]
+    }
+    return {**values, **ranges, **domains}
 
 
 def range_change_errors(name: str, text: str) -> list[FieldError]:
@@ -89,11 +93,13 @@ def _period(
     return []
 
 
-def _domain(text: str) -> list[FieldError]:
+def _domain(name: str, text: str) -> list[FieldError]:
+    if not text:  # the default is used
+        return []
     try:
         parse_zone_domain(text)
     except InvalidNameError as error:
-        return [FieldError("dns_domain", f"the DNS domain is not valid: {error}")]
+        return [FieldError(name, f"the DNS domain is not valid: {error}")]
     return []
 
 

@@ -37,6 +37,8 @@ OWN: Final = "own"
 """Every user for what is theirs."""
 
 ENDPOINTS: Final = """
+GET     /api/access/explain                                 policies R
+GET     /api/access/graph                                   policies R
 GET     /api/accounts                                       accounts R
 GET     /api/accounts/{accountId}                           settings R
 PUT     /api/accounts/{accountId}                           settings U
@@ -128,11 +130,18 @@ DELETE  /api/peers/{peerId}                                 peers D
 GET     /api/peers/{peerId}/accessible-peers                anybody
 GET     /api/peers/{peerId}/dns                             dns R
 GET     /api/peers/{peerId}/jobs                            remote_jobs R
+POST    /api/peers/{peerId}/jobs                            remote_jobs C
+GET     /api/peers/{peerId}/jobs/{jobId}                    remote_jobs R
 GET     /api/policies                                       policies R
 POST    /api/policies                                       policies C
 GET     /api/policies/{policyId}                            policies R
 PUT     /api/policies/{policyId}                            policies U
 DELETE  /api/policies/{policyId}                            policies D
+GET     /api/access-tests                                   policies R
+POST    /api/access-tests                                   policies C
+GET     /api/access-tests/{accessTestId}                    policies R
+PUT     /api/access-tests/{accessTestId}                    policies U
+DELETE  /api/access-tests/{accessTestId}                    policies D
 GET     /api/posture-checks                                 policies R
 POST    /api/posture-checks                                 policies C
 GET     /api/posture-checks/{postureCheckId}                policies R
@@ -180,6 +189,7 @@ access.invite               users        CRD
 access.policy               policies     CRD
 access.policyrule           policies     CRD
 access.posturecheck         policies     CRD
+accesstests.accesstest      policies     CRD
 access.route                routes       CRD
 access.router               networks     CRD
 access.setupkey             setup_keys   CRD
@@ -207,13 +217,16 @@ inventory.peer              peers        CRD
 
 ADMIN_PAGES: Final = """
 admin:index         anybody
-admin:dns_explain   dns R
-admin:dns_lint      dns R
+admin-dns-explain   dns R
+admin-dns-lint      dns R
+admin-reach         policies R
+admin-graph         policies R
 admin-metrics       events R
 admin-audit-revert  events R
 admin-log-level     events U
 admin:control_netmap   peers R
+admin:control_jobs     remote_jobs R
 admin:delivery_sending  events R
-admin:dns_peer      dns R
+admin-dns-peer      dns R
 """
 """Other pages of the admin site, and who may, of those who may sign in there at all."""

@@ -9,8 +9,9 @@ from dns.services.zones import zone_create
 from groups.models import Group
 from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
 from meshmgmt.core.account import account_id
+from meshmgmt.meshstate import load
 from tests.api_client import Api
-from tests.mesh import Trail
+from tests.factories import Trail, account_settings, peer
 from tests.resource_contract import Body, ok
 
 pytestmark = pytest.mark.django_db
@@ -31,6 +32,7 @@ def test_settings_that_are_given_change_and_others_stay(api: Api, one: str) -> N
     settings: dict[str, Any] = {
         "peer_login_expiration": 7200,
         "regular_users_view_blocked": False,
+        "auto_update_version": "latest",
         "extra": {"user_approval_required": False},
     }
     after = ok(api.put(one, {"settings": settings}))
@@ -44,8 +46,46 @@ def test_sending_back_what_was_read_changes_nothing(api: Api, one: str) -> None:
     before = current(api)
     trail = Trail()
     assert ok(api.put(one, before)) == before
-    assert ok(api.put(one, {"settings": {}})) == before
+    kept = {"auto_update_version": before["settings"]["auto_update_version"]}
+    assert ok(api.put(one, {"settings": kept})) == before
     assert trail.codes == []
+
+
+def test_a_version_to_update_to_that_is_left_out_is_none(api: Api, one: str) -> None:
+    ok(api.put(one, {"settings": {"auto_update_version": "1.2.3"}}))
+    before = current(api)["settings"]
+    trail = Trail()
+    shown = ok(api.put(one, {"settings": {"lazy_connection_enabled": True}}))
+    assert shown["settings"] == before | {"auto_update_version": ""}
+    assert trail.codes == ["account.settings.auto.version.update"]
+
+
+def test_an_empty_dns_domain_is_answered_and_means_the_default(
+    api: Api, one: str, settings: Any
+) -> None:
+    mine = peer("mine")
+    ok(api.put(one, {"settings": {"dns_domain": "corp.test"}}))
+    ok(api.put(one, {"settings": {"dns_domain": ""}}))
+    assert current(api)["settings"]["dns_domain"] == ""
+    default = settings.SVC.dns_domain
+    shown = ok(api.get(f"/api/peers/{mine.pk}"))
+    assert shown["dns_label"] == f"{mine.dns_label}.{default}"
+    assert load().settings.dns_domain == default
+    zone = {"name": "z", "domain": default, "distribution_groups": []}
+    refused = api.post("/api/dns/zones", zone | {"enable_search_domain": False})
+    assert refused.status == 422
+    account_settings(default_dns_domain="other.test")
+    assert ok(api.get(f"/api/peers/{mine.pk}"))["dns_label"].endswith(".other.test")
+
+
+def test_the_default_dns_domain_is_not_that_of_a_zone(
+    api: Api, one: str, settings: Any
+) -> None:
+    ok(api.put(one, {"settings": {"dns_domain": "corp.test"}}))
+    zone_create(draft=ZoneDraft("z", settings.SVC.dns_domain, ()))
+    refused = api.put(one, {"settings": {"dns_domain": ""}})
+    assert list(refused.fields) == ["settings.dns_domain"]
+    assert current(api)["settings"]["dns_domain"] == "corp.test"
 
 
 def test_every_setting_can_be_changed(api: Api, one: str) -> None:

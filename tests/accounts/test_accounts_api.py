@@ -6,7 +6,7 @@ from django.conf import settings
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.ids import new_id
 from tests.api_client import Api
-from tests.mesh import account_settings
+from tests.factories import account_settings
 from tests.people import api_as
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from events.models import AuditEvent
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import Account, User
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
-from tests.mesh import Trail, group
+from tests.factories import Trail, group
 from tests.people import person, robot, token_of
 
 pytestmark = pytest.mark.django_db

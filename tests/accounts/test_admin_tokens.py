@@ -44,7 +44,7 @@ class TestTokens:
         [
             ({"name": " "}, "name", "the token's name is empty"),
             ({"expires_in": 0}, "expires_in", "1 to 365 days, not 0"),
-            ({"expires_in": "x"}, "expires_in", "whole number"),
+            ({"expires_in": "x"}, "expires_in", "no length of time"),
             ({"scope": "all"}, "scope", "valid choice"),
             ({"user": "nobody"}, "user", "valid choice"),
         ],

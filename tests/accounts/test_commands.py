@@ -86,8 +86,12 @@ class TestUsers:
         user = person("user")
         user.pending_approval = True
         user.save()
-        assert run_json("users", "unblock", user.pk)["state"] == "active"
+        assert run("users", "unblock", user.pk) == f"{user.email} is approved\n"
+        user.refresh_from_db()
+        assert not user.pending_approval
         assert last_code() == "user.approve"
+        run("users", "block", user.pk)
+        assert run("users", "unblock", user.pk) == f"{user.email} is not blocked\n"
 
     def test_set_role(self) -> None:
         user = person("user")

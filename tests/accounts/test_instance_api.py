@@ -11,7 +11,7 @@ from meshmgmt.accounts.setup.code import is_setup_code, setup_code, start_notice
 from meshmgmt.api import limits
 from meshmgmt.core.notices import start_notices
 from tests.api_client import Answer, Api
-from tests.mesh import Trail
+from tests.factories import Trail
 from tests.people import api_as, person
 from tests.resource_contract import Body, ok
 

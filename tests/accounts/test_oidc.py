@@ -15,7 +15,8 @@ from meshmgmt.accounts.oidc.provider import fetch_json
 from meshmgmt.accounts.oidc.provisioning import user_of
 from meshmgmt.core import clock, context
 from tests.accounts.identities import bearer, newcomer, newcomers, parts
-from tests.mesh import Trail, account_settings, group, peer
+from tests.api_client import Api
+from tests.factories import Trail, account_settings, group, peer
 from tests.oidc_provider import CLIENT_ID, RunningProvider, configure, running_provider
 from tests.people import person
 from tests.resource_contract import ok
@@ -80,6 +81,23 @@ def test_renewed_token_is_no_sign_in(
     assert not signed_in(issued=10_800, login=7200)
     assert not signed_in(issued=10_801)
     assert signed_in(issued=20_000, login=20_000)
+
+
+def test_renewed_token_gets_the_answer_that_is_kept_for_the_person(
+    provider: RunningProvider, account: Account
+) -> None:
+    tokens = [provider.token_of(roles="admin") for _ in range(2)]
+    assert tokens[0] != tokens[1]
+    first, again = (
+        Api().post(
+            "/api/groups",
+            {"name": "web"},
+            **{"Idempotency-Key": "a-key", "Authorization": f"Bearer {token}"},
+        )
+        for token in tokens
+    )
+    assert (again.status, again.body) == (200, first.body)
+    assert again.headers["Idempotency-Replayed"] == "true"
 
 
 def test_newcomer_waits_for_approval_where_the_account_asks_for_it(

@@ -11,7 +11,7 @@ from django.test import Client
 from meshmgmt.accounts.models import Account, User
 from tests.accounts.identities import bearer, newcomer, newcomers
 from tests.api_client import Api
-from tests.mesh import Trail
+from tests.factories import Trail
 from tests.oidc_provider import RunningProvider
 from tests.people import person
 from tests.races import race

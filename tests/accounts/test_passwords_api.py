@@ -8,7 +8,7 @@ from meshmgmt.accounts.passwords import new_password, weaknesses
 from meshmgmt.core.ids import new_id
 from tests.accounts.test_user_writes_api import PATH, STRONG, ann
 from tests.api_client import Api
-from tests.mesh import Trail
+from tests.factories import Trail
 from tests.people import api_of, person
 from tests.resource_contract import Body, ok
 

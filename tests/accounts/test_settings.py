@@ -11,17 +11,14 @@ from events.activities import Activity
 from events.models import AuditEvent
 from groups.models import Group
 from meshmgmt.accounts.models import Account
-from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
-from meshmgmt.accounts.services.account import account_update
+from meshmgmt.accounts.services.account import WRITABLE, account_update
 from meshmgmt.accounts.settingrules import (
     canonical_settings,
     settings_errors,
 )
 from meshmgmt.core.errors import InvalidArgument
 
-VALID: dict[str, Any] = {
-    name: getattr(Account(), name) for name in (*SETTINGS, *EXTRA_SETTINGS)
-}
+VALID: dict[str, Any] = {name: getattr(Account(), name) for name in WRITABLE}
 DAY = 24 * 3600
 
 
@@ -35,6 +32,7 @@ def test_new_accounts_have_right_settings() -> None:
         ("peer_login_expiration", 3600),
         ("peer_login_expiration", 180 * DAY),
         ("peer_inactivity_expiration", 60),
+        ("dns_domain", ""),
         ("dns_domain", "a"),
         ("dns_domain", "Münster.example"),
         ("network_range", "10.0.0.0/28"),
@@ -54,10 +52,10 @@ def test_right_values(name: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
+        ("default_dns_domain", "*.mesh", "wildcards"),
         ("peer_login_expiration", 3599, "at least one hour"),
         ("peer_login_expiration", 180 * DAY + 1, "at most 180 days"),
         ("peer_inactivity_expiration", 59, "at least one minute"),
-        ("dns_domain", "", "the name is empty"),
         ("dns_domain", "*.mesh", "wildcards"),
         ("dns_domain", "a..b", "a label is empty"),
         ("network_range", "", "not a network range"),
@@ -106,6 +104,7 @@ jwt_groups_claim_name            "groups"   setting.update
 jwt_allow_groups                    ["a"]   setting.update
 routing_peer_dns_resolution_enabled  false  setting.routing.peer.dns.resolution.disable
 dns_domain                 "new.internal"   dns.domain.update
+default_dns_domain         "new.internal"   dns.domain.update
 network_range                "10.0.0.0/8"   network.range.update
 network_range_v6              "fd00::/64"   network.range.update
 lazy_connection_enabled              false  setting.lazy.connection.disable
@@ -156,7 +155,7 @@ class TestUpdate:
         account = Account.objects.get()
         before = getattr(account, name)
         meta = {"version": value} if name == "auto_update_version" else {}
-        if name in {"dns_domain", "network_range", "network_range_v6"}:
+        if name.endswith("dns_domain") or name.startswith("network_range"):
             meta = {f"old_{name}": before, f"new_{name}": value}
         first = AuditEvent.objects.latest("id").pk
         account_update(settings={name: value})
@@ -185,6 +184,7 @@ class TestUpdate:
         ]
 
     def test_nothing_changed_emits_nothing(self) -> None:
+        account_update(settings=VALID)
         events = AuditEvent.objects.count()
         account_update(settings={**VALID, "dns_domain": "MESH.internal"})
         assert AuditEvent.objects.count() == events

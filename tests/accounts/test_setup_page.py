@@ -7,7 +7,7 @@ from django.test import Client
 
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.setup.code import setup_code
-from tests.mesh import Trail
+from tests.factories import Trail
 from tests.people import person
 
 pytestmark = pytest.mark.django_db

@@ -166,6 +166,7 @@ def test_creation_and_revocation_are_audited() -> None:
     assert deleted.activity_code == "personal.access.token.delete"
     for event in (created, deleted):
         assert event.meta == {
+            "id": made["id"],
             "name": "laptop",
             "user_name": "ci",
             "username": "ci",
@@ -174,3 +175,17 @@ def test_creation_and_revocation_are_audited() -> None:
         }
         assert event.initiator_id == owner.pk
     assert deleted.changes["hash"] == {"before": "changed", "after": None}
+
+
+def test_events_tell_tokens_of_one_name_apart() -> None:
+    user = person("user")
+    api = api_of(user)
+    made = [create(api, user).json["personal_access_token"]["id"] for _ in range(2)]
+    api.call("DELETE", path_of(user, made[1]))
+    found = AuditEvent.objects.filter(activity_code__startswith="personal.access.token")
+    told = [
+        event.meta["id"]
+        for event in found.order_by("id")
+        if event.meta["name"] != "test"
+    ]
+    assert told == [*made, made[1]]

@@ -12,7 +12,7 @@ from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.core.roles import permissions_of
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
-from tests.mesh import Trail, account_settings, group, group_id, peer
+from tests.factories import Trail, account_settings, group, group_id, peer
 from tests.people import api_as, api_of, person, robot
 from tests.resource_contract import Body, Fault, ResourceContract, ok
 
@@ -76,7 +76,7 @@ class TestCreation:
             "email": "ann@mesh.dev",
             "name": "Ann",
             "role": "auditor",
-            "status": "invited",
+            "status": "active",
             "auto_groups": [team],
             "is_current": False,
             "is_service_user": False,

@@ -11,7 +11,7 @@ from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.core.roles import MODULES
-from tests.mesh import account_settings
+from tests.factories import account_settings
 from tests.people import api_as, api_of, person, robot
 
 pytestmark = pytest.mark.django_db

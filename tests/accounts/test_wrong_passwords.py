@@ -17,8 +17,9 @@ from meshmgmt.accounts.services.passwords import (
     forget_wrong_passwords,
 )
 from meshmgmt.core import clock
+from meshmgmt.core.errors import Unavailable
 from observability.metrics import instruments
-from tests.mesh import Trail
+from tests.factories import Trail
 from tests.people import api_of, person
 
 pytestmark = pytest.mark.django_db
@@ -209,7 +210,7 @@ def test_old_hashes_keep_working_and_become_scrypt(settings: Any) -> None:
 
 
 def test_busy_page_is_503_with_retry_after(ann: User) -> None:
-    with passwords.LANE.turn("busy"):
+    with passwords.LANE.turn(Unavailable("busy")):
         answer = sign_in(RIGHT)
     assert answer.status_code == 503
     assert answer["Retry-After"]

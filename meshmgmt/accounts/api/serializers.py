@@ -56,7 +56,7 @@ class UserSerializer(serializers.Serializer[Any]):
     email = serializers.CharField(help_text="Empty for service users")
     name = serializers.CharField()
     role = serializers.ChoiceField(choices=[role.value for role in Role])
-    status = serializers.ChoiceField(choices=["active", "invited", "blocked"])
+    status = serializers.ChoiceField(choices=["active", "blocked"])
     auto_groups = serializers.ListField(child=serializers.CharField())
     is_current = serializers.BooleanField(help_text="This is the user who asks")
     is_service_user = serializers.BooleanField()
@@ -195,8 +195,11 @@ class ExtraSettingsRequestSerializer(ObjectSerializer):
 
 
 class AccountSettingsRequestSerializer(ObjectSerializer):
-    """Settings of the account; absent ones keep their value."""
+    """Settings of the account; absent ones keep their value, but for one."""
 
+    auto_update_version = TextField(
+        default="", help_text='Absent: none, as `""`, which leaves it to the agents'
+    )
     extra = ExtraSettingsRequestSerializer(required=False)
 
     def get_fields(self) -> Fields:

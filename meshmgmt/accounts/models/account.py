@@ -9,11 +9,17 @@ from events.audit.audited import AuditedModel
 from meshmgmt.core import clock
 
 DAY: Final = 24 * 60 * 60
-OVERLAY_RANGE: Final = "100.64.0.0/10"  # shared address space, RFC 6598
+OVERLAY_RANGE: Final = "100.64.0.0/10"
+"""Shared address space (RFC 6598), of which a new account draws a part."""
 
 
 def default_dns_domain() -> str:
     return settings.SVC.dns_domain
+
+
+def peers_domain(chosen: str, default: str) -> str:
+    """Return the domain of the peers' names, from the columns of the account."""
+    return chosen or default or default_dns_domain()
 
 
 class Account(AuditedModel):
@@ -24,7 +30,13 @@ class Account(AuditedModel):
 
     # The same value in every row: the unique column keeps a second account out.
     only = models.BooleanField(default=True, unique=True, editable=False)
-    dns_domain = models.CharField(max_length=255, default=default_dns_domain)
+    dns_domain = models.CharField(
+        max_length=255, default=default_dns_domain, blank=True
+    )
+    default_dns_domain = models.CharField(
+        max_length=255, default="", db_default="", blank=True, editable=False
+    )
+    """Used while `dns_domain` is empty; itself empty: `SVC_DNS_DOMAIN`."""
     domain = models.CharField(max_length=255, blank=True)
     domain_category = models.CharField(max_length=20, blank=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)
@@ -63,6 +75,11 @@ class Account(AuditedModel):
                 condition=models.Q(only=True), name="account_is_the_only_one"
             )
         ]
+
+    @property
+    def peers_domain(self) -> str:
+        """The domain that the peers' own names are in."""
+        return peers_domain(self.dns_domain, self.default_dns_domain)
 
     def __str__(self) -> str:
         return f"account {self.id}"

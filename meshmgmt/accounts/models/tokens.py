@@ -38,4 +38,4 @@ class AccessToken(AuditedModel):
         verbose_name = "access token"
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.id})"
+        return self.name

@@ -15,13 +15,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
 
 from meshmgmt.accounts.oidc.configured import is_configured, provider
 from meshmgmt.accounts.oidc.identity import Claims, checked_claims
 from meshmgmt.accounts.oidc.provider import fetch_json
 from meshmgmt.accounts.oidc.provisioning import Userinfo, user_of
 from meshmgmt.accounts.setup.owner import setup_is_open
+from meshmgmt.api.methods import serves
 from meshmgmt.core.errors import ServiceError, Unauthenticated
 
 _SESSION: Final = "oidc"
@@ -31,7 +31,7 @@ REFUSED: Final = "The identity provider did not sign you in."
 
 
 @never_cache
-@require_GET
+@serves("GET")
 def begin(request: HttpRequest) -> HttpResponse:
     if not is_configured():
         raise Http404
@@ -58,7 +58,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@require_GET
+@serves("GET")
 def callback(request: HttpRequest) -> HttpResponse:
     """Take the browser back from the provider and sign the user in."""
     flow: dict[str, Any] = request.session.pop(_SESSION, {})

@@ -28,7 +28,7 @@ def _provider(issuer: str) -> Provider:
 
 
 def audience() -> Sequence[str]:
-    """Return whom tokens must be meant for: one of these."""
+    """Return whom tokens must be meant for, one of these: the client, unless told."""
     return settings.SVC.oidc_audience or [settings.SVC.oidc_client_id]
 
 

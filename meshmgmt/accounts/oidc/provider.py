@@ -17,6 +17,7 @@ from typing import Any, Final
 import jwt
 from django.core.cache import cache
 
+from meshmgmt.core.addresses import is_safe_url
 from meshmgmt.core.errors import Unauthenticated, Unavailable
 from observability import idp
 
@@ -68,15 +69,10 @@ def fetch_json(
 
 
 def checked_url(url: str) -> str:
-    """Return `url` when it is safe to ask. Raises Unavailable otherwise.
-
-    Only HTTPS tells that the provider is the one configured; HTTP is for this host.
-    """
-    parts = urllib.parse.urlsplit(url)
-    local = parts.hostname in {"localhost", "127.0.0.1", "::1"}
-    if parts.scheme == "https" or (parts.scheme == "http" and local):
-        return url
-    raise Unavailable("the identity provider must be asked by https")
+    """Return `url` when it is safe to ask. Raises Unavailable otherwise."""
+    if not is_safe_url(url):
+        raise Unavailable("the identity provider must be asked by https")
+    return url
 
 
 class Keys(jwt.PyJWKClient):

@@ -17,6 +17,7 @@ from meshmgmt.accounts.oidc.identity import (
     identity_of,
 )
 from meshmgmt.api.middleware import set_actor
+from meshmgmt.core import context
 from meshmgmt.core.errors import Forbidden
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
@@ -55,7 +56,7 @@ def user_of(claims: Claims, userinfo: Userinfo) -> SignIn:
     if user is None and "email" not in claims:
         claims = completed(claims, userinfo(identity.subject))
         identity = identity_of(claims, role_claim=settings.SVC.oidc_role_claim)
-    with account_write():
+    with context.scope(unattended=True), account_write():
         user = User.objects.filter(subject=subject).first()
         joined = user is None
         first = _is_first_owner(identity)

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.models.account import peers_domain
 from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
 from meshmgmt.accounts.settingrules import (
     GROUP_LISTS,
@@ -18,7 +19,7 @@ from meshmgmt.accounts.signals import ranges_changed
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.transactions import account_write
 
-WRITABLE: Final = frozenset({*SETTINGS, *EXTRA_SETTINGS})
+WRITABLE: Final = frozenset({*SETTINGS, *EXTRA_SETTINGS, "default_dns_domain"})
 
 
 def account_update(*, settings: dict[str, Any]) -> Account:
@@ -40,8 +41,9 @@ def account_update(*, settings: dict[str, Any]) -> Account:
             if (ids := wanted[name])
             for error in unknown_group_errors(name, contributions.unknown_groups(ids))
         ]
-        if wanted["dns_domain"] != account.dns_domain:
-            errors += contributions.dns_domain_errors(wanted["dns_domain"])
+        domain = peers_domain(wanted["dns_domain"], wanted["default_dns_domain"])
+        if domain != account.peers_domain:
+            errors += contributions.dns_domain_errors(domain)
         moved = [name for name in RANGES if wanted[name] != getattr(account, name)]
         for name in moved:
             errors += range_change_errors(name, wanted[name])

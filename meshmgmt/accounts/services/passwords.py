@@ -85,7 +85,7 @@ def password_check(user: User | None, password: str, *, name: str) -> bool:
     result = "ok"
     try:
         _attempt(account).check()
-        with LANE.turn(BUSY):
+        with LANE.turn(Unavailable(BUSY)):
             attempt = _attempt(account)
             attempt.check()  # others went before us
             if user is None:

@@ -1,6 +1,8 @@
 """The one account: made when the database is set up, known to all by its id."""
 
-from typing import Any
+import ipaddress
+import random
+from typing import Any, Final
 
 from django.apps import apps
 from django.db import DEFAULT_DB_ALIAS
@@ -8,10 +10,14 @@ from django.db.models.signals import post_migrate
 
 from events.models import AuditEvent
 from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.models.account import OVERLAY_RANGE
 from meshmgmt.core import account
 from meshmgmt.core.context import SYSTEM, current, scope
 from meshmgmt.core.queries import tables_exist
 from meshmgmt.core.transactions import account_write
+
+DRAWN_PREFIX: Final = 16
+"""Clients answer reverse look-ups for whole octets of the range alone."""
 
 
 def connect() -> None:
@@ -39,7 +45,10 @@ def after_migration(using: str = DEFAULT_DB_ALIAS, **kwargs: Any) -> None:
 
 
 def ensure_account() -> Account:
-    """Return the account, made by the system when there is none."""
+    """Return the account, made by the system when there is none.
+
+    A new one has a range of addresses that other deployments hardly have.
+    """
     found = Account.objects.first()
     if found is not None:
         return found
@@ -47,6 +56,14 @@ def ensure_account() -> Account:
         found = Account.objects.first()
         if found is None:
             with scope(actor=SYSTEM):
-                found = Account.objects.create(created_by=current().actor.id)
+                found = Account.objects.create(
+                    created_by=current().actor.id, network_range=drawn_range()
+                )
     account.forget()
     return found
+
+
+def drawn_range() -> str:
+    """Return a network of the shared address space, drawn by chance."""
+    parts = ipaddress.ip_network(OVERLAY_RANGE).subnets(new_prefix=DRAWN_PREFIX)
+    return str(random.choice(list(parts)))  # noqa: S311 - no secret

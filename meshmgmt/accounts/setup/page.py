@@ -9,7 +9,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from meshmgmt.accounts.setup.code import WHERE, check_setup_code
 from meshmgmt.accounts.setup.owner import (
@@ -17,6 +16,7 @@ from meshmgmt.accounts.setup.owner import (
     check_setup_is_open,
     first_owner_create,
 )
+from meshmgmt.api.methods import serves
 from meshmgmt.core.errors import Forbidden, PreconditionFailed, ServiceError
 
 _BACKEND: Final = "meshmgmt.accounts.backends.RoleBackend"
@@ -55,7 +55,7 @@ class SetupForm(forms.Form):
 
 
 @never_cache
-@require_http_methods(["GET", "POST"])
+@serves("GET", "HEAD", "POST")
 def setup_page(request: HttpRequest) -> HttpResponse:
     """Show the form, or make the first owner and sign them in."""
     try:

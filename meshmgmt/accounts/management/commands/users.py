@@ -88,8 +88,8 @@ class Command(BaseCommand):
     def _unblock(self, user: User, options: dict[str, Any]) -> str:
         if user.pending_approval:
             services.user_approve(user_id=user.pk)
-        else:
-            services.user_set_blocked(user_id=user.pk, blocked=False)
+            return f"{user} is approved"
+        services.user_set_blocked(user_id=user.pk, blocked=False)
         return f"{user} is not blocked"
 
     def _set_role(self, user: User, options: dict[str, Any]) -> str:
