@@ -9,13 +9,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
-from django.views.decorators.http import require_http_methods
 
 from meshmgmt.access.models import Invite
 from meshmgmt.access.selectors.invites import invite_facts, is_valid, open_invite
 from meshmgmt.access.services.invites import KIND, invite_accept
 from meshmgmt.accounts.models import User
 from meshmgmt.api.limits import check_guess
+from meshmgmt.api.methods import serves
 from meshmgmt.api.pages import error_page, sentence
 from meshmgmt.core.errors import NotFound, ServiceError
 
@@ -57,7 +57,7 @@ class InviteForm(forms.Form):
 
 @never_cache
 @sensitive_variables("token")
-@require_http_methods(["GET", "HEAD", "POST"])
+@serves("GET", "HEAD", "POST")
 def invite_page(request: HttpRequest, token: str) -> HttpResponse:
     """Show the form, or make the user; the secret leaves the page in no Referer."""
     try:

@@ -3,7 +3,6 @@
 from django.urls import path
 
 from meshmgmt.access.api.views import invites, networks
-from meshmgmt.access.api.views.peers import AccessiblePeersView
 from meshmgmt.access.api.views.policies import PolicyViewSet
 from meshmgmt.access.api.views.posture import PostureCheckViewSet
 from meshmgmt.access.api.views.routes import RouteViewSet
@@ -38,7 +37,6 @@ urlpatterns = [
         "api/users/invites/<str:inviteToken>/accept",
         invites.InviteAcceptanceView.as_view(),
     ),
-    path("api/peers/<str:peerId>/accessible-peers", AccessiblePeersView.as_view()),
     # Before the networks, whose ids stand in the same place.
     path("api/networks/resources", networks.AllResourcesView.as_view()),
     path("api/networks/routers", networks.AllRoutersView.as_view()),

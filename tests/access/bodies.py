@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.mesh import group_id, numbered
+from tests.factories import group_id, numbered
 
 
 def rule(**changes: Any) -> dict[str, Any]:

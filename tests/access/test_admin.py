@@ -1,17 +1,23 @@
 """Admin pages of policies, routes, networks and enrolment."""
 
+import re
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from events.streams import batches
+from events.streams.catalogue import TRAFFIC
 from groups.selectors import groups_of_resources
 from meshmgmt.access import models as access
+from meshmgmt.access.rules.posture import PostureDraft
+from meshmgmt.access.services.posture import posture_check_create
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.inventory.models import Network, NetworkResource
-from tests.admin.signed_in import errors_of, form_data, texts_of
-from tests.mesh import Trail, group, peer, resource, rule
+from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
+from tests.events.samples import moment, traffic
+from tests.factories import Trail, group, peer, resource, rule
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -160,8 +166,8 @@ RULE = {"rule_name": "r", "action": "accept", "protocol": "tcp"}
         ({"ports": "1, 2-3"}, "ports", "give either ports or port_ranges"),
         ({"ports": "1", "protocol": "icmp"}, "ports", "protocol icmp has no ports"),
         (
-            {"destinations": [], "destination_resource_id": "x"},
-            "destination_resource_id",
+            {"destinations": [], "destination_peer": "x"},
+            "destination_resource",
             "",
         ),
         ({"rule_name": "x" * 300}, "rule_name", "rule name"),
@@ -320,3 +326,147 @@ def test_network_is_filled_with_a_resource_and_a_router(client: Client) -> None:
     assert groups_of_resources([printer.pk]) == {printer.pk: [team.pk]}
     router = access.Router.objects.get()
     assert (router.network, router.peer, router.metric) == (lab, gate, 7)
+
+
+def test_the_list_of_policies_says_who_may_do_what_and_how_often_it_happened(
+    client: Client,
+) -> None:
+    made = rule([group("Engineers")], [group("Servers"), group("Printers")])
+    made.protocol, made.ports, made.bidirectional = "tcp", ["22", "443"], False
+    made.save()
+    check = posture_check_create(
+        draft=PostureDraft("fresh", {"nb_version_check": {"min_version": "1.0.0"}})
+    )
+    set_members(access.PolicyPostureCheck, made.policy, [check.pk])
+    flows = [traffic(policy={"id": made.policy_id}), traffic()]
+    old = traffic(policy={"id": made.policy_id}, window_end=moment(8 * 24 * 60))
+    batches.ingest_events(TRAFFIC, [*flows, old])
+    text = client.get(path("access/policy")).content.decode()
+    row = text[text.index(f">{made.policy.name}<") :]
+    said = " ".join(re.sub(r"<[^>]+>", " ", row[: row.index("</tr>")]).split())
+    wanted = "Engineers → Servers , Printers TCP 22, 443 fresh 1 enabled"
+    assert said.endswith(wanted)
+    query = f"start_date=-7d&amp;policy_id={made.policy_id}"
+    assert f'href="/admin/events/trafficevent/?{query}"' in row
+
+
+def test_a_policy_is_switched_off_and_on_in_the_list(client: Client) -> None:
+    policy = rule([group("a")], [group("b")]).policy
+    switch = path("access/policy", f"{policy.pk}/switch/")
+    assert switch in client.get(path("access/policy")).content.decode()
+    trail = Trail()
+    for sent, enabled in (("", False), ("1", True)):
+        answer = client.post(switch, {"enabled": sent}, headers={"Referer": "x?q=po"})
+        assert answer.headers["Location"] == f"{path('access/policy')}?q=po"
+        policy.refresh_from_db()
+        assert policy.enabled is enabled
+    assert trail.codes == ["policy.update"] * 2
+    reader = client_of(person("auditor"))
+    assert reader.post(switch, {"enabled": ""}).status_code == 403
+    assert "switch/" not in reader.get(path("access/policy")).content.decode()
+
+
+CONDITIONS = {
+    "name": "strict",
+    "client": "0.60.0",
+    "linux": "6.1",
+    "darwin": "14.0",
+    "locations": "de\nSE Stockholm",
+    "location_action": "deny",
+    "ranges": "10.1.0.0/16",
+    "range_action": "allow",
+    "processes": r"linux: /usr/bin/agent | windows: C:\agent.exe",
+}
+
+
+def test_a_posture_check_is_made_by_filling_in_fields(client: Client) -> None:
+    add = path("access/posturecheck", "add/")
+    assert client.post(add, CONDITIONS).status_code == 302
+    made = access.PostureCheck.objects.get()
+    program = {"linux_path": "/usr/bin/agent", "windows_path": r"C:\agent.exe"}
+    assert made.checks == {
+        "nb_version_check": {"min_version": "0.60.0"},
+        "os_version_check": {
+            "linux": {"min_kernel_version": "6.1"},
+            "darwin": {"min_version": "14.0"},
+        },
+        "geo_location_check": {
+            "locations": [
+                {"country_code": "DE"},
+                {"country_code": "SE", "city_name": "Stockholm"},
+            ],
+            "action": "deny",
+        },
+        "peer_network_range_check": {"ranges": ["10.1.0.0/16"], "action": "allow"},
+        "process_check": {"processes": [program]},
+    }
+    page = path("access/posturecheck", f"{made.pk}/change/")
+    shown = form_data(client, page)
+    actions = {"location_action": ["deny"], "range_action": ["allow"]}
+    assert shown == {**CONDITIONS, "locations": "DE\nSE Stockholm", **actions}
+    assert (
+        client.post(page, {**shown, "name": "other", "client": ""}).status_code == 302
+    )
+    kept = {**made.checks}
+    del kept["nb_version_check"]
+    made.refresh_from_db()
+    assert (made.name, made.checks) == ("other", kept)
+    text = client.get(path("access/posturecheck")).content.decode()
+    assert "not in DE, SE Stockholm" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "part"),
+    [
+        ({"client": "new"}, "client", "no version"),
+        ({"darwin": "x"}, "darwin", "no version"),
+        ({"locations": "Germany"}, "locations", "no country code"),
+        ({"ranges": "here"}, "ranges", "no network"),
+        ({"processes": "agent.exe"}, "processes", "no path such as"),
+    ],
+)
+def test_conditions_that_are_wrong_are_said_at_their_fields(
+    client: Client, changes: dict[str, str], field: str, part: str
+) -> None:
+    sent = {**CONDITIONS, **changes}
+    errors = errors_of(client.post(path("access/posturecheck", "add/"), sent))
+    assert set(errors) == {field}
+    assert part in " ".join(errors[field])
+
+
+def test_a_rule_names_a_peer_or_a_resource_by_choice(client: Client) -> None:
+    gate, printer, team = peer("gate"), resource("printer"), group("team")
+    add = path("access/policy", "add/")
+    text = client.get(add).content.decode()
+    assert f'<option value="{printer.pk}">printer</option>' in text
+    ends = {"source_peer": gate.pk, "destination_resource": printer.pk}
+    assert client.post(add, {"name": "p", **RULE, **ends}).status_code == 302
+    made = access.PolicyRule.objects.get()
+    assert (made.source_resource_type, made.source_resource_id) == ("peer", gate.pk)
+    stored = (made.destination_resource_type, made.destination_resource_id)
+    assert stored == ("host", printer.pk)
+    page = path("access/policyrule", f"{made.pk}/change/")
+    assert {**form_data(client, page)}["source_peer"] == [gate.pk]
+    row = client.get(path("access/policy")).content.decode()
+    assert "<bdi>gate</bdi> → <bdi>printer</bdi>" in row
+    both = {"sources": [team.pk], **RULE, "destination_peer": gate.pk}
+    sent = {"name": "q", **both, "destination_resource": printer.pk}
+    assert errors_of(client.post(add, sent)) == {
+        "destination_resource": ["choose a peer or a resource, not both"]
+    }
+
+
+def test_groups_that_sign_in_by_ssh_are_named(client: Client) -> None:
+    admins, team = group("Admins: all"), group("team")
+    ends = {"sources": [team.pk], "destinations": [team.pk]}
+    ssh = {**RULE, **ends, "protocol": "netbird-ssh", "name": "p"}
+    add = path("access/policy", "add/")
+    lines = "Admins: all: root deploy\nteam"
+    assert client.post(add, {**ssh, "authorized_groups": lines}).status_code == 302
+    made = access.PolicyRule.objects.get()
+    links = made.authorized_group_links.values_list("group", "local_users")
+    assert list(links) == [(admins.pk, "root\ndeploy"), (team.pk, "")]
+    page = path("access/policyrule", f"{made.pk}/change/")
+    assert form_data(client, page)["authorized_groups"] == lines
+    answer = client.post(add, {**ssh, "name": "q", "authorized_groups": "nobody"})
+    assert errors_of(answer) == {"authorized_groups": ["no group is called 'nobody'"]}

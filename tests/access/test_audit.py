@@ -10,7 +10,7 @@ from meshmgmt.access import models as access
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import OrderedLink, set_members
 from meshmgmt.core.transactions import account_write
-from tests.mesh import Trail, group, rule
+from tests.factories import Trail, group, rule
 from tests.people import person
 
 pytestmark = pytest.mark.django_db

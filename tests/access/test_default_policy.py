@@ -10,7 +10,7 @@ from groups.selectors import all_group_id
 from meshmgmt.access.models import Policy
 from tests.api_client import Api
 from tests.demo.test_seed import seed
-from tests.mesh import Trail, numbered
+from tests.factories import Trail, numbered
 from tests.people import api_as
 from tests.resource_contract import ok
 

@@ -8,6 +8,7 @@ from django.db import models
 
 from groups.models import Group, GroupResource
 from meshmgmt.access.models import Invite, PolicyRule, SetupKey
+from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.core.orderedlinks import OrderedLink
 from meshmgmt.inventory.models import NetworkResource, Peer
@@ -23,6 +24,8 @@ BY_ID: dict[tuple[Model, str], tuple[Model, ...]] = {
     (PolicyRule, "source_resource_id"): (Peer, NetworkResource),
     (PolicyRule, "destination_resource_id"): (Peer, NetworkResource),
     (GroupResource, "resource_id"): (Peer, NetworkResource),
+    (AccessTest, "source_ref"): (Peer, Group, User),
+    (AccessTest, "destination_ref"): (Peer, Group, NetworkResource),
     (Account, "network_traffic_logs_groups"): (Group,),
     (Account, "peer_expose_groups"): (Group,),
     (Account, "ipv6_enabled_groups"): (Group,),
@@ -37,7 +40,7 @@ NO_IDS = {
     ("Route", "network_id"): "a name that the client gives",
     ("Peer", "geoname_id"): "a number of GeoNames",
 }
-OURS = {"accounts", "inventory", "groups", "access", "dns"}
+OURS = {"accounts", "inventory", "groups", "access", "dns", "accesstests"}
 
 
 def our_models() -> list[Model]:

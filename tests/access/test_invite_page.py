@@ -14,8 +14,8 @@ from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
 from meshmgmt.core.context import Actor, scope
 from meshmgmt.core.orderedlinks import member_keys
+from tests.factories import Trail, group
 from tests.logscan import LogScan
-from tests.mesh import Trail, group
 from tests.people import person
 
 pytestmark = pytest.mark.django_db

@@ -9,10 +9,11 @@ from groups.selectors import all_group_id
 from meshmgmt.access.models import Invite
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.tokens import token_hash
+from meshmgmt.api import limits
 from meshmgmt.core import clock
 from meshmgmt.core.ids import new_id
 from tests.api_client import Api
-from tests.mesh import Trail, group_id
+from tests.factories import Trail, group_id
 from tests.people import api_as, api_of, person
 from tests.resource_contract import Body, CreatedResourceContract, Fault, ok
 
@@ -233,6 +234,17 @@ def test_id_is_no_secret(api: Api, nobody: Api) -> None:
     assert api.delete(f"{PATH}/{made['invite_token']}").status == 404
     assert api.delete(f"{PATH}/{new_id()}").status == 404
     assert api.post(f"{PATH}/{new_id()}/regenerate").status == 404
+
+
+def test_guesses_count_for_all_hosts(
+    nobody: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statuses = []
+    for number in range(7):
+        another_host = limits.configured().guesses
+        monkeypatch.setattr(limits.LIMITS, "guesses", another_host)
+        statuses.append(nobody.get(f"{PATH}/mpi_{number}").status)
+    assert statuses == [404] * 5 + [429] * 2
 
 
 def test_guessing_is_slow(nobody: Api) -> None:

@@ -6,9 +6,10 @@ import pytest
 
 from events.models import AuditEvent
 from groups.models import Group, GroupResource
+from meshmgmt.meshstate import load
 from tests.access.bodies import policy, rule
 from tests.api_client import Api
-from tests.mesh import group_id, network, numbered
+from tests.factories import group_id, network, numbered
 from tests.people import api_as
 from tests.resource_contract import Body, Fault, ResourceContract, Trail, ok
 
@@ -119,7 +120,8 @@ def test_network_lists_what_belongs_to_it(api: Api) -> None:
     first = ok(api.post(resources_of(), resource(groups=[printers])))
     second = ok(api.post(resources_of(), resource(name="b", address="b.test")))
     by_peer = ok(api.post(routers_of(), {"peer": numbered(1).pk}))
-    members = {"peer_groups": [group_id("gateways", 1, 2), group_id("g2", 2)]}
+    members: Body = {"peer_groups": [group_id("gateways", 1, 2), group_id("g2", 2)]}
+    members["enabled"] = False
     by_groups = ok(api.post(routers_of(), members))
     end = {"id": second["id"], "type": "domain"}
     to_group = ok(
@@ -136,29 +138,34 @@ def test_network_lists_what_belongs_to_it(api: Api) -> None:
     assert shown["resources"] == [first["id"], second["id"]]
     assert shown["routers"] == [by_peer["id"], by_groups["id"]]
     assert shown["policies"] == [to_group["id"], to_resource["id"]]
-    assert shown["routing_peers_count"] == 2
+    # As the reference counts: disabled routers too, and twice who is named twice.
+    assert shown["routing_peers_count"] == 4
     elsewhere = ok(api.post(PATH, {"name": "elsewhere"}))
     assert ok(api.get(PATH)) == [shown, elsewhere]
 
 
 @pytest.mark.parametrize(
-    ("address", "kind", "stored"),
+    ("address", "kind", "meant"),
     [
         ("10.0.0.1", "host", "10.0.0.1/32"),
         ("10.0.0.1/32", "host", "10.0.0.1/32"),
         ("10.0.0.1/8", "subnet", "10.0.0.0/8"),
         ("2001:DB8::1", "host", "2001:db8::1/128"),
+        ("2001:DB8::1/32", "subnet", "2001:db8::/32"),
         ("2001:db8::/32", "subnet", "2001:db8::/32"),
         ("0.0.0.0/0", "subnet", "0.0.0.0/0"),
-        ("Files.corp.test", "domain", "Files.corp.test"),
+        ("Files.corp.test", "domain", "files.corp.test"),
         ("*.corp.test", "domain", "*.corp.test"),
     ],
 )
-def test_address_decides_the_type(
-    api: Api, address: str, kind: str, stored: str
+def test_address_is_answered_as_sent_and_masked_for_peers(
+    api: Api, address: str, kind: str, meant: str
 ) -> None:
     made = ok(api.post(resources_of(), resource(address=address)))
-    assert (made["type"], made["address"]) == (kind, stored)
+    assert (made["type"], made["address"]) == (kind, address)
+    assert ok(api.put(f"{resources_of()}/{made['id']}", made)) == made
+    [known] = load().resources
+    assert known.address == meant
 
 
 def test_name_of_a_resource_is_unique_in_the_account(api: Api) -> None:
@@ -209,6 +216,16 @@ def test_changed_type_is_changed_wherever_the_resource_is_named(api: Api) -> Non
     assert [link.resource_type for link in GroupResource.objects.all()] == ["domain"]
     shown = ok(api.get(f"/api/policies/{made_policy['id']}"))
     assert shown["rules"][0]["sourceResource"] == {"id": made["id"], "type": "domain"}
+
+
+def test_type_that_was_never_the_resources_own_stays_as_sent(api: Api) -> None:
+    made = ok(api.post(resources_of(), resource()))
+    end = {"id": made["id"], "type": "subnet"}
+    sent = rule(destinations=None, destinationResource=end)
+    made_policy = ok(api.post("/api/policies", policy(rules=[sent])))
+    ok(api.put(f"{resources_of()}/{made['id']}", {"address": "p.test"}))
+    shown = ok(api.get(f"/api/policies/{made_policy['id']}"))
+    assert shown["rules"][0]["destinationResource"] == end
 
 
 def test_resource_of_another_network_is_not_found(api: Api) -> None:

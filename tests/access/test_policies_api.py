@@ -8,9 +8,10 @@ import pytest
 
 from meshmgmt.access.models import PolicyRule, PostureCheck
 from meshmgmt.core.ids import new_id
+from meshmgmt.meshstate import load, load_around
 from tests.access.bodies import policy, route, rule
 from tests.api_client import Api
-from tests.mesh import group_id, network, numbered, printer
+from tests.factories import group_id, network, numbered, printer
 from tests.people import api_as
 from tests.resource_contract import Body, Fault, ResourceContract, Trail, ok
 
@@ -66,7 +67,6 @@ def broken_rules() -> Iterator[tuple[Body, str, str]]:
             "type",
             "'printer' is no type: use one of peer, host, subnet, domain",
         ),
-        ({"type": "host"}, "type", "this resource is a peer"),
     ):
         one_end = {"sources": [], "sourceResource": end | changes}
         yield one_end, f"sourceResource.{part}", message
@@ -184,6 +184,27 @@ def test_one_resource_stands_in_for_groups(api: Api, kind: str) -> None:
     assert shown_rule["destinations"] is None
     assert "sourceResource" not in shown_rule
     assert ok(api.put(f"{PATH}/{made['id']}", made)) == made
+
+
+@pytest.mark.parametrize("kind", ["peer", "host", "subnet", "domain"])
+def test_type_of_a_resource_is_answered_as_sent_and_its_id_says_what_it_is(
+    api: Api, kind: str
+) -> None:
+    machine, reached = numbered(1).pk, printer().pk
+    sent = rule(
+        sources=None,
+        sourceResource={"id": machine, "type": kind},
+        destinations=None,
+        destinationResource={"id": reached, "type": kind},
+    )
+    [shown] = ok(api.post(PATH, policy(rules=[sent])))["rules"]
+    assert shown["sourceResource"] == sent["sourceResource"]
+    assert shown["destinationResource"] == sent["destinationResource"]
+    [known] = [each for policy in load().policies for each in policy.rules]
+    assert known.sources.peer == machine
+    assert known.destinations.resource == reached
+    around = load_around(machine)
+    assert [each for policy in around.policies for each in policy.rules] == [known]
 
 
 @pytest.mark.parametrize("side", ["sources", "destinations"])

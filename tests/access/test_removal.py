@@ -6,7 +6,7 @@ from meshmgmt.access.models import Policy, Route
 from meshmgmt.inventory.models import Peer
 from tests.access.bodies import policy, route, rule
 from tests.api_client import Api
-from tests.mesh import group_id, network, numbered, printer
+from tests.factories import group_id, network, numbered, printer
 from tests.people import api_as
 from tests.resource_contract import Trail, ok
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.access.bodies import route
 from tests.api_client import Api
-from tests.mesh import group_id, numbered
+from tests.factories import group_id, numbered
 from tests.resource_contract import Body, Fault, ResourceContract, Trail, ok
 
 PATH = "/api/routes"

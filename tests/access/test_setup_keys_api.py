@@ -11,7 +11,7 @@ from meshmgmt.access.models import SetupKey
 from meshmgmt.access.services.setupkeys import setup_key_hash
 from meshmgmt.core import clock
 from tests.api_client import Api
-from tests.mesh import group_id
+from tests.factories import group_id
 from tests.resource_contract import Body, Fault, ResourceContract, Trail, ok
 
 PATH = "/api/setup-keys"

@@ -17,6 +17,7 @@ from meshmgmt.access.services.setupkeys import (
     setup_key_update,
 )
 from meshmgmt.api.admin import ServiceForm
+from meshmgmt.api.adminfields import DurationField
 from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import SecretPages
 from meshmgmt.core import clock
@@ -35,8 +36,11 @@ class SetupKeyForm(ServiceForm):
     plain = ""
 
     name = forms.CharField(required=False, strip=False)
-    days = forms.IntegerField(
-        initial=30, min_value=0, max_value=36_500, help_text="0: for ever."
+    days = DurationField(
+        label="Good for",
+        unit=_DAY,
+        initial=30,
+        help_text="Such as 90 days; 0: for ever.",
     )
     auto_groups = groups_field(
         SetupKeyAutoGroup, help_text="Peers enrolled by the key join these groups."

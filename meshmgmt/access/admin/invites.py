@@ -21,6 +21,7 @@ from meshmgmt.access.services.invites import (
     invite_regenerate,
 )
 from meshmgmt.accounts.adminforms import ByAdmin, ByForm
+from meshmgmt.api.adminfields import DurationField
 from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import SecretPages
 from meshmgmt.core.orderedlinks import member_keys
@@ -35,8 +36,11 @@ class InviteForm(ByForm):
 
     email = forms.CharField(label="E-mail address", required=False, strip=True)
     name = forms.CharField(required=False, strip=False)
-    hours = forms.IntegerField(
-        initial=DEFAULT_LIFE // HOUR, help_text="How long the link is good."
+    hours = DurationField(
+        label="Good for",
+        unit=HOUR,
+        initial=DEFAULT_LIFE // HOUR,
+        help_text="Such as 72 h.",
     )
     auto_groups = groups_field(
         InviteAutoGroup, help_text="Auto-groups that the user starts with."

@@ -177,7 +177,7 @@ class RouterForm(InNetworkForm):
 @admin.register(Router)
 class RouterAdmin(InNetworkAdmin):
     form = RouterForm
-    list_display = ["id", "network", "peer", "metric", "masquerade", enabled]
+    list_display = ["network", "peer", "metric", "masquerade", enabled]
     list_filter = ["enabled", "masquerade"]
     list_select_related = ["network", "peer"]
     search_fields = ["network__name", "peer__name", "=id"]

@@ -1,85 +1,203 @@
-"""Pages of posture checks."""
+"""Pages of posture checks: what a peer must fulfil, a field for each condition."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
-from rest_framework.exceptions import ValidationError
 
-from meshmgmt.access.api.serializers.posture import ChecksSerializer
 from meshmgmt.access.models import PostureCheck
-from meshmgmt.access.rules.posture import PostureDraft
+from meshmgmt.access.rules.posture import ACTIONS, PATHS, SYSTEMS, PostureDraft
 from meshmgmt.access.services.posture import (
     posture_check_create,
     posture_check_delete,
     posture_check_update,
 )
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm
-from meshmgmt.api.exceptions import describe
+from meshmgmt.api.adminfields import LinesField
+from meshmgmt.api.adminlook import shown
 from meshmgmt.core.errors import ServiceError
 
-_EXAMPLE = (
-    "JSON, the kinds of check as in the API, such as"
-    ' {"nb_version_check": {"min_version": "1.2.0"}}'
-)
+_SYSTEM_NAMES: Final = {
+    "linux": "Linux kernel",
+    "windows": "Windows kernel",
+    "darwin": "macOS",
+    "ios": "iOS",
+    "android": "Android",
+}
+_PLACES: Final = {
+    "nb_version_check": "client",
+    **{f"os_version_check.{name}": name for name in SYSTEMS},
+    "geo_location_check.action": "location_action",
+    "geo_location_check": "locations",
+    "peer_network_range_check.action": "range_action",
+    "peer_network_range_check": "ranges",
+    "process_check": "processes",
+}
+"""By place in `checks` of the API: the field of the form."""
 
 
-class ChecksField(forms.JSONField):
-    """The object `checks` of the API, its types checked as there."""
+def _version(label: str) -> forms.CharField:
+    return forms.CharField(label=f"{label} at least", required=False)
 
-    widget = forms.Textarea(attrs={"rows": 12, "cols": 80})
 
-    def prepare_value(self, value: Any) -> Any:
-        """Return the text; a new check has none yet."""
-        return "" if value is None else super().prepare_value(value)
-
-    def clean(self, value: Any) -> Any:
-        """Return the object. Raises ValidationError with the place in it."""
-        serializer = ChecksSerializer(data=super().clean(value) or {})
-        try:
-            serializer.is_valid(raise_exception=True)
-        except ValidationError as error:
-            _, message, faults = describe(error)
-            texts = [fault.message for fault in faults]  # with their places
-            raise forms.ValidationError(texts or [message]) from error
-        return serializer.validated_data
+def _action(what: str) -> forms.ChoiceField:
+    choices = [("allow", f"only these {what}"), ("deny", f"all but these {what}")]
+    assert tuple(action for action, _ in choices) == ACTIONS
+    label = f"Let in {what}"
+    return forms.ChoiceField(label=label, choices=choices, required=False)
 
 
 class PostureCheckForm(ServiceForm):
+    """A check; conditions that are left empty are none."""
+
     name = forms.CharField(required=False, strip=False)
-    checks = ChecksField(required=False, help_text=_EXAMPLE)
+    client = _version("Client")
+    linux, windows, darwin, ios, android = map(_version, _SYSTEM_NAMES.values())
+    locations = LinesField(
+        help_text="A country per line, a city may follow: DE, or DE Berlin."
+    )
+    location_action = _action("locations")
+    ranges = LinesField(
+        label="Networks", help_text="Networks that peers are in, such as 10.1.0.0/16."
+    )
+    range_action = _action("networks")
+    processes = LinesField(
+        label="Running programs",
+        help_text="A program per line, with its path by system:"
+        r" linux: /usr/bin/agent | mac: /Applications/Agent | windows: C:\agent.exe",
+    )
 
     class Meta:
         model = PostureCheck
-        fields = ["name", "description", "checks"]
+        fields = ["name", "description"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.adding:
+            self.initial.update(_fields_of(self.instance.checks))
+
+    def clean_processes(self) -> list[dict[str, str]]:
+        return [_process(line) for line in self.cleaned_data["processes"]]
 
     def apply(self, data: dict[str, Any]) -> PostureCheck:
+        values = {name: data[name] for name in ("name", "description")}
+        values["checks"] = self._checks(data)
         try:
             if self.adding:
-                return posture_check_create(draft=PostureDraft(**data))
-            return posture_check_update(check_id=self.instance.pk, changes=data)
+                return posture_check_create(draft=PostureDraft(**values))
+            return posture_check_update(check_id=self.instance.pk, changes=values)
         except ServiceError as error:
-            raise _with_places(error) from error
+            faults = [replace(x, field=_field_at(x.field)) for x in error.errors]
+            raise ServiceError(error.message, faults) from error
+
+    def _checks(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the object of the API; what nobody touched stays to the letter."""
+        if not self.adding and not set(_PLACES.values()) & set(self.changed_data):
+            return dict(self.instance.checks)
+        return dict(_checks_of(data))
 
 
-def _with_places(error: ServiceError) -> ServiceError:
-    """Return the error with the place in `checks` in its texts: the form has one field."""
-    faults = []
-    for fault in error.errors:
-        place = fault.field.removeprefix("checks.")
-        text = fault.message if place == fault.field else f"{place}: {fault.message}"
-        faults.append(replace(fault, message=text))
-    return ServiceError(error.message, faults)
+def _fields_of(checks: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the fields show of stored checks."""
+    found: dict[str, Any] = {
+        system: asked.get(SYSTEMS[system], "")
+        for system, asked in checks.get("os_version_check", {}).items()
+    }
+    found["client"] = checks.get("nb_version_check", {}).get("min_version", "")
+    if places := checks.get("geo_location_check"):
+        found["location_action"] = places["action"]
+        found["locations"] = [
+            f"{x['country_code']} {x.get('city_name', '')}".strip()
+            for x in places["locations"]
+        ]
+    if networks := checks.get("peer_network_range_check"):
+        found |= {"range_action": networks["action"], "ranges": networks["ranges"]}
+    processes = checks.get("process_check", {}).get("processes", ())
+    found["processes"] = list(map(_process_line, processes))
+    return found
+
+
+def _checks_of(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    if data["client"]:
+        yield "nb_version_check", {"min_version": data["client"]}
+    if systems := {x: {SYSTEMS[x]: data[x]} for x in SYSTEMS if data[x]}:
+        yield "os_version_check", systems
+    if data["locations"]:
+        places = [_location(line) for line in data["locations"]]
+        yield (
+            "geo_location_check",
+            {"locations": places, "action": data["location_action"] or "allow"},
+        )
+    if data["ranges"]:
+        networks = {"ranges": data["ranges"], "action": data["range_action"] or "allow"}
+        yield "peer_network_range_check", networks
+    if data["processes"]:
+        yield "process_check", {"processes": data["processes"]}
+
+
+def _location(line: str) -> dict[str, str]:
+    country, _, city = line.partition(" ")
+    place = {"country_code": country.upper()}
+    return {**place, "city_name": city.strip()} if city.strip() else place
+
+
+def _process_line(process: Mapping[str, str]) -> str:
+    paths = ((name, process.get(name)) for name in PATHS)
+    return " | ".join(f"{n.removesuffix('_path')}: {path}" for n, path in paths if path)
+
+
+def _process(line: str) -> dict[str, str]:
+    """Return the paths of a program. Raises ValidationError for other lines."""
+    found = {}
+    for part in line.split(" | "):
+        system, colon, path = part.partition(":")
+        name = f"{system.strip().lower()}_path"
+        if not colon or name not in PATHS or not path.strip():
+            raise forms.ValidationError(
+                f"{part[:40]!r} is no path such as linux: /usr/bin/agent"
+            )
+        found[name] = path.strip()
+    return found
+
+
+def _field_at(place: str) -> str:
+    """Return the field that shows a place in a draft."""
+    inner = place.removeprefix("checks.")
+    return next((name for at, name in _PLACES.items() if inner.startswith(at)), place)
 
 
 @admin.register(PostureCheck)
 class PostureCheckAdmin(ServiceAdmin):
     form = PostureCheckForm
-    list_display = ["name", "description", "created_at"]
+    list_display = ["name", "asks", "description", "created_at"]
     search_fields = ["name", "description", "=id"]
     ordering = ["id"]
-    readonly_fields = ["id", "created_at"]
+    readonly_fields = ["asks", "id", "created_at"]
+
+    def get_fields(self, request: Any, obj: Any = None) -> Any:
+        """Return a field for each condition; who may only look gets them in words."""
+        if obj is not None and not self.has_change_permission(request, obj):
+            return ["name", "description", *self.readonly_fields]
+        names = list(PostureCheckForm.base_fields)
+        return names if obj is None else [*names, "id", "created_at"]
+
+    @admin.display(description="asks for")
+    def asks(self, check: PostureCheck) -> Any:
+        """What a peer must fulfil, in words."""
+        values = _fields_of(check.checks)
+        versions = {"client": "client", **_SYSTEM_NAMES}
+        words = [f"{text} {values[x]}" for x, text in versions.items() if values.get(x)]
+        for name, action in (
+            ("locations", "location_action"),
+            ("ranges", "range_action"),
+        ):
+            if values.get(name):
+                sign = "not " if values[action] == "deny" else ""
+                words.append(f"{sign}in {', '.join(values[name])}")
+        words += [f"running {line}" for line in values["processes"]]
+        return shown("; ".join(words))
 
     def delete_object(self, instance: PostureCheck) -> None:
         posture_check_delete(check_id=instance.pk)

@@ -2,12 +2,14 @@
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
+from django.db.models import Q
 from django.http import HttpRequest
 
+from groups.models import Group, GroupPeer
 from meshmgmt.access.admin.fields import KeyField, groups_field
 from meshmgmt.access.models import (
     Action,
@@ -18,7 +20,6 @@ from meshmgmt.access.models import (
     RuleSource,
 )
 from meshmgmt.access.rules.policies import (
-    RESOURCE_TYPES,
     PortRange,
     ResourceRef,
     RuleDraft,
@@ -26,13 +27,20 @@ from meshmgmt.access.rules.policies import (
 from meshmgmt.access.services.policies import policy_update, stored_draft
 from meshmgmt.api.admin import ServiceAdmin, ServiceForm, number_of
 from meshmgmt.api.adminfields import LinesField
-from meshmgmt.api.adminlook import enabled
+from meshmgmt.api.adminlook import enabled, spelt
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.models import NetworkResource
 
 _OWN = re.compile(r"rules\[(\d+)\]\.?")
-_TYPES = [("", "-"), *((kind, kind) for kind in RESOURCE_TYPES)]
+_PEER: Final = GroupPeer._meta.get_field("peer")
+
+
+def _resource_field(label: str) -> forms.ModelChoiceField:  # type: ignore[type-arg]
+    """Return a choice of one resource of a network by its name, or none."""
+    resources = NetworkResource.objects.order_by("name", "id")
+    return forms.ModelChoiceField(resources, required=False, label=label)
 
 
 class PortsField(forms.CharField):
@@ -57,34 +65,35 @@ def ports_text(rule: RuleDraft) -> str:
     return ", ".join([*rule.ports, *ranges])
 
 
+PROTOCOLS: Final = [(value, spelt(label)) for value, label in Protocol.choices]
+
+
 class RuleFields(ServiceForm):
     """The fields of a rule; forms of policies have them for their first rule."""
 
     rule_name = forms.CharField(label="Rule name", required=False, strip=False)
     action = forms.ChoiceField(choices=Action.choices)
-    protocol = forms.ChoiceField(choices=Protocol.choices)
+    protocol = forms.ChoiceField(choices=PROTOCOLS)
     bidirectional = forms.BooleanField(required=False, initial=True)
     ports = PortsField()
-    sources = groups_field(RuleSource)
-    source_resource_type = forms.ChoiceField(choices=_TYPES, required=False)
-    source_resource_id = forms.CharField(
-        required=False, help_text="Id of a peer or resource, instead of groups."
+    sources = groups_field(RuleSource, help_text="Groups, or one of the next two.")
+    source_peer = KeyField(_PEER, label="Source peer")
+    source_resource = _resource_field("Source resource")
+    destinations = groups_field(
+        RuleDestination, help_text="Groups, or one of the next two."
     )
-    destinations = groups_field(RuleDestination)
-    destination_resource_type = forms.ChoiceField(choices=_TYPES, required=False)
-    destination_resource_id = forms.CharField(
-        required=False, help_text="Id of a peer or resource, instead of groups."
-    )
+    destination_peer = KeyField(_PEER, label="Destination peer")
+    destination_resource = _resource_field("Destination resource")
     authorized_groups = LinesField(
-        help_text="Protocol netbird-ssh: one group per line, its id and then the local"
-        " users that its users may sign in as."
+        help_text="NetBird SSH alone: a group per line, and after a colon the local users"
+        " that its users may sign in as, such as Admins: root deploy."
     )
 
     field_names = {
         "name": "rule_name",
         "port_ranges": "ports",
-        "sourceResource": "source_resource_id",
-        "destinationResource": "destination_resource_id",
+        "sourceResource": "source_resource",
+        "destinationResource": "destination_resource",
     }
 
     def rule_draft(self, data: dict[str, Any]) -> RuleDraft:
@@ -100,16 +109,30 @@ class RuleFields(ServiceForm):
             destinations=data["destinations"] or None,
             source_resource=_resource(data, "source"),
             destination_resource=_resource(data, "destination"),
-            authorized_groups={
-                words[0]: words[1:]
-                for words in map(str.split, data["authorized_groups"])
-            },
+            authorized_groups=dict(map(_authorized, data["authorized_groups"])),
         )
 
 
+def _authorized(line: str) -> tuple[str, list[str]]:
+    """Return a group's id and local users. Raises ServiceError for an unknown name."""
+    name, colon, users = line.rpartition(":")
+    name = name.strip() if colon else line
+    found = Group.objects.filter(Q(name=name) | Q(pk=name)).order_by("id").first()
+    if found is None:
+        text = f"no group is called {name!r}"
+        raise ServiceError(text, [FieldError("authorized_groups", text)])
+    return found.pk, users.split() if colon else []
+
+
 def _resource(data: dict[str, Any], end: str) -> ResourceRef | None:
-    identifier = data[f"{end}_resource_id"]
-    return ResourceRef(identifier, data[f"{end}_resource_type"]) if identifier else None
+    """Return what stands in place of groups. Raises ServiceError for two."""
+    peer, resource = data[f"{end}_peer"], data[f"{end}_resource"]
+    if peer and resource:
+        text = "choose a peer or a resource, not both"
+        raise ServiceError(text, [FieldError(f"{end}_resource", text)])
+    if resource:
+        return ResourceRef(resource.pk, resource.type)
+    return ResourceRef(peer, "peer") if peer else None
 
 
 class PolicyRuleForm(RuleFields):
@@ -129,14 +152,15 @@ class PolicyRuleForm(RuleFields):
             self.initial.setdefault(name, getattr(draft, name))
         self.initial["rule_name"] = draft.name
         self.initial["ports"] = ports_text(draft)
+        groups = Group.objects.in_bulk(list(draft.authorized_groups))
         self.initial["authorized_groups"] = [
-            " ".join([group_id, *users])
-            for group_id, users in draft.authorized_groups.items()
+            f"{groups[pk].name}: {' '.join(users)}".removesuffix(": ")
+            for pk, users in draft.authorized_groups.items()
         ]
         for end in ("source", "destination"):
-            for part in ("type", "id"):
-                name = f"{end}_resource_{part}"
-                self.initial[name] = getattr(rule, name)
+            kind = getattr(rule, f"{end}_resource_type")
+            field = f"{end}_{'peer' if kind == 'peer' else 'resource'}"
+            self.initial[field] = getattr(rule, f"{end}_resource_id")
 
     def apply(self, data: dict[str, Any]) -> PolicyRule:
         """Put the rule at its place of the policy, a new one at the end."""
@@ -200,8 +224,8 @@ class PolicyRuleAdmin(ServiceAdmin):
     fields = [
         *("policy", "rule_name", "description", "enabled", "action", "protocol"),
         *("ports", "bidirectional", "sources"),
-        *("source_resource_type", "source_resource_id", "destinations"),
-        *("destination_resource_type", "destination_resource_id"),
+        *("source_peer", "source_resource", "destinations"),
+        *("destination_peer", "destination_resource"),
         "authorized_groups",
     ]
 

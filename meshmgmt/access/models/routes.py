@@ -104,7 +104,7 @@ class Router(AuditedModel):
         ordering = ["id"]
 
     def __str__(self) -> str:
-        return self.id
+        return f"into {self.network}"
 
 
 class RouterPeerGroup(GroupLink):

@@ -3,8 +3,10 @@
 import ipaddress
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from meshmgmt.access.rules.routes import network_text
+from meshmgmt.core.drafts import columns
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical, quoted
 from meshmgmt.core.textrules import description_errors, name_errors, unknown_id_errors
@@ -14,6 +16,9 @@ from meshmgmt.core.textrules import description_errors, name_errors, unknown_id_
 class NetworkDraft:
     name: str
     description: str = ""
+
+
+NETWORK_COLUMNS: Final = columns(NetworkDraft)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +32,12 @@ class ResourceDraft:
     groups: Sequence[str] = ()
 
 
+RESOURCE_COLUMNS: Final = columns(ResourceDraft, but=["groups"])
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What a resource is (`host`, `subnet`, `domain`) and its address to store."""
+    """What a resource is (`host`, `subnet`, `domain`), and its address as peers get it."""
 
     type: str
     text: str
@@ -42,8 +50,8 @@ class InvalidAddressError(ValueError):
 def parse_address(text: str) -> Address:
     """Return what the address of a resource means. Raises InvalidAddressError.
 
-    A single address becomes a network of one host; domains may begin with `*.` and are
-    kept as sent.
+    A single address becomes a network of one host, host bits are cleared; domains may
+    begin with `*.` and are kept as sent.
     """
     if "/" in text or ":" in text:
         return _network(text)

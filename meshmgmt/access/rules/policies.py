@@ -8,6 +8,7 @@ from typing import Final
 
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.textrules import (
+    choice_errors,
     description_errors,
     length_errors,
     name_errors,
@@ -90,13 +91,13 @@ class PolicyDraft:
 class PolicyFacts:
     """What exists: ids of groups, posture checks and the policy's own rules.
 
-    `resources` gives the type of each known peer and resource by id.
+    `resources` are the ids of known peers and resources.
     """
 
     groups: Collection[str] = ()
     posture_checks: Collection[str] = ()
     rules: Collection[str] = ()
-    resources: Mapping[str, str] = field(default_factory=dict)
+    resources: Collection[str] = ()
 
 
 def policy_errors(draft: PolicyDraft, facts: PolicyFacts) -> list[FieldError]:
@@ -127,8 +128,8 @@ def rule_errors(path: str, rule: RuleDraft, facts: PolicyFacts) -> Iterator[Fiel
     yield from _end_errors(
         path, "destination", rule.destinations, rule.destination_resource, facts
     )
-    yield from _choice_errors(f"{path}.action", rule.action, ACTIONS)
-    yield from _choice_errors(f"{path}.protocol", rule.protocol, PROTOCOLS)
+    yield from choice_errors(f"{path}.action", rule.action, ACTIONS)
+    yield from choice_errors(f"{path}.protocol", rule.protocol, PROTOCOLS)
     yield from _port_errors(path, rule)
     yield from _authorized_errors(path, rule, facts)
     if rule.id and rule.id not in facts.rules:
@@ -172,21 +173,10 @@ def _end_errors(
 def _resource_errors(
     path: str, resource: ResourceRef, facts: PolicyFacts
 ) -> Iterator[FieldError]:
-    yield from _choice_errors(f"{path}.type", resource.type, RESOURCE_TYPES)
-    known = facts.resources.get(resource.id)
-    if known is None:
+    yield from choice_errors(f"{path}.type", resource.type, RESOURCE_TYPES)
+    # What it is follows from the id, whatever clients call it.
+    if resource.id not in facts.resources:
         yield FieldError(f"{path}.id", not_found("resource", resource.id))
-    elif resource.type in RESOURCE_TYPES and known != resource.type:
-        yield FieldError(f"{path}.type", f"this resource is a {known}")
-
-
-def _choice_errors(
-    path: str, value: str, choices: Sequence[str]
-) -> Iterator[FieldError]:
-    if value not in choices:
-        what = path.rpartition(".")[2]
-        known = ", ".join(choices)
-        yield FieldError(path, f"{value[:40]!r} is no {what}: use one of {known}")
 
 
 def _port_errors(path: str, rule: RuleDraft) -> Iterator[FieldError]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from meshmgmt.core.drafts import columns
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical, quoted
 from meshmgmt.core.textrules import (
@@ -46,6 +47,11 @@ class RouteDraft:
         return [*self.groups, *self.peer_groups, *self.access_control_groups]
 
 
+_LISTS: Final = ("groups", "peer_groups", "access_control_groups")
+ROUTE_COLUMNS: Final = columns(RouteDraft, but=[*_LISTS, "peer", "network", "domains"])
+"""What of a route is kept as it was sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class RouterDraft:
     """A routing peer of a network, or groups of them, as the client sent it."""
@@ -55,6 +61,9 @@ class RouterDraft:
     metric: int = MAX_METRIC
     masquerade: bool = False
     enabled: bool = True
+
+
+ROUTER_COLUMNS: Final = columns(RouterDraft, but=["peer", "peer_groups"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,19 @@
 """What the API shows of networks and their resources."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from groups.selectors import group_members, groups_of_resources, short_groups
 from meshmgmt.access.models import PolicyRule, Router, RouterPeerGroup, RuleDestination
+from meshmgmt.access.rules.networks import NETWORK_COLUMNS, RESOURCE_COLUMNS
 from meshmgmt.core.orderedlinks import ids_by_owner
 from meshmgmt.inventory.models import Network, NetworkResource
 
 Row = dict[str, Any]
 
-_NETWORK = ("id", "name", "description")
-_RESOURCE = ("id", "name", "description", "type", "address", "enabled")
+_NETWORK = ("id", *NETWORK_COLUMNS)
+_RESOURCE = ("id", *RESOURCE_COLUMNS, "type")
 
 
 def network_rows(ids: Sequence[str] | None = None) -> list[Row]:
@@ -68,36 +69,24 @@ def _policies_by_network(resources: Mapping[str, list[str]]) -> dict[str, list[s
 
 
 def _routing_peers(routers: Mapping[str, list[str]]) -> dict[str, int]:
-    """Return how many peers forward into each network."""
+    """Return how many peers the routers of each network name, as the reference counts.
+
+    Routers that are disabled count, and a peer counts as often as it is named.
+    """
     chosen = [pk for listed in routers.values() for pk in listed]
-    peers = dict(
-        Router.objects.filter(pk__in=chosen).order_by().values_list("id", "peer_id")
+    single = set(
+        Router.objects.filter(pk__in=chosen, peer__isnull=False).values_list(
+            "pk", flat=True
+        )
     )
     groups = ids_by_owner(RouterPeerGroup, chosen)
     members = group_members({pk for listed in groups.values() for pk in listed})
-    return {
-        network_id: len(
-            _forwarding(listed, peers) | _forwarding_members(listed, groups, members)
-        )
-        for network_id, listed in routers.items()
-    }
 
+    def named(router_id: str) -> int:
+        listed = groups.get(router_id, ())
+        return (router_id in single) + sum(len(members[pk]) for pk in listed)
 
-def _forwarding(routers: Iterable[str], peers: Mapping[str, str | None]) -> set[str]:
-    return {peer for pk in routers if (peer := peers[pk]) is not None}
-
-
-def _forwarding_members(
-    routers: Iterable[str],
-    groups: Mapping[str, list[str]],
-    members: Mapping[str, set[str]],
-) -> set[str]:
-    return {
-        peer
-        for pk in routers
-        for group_id in groups.get(pk, ())
-        for peer in members[group_id]
-    }
+    return {network: sum(map(named, listed)) for network, listed in routers.items()}
 
 
 def resource_rows(

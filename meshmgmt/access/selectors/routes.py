@@ -12,15 +12,13 @@ from meshmgmt.access.models import (
     Router,
     RouterPeerGroup,
 )
+from meshmgmt.access.rules.routes import ROUTE_COLUMNS, ROUTER_COLUMNS
 from meshmgmt.core.orderedlinks import ids_by_owner
 
 Row = dict[str, Any]
 
-_ROUTE = (
-    *("id", "description", "network_id", "enabled", "peer_id", "network", "domains"),
-    *("metric", "masquerade", "keep_route", "skip_auto_apply"),
-)
-_ROUTER = ("id", "peer_id", "metric", "masquerade", "enabled")
+_ROUTE = ("id", *ROUTE_COLUMNS, "peer_id", "network", "domains")
+_ROUTER = ("id", *ROUTER_COLUMNS, "peer_id")
 
 
 def route_rows(ids: Sequence[str] | None = None) -> list[Row]:

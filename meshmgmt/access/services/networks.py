@@ -8,15 +8,23 @@ from groups.selectors import groups_of_resources, known_groups
 from groups.services import set_groups_of_resource
 from meshmgmt.access.models import Router, RouterPeerGroup
 from meshmgmt.access.rules.networks import (
+    NETWORK_COLUMNS,
+    RESOURCE_COLUMNS,
     NetworkDraft,
     ResourceDraft,
     network_errors,
     parse_address,
     resource_errors,
 )
-from meshmgmt.access.rules.routes import RouterDraft, RoutingFacts, router_errors
+from meshmgmt.access.rules.routes import (
+    ROUTER_COLUMNS,
+    RouterDraft,
+    RoutingFacts,
+    router_errors,
+)
 from meshmgmt.access.services.removal import retype_rules
 from meshmgmt.access.services.routes import displaced
+from meshmgmt.core import drafts
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.queries import found, known_ids
@@ -37,7 +45,7 @@ def network_create(*, draft: NetworkDraft) -> Network:
     """Create a network. Raises InvalidArgument."""
     with account_write():
         raise_field_errors(network_errors(draft))
-        network = Network(name=draft.name, description=draft.description)
+        network = Network(**drafts.values(draft, NETWORK_COLUMNS))
         network.save(force_insert=True)
         return network
 
@@ -46,11 +54,10 @@ def network_update(*, network_id: str, changes: Mapping[str, Any]) -> Network:
     """Change what is given, keep the rest. Raises NotFound, InvalidArgument."""
     with account_write():
         network = network_get(network_id)
-        stored = NetworkDraft(name=network.name, description=network.description)
+        stored = NetworkDraft(**drafts.values(network, NETWORK_COLUMNS))
         draft = replace(stored, **changes)
         raise_field_errors(network_errors(draft))
-        network.name = draft.name
-        network.description = draft.description
+        drafts.fill(network, draft, NETWORK_COLUMNS)
         network.save()
         return network
 
@@ -79,11 +86,8 @@ def resource_update(
     with account_write():
         resource = _resource(network_id, resource_id)
         stored = ResourceDraft(
-            name=resource.name,
-            address=resource.address,
-            description=resource.description,
-            enabled=resource.enabled,
             groups=groups_of_resources([resource.pk]).get(resource.pk, ()),
+            **drafts.values(resource, RESOURCE_COLUMNS),
         )
         _write_resource(resource, replace(stored, **changes), new=False)
         return resource
@@ -114,9 +118,7 @@ def router_update(
         stored = RouterDraft(
             peer=router.peer_id or "",
             peer_groups=member_keys(RouterPeerGroup, router),
-            metric=router.metric,
-            masquerade=router.masquerade,
-            enabled=router.enabled,
+            **drafts.values(router, ROUTER_COLUMNS),
         )
         draft = replace(stored, **displaced(changes))
         emptied = () if stored.peer or stored.peer_groups else ("peer",)
@@ -151,19 +153,14 @@ def _write_resource(
             name_taken=namesakes.exists(),
         )
     )
-    address = parse_address(draft.address)
+    kind = parse_address(draft.address).type
     kind_before = resource.type
-    resource.name = draft.name
-    resource.description = draft.description
-    resource.type = address.type
-    resource.address = address.text
-    resource.enabled = draft.enabled
+    drafts.fill(resource, draft, RESOURCE_COLUMNS)
+    resource.type = kind
     resource.save(force_insert=new)
-    if not new and kind_before != address.type:
-        retype_rules(resource.pk, address.type)
-    set_groups_of_resource(
-        resource.pk, address.type, draft.groups, kind_before=kind_before
-    )
+    if not new and kind_before != kind:
+        retype_rules(resource.pk, kind_before, kind)
+    set_groups_of_resource(resource.pk, kind, draft.groups, kind_before=kind_before)
 
 
 def _write_router(
@@ -176,8 +173,6 @@ def _write_router(
     )
     raise_field_errors(router_errors(draft, facts))
     router.peer_id = draft.peer or None
-    router.metric = draft.metric
-    router.masquerade = draft.masquerade
-    router.enabled = draft.enabled
+    drafts.fill(router, draft, ROUTER_COLUMNS)
     router.save(force_insert=new)
     set_members(RouterPeerGroup, router, draft.peer_groups, new=new)

@@ -69,11 +69,13 @@ def disable_policies_without_rules(rules: Sequence[PolicyRule]) -> None:
         _disable(touched.exclude(rules__enabled=True).order_by("id"))
 
 
-def retype_rules(resource_id: str, kind: str) -> None:
-    """Name a resource in rules by the type it has now."""
+def retype_rules(resource_id: str, kind_before: str, kind: str) -> None:
+    """Name a resource by the type it has now in rules that named it by the one before."""
+    named = (resource_id, kind_before)
     for rule in _rules_for([resource_id]):
         for end in ("source", "destination"):
-            if getattr(rule, f"{end}_resource_id") == resource_id:
+            sent = getattr(rule, f"{end}_resource_type")
+            if (getattr(rule, f"{end}_resource_id"), sent) == named:
                 setattr(rule, f"{end}_resource_type", kind)
         rule.save()
 

@@ -12,12 +12,14 @@ from meshmgmt.access.models import (
     RoutePeerGroup,
 )
 from meshmgmt.access.rules.routes import (
+    ROUTE_COLUMNS,
     RouteDraft,
     RoutingFacts,
     destination_key,
     network_text,
     route_errors,
 )
+from meshmgmt.core import drafts
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.orderedlinks import ids_by_owner, member_keys, set_members
@@ -27,10 +29,6 @@ from meshmgmt.inventory.models import Peer
 
 KIND: Final = "route"
 
-_COLUMNS: Final = (
-    *("network_id", "description", "enabled", "metric", "masquerade", "keep_route"),
-    "skip_auto_apply",
-)
 _PAIRS: Final = (("network", "domains"), ("peer", "peer_groups"))
 
 
@@ -82,7 +80,7 @@ def _stored_draft(route: Route) -> RouteDraft:
         groups=member_keys(RouteGroup, route),
         peer_groups=member_keys(RoutePeerGroup, route),
         access_control_groups=member_keys(RouteAccessControlGroup, route),
-        **{name: getattr(route, name) for name in _COLUMNS},
+        **drafts.values(route, ROUTE_COLUMNS),
     )
 
 
@@ -97,8 +95,7 @@ def _write(
     raise_field_errors(route_errors(draft, facts))
     network = network_text(draft.network) if draft.network else ""
     raise_field_errors(_repetitions(route, draft, network))
-    for name in _COLUMNS:
-        setattr(route, name, getattr(draft, name))
+    drafts.fill(route, draft, ROUTE_COLUMNS)
     route.network = network
     route.domains = list(draft.domains)
     route.peer_id = draft.peer or None

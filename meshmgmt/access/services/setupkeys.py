@@ -20,8 +20,8 @@ from meshmgmt.access.rules.setupkeys import (
 )
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound, PreconditionFailed, raise_field_errors
-from meshmgmt.core.orderedlinks import member_keys, set_members
-from meshmgmt.core.queries import found
+from meshmgmt.core.orderedlinks import ids_by_owner, member_keys, set_members
+from meshmgmt.core.queries import Prepared, columns_of, found, loaded, stored
 from meshmgmt.core.transactions import account_write
 
 KIND: Final = "setup key"
@@ -100,15 +100,22 @@ def setup_key_update(*, key_id: str, changes: Mapping[str, Any]) -> SetupKey:
         return key
 
 
+_BY_HASH: Final = Prepared(
+    lambda digest: (
+        SetupKey.objects.filter(key_hash=digest)
+        .order_by()
+        .values_list(*columns_of(SetupKey))
+    )
+)
+
+
 def usable_setup_key(plain: str) -> SetupKey:
     """Return the key that a peer shows, in any letter case; takes no lock.
 
     Raises NotFound, and PreconditionFailed for a key that is not valid.
     """
-    key = SetupKey.objects.filter(key_hash=setup_key_hash(plain.upper())).first()
-    if key is None:
-        raise NotFound("the setup key was not found")
-    return _usable(key)
+    rows = _BY_HASH.rows(setup_key_hash(plain.upper()))
+    return _usable(next((loaded(SetupKey, row) for row in rows), None))
 
 
 def setup_key_use(*, key_id: str) -> tuple[SetupKey, list[str]]:
@@ -116,15 +123,17 @@ def setup_key_use(*, key_id: str) -> tuple[SetupKey, list[str]]:
 
     Raises NotFound, and PreconditionFailed for a key that is not valid any more.
     """
-    with account_write():
-        key = _usable(found(SetupKey, key_id, kind=KIND))
+    with account_write(savepoint=False):
+        key = _usable(next(stored(SetupKey, [key_id]), None))
         SetupKey.objects.filter(pk=key_id).unaudited_update(
             used_times=key.used_times + 1, last_used=clock.now()
         )
-        return key, member_keys(SetupKeyAutoGroup, key)
+        return key, ids_by_owner(SetupKeyAutoGroup, [key_id]).get(key_id, [])
 
 
-def _usable(key: SetupKey) -> SetupKey:
+def _usable(key: SetupKey | None) -> SetupKey:
+    if key is None:
+        raise NotFound("the setup key was not found")
     state = state_of(
         expires_at=key.expires_at,
         revoked=key.revoked,

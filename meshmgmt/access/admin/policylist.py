@@ -1,0 +1,172 @@
+"""The list of policies: who may do what, and how often that happened lately."""
+
+import datetime as dt
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Count, Prefetch, prefetch_related_objects
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from events.models import TrafficEvent
+from groups.admin.changing import group_link
+from groups.audit import resource_names
+from meshmgmt.access.models import (
+    Policy,
+    PolicyPostureCheck,
+    PolicyRule,
+    RuleDestination,
+    RuleSource,
+)
+from meshmgmt.api import home
+from meshmgmt.api.adminlook import badge, shown
+from meshmgmt.core import clock
+
+SHOWN: Final = 3
+"""How many rules, and groups of each side, a row names."""
+WEEK: Final = dt.timedelta(days=7)
+_ENDS: Final = ("source", "destination")
+
+
+class PolicyList(ChangeList):
+    """A page of policies with their rules, read for all of them at once."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list: Any = list(self.result_list)
+        checks = PolicyPostureCheck.objects.select_related("posture_check")
+        ordered: Any = PolicyRule.objects.order_by("position", "id")
+        rules = ordered.prefetch_related(
+            Prefetch("source_links", RuleSource.objects.select_related("group")),
+            Prefetch(
+                "destination_links", RuleDestination.objects.select_related("group")
+            ),
+        )
+        prefetch_related_objects(
+            self.result_list,
+            Prefetch("rules", rules),
+            Prefetch("posture_check_links", checks),
+        )
+        keys = {
+            key
+            for row in self.result_list
+            for rule in row.rules.all()
+            for key in keys_of(rule)
+        }
+        names = resource_names(list(keys)) if keys else {}
+        hits = _hits(request, [policy.pk for policy in self.result_list])
+        for policy in self.result_list:
+            policy.resource_names = names
+            policy.hits = None if hits is None else hits.get(policy.pk, 0)
+
+
+def keys_of(rule: PolicyRule) -> Iterator[tuple[str, str]]:
+    """Yield id and type of the peers or resources that stand in place of groups."""
+    for end in _ENDS:
+        if identifier := getattr(rule, f"{end}_resource_id"):
+            yield identifier, getattr(rule, f"{end}_resource_type")
+
+
+def _hits(request: HttpRequest, policy_ids: list[str]) -> dict[str, int] | None:
+    """Return the flows of the last week by policy; None for who may not see them."""
+    if not admin.site.get_model_admin(TrafficEvent).has_view_permission(request):
+        return None
+    flows = TrafficEvent.objects.filter(
+        policy_id__in=policy_ids, time__gte=clock.now() - WEEK
+    )
+    counts = flows.order_by().values_list("policy_id").annotate(number=Count("pk"))
+    return dict(counts)
+
+
+def traffic_text(rule: PolicyRule) -> str:
+    """Return which traffic a rule is about: `TCP 80, 443`."""
+    ranges = (f"{ports['start']}-{ports['end']}" for ports in rule.port_ranges)
+    ports = ", ".join([*rule.ports, *ranges])
+    protocol = "any traffic" if rule.protocol == "all" else rule.protocol.upper()
+    return f"{protocol} {ports}".strip()
+
+
+def _side(rule: Any, end: str, names: dict[Any, str]) -> SafeString:
+    key = getattr(rule, f"{end}_resource_id"), getattr(rule, f"{end}_resource_type")
+    if key[0]:
+        return shown(names.get(key, key[0]))
+    links = list(getattr(rule, f"{end}_links").all())
+    groups = format_html_join(
+        ", ", "{}", ((group_link(x.group),) for x in links[:SHOWN])
+    )
+    if (more := len(links) - SHOWN) > 0:
+        return format_html("{} and {} more", groups, more)
+    return groups or format_html("{}", "nobody")
+
+
+def rule_line(rule: PolicyRule, names: dict[Any, str]) -> SafeString:
+    """Return what a rule says; `names` are those of what stands in place of groups."""
+    arrow = "\N{LEFT RIGHT ARROW}" if rule.bidirectional else "\N{RIGHTWARDS ARROW}"
+    words = [traffic_text(rule)]
+    words += ["dropped"] * (rule.action == "drop") + ["off"] * (not rule.enabled)
+    return format_html(
+        '<div class="rule">{} {} {} <span class="below">{}</span></div>',
+        _side(rule, "source", names),
+        arrow,
+        _side(rule, "destination", names),
+        ", ".join(words),
+    )
+
+
+class PolicyColumns:
+    """Columns of `PolicyList`."""
+
+    @admin.display(description="sources → destinations, traffic")
+    def rules_shown(self, policy: Any) -> SafeString:
+        """Who may begin what with whom, a line for each rule."""
+        rules = list(policy.rules.all())
+        lines: Iterable[Any] = (
+            (rule_line(rule, policy.resource_names),) for rule in rules[:SHOWN]
+        )
+        more = len(rules) - SHOWN
+        rest = (
+            format_html('<span class="below">and {} more</span>', more)
+            if more > 0
+            else ""
+        )
+        return format_html("{}{}", format_html_join("", "{}", lines), rest)
+
+    @admin.display(description="posture")
+    def posture(self, policy: Any) -> SafeString:
+        """The checks that sources must pass."""
+        page = "admin:access_posturecheck_change"
+        links = policy.posture_check_links.all()
+        return format_html_join(
+            ", ",
+            '<a href="{}">{}</a>',
+            (
+                (reverse(page, args=[x.posture_check_id]), shown(x.posture_check.name))
+                for x in links
+            ),
+        ) or format_html("{}", "-")
+
+    @admin.display(description="flows, 7 days")
+    def flows(self, policy: Any) -> SafeString:
+        """How often the policy let traffic through or dropped it, leading to that."""
+        if policy.hits is None:
+            return format_html("{}", "-")
+        url = home.list_url(TrafficEvent, {"start_date": "-7d", "policy_id": policy.pk})
+        return format_html('<a href="{}">{}</a>', url, f"{policy.hits:,}")
+
+    @admin.display(description="state", ordering="enabled")
+    def switch(self, policy: Policy) -> SafeString:
+        """Whether it is in force, to be changed in place."""
+        state = badge("enabled" if policy.enabled else "disabled")
+        return format_html(
+            '<button type="submit" class="switch" formaction="{}" name="enabled"'
+            ' value="{}" role="switch" aria-checked="{}" aria-label="{}">{}</button>',
+            reverse("admin:access_policy_switch", args=[policy.pk]),
+            "" if policy.enabled else "1",
+            "true" if policy.enabled else "false",
+            f"{policy.name} enabled",
+            state,
+        )
