@@ -58,7 +58,7 @@ def fqdn(peer: Peer) -> str:
 def under_domain() -> Callable[[str], str]:
     """Return a function that makes a DNS label a name under the account's domain."""
     account = objects_by_id(Account, [account_id()]).get(account_id())
-    domain = account.dns_domain if account is not None else ""
+    domain = account.peers_domain if account is not None else ""
     return lambda label: f"{label}.{domain}" if domain else label
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from django.db.models import Q
 
 from events.directory import PeerFacts, ResourceFacts, directory
-from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.selectors import account_domain
 from meshmgmt.inventory.models import NetworkResource, Peer
 
 
@@ -17,7 +17,7 @@ def register() -> None:
 
 def peers(ids: Collection[str], addresses: Collection[str]) -> Iterator[PeerFacts]:
     """Yield the peers with one of the ids or addresses; dual-stack ones twice."""
-    domain = Account.objects.values_list("dns_domain", flat=True).first() or ""
+    domain = account_domain()
     wanted = Q(pk__in=ids) | Q(ip__in=addresses) | Q(ipv6__in=addresses)
     columns = ("pk", "name", "ip", "ipv6", "os", "dns_label", "user_id")
     for key, name, ip, ipv6, system, label, user_id in Peer.objects.filter(

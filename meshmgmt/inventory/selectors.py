@@ -1,12 +1,15 @@
 """What the API shows of peers; few queries, whatever the size."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+from django.db.models import Model, Q, QuerySet
 
 from meshmgmt.accounts.models import Account, User
-from meshmgmt.accounts.selectors import NEVER
+from meshmgmt.accounts.selectors import NEVER, account_domain
 from meshmgmt.core import clock
-from meshmgmt.core.errors import NotFound
+from meshmgmt.core.errors import Conflict, NotFound
+from meshmgmt.core.names import quoted
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.inventory.contributions import GroupsOfPeer, contributions
 from meshmgmt.inventory.flags import LOCAL_FLAGS
@@ -14,6 +17,7 @@ from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.models.peers import PeerQuerySet
 
 PeerRow = dict[str, Any]
+ObjectT = TypeVar("ObjectT", bound=Model)
 
 ACCESSIBLE: Final = (
     *("id", "name", "ip", "ipv6", "dns_label", "user_id", "os", "country_code"),
@@ -34,6 +38,29 @@ _WORKED_OUT: Final = (
     *("ipv6", "dns_label", "extra_dns_labels", "user_id", "last_seen", "last_login"),
     *("created_at", "disapproval_reason", "local_flags"),
 )
+
+
+def peer_known_as(reference: str) -> Peer:
+    """Return the one peer with this id, name, DNS label or address.
+
+    Raises NotFound, Conflict.
+    """
+    known = ("pk", "name", "dns_label", "ip", "ipv6")
+    chosen = Q(*((name, reference) for name in known), _connector=Q.OR)
+    return only_one(Peer.objects.filter(chosen), "peer", reference)
+
+
+def only_one(found: QuerySet[ObjectT], kind: str, reference: str) -> ObjectT:
+    """Return what a person names. Raises NotFound, Conflict if it is none or several."""
+    first = list(found[:4])
+    if not first:
+        raise NotFound(f"no {kind} is known as {quoted(reference)}")
+    if len(first) > 1:
+        ids = ", ".join(str(each.pk) for each in first[:3])
+        raise Conflict(
+            f"several {kind}s are known as {quoted(reference)}; give an id: {ids}"
+        )
+    return first[0]
 
 
 def visible_peers(viewer: User) -> PeerQuerySet:
@@ -72,7 +99,7 @@ def peer_rows(
         return []
     many = len(found) > FEW
     groups = contributions.peer_groups(None if many else [row["id"] for row in found])
-    domain = _dns_domain()
+    domain = account_domain()
     for row in found:
         _finish(row, groups, domain)
     return found
@@ -84,10 +111,6 @@ def peer_row(viewer: User, peer_id: str) -> PeerRow:
     if not rows:
         raise NotFound.of("peer", peer_id)
     return rows[0]
-
-
-def _dns_domain() -> str:
-    return Account.objects.values_list("dns_domain", flat=True).first() or ""
 
 
 def _finish(row: PeerRow, groups: GroupsOfPeer, domain: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.selectors import the_account
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
 
@@ -54,7 +55,7 @@ def session_end(
 
 def standings(peer_ids: Iterable[str]) -> dict[str, Standing]:
     """Return the standing of each peer; who does not exist may not be connected."""
-    account = Account.objects.get()
+    account = the_account()
     wanted = list(peer_ids)
     found = dict.fromkeys(wanted, Standing(DELETED))
     for start in range(0, len(wanted), AT_ONCE):

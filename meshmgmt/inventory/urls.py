@@ -2,10 +2,9 @@
 
 from django.urls import path
 
-from meshmgmt.inventory.api.views import PeerJobsView, PeersView, PeerView
+from meshmgmt.inventory.api.views import PeersView, PeerView
 
 urlpatterns = [
     path("api/peers", PeersView.as_view(), name="peers"),
     path("api/peers/<str:peerId>", PeerView.as_view(), name="peer"),
-    path("api/peers/<str:peerId>/jobs", PeerJobsView.as_view(), name="peer-jobs"),
 ]

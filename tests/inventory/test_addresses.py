@@ -9,6 +9,12 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
+from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.setup.account import (
+    after_migration,
+    drawn_range,
+    ensure_account,
+)
 from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.inventory.addresses import (
     hosts,
@@ -18,7 +24,7 @@ from meshmgmt.inventory.addresses import (
 )
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import free_ipv6, peer_create, peer_update
-from tests.mesh import account_settings, peers
+from tests.factories import account_settings, peers
 
 prefixes = st.integers(8, 28)
 
@@ -94,3 +100,21 @@ def test_work_for_one_peer_does_not_grow_with_the_mesh():
         sql for sql in many if 'FROM "inventory_peer"' in sql and "WHERE" not in sql
     ]
     assert whole == []
+
+
+@pytest.mark.django_db
+def test_account_draws_a_range_whose_reverse_names_clients_serve() -> None:
+    """Clients make reverse zones of whole octets: of a /10 only 1/64 would answer."""
+    Account.objects.all().delete()
+    drawn = ipaddress.IPv4Network(ensure_account().network_range)
+    assert drawn.prefixlen == 16
+    assert drawn.subnet_of(ipaddress.IPv4Network("100.64.0.0/10"))
+    assert len({drawn_range() for _ in range(100)}) > 10
+
+
+@pytest.mark.django_db
+def test_account_that_is_there_keeps_its_range() -> None:
+    account_settings(network_range="100.64.0.0/10")
+    assert ensure_account().network_range == "100.64.0.0/10"
+    after_migration()
+    assert ensure_account().network_range == "100.64.0.0/10"

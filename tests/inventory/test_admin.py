@@ -14,10 +14,10 @@ from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.users import user_delete
 from meshmgmt.inventory.models import Network, Peer
 from tests.admin.signed_in import errors_of, form_data
-from tests.mesh import Trail, group, peer, peers
+from tests.factories import Trail, group, peer, peers
 from tests.people import person
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
 
 PEERS = "/admin/inventory/peer/"
 

@@ -7,10 +7,10 @@ import pytest
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_create, peer_update
-from tests.mesh import Trail, peer, peers, resource
+from tests.factories import Trail, peer, peers, resource
 from tests.people import person
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
 
 KEY = "A" * 43 + "="
 BY_ADDRESS = {

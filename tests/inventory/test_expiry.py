@@ -10,7 +10,7 @@ from meshmgmt.core import clock
 from meshmgmt.core.jobs import registered_jobs
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.expiry import AWAY, TOO_OLD, expire_logins
-from tests.mesh import Trail, account_settings, peer
+from tests.factories import Trail, account_settings, peer
 from tests.people import person
 
 pytestmark = pytest.mark.django_db

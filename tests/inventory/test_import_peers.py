@@ -13,10 +13,10 @@ from django.core.management import CommandError, call_command
 from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.imports import FIELDS, ImportFault, peers_import
-from tests.mesh import Trail, account_settings, peer
+from tests.factories import Trail, account_settings, peer
 from tests.people import person
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
 
 
 def key(number: int) -> str:

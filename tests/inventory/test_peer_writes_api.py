@@ -4,11 +4,11 @@ import pytest
 
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
-from tests.mesh import Trail, account_settings, group, peer, peers
+from tests.factories import Trail, account_settings, group, peer, peers
 from tests.people import api_as, api_of, person
 from tests.resource_contract import Body, ok
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
 
 
 @pytest.fixture

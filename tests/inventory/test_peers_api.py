@@ -10,7 +10,7 @@ from meshmgmt.core import clock
 from meshmgmt.inventory.api.serializers import PeerSerializer
 from meshmgmt.inventory.selectors import peer_rows
 from tests.api_client import Api
-from tests.mesh import Trail, account_settings, group, peer, peers, resource
+from tests.factories import Trail, account_settings, group, peer, peers, resource
 from tests.people import api_as, api_of, person
 
 pytestmark = pytest.mark.django_db

@@ -11,14 +11,15 @@ from meshmgmt.core.account import account_id
 from meshmgmt.inventory.addresses import is_for_peers, lowest_address
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Answer, Api
-from tests.mesh import Trail, group, peer, peers
+from tests.factories import Trail, group, peer, peers
 from tests.resource_contract import ok
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
 
 
 def change(api: Api, **settings: Any) -> Answer:
     """Change settings of the account."""
+    settings |= {"auto_update_version": "disabled"}  # left out it would change, too
     return api.put(f"/api/accounts/{account_id()}", {"settings": settings})
 
 

@@ -1,13 +1,10 @@
 """Endpoints of the inventory."""
 
-from typing import Any
-
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from meshmgmt.accounts.api.views import viewer_of
-from meshmgmt.api.absent import EmptyListView
 from meshmgmt.api.permissions import READING
 from meshmgmt.api.views import ApiView, path_id, replaced
 from meshmgmt.core.transactions import read_snapshot
@@ -72,15 +69,3 @@ class PeerView(ApiView):
         """Delete a peer and take it out of everything that names it."""
         peer_delete(peer_id=path_id(KIND, peerId))
         return Response({})
-
-
-class PeerJobsView(EmptyListView):
-    """Jobs that a peer was told to do, of which this service has none."""
-
-    module = "remote_jobs"
-    tags = ("peers",)
-
-    def check_path(self, request: Request, **kwargs: Any) -> None:
-        """Look for the peer among those that the caller may see."""
-        with read_snapshot():
-            peer_row(viewer_of(request), path_id(KIND, kwargs["peerId"]))

@@ -2,14 +2,14 @@
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from meshmgmt.accounts.models import Account, User
+from meshmgmt.accounts.selectors import stored_account
 from meshmgmt.core import context
 from meshmgmt.core.errors import InvalidArgument, PreconditionFailed, raise_field_errors
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.core.queries import found
+from meshmgmt.core.queries import Prepared, found
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.addresses import lowest_address, probed_address
 from meshmgmt.inventory.contributions import contributions
@@ -20,19 +20,28 @@ from meshmgmt.inventory.rules import Taken, Values, canonical_ip, peer_errors
 KIND: Final = "peer"
 
 
-@dataclass(frozen=True, slots=True)
 class _Column:
     """A unique column of the peers, asked for one value at a time."""
 
-    name: str
+    def __init__(self, name: str) -> None:
+        self._holder = Prepared(
+            lambda value: (
+                Peer.objects.filter(**{name: value}).order_by().values_list("pk")
+            )
+        )
 
     def get(self, value: str, default: str, /) -> str:
         """Return the id of the peer that has `value`, else `default`."""
-        peers = Peer.objects.filter(**{self.name: value}).order_by()
-        return peers.values_list("pk", flat=True).first() or default
+        return next((pk for (pk,) in self._holder.plain(value)), default)
 
     def __contains__(self, value: object) -> bool:
         return bool(self.get(str(value), ""))
+
+
+_KEYS: Final = _Column("wg_public_key")
+_IPS: Final = _Column("ip")
+_IPV6S: Final = _Column("ipv6")
+_LABELS: Final = _Column("dns_label")
 
 
 class _Users:
@@ -42,14 +51,13 @@ class _Users:
         return User.objects.filter(pk=user_id).exists()
 
 
-def asked_taken() -> Taken:
+def asked_taken(account: Account) -> Taken:
     """Return what exists, for the write of one peer: nothing is read in advance."""
-    account = Account.objects.first() or Account()
     return Taken(
-        keys=_Column("wg_public_key"),
-        ips=_Column("ip"),
-        ipv6s=_Column("ipv6"),
-        labels=_Column("dns_label"),
+        keys=_KEYS,
+        ips=_IPS,
+        ipv6s=_IPV6S,
+        labels=_LABELS,
         users=_Users(),
         free_ip=lambda: free_ip(account.network_range),
         network_range=account.network_range,
@@ -60,7 +68,7 @@ def asked_taken() -> Taken:
 def free_ip(network_range: str) -> str:
     """Return a free IPv4 address. Raises InvalidArgument when there is none."""
     network = ipaddress.IPv4Network(network_range)
-    found = probed_address(network, _Column("ip").__contains__)
+    found = probed_address(network, _IPS.__contains__)
     if found is None:
         taken = set(Peer.objects.values_list("ip", flat=True))
         lowest = lowest_address(network, taken)
@@ -73,7 +81,7 @@ def free_ip(network_range: str) -> str:
 def free_ipv6(network_range: str) -> str:
     """Return a free IPv6 address. Raises InvalidArgument when there is none."""
     network = ipaddress.IPv6Network(network_range)
-    found = probed_address(network, _Column("ipv6").__contains__)
+    found = probed_address(network, _IPV6S.__contains__)
     if found is None:
         raise no_free_address(network_range)
     return found
@@ -122,10 +130,15 @@ def peer_prepare(peer: Peer, values: Values, taken: Taken) -> list[FieldError]:
 def peer_create(**values: Any) -> Peer:
     """Create a peer from columns. Raises InvalidArgument, Conflict."""
     with account_write():
-        peer = Peer()
-        raise_field_errors(peer_prepare(peer, values, asked_taken()))
-        peer.save()
-        return peer
+        return peer_insert(values, stored_account() or Account())
+
+
+def peer_insert(values: Values, account: Account) -> Peer:
+    """Create a peer as `peer_create` does, in a write that fails with it."""
+    peer = Peer()
+    raise_field_errors(peer_prepare(peer, values, asked_taken(account)))
+    peer.save(force_insert=True)
+    return peer
 
 
 def peer_update(*, peer_id: str, **values: Any) -> Peer:
@@ -139,7 +152,8 @@ def peer_update(*, peer_id: str, **values: Any) -> Peer:
         changes = _without_known_addresses(peer, values)
         _check_expiration(peer, changes)
         _check_ipv6(peer, changes)
-        raise_field_errors(peer_prepare(peer, changes, asked_taken()))
+        taken = asked_taken(stored_account() or Account())
+        raise_field_errors(peer_prepare(peer, changes, taken))
         # The other columns may be written meanwhile, without the lock.
         peer.save(update_fields=[*changes, "dns_label"])
         return peer
@@ -191,7 +205,7 @@ def _check_ipv6(peer: Peer, changes: Mapping[str, Any]) -> None:
     """An IPv6 address needs a range, and a group of the peer that has IPv6."""
     if not changes.get("ipv6") or canonical_ip(changes["ipv6"]) == peer.ipv6:
         return
-    account = Account.objects.first()
+    account = stored_account()
     if account is None or not account.network_range_v6:
         message = "IPv6 is not configured for this account"
         raise PreconditionFailed(message, [FieldError("ipv6", message)])
