@@ -11,19 +11,15 @@ class DnsConfig(AppConfig):
     def ready(self) -> None:
         from dns import (  # noqa: PLC0415
             audit,
-            bundles,
             contributions,
             gauges,
-            homecards,
             references,
             setup,
         )
 
         audit.register_specs()
-        bundles.register()
         contributions.contribute()
         gauges.register()
-        homecards.contribute()
         references.register_references()
         post_migrate.connect(
             setup.make_settings, sender=self, dispatch_uid="dns.make_settings"

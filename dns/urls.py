@@ -2,7 +2,6 @@
 
 from django.urls import path
 
-from dns.api.reports import ExplainView, LintView, PeerDnsView
 from dns.api.views import (
     DnsSettingsViewSet,
     NameserverGroupViewSet,
@@ -24,7 +23,4 @@ urlpatterns = [
         DnsSettingsViewSet.as_view({"get": "retrieve", "put": "update"}),
     ),
     path("api/dns/zones/<str:zoneId>/zonefile", ZoneFileView.as_view()),
-    path("api/dns/explain", ExplainView.as_view()),
-    path("api/dns/lint", LintView.as_view()),
-    path("api/peers/<str:peerId>/dns", PeerDnsView.as_view()),
 ]

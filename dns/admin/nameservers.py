@@ -76,14 +76,10 @@ class NameserverGroupForm(ServiceForm):
     lists = {"groups": NameserverGroupGroup}
 
     def apply(self, data: dict[str, Any]) -> NameserverGroup:
-        others = ("description", "enabled")
-        draft = NameserverGroupDraft(
-            **{name: value for name, value in data.items() if name not in others}
-        )
-        rest = {name: data[name] for name in others}
+        draft = NameserverGroupDraft(**data)
         if self.adding:
-            return nameserver_group_create(draft=draft, **rest)
-        return nameserver_group_update(group_id=self.instance.pk, draft=draft, **rest)
+            return nameserver_group_create(draft=draft)
+        return nameserver_group_update(group_id=self.instance.pk, draft=draft)
 
 
 @admin.register(NameserverGroup)

@@ -20,7 +20,8 @@ from dns.services.records import (
 )
 from dns.services.zones import RECORDS_AT_ONCE
 from meshmgmt.api.admin import ServiceForm
-from meshmgmt.api.adminfields import NamedFormSet
+from meshmgmt.api.adminfields import DurationField, NamedFormSet
+from meshmgmt.core.durations import words
 from meshmgmt.core.errors import NotFound
 
 MEDIUM = forms.TextInput(attrs={"size": 30})
@@ -39,7 +40,7 @@ class RecordForm(ServiceForm):
         " ends in a dot is whole in any case.",
     )
     content = forms.CharField(required=False, widget=MEDIUM)
-    ttl = forms.IntegerField(label="TTL (seconds)", initial=300)
+    ttl = DurationField(label="TTL", initial=300)
 
     class Meta:
         model = Record
@@ -99,7 +100,7 @@ class RecordInline(admin.TabularInline):  # type: ignore[type-arg]  # not at run
 @admin.register(Record)
 class RecordAdmin(PiecesAdmin):
     form = RecordForm
-    list_display = ["name", "type", "content", "ttl", "zone"]
+    list_display = ["name", "type", "content", "lifetime", "zone"]
     list_filter = ["type"]
     list_select_related = ["zone"]
     search_fields = ["name", "content", "=id", "=zone__id"]
@@ -115,6 +116,10 @@ class RecordAdmin(PiecesAdmin):
         return lookup == "zone__id__exact" or super().lookup_allowed(
             lookup, value, request
         )
+
+    @admin.display(description="TTL", ordering="ttl")
+    def lifetime(self, record: Record) -> str:
+        return words(record.ttl)
 
     def delete_object(self, instance: Record) -> None:
         record_delete(zone_id=instance.zone_id, record_id=instance.pk)

@@ -11,7 +11,6 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from dns.api.zonefiles import ZONE_FILE_BYTES, zone_file_response, zone_file_text
-from dns.effective.snapshot import Record
 from dns.models import Zone
 from dns.services.zonefiles import (
     Import,
@@ -23,6 +22,7 @@ from dns.services.zonefiles import (
 from dns.zonefile.changes import Diff
 from meshmgmt.core.errors import NotFound, ServiceError
 from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.mesh.snapshot import Record
 
 SHOWN: Final = 50
 """Changes of each kind that a preview lists."""

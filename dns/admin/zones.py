@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from dns.admin import pages, zonefiles
+from dns.admin import zonefiles
 from dns.admin.pieces import PiecesAdmin
 from dns.admin.records import WIDE, RecordInline
 from dns.models import Zone, ZoneGroup
@@ -80,14 +80,10 @@ class ZoneForm(ServiceForm):
         """Create the zone with what was pasted, or change it."""
         if not self.adding:
             return zone_update(zone_id=self.instance.pk, **data)
-        draft = ZoneDraft(data["name"], data["domain"], data["distribution_groups"])
-        zone = zone_create(
-            draft=draft,
-            enabled=data["enabled"],
-            enable_search_domain=data["enable_search_domain"],
-        )
-        if data["paste"]:
-            _take_in(zone, data["paste"])
+        pasted = data.pop("paste")
+        zone = zone_create(draft=ZoneDraft(**data))
+        if pasted:
+            _take_in(zone, pasted)
         return zone
 
 
@@ -118,7 +114,7 @@ class ZoneAdmin(PiecesAdmin):
 
     def get_urls(self) -> list[Any]:
         """Add the pages that answer questions and take in files."""
-        return [*pages.urls(), *zonefiles.urls(), *super().get_urls()]
+        return [*zonefiles.urls(), *super().get_urls()]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the columns; the link to the records once there is a zone."""

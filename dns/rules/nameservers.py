@@ -2,8 +2,10 @@
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from dns.content import InvalidContentError, parse_nameserver_ip
+from meshmgmt.core.drafts import columns
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, parse_match_domain, quoted
 from meshmgmt.core.textrules import unknown_id_errors
@@ -20,14 +22,21 @@ class NameserverDraft:
     port: int = 53
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NameserverGroupDraft:
+    """A nameserver group as the client sent it; `groups` are ids."""
+
     name: str
+    description: str = ""
     nameservers: Sequence[NameserverDraft]
-    groups: Sequence[str]
+    enabled: bool = True
     primary: bool
     domains: Sequence[str]
     search_domains_enabled: bool
+    groups: Sequence[str]
+
+
+NAMESERVER_GROUP_COLUMNS: Final = columns(NameserverGroupDraft, but=["groups"])
 
 
 def nameserver_group_errors(

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from dns.content import RECORD_TYPES, InvalidContentError, canonical_content
+from meshmgmt.core.drafts import columns
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import (
     WILDCARD,
@@ -25,6 +27,10 @@ class RecordDraft:
     type: str
     content: str
     ttl: int
+
+
+RECORD_COLUMNS: Final = columns(RecordDraft)
+"""What of a record is kept as it was sent."""
 
 
 @dataclass(frozen=True, slots=True)

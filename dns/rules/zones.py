@@ -2,7 +2,9 @@
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from meshmgmt.core.drafts import columns
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical, parse_zone_domain, quoted
 from meshmgmt.core.textrules import unknown_id_errors
@@ -12,9 +14,17 @@ MAX_NAME = 255
 
 @dataclass(frozen=True, slots=True)
 class ZoneDraft:
+    """A zone as the client sent it, without its records."""
+
     name: str
     domain: str
     distribution_groups: Sequence[str]
+    enabled: bool = True
+    enable_search_domain: bool = False
+
+
+ZONE_COLUMNS: Final = columns(ZoneDraft, but=["distribution_groups"])
+"""What of a zone is kept as it was sent."""
 
 
 def zone_errors(

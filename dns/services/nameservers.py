@@ -6,11 +6,13 @@ from typing import Any
 from dns.content import parse_nameserver_ip
 from dns.models import NameserverGroup, NameserverGroupGroup
 from dns.rules.nameservers import (
+    NAMESERVER_GROUP_COLUMNS,
     NameserverDraft,
     NameserverGroupDraft,
     nameserver_group_errors,
 )
 from groups.selectors import known_groups
+from meshmgmt.core import drafts
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.queries import found
@@ -19,32 +21,26 @@ from meshmgmt.core.transactions import account_write
 NAMESERVER_GROUP_KIND = "nameserver group"
 
 
-def nameserver_group_create(
-    *, draft: NameserverGroupDraft, description: str = "", enabled: bool = True
-) -> NameserverGroup:
+def nameserver_group_create(*, draft: NameserverGroupDraft) -> NameserverGroup:
     """Create a nameserver group. Raises InvalidArgument or Conflict."""
     with account_write():
         check_nameserver_group(draft=draft)
-        group = NameserverGroup(**_values(draft, description, enabled))
+        group = NameserverGroup()
+        _fill(group, draft)
         group.save(force_insert=True)
         set_members(NameserverGroupGroup, group, draft.groups, new=True)
         return group
 
 
 def nameserver_group_update(
-    *,
-    group_id: str,
-    draft: NameserverGroupDraft,
-    description: str = "",
-    enabled: bool = True,
+    *, group_id: str, draft: NameserverGroupDraft
 ) -> NameserverGroup:
     """Replace a nameserver group. Raises NotFound, InvalidArgument or Conflict."""
     with account_write():
         group = found(NameserverGroup, group_id, kind=NAMESERVER_GROUP_KIND)
         members = member_keys(NameserverGroupGroup, group)
         check_nameserver_group(draft=draft, group=group, members=members)
-        for name, value in _values(draft, description, enabled).items():
-            setattr(group, name, value)
+        _fill(group, draft)
         group.save()
         set_members(NameserverGroupGroup, group, draft.groups, before=members)
         return group
@@ -80,18 +76,10 @@ def check_nameserver_group(
     )
 
 
-def _values(
-    draft: NameserverGroupDraft, description: str, enabled: bool
-) -> dict[str, Any]:
-    return {
-        "name": draft.name,
-        "description": description,
-        "nameservers": _stored_servers(draft.nameservers),
-        "enabled": enabled,
-        "primary": draft.primary,
-        "domains": list(draft.domains),
-        "search_domains_enabled": draft.search_domains_enabled,
-    }
+def _fill(group: NameserverGroup, draft: NameserverGroupDraft) -> None:
+    drafts.fill(group, draft, NAMESERVER_GROUP_COLUMNS)
+    group.nameservers = _stored_servers(draft.nameservers)
+    group.domains = list(draft.domains)
 
 
 def _stored_servers(servers: Sequence[NameserverDraft]) -> list[dict[str, Any]]:

@@ -2,13 +2,13 @@
 
 from dns.content import stored_form
 from dns.models import Zone
-from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.selectors import account_domain
 from meshmgmt.core.fielderrors import FieldError
 
 
 def peer_domain() -> str:
     """Return the account's DNS domain, "" before there is an account."""
-    return Account.objects.values_list("dns_domain", flat=True).first() or ""
+    return account_domain()
 
 
 def domain_free_errors(domain: str) -> list[FieldError]:

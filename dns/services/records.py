@@ -1,13 +1,22 @@
 """Writes of the records of a zone."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from dns.content import stored_form
 from dns.models import Record, Zone
-from dns.rules.records import RecordDraft, StoredRecord, record_conflicts, record_errors
+from dns.rules.records import (
+    RECORD_COLUMNS,
+    RecordDraft,
+    StoredRecord,
+    record_conflicts,
+    record_errors,
+)
 from dns.selectors.zones import RECORD_KIND
 from dns.services.zones import RECORDS_AT_ONCE, zone_get
 from events.audit.audited import audited_bulk_delete
+from meshmgmt.core import drafts
 from meshmgmt.core.errors import NotFound, raise_field_errors
 from meshmgmt.core.transactions import account_write
 
@@ -22,25 +31,14 @@ def record_create(*, zone_id: str, draft: RecordDraft) -> Record:
         return record
 
 
-def record_update(
-    *,
-    zone_id: str,
-    record_id: str,
-    name: str | None = None,
-    type: str | None = None,  # noqa: A002 - the API's name
-    content: str | None = None,
-    ttl: int | None = None,
-) -> Record:
-    """Change what is given, keep the rest. Raises as `record_create`."""
+def record_update(*, zone_id: str, record_id: str, **changes: Any) -> Record:
+    """Change the fields of the draft that are given, keep the rest.
+
+    Raises as `record_create`.
+    """
     with account_write():
         record = _get(zone_id, record_id)
-        draft = RecordDraft(
-            name=record.name if name is None else name,
-            type=record.type if type is None else type,
-            content=record.content if content is None else content,
-            ttl=record.ttl if ttl is None else ttl,
-        )
-        _assign(record, draft)
+        _assign(record, replace(draft_of(record), **changes))
         record.save()
         return record
 
@@ -58,6 +56,11 @@ def records_delete(*, record_ids: Sequence[str]) -> None:
         with account_write():
             stored = Record.objects.select_related("zone").filter(pk__in=piece)
             audited_bulk_delete(list(stored))
+
+
+def draft_of(record: Record) -> RecordDraft:
+    """Return a stored record as a client would send it."""
+    return RecordDraft(**drafts.values(record, RECORD_COLUMNS))
 
 
 def check_record(*, zone: Zone, draft: RecordDraft, record: Record) -> None:
@@ -80,10 +83,7 @@ def check_record(*, zone: Zone, draft: RecordDraft, record: Record) -> None:
 def fill_record(record: Record, draft: RecordDraft) -> None:
     """Set the columns of a record from a draft that passed the rules."""
     stored = StoredRecord.of(draft)
-    record.name = draft.name
-    record.type = draft.type
-    record.content = draft.content
-    record.ttl = draft.ttl
+    drafts.fill(record, draft, RECORD_COLUMNS)
     record.canonical_name = stored_form(stored.name)
     record.canonical_content = stored_form(stored.content)
 

@@ -6,10 +6,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from dns.content import stored_form
-from dns.effective.snapshot import Record as PlainRecord
 from dns.models import Record, Zone
 from dns.rules.records import RecordDraft
-from dns.selectors.snapshot import plain_record
+from dns.selectors.zones import plain_record
 from dns.services.records import fill_record
 from dns.services.zones import RECORDS_AT_ONCE, zone_get
 from dns.zonefile.changes import Diff, compare, merge_conflicts
@@ -22,6 +21,7 @@ from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import canonical, quoted
 from meshmgmt.core.queries import batches
 from meshmgmt.core.transactions import account_write, in_pieces, read_snapshot
+from meshmgmt.mesh.snapshot import Record as PlainRecord
 
 _Key = tuple[str, str, str]
 

@@ -1,15 +1,16 @@
 """Writes of zones."""
 
-from collections.abc import Sequence
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from dns.content import stored_form
 from dns.models import Zone, ZoneGroup
-from dns.rules.zones import ZoneDraft, zone_errors
+from dns.rules.zones import ZONE_COLUMNS, ZoneDraft, zone_errors
 from dns.selectors.zones import ZONE_KIND
 from dns.services.peerdomain import peer_domain
 from events.audit.audited import audited_bulk_delete
 from groups.selectors import known_groups
+from meshmgmt.core import drafts
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.names import InvalidNameError, canonical
 from meshmgmt.core.orderedlinks import member_keys, set_members
@@ -20,56 +21,32 @@ RECORDS_AT_ONCE: Final = 500
 """Changes of records in one transaction: others wait for the lock meanwhile."""
 
 
-def zone_create(
-    *, draft: ZoneDraft, enable_search_domain: bool = False, enabled: bool = True
-) -> Zone:
+def zone_create(*, draft: ZoneDraft) -> Zone:
     """Create a zone without records. Raises InvalidArgument or Conflict."""
     with account_write():
         check_zone(draft=draft)
-        zone = Zone(
-            name=draft.name,
-            domain=draft.domain,
-            canonical_domain=stored_form(canonical(draft.domain)),
-            enabled=enabled,
-            enable_search_domain=enable_search_domain,
-        )
+        zone = Zone(canonical_domain=stored_form(canonical(draft.domain)))
+        drafts.fill(zone, draft, ZONE_COLUMNS)
         zone.save(force_insert=True)
         set_members(ZoneGroup, zone, draft.distribution_groups, new=True)
         return zone
 
 
-def zone_update(
-    *,
-    zone_id: str,
-    name: str | None = None,
-    domain: str | None = None,
-    enabled: bool | None = None,
-    enable_search_domain: bool | None = None,
-    distribution_groups: Sequence[str] | None = None,
-) -> Zone:
-    """Change what is given, keep the rest. Raises NotFound or InvalidArgument.
+def zone_update(*, zone_id: str, **changes: Any) -> Zone:
+    """Change the fields of the draft that are given, keep the rest.
 
-    The domain may come in another spelling of the stored one, which is then kept.
+    The domain may come in another spelling of the stored one, which is then kept. Raises
+    NotFound or InvalidArgument.
     """
     with account_write():
         zone = zone_get(zone_id)
-        groups = (
-            member_keys(ZoneGroup, zone)
-            if distribution_groups is None
-            else distribution_groups
-        )
-        draft = ZoneDraft(
-            name=zone.name if name is None else name,
-            domain=zone.domain if domain is None else domain,
-            distribution_groups=groups,
-        )
+        groups = member_keys(ZoneGroup, zone)
+        columns = drafts.values(zone, ZONE_COLUMNS)
+        draft = replace(ZoneDraft(distribution_groups=groups, **columns), **changes)
         check_zone(draft=draft, zone=zone)
-        zone.name, zone.domain = draft.name, draft.domain
-        zone.enabled = zone.enabled if enabled is None else enabled
-        if enable_search_domain is not None:
-            zone.enable_search_domain = enable_search_domain
+        drafts.fill(zone, draft, ZONE_COLUMNS)
         zone.save()
-        set_members(ZoneGroup, zone, groups)
+        set_members(ZoneGroup, zone, draft.distribution_groups, before=groups)
         return zone
 
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from dns.effective.snapshot import Record
+from meshmgmt.mesh.snapshot import Record
 
 _Key = tuple[str, str, str]
 

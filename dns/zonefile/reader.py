@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 
 from dns.content import RECORD_TYPES
-from dns.effective.snapshot import Record
 from dns.rules.records import MAX_TTL, RecordDraft, StoredRecord, record_errors
 from dns.zonefile.lexer import Entry, Fault, Token, ZoneFileError, entries
 from meshmgmt.core.names import MAX_TEXT, quoted
+from meshmgmt.mesh.snapshot import Record
 
 MAX_ENTRIES = 100_000
 MAX_FAULTS = 20

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from dns.effective.snapshot import Record
 from meshmgmt.core.names import MAX_OCTETS, MAX_TEXT
+from meshmgmt.mesh.snapshot import Record
 
 _TYPE_ORDER = {"A": 0, "AAAA": 1, "CNAME": 2}
 
