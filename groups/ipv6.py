@@ -13,6 +13,7 @@ from django.db.models.signals import post_save
 from groups.models import Group, GroupPeer
 from groups.selectors import group_members
 from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.selectors import stored_account
 from meshmgmt.core import context
 from meshmgmt.core.orderedlinks import members_changed
 from meshmgmt.core.queries import batches
@@ -33,7 +34,7 @@ def connect() -> None:
 def _members_changed(
     owner: Group, added: Sequence[str], removed: Sequence[str], **kwargs: Any
 ) -> None:
-    account = Account.objects.first()
+    account = stored_account()
     if account is not None and owner.pk in account.ipv6_enabled_groups:
         changed = [*added, *removed]
         for part in batches(changed):

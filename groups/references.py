@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from django.db import models
+from django.db.models.functions import Cast
 
 from events.audit.audited import AuditedModel
 from meshmgmt.core import context
@@ -47,6 +48,9 @@ class Reference(Protocol):
     def kind(self) -> str:
         """What the usage calls the objects that refer."""
 
+    def rows(self, group_id: str) -> models.QuerySet[Any]:
+        """Return the rows of `model` that may hold the group, all that do among them."""
+
     def usages(self, group_id: str) -> list[Usage]:
         """Return the objects that refer to the group."""
 
@@ -79,11 +83,14 @@ class ListReference:
     def model(self) -> type[models.Model]:
         return self.link
 
+    def rows(self, group_id: str) -> models.QuerySet[Any]:
+        return self.link._default_manager.filter(**{self.column: group_id})
+
     def usages(self, group_id: str) -> list[Usage]:
         """Return the owners of the lists with the group, in their order."""
         name = self.link.owner_field
         rows = (
-            self.link._default_manager.filter(**{self.column: group_id})
+            self.rows(group_id)
             .select_related(name, *(f"{name}__{part}" for part in self.related))
             .order_by(name, "id")
         )
@@ -132,7 +139,7 @@ class ListReference:
 
 @dataclass(frozen=True, slots=True)
 class JsonReference:
-    """A list of group ids in a JSON column of an audited model with few rows.
+    """A list of group ids in a JSON column of an audited model.
 
     `switch` as in `ListReference`.
     """
@@ -147,8 +154,15 @@ class JsonReference:
     def model(self) -> type[models.Model]:
         return self.holder
 
+    def rows(self, group_id: str) -> models.QuerySet[Any]:
+        """Search the column's text, which both databases can: ids are no words."""
+        text = Cast(self.column, models.TextField())
+        return self.holder._default_manager.alias(text=text).filter(
+            text__contains=group_id
+        )
+
     def _holders(self, group_id: str) -> list[Any]:
-        rows = self.holder._default_manager.order_by("pk")
+        rows = self.rows(group_id).order_by("pk")
         return [row for row in rows if group_id in (getattr(row, self.column) or [])]
 
     def _turns_off(self, row: Any, group_id: str) -> bool:
@@ -217,7 +231,7 @@ def usages_of(group_id: str) -> list[Usage]:
     """Return everything that refers to the group, in the order of registration."""
     return [
         usage
-        for reference in _registry.references
+        for reference in _referring(group_id)
         for usage in reference.usages(group_id)
     ]
 
@@ -230,7 +244,19 @@ def deletion_reason(name: str) -> str:
 def unlink_group(group: models.Model, *, name: str) -> None:
     """Empty a group that is about to be deleted and take it out of everything."""
     with context.scope(reason=deletion_reason(name)):
-        for reference in _registry.references:
+        for reference in _referring(group.pk):
             reference.unlink(group.pk)
         for link in _registry.owned:
             set_members(link, group, [])
+
+
+def _referring(group_id: str) -> list[Reference]:
+    """Return the references that hold the group, found by one query for all of them."""
+    numbered = [
+        reference.rows(group_id)
+        .order_by()
+        .values_list(models.Value(number, models.IntegerField()))
+        for number, reference in enumerate(_registry.references)
+    ]
+    found = {number for (number,) in numbered[0].union(*numbered[1:])}
+    return [ref for number, ref in enumerate(_registry.references) if number in found]

@@ -98,14 +98,6 @@ def group_members(group_ids: Iterable[str]) -> dict[str, set[str]]:
     return members
 
 
-def groups_of_peer(peer_id: str) -> list[str]:
-    """Return the ids of the groups that a peer is in, `All` among them."""
-    links = GroupPeer.objects.filter(peer=peer_id).order_by("group_id")
-    listed = list(links.values_list("group_id", flat=True))
-    everybody = all_group_id()
-    return [everybody, *listed] if everybody else listed
-
-
 def groups_of_resources(resource_ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the groups that each resource of a network is in, in creation order."""
     found: dict[str, list[str]] = {}

@@ -17,7 +17,7 @@ from meshmgmt.core.orderedlinks import (
     remove_from_lists,
     set_members,
 )
-from meshmgmt.core.queries import batches, found, known_ids
+from meshmgmt.core.queries import batches, found, known_ids, stored
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 
@@ -82,10 +82,10 @@ def change_groups_of_peers(
 
     Only the rows of these peers are read and written, whatever else the groups hold.
     """
-    with account_write():
+    with account_write(savepoint=False):
         joining, leaving = set(join), set(leave)
-        groups = Group.objects.filter(pk__in=joining | leaving).order_by("pk")
-        for group in groups:
+        groups = stored(Group, joining | leaving)
+        for group in sorted(groups, key=lambda group: group.pk):
             if group.is_all:
                 continue
             change = append_members if group.pk in joining else drop_members

@@ -184,5 +184,5 @@ def trail_link(request: HttpRequest) -> SafeString | str:
     if not request.user.has_perm("events.view_auditevent"):
         return ""
     path = reverse("admin:events_auditevent_changelist")
-    query = urlencode({"q": context.current().request_id})
+    query = urlencode({"search": context.current().request_id})
     return format_html('<a href="{}?{}">Audit trail</a>', path, query)

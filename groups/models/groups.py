@@ -2,7 +2,8 @@
 
 from typing import Any, Final
 
-from django.db import models
+from django.db import models, router
+from django.db.models.deletion import Collector
 
 from events.audit.audited import AuditedModel, AuditedQuerySet
 from groups.references import unlink_group
@@ -79,4 +80,7 @@ class Group(AuditedModel):
         """
         with account_write():
             unlink_group(self, name=self.name)
-            return super().delete(*args, **kwargs)
+            # Nothing refers to it any more; Django would ask each relation once more.
+            collector = Collector(router.db_for_write(Group, instance=self), self)
+            collector.collect([self], collect_related=False)
+            return collector.delete()

@@ -13,7 +13,7 @@ from groups.selectors import all_group_id
 from meshmgmt.accounts.models import User
 from meshmgmt.core.orderedlinks import member_keys
 from tests.admin.signed_in import errors_of, form_data, texts_of
-from tests.mesh import Trail, group, peer, peers, resource, rule
+from tests.factories import Trail, group, peer, peers, resource, rule
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
-from tests.mesh import (
+from tests.factories import (
     Trail,
     account_settings,
     group,
@@ -307,3 +307,20 @@ def test_deletion_needs_the_same_queries_for_any_number_of_lists() -> None:
         return len(captured)
 
     assert queries(12) == queries(1)
+
+
+def test_deletion_of_an_empty_group_asks_at_most_twenty_queries(api: Api) -> None:
+    gone = group("empty")
+    api.get("/api/users/current")  # the token's last use is stored now
+    with CaptureQueriesContext(connection) as captured:
+        assert api.delete(f"/api/groups/{gone.pk}").json == {}
+    assert len(captured) <= 20
+    assert not Group.objects.filter(pk=gone.pk).exists()
+
+
+def test_deletion_of_an_unused_peer_asks_at_most_twenty_four_queries(api: Api) -> None:
+    gone = peer("unused")
+    api.get("/api/users/current")
+    with CaptureQueriesContext(connection) as captured:
+        assert api.delete(f"/api/peers/{gone.pk}").json == {}
+    assert len(captured) <= 24  # PostgreSQL's lock is one

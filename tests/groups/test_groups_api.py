@@ -9,7 +9,7 @@ from groups.models import ALL, Group, Issued
 from groups.selectors import all_group_id
 from meshmgmt.core.ids import new_id
 from tests.api_client import Api
-from tests.mesh import Trail, group, numbered, peer, peers, printer, resource
+from tests.factories import Trail, group, numbered, peer, peers, printer, resource
 from tests.people import api_as
 from tests.resource_contract import Body, Fault, ReplacedResourceContract
 

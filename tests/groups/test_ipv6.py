@@ -12,7 +12,7 @@ from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_delete
-from tests.mesh import Trail, group, peer
+from tests.factories import Trail, group, peer
 
 pytestmark = pytest.mark.django_db
 RANGE = "fd00:1::/64"

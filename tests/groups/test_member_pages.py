@@ -12,7 +12,7 @@ from groups.models import Group, GroupPeer
 from groups.selectors import all_group_id
 from meshmgmt.core.orderedlinks import member_keys
 from tests.admin.signed_in import client_of, texts_of
-from tests.mesh import Trail, group, peer, peers
+from tests.factories import Trail, group, peer, peers
 from tests.people import person
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from groups.services import change_groups_of_peers
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Peer
 from tests.admin.signed_in import client_of, texts_of
-from tests.mesh import Trail, group, peer, peers
+from tests.factories import Trail, group, peer, peers
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -80,7 +80,7 @@ def test_peers_join_at_the_end_with_an_event_each_and_the_message_links(
     assert "(2 were in it)" in told
     assert f'href="/admin/groups/group/{team.pk}/members/"' in told
     request_id = trail.events[0].request_id
-    assert f'href="/admin/events/auditevent/?q={request_id}"' in told
+    assert f'href="/admin/events/auditevent/?search={request_id}"' in told
 
 
 def test_all_pages_are_taken_when_all_are_selected(client: Client) -> None:

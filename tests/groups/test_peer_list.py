@@ -14,7 +14,7 @@ from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.peerlist import badges
 from meshmgmt.inventory.standing import BLOCKED, EXPIRED, PENDING
 from tests.admin.signed_in import client_of, form_data
-from tests.mesh import Trail, group, peer, peers
+from tests.factories import Trail, group, peer, peers
 from tests.people import person
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from groups.references import usages_of
 from meshmgmt.access.models import PolicyRule
 from meshmgmt.api.exceptions import describe
 from tests.api_client import Api
-from tests.mesh import Trail, group, peer, rule
+from tests.factories import Trail, group, peer, rule
 from tests.people import api_as
 from tests.races import race
 

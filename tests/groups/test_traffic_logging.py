@@ -4,7 +4,7 @@ import pytest
 
 from groups.selectors import all_group_id
 from tests.events.samples import traffic
-from tests.mesh import account_settings, group, peer
+from tests.factories import account_settings, group, peer
 from tests.people import api_as
 from tests.resource_contract import ok
 
