@@ -3,8 +3,8 @@
 The codes are those of the seed (section Events) and of the reference API; clients match on
 them, so they never change. `user.update`, `peer.update`, `account.setting.update`,
 `dns.setting.update`, `event.subscription.*`, `group.order.update`, `log.level.update`,
-`user.invite.link.update`, `user.password.fail` and `audit.*` are ours: they name what the
-reference has no code for.
+`user.invite.link.update`, `user.password.fail`, `access_test.*` and `audit.*` are ours:
+they name what the reference has no code for.
 """
 
 from django.db import models
@@ -13,6 +13,11 @@ from django.db import models
 class Activity(models.TextChoices):
     """Every activity code the API may return, with its description."""
 
+    ACCESS_TEST_CREATE = "access_test.create", "An access test was created"
+    ACCESS_TEST_DELETE = "access_test.delete", "An access test was deleted"
+    ACCESS_TEST_FAIL = "access_test.fail", "An access test failed"
+    ACCESS_TEST_PASS = "access_test.pass", "An access test passes again"
+    ACCESS_TEST_UPDATE = "access_test.update", "An access test was changed"
     ACCOUNT_CREATE = "account.create", "The account was created"
     ACCOUNT_DELETE = "account.delete", "The account was deleted"
     ACCOUNT_DNS_DOMAIN_UPDATE = (
@@ -180,12 +185,17 @@ class Activity(models.TextChoices):
         "agent_network.settings.update",
         "The agent network settings were changed",
     )
+    AUDIT_CLOCK_BACK = "audit.clock.back", "The clock was set back"
     AUDIT_KEY_CREATE = "audit.key.create", "A key that signs the audit trail was made"
     AUDIT_KEY_ROTATE = (
         "audit.key.rotate",
         "The key that signs the audit trail was replaced",
     )
     AUDIT_PRUNE = "audit.prune", "Audit events past their retention were removed"
+    AUDIT_RESTORE_ACCEPT = (
+        "audit.restore.accept",
+        "An audit trail older than its published tree heads was accepted",
+    )
     DASHBOARD_LOGIN = "dashboard.login", "A user signed in to the dashboard"
     DNS_SETTING_DISABLED_MANAGEMENT_GROUP_ADD = (
         "dns.setting.disabled.management.group.add",

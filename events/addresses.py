@@ -28,3 +28,9 @@ def host_of(address: str) -> str:
         return canonical_address(bare)
     except ValueError:
         return ""
+
+
+def port_of(address: str) -> str:
+    """Return the port of `1.2.3.4:80`, `[::1]:80`; "" without one."""
+    has_port = address.count(":") == 1 or "]:" in address
+    return address.rpartition(":")[2] if has_port else ""

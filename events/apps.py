@@ -18,7 +18,7 @@ class EventsConfig(AppConfig):
         from events.audit import retention as trail_retention  # noqa: PLC0415
         from events.audit.reading import newest  # noqa: PLC0415
         from events.audit.specs import declare_emitted  # noqa: PLC0415
-        from events.proof import heads  # noqa: PLC0415
+        from events.proof import heads, published  # noqa: PLC0415
         from events.streams import partitions, retention  # noqa: PLC0415
         from meshmgmt.api import versions  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
@@ -27,12 +27,15 @@ class EventsConfig(AppConfig):
         register_job("events.partitions", HOUR, partitions.make_ahead)
         register_job("events.retention", HOUR, retention.prune)
         register_job("events.proof", heads.EVERY_SECONDS, heads.keep_up)
+        register_job("events.heads", heads.EVERY_SECONDS, published.publish)
         register_job("events.audit_retention", HOUR, trail_retention.prune)
         declare_emitted(
             "events.proof",
+            Activity.AUDIT_CLOCK_BACK,
             Activity.AUDIT_KEY_CREATE,
             Activity.AUDIT_KEY_ROTATE,
             Activity.AUDIT_PRUNE,
+            Activity.AUDIT_RESTORE_ACCEPT,
         )
         modelmodules.assign("events", "events")
         versions.register_state(newest)

@@ -13,9 +13,8 @@ from events.admin.changetable import change_table, mentioned_ids, shown_value
 from events.admin.explorer import Explorer
 from events.admin.facts import Fact, joined, named, present, see_also
 from events.admin.here import Here
-from events.admin.inputs import people
-from events.admin.objectpages import ObjectPages, kind_of
-from events.admin.oldnames import SEARCH, same
+from events.admin.names import Kinds
+from events.admin.objectpages import EVERY_KIND, ObjectPages, kind_of
 from events.admin.pageparts import TIME, Column, View
 from events.api.audit import AuditEventsView
 from events.api.auditfilters import AuditFilterSet
@@ -23,12 +22,6 @@ from events.audit.rows import LABELS, detail_row
 from events.audit.specs import all_specs
 from events.models import AuditEvent
 from events.streams.subjects import AUDIT_SUBJECT
-
-_NAMES: Final = (
-    *("name", "new_name", "setupkey", "user_name", "username", "email", "peer_fqdn"),
-    "peer",
-)
-"""Keys of the metadata that name the target, the surest first."""
 
 _LEFT: Final = ["peer.group.delete", "resource.group.delete"]
 
@@ -71,12 +64,16 @@ class AuditEventAdmin(Explorer):
         "target_type": "target_type",
         "source_address": "source_address",
     }
-    old_names = {
-        **SEARCH,
-        "family": ("activity_code", "{}.*".format),
-        "target_id__exact": ("target_id", same),
+    suggestions = {"activity_code": codes, "target_type": kinds}
+    named = {
+        "initiator_id": Kinds("user", ("user",)),
+        "user_id": Kinds("user", ("user",)),
+        "group_id": Kinds("group", ("group",)),
+        "target_id": Kinds("object", EVERY_KIND),
+        "target_type": Kinds("kind of object"),
+        "source_address": Kinds("address"),
+        "activity_code": Kinds("activity"),
     }
-    suggestions = {"activity_code": codes, "initiator_id": people, "target_type": kinds}
 
     def views(self) -> list[View]:
         week = {"start_date": "-7d"}
@@ -96,7 +93,7 @@ class AuditEventAdmin(Explorer):
         return [
             only(here, "activity_code", code, LABELS.get(code, code), code),
             only(here, "initiator_id", row.initiator_id, initiator_name(row)),
-            only(here, "target_id", row.target_id, target_name(row), kind),
+            only(here, "target_id", row.target_id, row.target_name, kind),
             only(here, "group_id", group, row.meta.get("group", "")),
             only(here, "source_address", row.source_address),
         ]
@@ -106,7 +103,7 @@ class AuditEventAdmin(Explorer):
         return {
             "initiator_id": who,
             "user_id": who,
-            "group_id": str(row.meta.get("group", "")) or target_name(row),
+            "group_id": str(row.meta.get("group", "")) or row.target_name,
             "target_type": kind_of(row.target_type),
         }
 
@@ -116,7 +113,7 @@ class AuditEventAdmin(Explorer):
         known = pages.of_ids(ids)
         target = pages.of_event(row)
         at = {} if target is None else {row.target_id: target}
-        object_ = named(at, row.target_id, target_name(row))
+        object_ = named(at, row.target_id, row.target_name)
         changes = change_table(row.changes, known) if row.changes else "none"
         return present(
             [
@@ -139,12 +136,6 @@ class AuditEventAdmin(Explorer):
 
     def raw(self, row: AuditEvent) -> dict[str, Any]:
         return detail_row(row)
-
-
-def target_name(event: AuditEvent) -> str:
-    """Return what the target was called then, else its id."""
-    names = (event.meta.get(key) for key in _NAMES)
-    return next((str(name) for name in names if name), event.target_id)
 
 
 def initiator_name(event: AuditEvent) -> str:

@@ -8,24 +8,38 @@ import orjson
 from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseRedirect,
+    JsonResponse,
+    QueryDict,
+)
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from events.admin.cells import json_block, shown_second
 from events.admin.facts import Fact
 from events.admin.here import Here, link_to
-from events.admin.inputs import Suggestions, chips, inputs, people, span_of
+from events.admin.inputs import (
+    Suggestions,
+    chips,
+    inputs,
+    label_of,
+    shown_word,
+    span_of,
+)
+from events.admin.names import Kinds, Names, Unclear, meant
 from events.admin.objectpages import ObjectPages
-from events.admin.oldnames import SEARCH, OldNames, renewed
 from events.admin.pageparts import ORDER, Column, Controls, Row, View, heading
 from events.admin.rowpages import RowPage, read_rows
 from events.api.exports import RENDERERS
 from events.api.filters import StreamFilterSet
-from events.api.queries import require_valid
+from events.api.queries import TextField, require_valid
 from events.streams.subjects import Subject
 from meshmgmt.api.admin import refused
 from meshmgmt.api.adminmenu import name_of
@@ -56,8 +70,9 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     more_filters: ClassVar[tuple[str, ...]]
     bar_filters: ClassVar[Mapping[str, str]]
     """By group of the summary: the filter that shows the rows behind a bar."""
-    old_names: ClassVar[OldNames] = SEARCH
-    suggestions: ClassVar[Suggestions] = {"user_id": people, "initiator_id": people}
+    suggestions: ClassVar[Suggestions] = {}
+    named: ClassVar[Mapping[str, Kinds]]
+    """By filter that compares whole values: what may be typed for one."""
 
     def views(self) -> list[View]:
         """Return the questions that are asked often."""
@@ -92,7 +107,19 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             path(f"export.{kind}", view, {"kind": kind}, f"{name}_{kind}")
             for kind in RENDERERS
         ]
-        return exports + super().get_urls()
+        return [
+            *exports,
+            path("names/", self.admin_site.admin_view(self.names_view)),
+            *super().get_urls(),
+        ]
+
+    def names_view(self, request: HttpRequest) -> HttpResponse:
+        """Answer what may be meant by the beginning of a word in a filter."""
+        kinds = self.named.get(request.GET.get("filter", ""))
+        if kinds is None or not self.has_view_permission(request):
+            raise PermissionDenied
+        found = Names(request).suggested(kinds, request.GET.get("part", ""))
+        return JsonResponse([[each.name, each.detail] for each in found], safe=False)
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
         """Return what the API exports for the same filters, to whoever is signed in."""
@@ -106,17 +133,18 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         """Show the list, or its newest rows alone to a page that follows them."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        today = renewed(request.GET, self.old_names, self.time_field)
-        if today is not None:
-            return HttpResponseRedirect(f"?{today.urlencode()}")
         here = Here(request.GET)
+        query, errors = self._meant(request, here)
+        if query != request.GET and not errors:
+            return HttpResponseRedirect(f"?{query.urlencode()}")
         filters = self.filterset_class(request.GET, self.get_queryset(request))
         live = request.GET.get("fragment") == "rows"
-        errors: list[str] = []
+        page = RowPage([])
         try:
-            page = self._read(request, filters, LIVE_ROWS if live else PAGE_ROWS)
+            if not errors:
+                page = self._read(request, filters, LIVE_ROWS if live else PAGE_ROWS)
         except BadRequest as error:
-            page, errors = RowPage([]), [fault.message for fault in error.errors]
+            errors = [fault.message for fault in error.errors]
         context: dict[str, Any] = {"rows": list(self._rows(page, here))}
         template = "admin/events/includes/rows.html"
         if not live:
@@ -124,6 +152,43 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             context |= self._context(request, filters, here, page)
         context |= {"errors": errors, **(extra_context or {})}
         return TemplateResponse(request, template, context)
+
+    def _meant(self, request: HttpRequest, here: Here) -> tuple[QueryDict, list[Any]]:
+        """Return the query with values in place of names, and what is unclear in it."""
+        query, names = request.GET.copy(), Names(request)
+        errors: list[Any] = []
+        for name in self.named.keys() & query.keys():
+            kinds = self.named[name]
+            options = self.suggestions.get(name, dict)()
+            is_there = partial(self._is_there, request, name)
+            try:
+                values = [
+                    meant(names, kinds, word, options, is_there) if word else ""
+                    for word in query.getlist(name)
+                ]
+            except Unclear as error:
+                errors.append(error.shown(name, label_of(name), here))
+            else:
+                query.setlist(name, values)
+        return query, errors
+
+    def _is_there(self, request: HttpRequest, name: str, value: str) -> bool:
+        """Tell whether a filter's own words have it, of plain texts whether any event."""
+        query = QueryDict(urlencode({name: value}))
+        filters = self.filterset_class(query, self.get_queryset(request))
+        if not filters.form.is_valid():
+            return False
+        plain = isinstance(filters.form.fields[name], TextField)
+        return not plain or bool(filters.qs.order_by().exists())
+
+    def _called(self, request: HttpRequest, here: Here) -> dict[str, str]:
+        """Return, for each filter that takes names, that of its value, "" without one."""
+        names = Names(request)
+        return {
+            name: next((names.called(kinds, key) for key in here.values(name)), "")
+            for name, kinds in self.named.items()
+            if kinds.kinds
+        }
 
     def _read(
         self, request: HttpRequest, filters: StreamFilterSet, size: int
@@ -158,7 +223,8 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             "chart": {
                 "url": reverse(self.summary_url_name),
                 "groups": list(self.subject.groups),
-                "metrics": list(self.subject.metrics),
+                "metrics": {name: shown_word(name) for name in self.subject.metrics},
+                "oldest": self._oldest(request),
                 "group": request.GET.get("group_by", ""),
                 "metric": request.GET.get("metric", ""),
                 "filters": orjson.dumps(dict(self.bar_filters)).decode(),
@@ -168,13 +234,17 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     def _controls(
         self, request: HttpRequest, filters: StreamFilterSet, here: Here, page: RowPage
     ) -> Controls:
-        make = partial(inputs, filters, here, suggestions=self.suggestions)
+        called = self._called(request, here)
+        make = partial(
+            inputs, filters, here, suggestions=self.suggestions, called=called
+        )
         more = list(make(self.more_filters))
         ordered = bool(here.values("sort_by"))
         at_newest = not ordered and not request.GET.get("cursor")
         live = bool(here.values("live")) and at_newest
         # All rows share what the filters name, so one of them knows what it is called.
-        names = self.names(page.rows[0]) if page.rows else {}
+        named = self.names(page.rows[0]) if page.rows else {}
+        names = {**called, **{key: name for key, name in named.items() if name}}
         return Controls(
             views=[
                 (v.label, link_to(v.pairs), here.is_at(v.pairs)) for v in self.views()
@@ -194,6 +264,12 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             headings=[heading(column, here) for column in self.columns],
             sorted=ordered,
         )
+
+    def _oldest(self, request: HttpRequest) -> str:
+        """Return the time of the first event, where "any time" begins."""
+        times = self.get_queryset(request).order_by(self.time_field)
+        first = times.values_list(self.time_field, flat=True).first()
+        return first.isoformat() if first else ""
 
     def _exports(self, filters: StreamFilterSet, here: Here) -> list[tuple[str, str]]:
         known = filters.form.fields

@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from events.admin.audit import target_name
 from events.admin.objectpages import ObjectPages, kind_of
 from events.audit.reading import newest_first
 from events.models import AuditEvent
@@ -42,7 +41,8 @@ class Foresight:
             events = list(coming.order_by("id")[: MOST + 1])
             transaction.set_rollback(True)
         pages = ObjectPages(request)
-        gone = {event.target_id: target_name(event) for event in events}
+        pages.look_up(events[:MOST])
+        gone = {event.target_id: event.target_name for event in events}
         lines = [_line(event, pages, gone) for event in events[:MOST]]
         if len(events) > MOST:
             lines.append(format_html("and more than {} further changes", MOST))
@@ -52,7 +52,7 @@ class Foresight:
 def _line(event: AuditEvent, pages: ObjectPages, gone: Mapping[str, str]) -> SafeString:
     page = pages.of_event(event)
     name = (
-        format_html("<bdi>{}</bdi>", target_name(event)) if page is None else page.link
+        format_html("<bdi>{}</bdi>", event.target_name) if page is None else page.link
     )
     return format_html(
         "{} {}: {}", kind_of(event.target_type), name, effect(event, gone)

@@ -7,7 +7,6 @@ from typing import Final
 from django.http import HttpRequest
 from django.urls import reverse
 
-from events.admin.audit import target_name
 from events.admin.cells import shown_second
 from events.api.filters import ProxyFilterSet, TrafficFilterSet
 from events.audit.reading import newest_first
@@ -45,6 +44,6 @@ def _changes(request: HttpRequest) -> Iterator[Line]:
         who = event.initiator_name or event.initiator_email or event.initiator_id
         yield Line(
             event.activity,
-            f"{target_name(event)}, by {who}, {shown_second(event.timestamp)} UTC",
+            f"{event.target_name}, by {who}, {shown_second(event.timestamp)} UTC",
             reverse("admin:events_auditevent_change", args=[event.pk]),
         )

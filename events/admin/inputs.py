@@ -10,7 +10,6 @@ from events.admin.here import Here
 from events.api.auditfilters import CodesField
 from events.api.filters import StreamFilterSet
 from events.api.queries import EnumField
-from events.directory import directory
 
 SPANS: Final = {
     "": "any time",
@@ -29,10 +28,12 @@ _LABELS: Final = {
     "start_date": "from",
     "end_date": "to",
 }
-_MOST_PEOPLE: Final = 50
-"""More would be most of the page; who is not among them is typed in, or chosen in a row."""
-
 _PREFIXES: Final = ("TYPE_", "DIRECTION_")
+_MEANINGS: Final = {
+    "success": "success (200 to 399)",
+    "failed": "failed (any but 200 to 399, connections too)",
+    "failures": "failures (any status but 200 to 399)",
+}
 
 Suggestions = Mapping[str, Callable[[], dict[str, str]]]
 
@@ -41,8 +42,8 @@ Suggestions = Mapping[str, Callable[[], dict[str, str]]]
 class Input:
     """One filter on the page. `options` are values and what people call them.
 
-    `chosen` of them must be one where `closed`; else they are suggestions. `kept` are
-    further values, which stay.
+    `chosen` of them must be one where `closed`; else they are suggestions, of which `asks`
+    brings more as one types. `kept` are further values, which stay.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Input:
     value: str
     options: dict[str, str]
     closed: bool
+    asks: bool = False
     kept: tuple[str, ...] = ()
 
 
@@ -88,7 +90,9 @@ def inputs(
     here: Here,
     names: tuple[str, ...],
     suggestions: Suggestions,
+    called: Mapping[str, str],
 ) -> Iterator[Input]:
+    """Yield inputs; `called` holds, by filter that takes names, the one of its value."""
     for name in names:
         field = filters.form.fields[name]
         values = here.values(name)
@@ -100,9 +104,10 @@ def inputs(
             name=name,
             label=label_of(name),
             help=str(field.help_text),
-            value="" if many else spelt.get(value.lower(), value),
+            value="" if many else called.get(name) or spelt.get(value.lower(), value),
             options=options or suggestions.get(name, dict)(),
             closed=isinstance(field, EnumField),
+            asks=name in called,
             kept=tuple(values) if many else (),
         )
 
@@ -113,15 +118,10 @@ def _options(field: forms.Field) -> dict[str, str]:
 
 
 def shown_word(name: str) -> str:
+    """Return a word of the API as pages write it; what it counts where that is unclear."""
     for prefix in _PREFIXES:
         name = name.removeprefix(prefix)
-    return name
-
-
-def people() -> dict[str, str]:
-    """Return those who may have done something, as far as a list can hold them."""
-    ids = sorted(directory.find_users("", ""))[:_MOST_PEOPLE]
-    return {user.id: user.email or user.name for user in directory.users(ids)}
+    return _MEANINGS.get(name, name)
 
 
 def chips(

@@ -3,12 +3,20 @@
 import ipaddress
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import cache, reduce
+from operator import or_
+from typing import Any, Final
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
-from django.db.models import CharField, Model, QuerySet
+from django.db.models import (
+    CharField,
+    GenericIPAddressField,
+    Model,
+    Q,
+    QuerySet,
+    TextField,
+)
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -18,6 +26,8 @@ from events.audit.specs import all_specs
 from events.directory import directory
 from events.models import AuditEvent
 from meshmgmt.core.account import account_id
+
+EVERY_KIND: Final = ("*",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,7 @@ class ObjectPages:
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
         self._known: dict[str, ObjectPage] = {}
+        self._missing: set[str] = set()
 
     def of_event(self, event: AuditEvent) -> ObjectPage | None:
         """Return the page of what the event is about, None when it is gone.
@@ -48,11 +59,12 @@ class ObjectPages:
         What was changed is sought before its target: events of tokens name the user,
         those of the DNS settings the account, some of peers an address.
         """
-        changed = event.changes.get("id", {})
-        key = changed.get("after") or changed.get("before") or event.target_id
+        key = _changed(event)
         model = _models().get(event.target_type)
         if model is not None:
-            page = self._first(self._having(model, [key]))
+            if key not in self._known and key not in self._missing:
+                self.look_up([event])
+            page = self._known.get(key)
             if page is None and event.target_id == account_id():
                 page = self.only(event.target_type)
             if page is not None:
@@ -61,6 +73,17 @@ class ObjectPages:
             ids = [peer.id for peer in directory.peers((), {event.target_id})]
             return next(iter(self.of_ids(ids).values()), None)
         return self.of_ids([event.target_id]).get(event.target_id)
+
+    def look_up(self, events: Iterable[AuditEvent]) -> None:
+        """Find the pages of what many events changed, with one query for each kind."""
+        keys: dict[type[Model], set[str]] = {}
+        for event in events:
+            if (model := _models().get(event.target_type)) is not None:
+                keys.setdefault(model, set()).add(_changed(event))
+        for model, wanted in keys.items():
+            found = {str(row.pk): _page(row) for row in self._having(model, wanted)}
+            self._known.update(found)
+            self._missing |= wanted - found.keys()
 
     def of_ids(self, ids: Iterable[str]) -> dict[str, ObjectPage]:
         """Return the pages of the objects with these ids, as far as there are any."""
@@ -73,6 +96,24 @@ class ObjectPages:
                 self._known[str(row.pk)] = _page(row)
                 missing.discard(str(row.pk))
         return {key: self._known[key] for key in wanted & self._known.keys()}
+
+    def search(self, kinds: Iterable[str], part: str, most: int) -> Iterator[Model]:
+        """Yield objects that the searches of their lists find, of each kind some."""
+        for model in _models_of(kinds):
+            pages = admin.site.get_model_admin(model)
+            rows = self._visible(model).order_by("pk")
+            found, _ = pages.get_search_results(self._request, rows, part)
+            yield from found[:most] if pages.search_fields else ()
+
+    def having(
+        self, kinds: Iterable[str], word: str, most: int, attribute: str = ""
+    ) -> Iterator[Model]:
+        """Yield objects that have `word` for a text that they are searched by."""
+        for model in _models_of(kinds):
+            names = {attribute} if attribute else _searched(model)
+            same = (Q(**{f"{name}__iexact": word}) for name in names)
+            wanted = reduce(or_, same, Q(pk__in=()))
+            yield from self._visible(model).filter(wanted).order_by("pk")[:most]
 
     def only(self, name: str) -> ObjectPage | None:
         """Return the page of a model's row, if it has just one."""
@@ -94,6 +135,12 @@ class ObjectPages:
         return next((_page(row) for row in rows), None)
 
 
+def _changed(event: AuditEvent) -> str:
+    """Return the id of what an event changed, of its target where it names no other."""
+    changed = event.changes.get("id", {})
+    return str(changed.get("after") or changed.get("before") or event.target_id)
+
+
 def kind_of(target_type: str) -> str:
     model = _models().get(target_type)
     return target_type if model is None else str(model._meta.verbose_name)
@@ -107,6 +154,22 @@ def _models() -> dict[str, type[Model]]:
         str(model._meta.model_name): model
         for model in models
         if admin.site.is_registered(model)
+    }
+
+
+def _models_of(kinds: Iterable[str]) -> Iterator[type[Model]]:
+    known = _models()
+    return (known[kind] for kind in (known if kinds == EVERY_KIND else kinds))
+
+
+def _searched(model: type[Model]) -> set[str]:
+    """Return the columns of texts that a list of the model is searched by."""
+    named = admin.site.get_model_admin(model).search_fields
+    texts = (CharField, TextField, GenericIPAddressField)
+    return {
+        field.name
+        for field in model._meta.concrete_fields
+        if field.name in named and isinstance(field, texts)
     }
 
 

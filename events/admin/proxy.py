@@ -1,5 +1,6 @@
 """Explorer of the reverse proxy access logs."""
 
+from functools import partial
 from typing import Any, Final
 
 from django.contrib import admin
@@ -13,9 +14,8 @@ from events.admin.changetable import mentioned_ids, shown_value
 from events.admin.explorer import Explorer
 from events.admin.facts import Fact, joined, named, present, see_also
 from events.admin.here import Here
-from events.admin.inputs import people
+from events.admin.names import Kinds
 from events.admin.objectpages import ObjectPages
-from events.admin.oldnames import SEARCH, same
 from events.admin.pageparts import BY_TIME, TIME, Column, View
 from events.admin.rowpages import RowPage, sorted_rows
 from events.api.filters import ProxyFilterSet, StreamFilterSet
@@ -29,11 +29,20 @@ from events.vocabulary import METHODS
 from meshmgmt.core import clock
 
 _PATH_SHOWN: Final = 60
+_RECENT: Final = 1000
+"""How many of the newest entries suggest what to filter by."""
 
 
 def methods() -> dict[str, str]:
     """Return the usual methods; finding those in use would read the whole stream."""
     return {method: "" for method in sorted(METHODS) if method}
+
+
+def recent(column: str, label: str = "") -> dict[str, str]:
+    """Return the values of a column in the newest entries, with what goes by each."""
+    newest = ProxyEntry.objects.order_by("-timestamp", "-id")
+    found = set(newest.values_list(column, label or column)[:_RECENT])
+    return {key: shown if label else "" for key, shown in sorted(found) if key}
 
 
 @admin.register(ProxyEntry)
@@ -58,8 +67,8 @@ class ProxyEntryAdmin(Explorer):
     )
     filters = ("status_class", "host", "method", "path", "source_ip", "search")
     more_filters = (
-        *("status", "status_code", "exact_path", "user_id", "user_email", "user_name"),
-        *("service_id", "auth_method", "reason", "country_code"),
+        *("status", "status_code", "exact_path", "user_id", "service_id"),
+        *("auth_method", "reason", "country_code"),
     )
     bar_filters = {
         "host": "host",
@@ -74,8 +83,25 @@ class ProxyEntryAdmin(Explorer):
         "reason": "reason",
         "country": "country_code",
     }
-    old_names = {**SEARCH, "outcome": ("status", same), "with_method": ("method", same)}
-    suggestions = {"user_id": people, "method": methods}
+    suggestions = {
+        "method": methods,
+        "host": partial(recent, "host"),
+        "service_id": partial(recent, "service_id", "host"),
+        "auth_method": partial(recent, "auth_method_used"),
+        "reason": partial(recent, "reason"),
+        "country_code": partial(recent, "country_code"),
+    }
+    named = {
+        "host": Kinds("host"),
+        "method": Kinds("method"),
+        "source_ip": Kinds("peer or address", ("peer",), "ip"),
+        "exact_path": Kinds("path"),
+        "user_id": Kinds("user", ("user",)),
+        "service_id": Kinds("service"),
+        "auth_method": Kinds("way to sign in"),
+        "reason": Kinds("reason"),
+        "country_code": Kinds("country"),
+    }
 
     def views(self) -> list[View]:
         today = {"start_date": clock.now().date().isoformat()}

@@ -4,16 +4,17 @@ from typing import Any, Final
 
 from django.contrib import admin
 from django.urls import reverse
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from events.addresses import port_of
 from events.admin.cells import NOTHING, only, plain, shown_size
 from events.admin.explorer import Explorer
 from events.admin.facts import Fact, joined, named, present, see_also
-from events.admin.here import Here
-from events.admin.inputs import people, shown_word
+from events.admin.here import Here, link_to
+from events.admin.inputs import shown_word
+from events.admin.names import Kinds
 from events.admin.objectpages import ObjectPage, ObjectPages
-from events.admin.oldnames import SEARCH, one_of, same
 from events.admin.pageparts import TIME, Column, View
 from events.api.filters import TrafficFilterSet
 from events.api.streams import TrafficEventsView
@@ -23,6 +24,7 @@ from events.vocabulary import CONNECTIONS, DIRECTIONS
 from meshmgmt.core import clock
 
 _PROTOCOLS: Final = {1: "ICMP", 6: "TCP", 17: "UDP"}
+_END: Final = Kinds("peer or resource", ("peer", "networkresource"))
 
 
 def protocols() -> dict[str, str]:
@@ -61,13 +63,15 @@ class TrafficEventAdmin(Explorer):
         "direction": "direction",
         "connection_type": "connection_type",
     }
-    old_names = {
-        **SEARCH,
-        "protocol__exact": ("protocol", same),
-        "direction__exact": ("direction", one_of(DIRECTIONS)),
-        "connection_type__exact": ("connection_type", one_of(CONNECTIONS)),
+    suggestions = {"protocol": protocols}
+    named = {
+        "source": _END,
+        "destination": _END,
+        "user_id": Kinds("user", ("user",)),
+        "policy_id": Kinds("policy", ("policy",)),
+        "reporter_id": Kinds("peer", ("peer",)),
+        "protocol": Kinds("protocol"),
     }
-    suggestions = {"user_id": people, "protocol": protocols}
 
     def views(self) -> list[View]:
         today = {"start_date": clock.now().date().isoformat()}
@@ -84,7 +88,6 @@ class TrafficEventAdmin(Explorer):
         direction = DIRECTIONS[row.direction]
         connection = CONNECTIONS[row.connection_type]
         protocol = _PROTOCOLS.get(row.protocol, "")
-        drops = only(here, "type", "TYPE_DROP", row.drops) if row.drops else NOTHING
         return [
             _end(here, row, content, "source"),
             _end(here, row, content, "destination"),
@@ -94,7 +97,7 @@ class TrafficEventAdmin(Explorer):
             ),
             plain(shown_size(row.rx_bytes)),
             plain(shown_size(row.tx_bytes)),
-            drops,
+            _drops(here, row, content),
             only(here, "policy_id", row.policy_id, content["policy"]["name"]),
         ]
 
@@ -142,6 +145,7 @@ class TrafficEventAdmin(Explorer):
                     amount.format(shown_size(row.tx_bytes), content["tx_packets"]),
                 ),
                 Fact("Counted", counted.format(**content)),
+                Fact("Dropped", _why(row, content, "Why was this dropped?")),
                 Fact("Events", _inner(content["events"])),
                 Fact("Arrived", content["receive_timestamp"]),
                 Fact("Flow", plain(content["flow_id"])),
@@ -159,6 +163,30 @@ def _end(
     end = content[side]
     key = getattr(row, f"{side}_id") or getattr(row, f"{side}_address")
     return only(here, side, key, end["name"] or key, end["address"])
+
+
+def _drops(here: Here, row: TrafficEvent, content: dict[str, Any]) -> SafeString:
+    if not row.drops:
+        return NOTHING
+    count = only(here, "type", "TYPE_DROP", row.drops)
+    return format_html("{} {}", count, _why(row, content, "why?"))
+
+
+def _why(row: TrafficEvent, content: dict[str, Any], text: str) -> SafeString | str:
+    """A link that asks for a dropped flow, as of then; "" where no peer began it."""
+    if not row.drops or content["source"]["type"] != "PEER":
+        return ""
+    protocol = _PROTOCOLS.get(row.protocol, "all").lower()
+    has_ports = protocol in ("tcp", "udp")
+    question = {
+        "source": row.source_address or row.source_id,
+        "destination": row.destination_address or row.destination_id,
+        "protocol": protocol,
+        "port": port_of(content["destination"]["address"]) if has_ports else "",
+        "at": content["window_start"] or content["window_end"],
+    }
+    link = f"{reverse('admin-reach')}{link_to(question)}"
+    return format_html('<a href="{}">{}</a>', link, text)
 
 
 def _end_fact(known: dict[str, ObjectPage], end: dict[str, Any]) -> SafeString:

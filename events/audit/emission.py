@@ -11,6 +11,7 @@ from django.dispatch import Signal
 from events.activities import Activity
 from events.audit import lookup
 from events.audit.changes import Change, Members, take_pending
+from events.audit.clocksteps import stepped_back_from
 from events.audit.lookup import related_object
 from events.audit.specs import ActivityOf, AuditSpec, MemberRule, Meta, spec_of
 from events.models.audit import AuditEvent
@@ -32,7 +33,7 @@ def write_pending() -> None:
     for row in rows:
         row.timestamp = moment
     if rows:
-        insert_events(rows)
+        insert_events([*_step_back(moment), *rows])
     changes_written.send(sender=None, changes=changes)
 
 
@@ -41,7 +42,19 @@ def audit_record(
 ) -> None:
     """Record an activity that is no change of a row, such as signing in."""
     with account_write():
-        _event(activity, target_id, target_type, meta=meta).save()
+        event = _event(activity, target_id, target_type, meta=meta)
+        insert_events([*_step_back(event.timestamp), event])
+
+
+def _step_back(moment: dt.datetime) -> Iterator[AuditEvent]:
+    """Yield the event that tells of a clock set back, if an event of `moment` needs it."""
+    before = stepped_back_from(moment)
+    if before is not None:
+        meta = {"from": before, "to": moment}
+        with context.scope(context.RequestContext()):
+            event = _event(Activity.AUDIT_CLOCK_BACK, "audit", "", meta=meta)
+        event.timestamp = moment
+        yield event
 
 
 def events_of(change: Change) -> Iterator[AuditEvent]:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from django.db import models
 
 from events.audit.changes import Change
+from meshmgmt.core.queries import stored
 
 ModelT = TypeVar("ModelT", bound=models.Model)
 _Known = dict[tuple[type[models.Model], Any], models.Model | None]
@@ -22,15 +23,20 @@ _known: ContextVar[_Known | None] = ContextVar("audit_lookup", default=None)
 
 @contextmanager
 def emission(changes: Iterable[Change]) -> Iterator[None]:
-    """Make the objects deleted by `changes` known to `objects_by_id`.
+    """Make the objects made and deleted by `changes` known to `objects_by_id`.
 
     Django takes the id off an object that it deleted; here it has it back.
     """
+    changes = list(changes)
     deleted = [change for change in changes if change.deleted]
     for change in deleted:
         change.instance.pk = change.pk
     token = _known.set(
-        {(type(change.instance), change.pk): change.instance for change in deleted}
+        {
+            (type(change.instance), change.pk): change.instance
+            for change in changes
+            if change.deleted or change.created
+        }
     )
     try:
         yield
@@ -57,11 +63,8 @@ def objects_by_id(model: type[ModelT], ids: Iterable[Any]) -> dict[Any, ModelT]:
         known = {}
     wanted = list(dict.fromkeys(ids))
     missing = [pk for pk in wanted if (model, pk) not in known]
-    for start in range(0, len(missing), 500):
-        part = missing[start : start + 500]
-        known.update({(model, pk): None for pk in part})
-        for instance in model._default_manager.filter(pk__in=part):
-            known[model, instance.pk] = instance
+    known.update({(model, pk): None for pk in missing})
+    known.update({(model, found.pk): found for found in stored(model, missing)})
     found = {pk: known[model, pk] for pk in wanted}
     return {
         pk: instance for pk, instance in found.items() if isinstance(instance, model)

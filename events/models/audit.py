@@ -11,6 +11,12 @@ from meshmgmt.core import clock
 # Enumerations answer `values` and `choices` by going through all members.
 _LABELS: Final = {activity.value: str(activity.label) for activity in Activity}
 
+_NAMES: Final = (
+    *("name", "new_name", "setupkey", "user_name", "username", "email", "peer_fqdn"),
+    "peer",
+)
+"""Keys of the metadata that name the target, the surest first."""
+
 
 def trail_text(event: Any) -> str:
     code = str(event.activity_code)
@@ -86,11 +92,17 @@ class AuditEvent(models.Model):
         verbose_name = "audit event"
 
     def __str__(self) -> str:
-        return f"{self.id} {self.activity_code} {self.target_id}"
+        return f"{self.id}: {_LABELS.get(self.activity_code, self.activity_code)}"
 
     @property
     def activity(self) -> str:
         return str(Activity(self.activity_code).label)
+
+    @property
+    def target_name(self) -> str:
+        """What the target was called then, else its id."""
+        names = (self.meta.get(key) for key in _NAMES)
+        return next((str(name) for name in names if name), self.target_id)
 
     def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError("audit events are removed by retention alone")

@@ -1,109 +1,77 @@
-"""Checks the whole stored trail against the stored tree, and that against its heads."""
+"""Checks the stored trail: events, tree, heads, and what was published of it."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
 
-from events.audit.rows import DETAIL_COLUMNS
-from events.models import AuditEvent, AuditHead, AuditTile
-from events.proof import heads, keys, tree
-from events.proof.hashing import Peaks, head_fault, root_of
+from events.activities import Activity
+from events.audit.clocksteps import TOLERANCE
+from events.instants import render_instant
+from events.models import AuditEvent, AuditHead, AuditKey, AuditTile
+from events.proof import checkheads, heads, tree
+from events.proof.checkevents import check_events
+from events.proof.hashing import root_of
 from events.proof.merkle import HEIGHT, WIDTH, hashes_of
-from events.proof.verifier import PRUNED, Leaf, Removals, differences
+from events.proof.report import Report, Watched
+from events.proof.verifier import PRUNED
+from meshmgmt.core import clock
 
-_AT_ONCE: Final = 2000
+_KEYS: Final = (Activity.AUDIT_KEY_CREATE, Activity.AUDIT_KEY_ROTATE)
 
-Watched = Callable[[str, Iterable[Any], int], Iterable[Any]]
-"""Wraps the items of the work named, whose number is known (a progress bar)."""
-
-
-@dataclass
-class Report:
-    """What was looked at, and each fault with what it is about."""
-
-    events: int = 0
-    tree_size: int = 0
-    heads: int = 0
-    removed_by_retention: int = 0
-    not_in_the_tree_yet: int = 0
-    faults: list[dict[str, str]] = field(default_factory=list)
-
-    def note(self, kind: str, about: str) -> None:
-        self.faults.append({"kind": kind, "about": about})
+DUE: Final = timedelta(hours=1)
+"""By then housekeeping, which looks every minute, has taken an event into the tree."""
 
 
-def check(watched: Watched) -> Report:
-    """Read events, tree and heads, and compare them, while all of them grow."""
-    newest = heads.newest()  # before the tree, which is ahead of its heads
+def check(watched: Watched, files: Sequence[Path] = ()) -> Report:
+    """Read everything and compare it, while all of it grows; `files` of published heads.
+
+    Raises OSError for a file that cannot be read.
+    """
+    # Heads before the tree, which is ahead of them.
+    newest = heads.newest()
+    published = [checkheads.File(path) for path in files]
     reach = tree.extent()
     report = Report(tree_size=reach.size)
-    _compare_events(report, reach, watched)
-    _compare_heads(report, newest, reach, watched)
-    _compare_levels(report, watched)
+    _check_begin(report)
+    check_events(report, reach, watched)
+    _check_rest(report, reach, newest)
+    checkheads.check_heads(report, newest, published, reach.size, watched)
+    _check_levels(report, watched)
     return report
 
 
-def _compare_events(report: Report, reach: tree.Extent, watched: Watched) -> None:
-    def counted() -> Iterator[Leaf]:
-        for leaf in _events(reach.last_id):
-            report.events += 1
-            yield leaf
+def _check_begin(report: Report) -> None:
+    """Check keys against the trail, and that the first head of the first is there."""
+    told = AuditEvent.objects.filter(activity_code__in=_KEYS).order_by("id")
+    moments = dict(told.values_list("target_id", "timestamp"))
+    stored = dict(AuditKey.objects.values_list("id", "valid_from"))
+    pruned = AuditEvent.objects.filter(activity_code=PRUNED).exists()
+    for name in {**moments, **stored}:
+        if name not in stored or (name not in moments and not pruned):
+            report.note("key", f"key {name}")
+        elif name in moments and abs(stored[name] - moments[name]) > TOLERANCE:
+            report.note("key", f"the time since which {name} signs")
+    key = AuditKey.objects.order_by("valid_from").first()
+    if key is None:
+        return
+    begun = AuditHead.objects.filter(key=key, timestamp__lte=key.valid_from + DUE)
+    if not begun.exists():
+        moment = render_instant(key.valid_from)
+        report.note("begin", f"the heads that {key.id} signed since {moment}")
 
-    leaves = watched("events", tree.all_leaves(reach.size), reach.size)
-    found = list(differences(leaves, counted()))
-    removals = _removals()  # retention tells before it removes
-    for kind, number in found:
-        if kind == "removed" and number in removals:
-            report.removed_by_retention += 1
-        else:
-            report.note(kind, f"event {number}")
+
+def _check_rest(report: Report, reach: tree.Extent, newest: AuditHead | None) -> None:
+    """Count what is behind the tree, which must not stay there."""
     later = AuditEvent.objects.filter(id__gt=reach.last_id)
     report.not_in_the_tree_yet = later.count()
+    oldest = later.order_by("id").values_list("timestamp", flat=True).first()
+    limit = clock.now() - DUE
+    if oldest and oldest < limit and (newest is None or newest.timestamp < limit):
+        report.note("due", f"since {render_instant(oldest)} events")
 
 
-def _removals() -> Removals:
-    removals = Removals()
-    for told in AuditEvent.objects.filter(activity_code=PRUNED):
-        removals.note({"meta": told.meta})
-    return removals
-
-
-def _events(last: int) -> Iterator[Leaf]:
-    """Yield id and leaf of the stored events up to `last`, in order."""
-    done = 0
-    events = AuditEvent.objects.filter(id__lte=last).order_by("id")
-    while found := tree.leaves_of(
-        events.filter(id__gt=done).values_list(*DETAIL_COLUMNS)[:_AT_ONCE]
-    ):
-        yield from found
-        done = found[-1][0]
-
-
-def _compare_heads(
-    report: Report, newest: AuditHead | None, reach: tree.Extent, watched: Watched
-) -> None:
-    """Check each signature, and each root against the leaves before it."""
-    public = keys.public_rows()
-    waiting = defaultdict(list)
-    known = AuditHead.objects.filter(id__lte=newest.pk if newest else 0)
-    for head in known.order_by("id").iterator():
-        report.heads += 1
-        shown = heads.row(head)
-        if fault := head_fault(shown, public):
-            report.note("head", f"{shown['timestamp']}: {fault}")
-        waiting[head.tree_size].append(shown)
-    peaks = Peaks()
-    for _, leaf in watched("heads", tree.all_leaves(reach.size), reach.size):
-        peaks.add(leaf)
-        for shown in waiting.pop(peaks.size, ()):
-            if shown["root_hash"] != peaks.root().hex():
-                report.note("head", f"{shown['timestamp']}: it signs another tree")
-    for shown in (head for found in waiting.values() for head in found):
-        report.note("head", f"{shown['timestamp']}: it signs more than the tree has")
-
-
-def _compare_levels(report: Report, watched: Watched) -> None:
+def _check_levels(report: Report, watched: Watched) -> None:
     """Check that each hash above the leaves is that of its full tile below."""
     tiles = AuditTile.objects.order_by("level", "number")
     above = {

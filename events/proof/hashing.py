@@ -1,5 +1,6 @@
 """Hashes and signatures: leaves, roots and paths of RFC 9162, and tree heads. No Django."""
 
+import json
 from base64 import b64decode
 from collections.abc import Iterable
 from datetime import datetime
@@ -127,6 +128,22 @@ def proves_consistency(
 def head_text(head: dict[str, Any]) -> bytes:
     """Return what the signature of a tree head signs."""
     return HEAD_PREFIX + canonical({name: head[name] for name in HEAD_FIELDS})
+
+
+def parse_head(text: bytes) -> dict[str, Any]:
+    """Return a tree head out of its JSON. Raises ValueError."""
+    head = json.loads(text)
+    try:
+        texts = [head[name] for name in ("key_id", "signature", "timestamp")]
+        size, root = head["tree_size"], bytes.fromhex(head["root_hash"])
+        instant(head["timestamp"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"a tree head has another form ({error!r})") from error
+    if type(size) is not int or not all(type(text) is str for text in texts):
+        raise ValueError("a tree head has other types")
+    if size < 1 or len(root) != HASH_BYTES:
+        raise ValueError("a tree head has a size from 1 on, and a SHA-256")
+    return {name: head[name] for name in (*HEAD_FIELDS, "signature")}
 
 
 def head_fault(head: dict[str, Any], keys: list[dict[str, Any]]) -> str:

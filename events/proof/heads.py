@@ -20,6 +20,9 @@ EVERY_SECONDS: Final = 60.0
 GROWING_SECONDS: Final = 20.0
 """How long one run grows the tree of a trail that is older than it; the next goes on."""
 
+SHORT_DIGITS: Final = 16
+"""Of a root, where it is shown to be compared by eye."""
+
 Row = dict[str, Any]
 
 
@@ -34,9 +37,26 @@ def keep_up() -> None:
     """
     if not AuditEvent.objects.exists():
         return
-    keys.ensured()
+    begin()
     tree.grow(GROWING_SECONDS)
     sign_growth()
+
+
+def begin() -> AuditKey:
+    """Return the key that signs, made when there is none yet.
+
+    With it goes its first head: a key without one of its first moment had it once.
+    """
+    key = keys.current()
+    if key is not None:
+        return key
+    with account_write():
+        key = keys.current()
+        if key is None:
+            key = keys.make(Activity.AUDIT_KEY_CREATE)
+            tree.grow_once()
+            _sign_all(key)
+        return key
 
 
 def sign_growth() -> AuditHead | None:
@@ -48,7 +68,7 @@ def sign_growth() -> AuditHead | None:
     if size <= (0 if last is None else last.tree_size):
         return last
     root = tree.tree_at(size).root()
-    with tree.turn():  # nobody replaces the key meanwhile
+    with tree.exclusive():  # nobody replaces the key meanwhile
         key = keys.current()
         return last if key is None else _sign(key, size, root)
 
@@ -76,16 +96,16 @@ def rotate() -> AuditKey:
     old key has a reason to trust the new.
     """
     tree.grow(float("inf"))
+    if keys.current() is None:
+        return begin()
     with account_write():
         old = keys.current()
-        if old is None:
-            return keys.make(Activity.AUDIT_KEY_CREATE)
+        assert old is not None
         keys.close(old)
         new = keys.make(Activity.AUDIT_KEY_ROTATE, replaced=old.id)
         tree.grow(float("inf"))
         try:
-            size = tree.extent().size
-            _sign(old, size, tree.tree_at(size).root())
+            _sign_all(old)
         except keys.KeyUnavailable as error:
             log.warning("the new key is vouched for by no head of the old: %s", error)
         return new
@@ -102,8 +122,18 @@ def row(head: AuditHead) -> Row:
     }
 
 
+def short(head: Row) -> str:
+    """Return what tells a head from others at a glance."""
+    return f"{head['tree_size']} events, root {head['root_hash'][:SHORT_DIGITS]}"
+
+
+def _sign_all(key: AuditKey) -> AuditHead:
+    size = tree.extent().size
+    return _sign(key, size, tree.tree_at(size).root())
+
+
 def _sign(key: AuditKey, size: int, root: bytes) -> AuditHead:
-    """Store a signed head; in the turn of who adds to the tree, or a write."""
+    """Store a signed head; for who alone adds to the tree, or in a write."""
     # Clocks of hosts differ, and a key signs between the times of its making and its end.
     moment = key.valid_until or max(clock.now(), key.valid_from)
     head = AuditHead(tree_size=size, root_hash=root, timestamp=moment, key=key)

@@ -4,14 +4,11 @@ The private half is sealed under the service's secret key, which the database do
 hold: who reads a database or its backup cannot sign.
 """
 
-import os
 from base64 import b64encode
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any
 
-from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.utils.crypto import salted_hmac
 
 from events.activities import Activity
@@ -19,10 +16,8 @@ from events.audit.emission import audit_record
 from events.instants import render_instant
 from events.models import AuditKey
 from meshmgmt.core import clock
-from meshmgmt.core.transactions import account_write
+from meshmgmt.core.sealing import Unreadable, seal, unseal
 from meshmgmt.env import PROGRAM
-
-_NONCE_BYTES: Final = 12
 
 
 class KeyUnavailable(Exception):
@@ -33,23 +28,13 @@ def current() -> AuditKey | None:
     return AuditKey.objects.filter(valid_until=None).first()
 
 
-def ensured() -> AuditKey:
-    """Return the key that signs, made when there is none yet."""
-    key = current()
-    if key is not None:
-        return key
-    with account_write():
-        return current() or make(Activity.AUDIT_KEY_CREATE)
-
-
 def make(activity: Activity, **meta: str) -> AuditKey:
     """Make a key and tell the trail its public half; in a write."""
     private = Ed25519PrivateKey.generate()
     public = private.public_key().public_bytes_raw()
     name = sha256(public).hexdigest()[:16]
-    nonce = os.urandom(_NONCE_BYTES)
-    sealed = _seal().encrypt(nonce, private.private_bytes_raw(), name.encode())
-    key = AuditKey.objects.create(id=name, public_key=public, sealed=nonce + sealed)
+    sealed = seal(_secret(), private.private_bytes_raw(), name)
+    key = AuditKey.objects.create(id=name, public_key=public, sealed=sealed)
     facts = {"public_key": b64encode(public).decode(), **meta}
     audit_record(activity, target_id=name, target_type="auditkey", meta=facts)
     return key
@@ -63,11 +48,9 @@ def close(key: AuditKey) -> None:
 
 def private_key(key: AuditKey) -> Ed25519PrivateKey:
     """Return the private half. Raises KeyUnavailable."""
-    sealed = bytes(key.sealed)
-    nonce, text = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
     try:
-        opened = _seal().decrypt(nonce, text, key.id.encode())
-    except InvalidTag as error:
+        opened = unseal(_secret(), key.sealed, key.id)
+    except Unreadable as error:
         raise KeyUnavailable(
             f"the signing key {key.id} was sealed under another secret key: set that"
             f" again, or run `{PROGRAM} audit rotate-key`"
@@ -89,5 +72,5 @@ def public_rows() -> list[dict[str, Any]]:
     ]
 
 
-def _seal() -> AESGCM:
-    return AESGCM(salted_hmac(__name__, "audit key", algorithm="sha256").digest())
+def _secret() -> bytes:
+    return salted_hmac(__name__, "audit key", algorithm="sha256").digest()

@@ -61,7 +61,7 @@ def grow_once() -> bool:
     leaves = leaves_of(events.values_list(*DETAIL_COLUMNS)[:AT_ONCE])
     if leaves:
         tiles = _changed(known, leaves)
-        with turn():
+        with exclusive():
             if extent() == known:  # nobody was faster
                 _store(tiles)
     return len(leaves) == AT_ONCE
@@ -73,7 +73,7 @@ def leaves_of(found: Any) -> list[Leaf]:
 
 
 @contextmanager
-def turn() -> Iterator[None]:
+def exclusive() -> Iterator[None]:
     """Run a block as a transaction that alone adds to the tree."""
     with queued_write():
         if connection.vendor == "postgresql":

@@ -7,21 +7,21 @@ status 0 when everything is as the head says, 1 when not, 2 when it cannot tell.
 
 import argparse
 import json
+import math
 import sys
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from events.proof.hashing import (
+    Peaks,
     head_fault,
-    instant,
     leaf_hash,
+    parse_head,
     proves_consistency,
     proves_inclusion,
-    root_of,
 )
 
 PRUNED: Final = "audit.prune"
@@ -60,19 +60,34 @@ class Removals:
     """Which events retention says that it removed, by the events it wrote of that."""
 
     def __init__(self) -> None:
-        self.ranges: list[tuple[int, int]] = []
+        self._told: set[tuple[int, int]] = set()
+        self._merged: list[tuple[int, int]] = []
 
     def note(self, event: dict[str, Any]) -> None:
         """Take `1-500, 512` out of an event of retention. Raises ValueError."""
         for part in event["meta"]["ids"].split(", "):
             first, _, last = part.partition("-")
-            self.ranges.append((int(first), int(last or first)))
+            self._told.add((int(first), int(last or first)))
+        self._merged = []
 
     def __contains__(self, number: int) -> bool:
-        return any(first <= number <= last for first, last in self.ranges)
+        ranges = self.ranges()
+        place = bisect_right(ranges, (number, math.inf)) - 1
+        return place >= 0 and number <= ranges[place][1]
 
     def __str__(self) -> str:
-        return ", ".join(f"{first}-{last}" for first, last in sorted({*self.ranges}))
+        return ", ".join(f"{first}-{last}" for first, last in self.ranges())
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """Return first and last id of each run that was removed, in order."""
+        if not self._merged:
+            for first, last in sorted(self._told):
+                before, end = self._merged[-1] if self._merged else (0, -1)
+                if first <= end + 1:
+                    self._merged[-1] = before, max(last, end)
+                else:
+                    self._merged.append((first, last))
+        return self._merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +97,6 @@ class Line:
     number: int
     id: int
     leaf: bytes
-    timestamp: datetime
 
 
 @dataclass
@@ -98,9 +112,7 @@ class Export:
             event = json.loads(
                 text, object_pairs_hook=_pairs, parse_constant=_no_number
             )
-            line = Line(
-                number, int(event["id"]), leaf_hash(event), instant(event["timestamp"])
-            )
+            line = Line(number, int(event["id"]), leaf_hash(event))
             if event["activity_code"] == PRUNED:
                 self.removals.note(event)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -113,36 +125,6 @@ class Export:
 
     def by_id(self) -> list[Leaf]:
         return [(number, self.lines[number].leaf) for number in sorted(self.lines)]
-
-    def moved(self) -> Iterator[str]:
-        """Yield the lines that stand where neither order of exports has them."""
-        lines = list(self.lines.values())
-        keys = [(line.timestamp, line.id) for line in lines]
-        kept = max(_longest_rising(keys), _longest_rising(keys[::-1]), key=len)
-        stay = {id_ for _, id_ in kept}
-        for line in lines:
-            if line.id not in stay:
-                yield f"reordered: event {line.id} (line {line.number})"
-
-
-def _longest_rising(keys: list[Any]) -> list[Any]:
-    """Return the longest part of `keys` that rises, in its order."""
-    if all(keys[n] < keys[n + 1] for n in range(len(keys) - 1)):
-        return keys
-    ends: list[Any] = []
-    places: list[int] = []
-    before: list[int] = []
-    for place, key in enumerate(keys):
-        length = bisect_left(ends, key)
-        before.append(places[length - 1] if length else -1)
-        ends[length : length + 1] = [key]
-        places[length : length + 1] = [place]
-    found = []
-    place = places[-1]
-    while place >= 0:
-        found.append(keys[place])
-        place = before[place]
-    return found[::-1]
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -164,6 +146,32 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_bytes(), object_pairs_hook=_pairs)
     except (OSError, ValueError) as error:
         raise CannotTell(f"{path} cannot be read: {error}") from error
+
+
+def read_heads(path: Path) -> list[dict[str, Any]]:
+    """Return the heads in a file, by size: one as JSON, or one a line."""
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise CannotTell(f"{path} cannot be read: {error}") from error
+    lines = text.splitlines(keepends=True)
+    if len(lines) > 1 and not lines[-1].endswith(b"\n"):
+        sys.stderr.write(f"{path}: the last line was cut off, and is not looked at\n")
+        lines.pop()
+    try:
+        found = [parse_head(line) for line in lines if line.strip()]
+    except ValueError:
+        found = [_head_of(path, text)]
+    if not found:
+        raise CannotTell(f"{path} holds no tree head")
+    return sorted(found, key=lambda head: int(head["tree_size"]))
+
+
+def _head_of(path: Path, text: bytes) -> dict[str, Any]:
+    try:
+        return parse_head(text)
+    except ValueError as error:
+        raise CannotTell(f"{path} is no tree head: {error}") from error
 
 
 def read_export(path: Path) -> Export:
@@ -201,41 +209,67 @@ def read_leaves(path: Path) -> list[Leaf]:
 
 
 def check_trail(options: argparse.Namespace) -> tuple[list[str], str]:
-    """Check an NDJSON export against a head; name what was changed."""
-    head = read_json(options.head)
-    if fault := head_fault(head, read_json(options.keys)):
-        return [f"head: {fault}"], ""
-    size, root = head["tree_size"], bytes.fromhex(head["root_hash"])
+    """Check an NDJSON export, in any order, against heads; name what was changed."""
+    heads = read_heads(options.head)
+    if faults := signature_faults(heads, options):
+        return faults, ""
+    newest = heads[-1]
+    size, moment = newest["tree_size"], newest["timestamp"]
     export = read_export(options.export)
-    faults = [*export.faults, *export.moved()]
+    faults = [*export.faults]
     gone = 0
     if options.leaves is None:
         leaves = export.by_id()[:size]
-        faults += against_root(leaves, size, root)
+        faults += against_roots(leaves, heads)
     else:
         leaves = read_leaves(options.leaves)
-        if len(leaves) != size or root_of(leaf for _, leaf in leaves) != root:
+        if len(leaves) != size or unfit(leaves, heads):
             return ["leaves: they are of another tree than the head"], ""
         found, gone = against_leaves(export, leaves)
         faults += [text for text in found if not (options.part and "removed" in text)]
     newer = sum(1 for number in export.lines if not leaves or number > leaves[-1][0])
     if faults:
         plural = "" if len(faults) == 1 else "s"
-        moment = head["timestamp"]
         return faults, f"{len(faults)} fault{plural} against the head of {moment}"
     seen = f"{len(export.lines) - newer} events are those of the head of"
-    seen += f" {head['timestamp']} ({size} events)"
+    seen += f" {moment} ({size} events)"
+    seen += f" and of {len(heads) - 1} before it" if len(heads) > 1 else ""
     seen += f"; {newer} are newer and not proven by it" if newer else ""
     seen += f"; {gone} were removed by retention: {export.removals}" if gone else ""
     return faults, seen
 
 
-def against_root(events: list[Leaf], size: int, root: bytes) -> list[str]:
+def signature_faults(
+    heads: list[dict[str, Any]], options: argparse.Namespace
+) -> list[str]:
+    keys = read_json(options.keys)
+    found = ((head, head_fault(head, keys)) for head in heads)
+    return [f"head of {head['timestamp']}: {fault}" for head, fault in found if fault]
+
+
+def unfit(leaves: list[Leaf], heads: list[dict[str, Any]]) -> str:
+    """Return which leaves are not those of the heads, "" when all are.
+
+    `heads` come by size, of which there are as many leaves.
+    """
+    peaks, good = Peaks(), 0
+    for head in heads:
+        for _, leaf in leaves[peaks.size : head["tree_size"]]:
+            peaks.add(leaf)
+        if peaks.root().hex() != head["root_hash"]:
+            first, last = leaves[good][0], leaves[peaks.size - 1][0]
+            return f"events {first} to {last}, of the head of {head['timestamp']}"
+        good = min(peaks.size, len(leaves) - 1)
+    return ""
+
+
+def against_roots(events: list[Leaf], heads: list[dict[str, Any]]) -> list[str]:
     """Return what is wrong with events of which no leaves are known."""
+    size = heads[-1]["tree_size"]
     if len(events) < size:
         return [f"removed: {size - len(events)} of {size} events; --leaves names them"]
-    if root_of(leaf for _, leaf in events) != root:
-        return ["changed: these are not the events of the head; --leaves names them"]
+    if found := unfit(events, heads):
+        return [f"changed: something among {found}; --leaves names it"]
     return []
 
 
@@ -255,10 +289,11 @@ def against_leaves(export: Export, leaves: list[Leaf]) -> tuple[list[str], int]:
 
 def check_inclusion(options: argparse.Namespace) -> tuple[list[str], str]:
     """Check the proof that one event is in the tree of a head."""
-    head, event = read_json(options.head), read_json(options.event)
-    proof = read_json(options.proof)
-    fault = head_fault(head, read_json(options.keys))
-    proven = not fault and proves_inclusion(
+    event, proof = read_json(options.event), read_json(options.proof)
+    heads = read_heads(options.head)
+    head = next((h for h in heads if h["tree_size"] == proof["tree_size"]), heads[-1])
+    faults = signature_faults([head], options)
+    proven = not faults and proves_inclusion(
         leaf_hash(event),
         proof["leaf_index"],
         head["tree_size"],
@@ -267,16 +302,14 @@ def check_inclusion(options: argparse.Namespace) -> tuple[list[str], str]:
     )
     if proven:
         return [], f"event {event['id']} is in the tree of {head['timestamp']}"
-    return [f"head: {fault}" if fault else "the event is not proven by this"], ""
+    return faults or ["the event is not proven by this"], ""
 
 
 def check_consistency(options: argparse.Namespace) -> tuple[list[str], str]:
     """Check the proof that the trail of an older head is the beginning of a newer's."""
-    old, new = read_json(options.old), read_json(options.new)
-    keys, proof = read_json(options.keys), read_json(options.proof)
-    faults = [
-        f"head: {text}" for text in (head_fault(h, keys) for h in (old, new)) if text
-    ]
+    old, new = read_heads(options.old)[-1], read_heads(options.new)[-1]
+    proof = read_json(options.proof)
+    faults = signature_faults([old, new], options)
     proven = not faults and proves_consistency(
         old["tree_size"],
         new["tree_size"],
@@ -290,6 +323,11 @@ def check_consistency(options: argparse.Namespace) -> tuple[list[str], str]:
             f"{old['tree_size']} events stayed as they were in {new['tree_size']}",
         )
     return faults or ["the newer tree is not proven to go on from the older"], ""
+
+
+HEAD_HELP: Final = (
+    "tree head as JSON, or a file of them, one a line (audit-heads.ndjson)"
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -313,7 +351,7 @@ def parser() -> argparse.ArgumentParser:
     )
     inclusion = command("inclusion", check_inclusion, "event", "proof")
     for made in (trail, inclusion):
-        made.add_argument("--head", type=Path, required=True, help="tree head, as JSON")
+        made.add_argument("--head", type=Path, required=True, help=HEAD_HELP)
     command("consistency", check_consistency, "old", "new", "proof")
     return found
 

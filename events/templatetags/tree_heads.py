@@ -1,14 +1,12 @@
 """Template tag with the newest signed head of the audit trail."""
 
-from typing import Any, Final
+from typing import Any
 
 from django import template
 
 from events.proof import heads
 
 register = template.Library()
-
-_SHOWN_DIGITS: Final = 16
 
 
 @register.inclusion_tag("admin/events/includes/tree_head.html")
@@ -17,4 +15,4 @@ def newest_head() -> dict[str, Any]:
     head = heads.newest()
     if head is None:
         return {}
-    return {"head": head, "root": bytes(head.root_hash).hex()[:_SHOWN_DIGITS]}
+    return {"head": head, "root": bytes(head.root_hash).hex()[: heads.SHORT_DIGITS]}

@@ -36,7 +36,6 @@ NOT_EMITTED = {
     "service.peer.": NO_PROXY,
     "integration.": "integrations are not part of this service",
     "identityprovider.": NO_IDP_OBJECTS,
-    "peer.job.create": "peers are given no jobs",
     "setupkey.overuse": "anybody could fill the trail: the log tells of refused keys",
     "user.invite": NO_INVITES,
 }

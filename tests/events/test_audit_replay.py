@@ -24,7 +24,7 @@ from meshmgmt.core.orderedlinks import (
     set_members,
 )
 from meshmgmt.core.transactions import account_write
-from tests import mesh, people
+from tests import factories, people
 from tests.demo import replay
 
 pytestmark = pytest.mark.django_db
@@ -48,17 +48,17 @@ class Undone(Exception):
 
 def make_lists() -> list[List]:
     """Return a list of every kind: events per member, events of owners, two columns."""
-    peers = [one.pk for one in mesh.peers(SIZE)]
-    groups = [mesh.group(f"g{number}").pk for number in range(SIZE)]
+    peers = [one.pk for one in factories.peers(SIZE)]
+    groups = [factories.group(f"g{number}").pk for number in range(SIZE)]
     hosts = [(f"host{number}", "host") for number in range(SIZE)]
     settings_row, _ = DnsSettings.objects.get_or_create()
     servers = NameserverGroup.objects.create(
         name="servers", primary=True, nameservers=[], domains=[]
     )
     return [
-        (GroupPeer, mesh.group("with peers"), peers),
-        (GroupResource, mesh.group("with resources"), hosts),
-        (GroupPeer, mesh.group("with others"), peers),
+        (GroupPeer, factories.group("with peers"), peers),
+        (GroupResource, factories.group("with resources"), hosts),
+        (GroupPeer, factories.group("with others"), peers),
         (NameserverGroupGroup, servers, groups),
         (UserAutoGroup, people.person("user"), groups),
         (DisabledManagementGroup, settings_row, groups),
@@ -118,10 +118,10 @@ def test_replay_gives_values_members_and_their_order_at_length() -> None:
 
 
 def test_a_new_member_before_one_that_stays_leaves_the_new_order() -> None:
-    one, two, three = (peer.pk for peer in mesh.peers(3))
-    group = mesh.group("g")
+    one, two, three = (peer.pk for peer in factories.peers(3))
+    group = factories.group("g")
     set_members(GroupPeer, group, [one, two])
-    trail = mesh.Trail()
+    trail = factories.Trail()
     set_members(GroupPeer, group, [three, one, two])
     assert trail.codes == ["group.order.update", "peer.group.add"]
     assert trail.events[0].changes == {

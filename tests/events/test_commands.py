@@ -132,10 +132,3 @@ def test_audit_names_its_default_and_units(capsys: pytest.CaptureFixture[str]) -
     text = " ".join(capsys.readouterr().out.split())
     assert "s, m, h, d or w" in text
     assert "24h when absent" in text
-
-
-def test_audit_tells_of_a_database_without_tables() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE events_auditevent RENAME TO elsewhere")
-    with pytest.raises(CommandError, match=r"run manage\.py migrate"):
-        run("audit")

@@ -7,10 +7,10 @@ from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.access.models import Policy
 from tests.events.samples import moment, proxy
-from tests.mesh import peer, resource
+from tests.factories import peer, resource
 from tests.people import api_as, person
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
 
 
 def test_a_flow_is_completed_from_the_inventory() -> None:

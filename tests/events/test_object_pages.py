@@ -15,7 +15,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import token_create, token_delete
 from meshmgmt.core.account import account_id
 from tests.admin.signed_in import client_of
-from tests.mesh import peer
+from tests.factories import peer
 from tests.people import person
 
 pytestmark = pytest.mark.django_db

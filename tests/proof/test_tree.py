@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterable
 from io import StringIO
 from typing import Any
 
@@ -19,13 +18,9 @@ from events.proof.check import check
 from events.proof.hashing import head_fault, proves_consistency, root_of
 from groups.services import group_create
 from meshmgmt.core import clock
-from tests.proof.trails import keep_days, tamper, write
+from tests.proof.trails import START, bare, keep_days, tamper, write
 
 pytestmark = pytest.mark.django_db
-
-
-def bare(name: str, items: Iterable[Any], count: int) -> Iterable[Any]:
-    return items
 
 
 def stored_leaves() -> list[Any]:
@@ -92,9 +87,10 @@ def test_an_old_trail_is_taken_in_piece_by_piece(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(heads, "GROWING_SECONDS", 0)
-    write(2 * tree.AT_ONCE + 50)
+    write(3 * tree.AT_ONCE + 50)
     sizes = [signed().tree_size for _ in range(4)]
-    assert sizes[:2] == [tree.AT_ONCE, 2 * tree.AT_ONCE]
+    assert AuditHead.objects.order_by("id")[0].tree_size == tree.AT_ONCE
+    assert sizes[:2] == [2 * tree.AT_ONCE, 3 * tree.AT_ONCE]
     assert sizes[2] == sizes[3] == AuditEvent.objects.count()
 
 
@@ -166,7 +162,7 @@ def test_a_check_names_an_event_that_was_slipped_in() -> None:
 
 def test_a_check_finds_a_touched_tree_and_forged_heads() -> None:
     ids = write(600)
-    signed()
+    newest = signed()
     tile = AuditTile.objects.get(level=0, number=1)
     place = tree.index_of(ids[300])
     assert place is not None
@@ -176,7 +172,7 @@ def test_a_check_finds_a_touched_tree_and_forged_heads() -> None:
     kinds = [kind for kind, _ in faults()]
     assert kinds == ["changed", "head", "tree"]
     AuditTile.objects.filter(pk=tile.pk).update(hashes=tile.hashes)
-    AuditHead.objects.update(tree_size=10**6)
+    AuditHead.objects.filter(pk=newest.pk).update(tree_size=10**6)
     assert [about.split(": ")[1] for _, about in faults()] == [
         "its signature is not that of the key",
         "it signs more than the tree has",
@@ -204,7 +200,7 @@ def test_the_command_says_what_it_found() -> None:
 def test_what_retention_removes_stays_proven_and_nothing_else_may_go(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    removed = write(400)  # of last spring
+    removed = write(400, START)
     before = signed()
     stays = AuditEvent.objects.get(target_id=group_create(name="stays").pk)
     keep_days(monkeypatch, 30)

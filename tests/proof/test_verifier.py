@@ -4,15 +4,18 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from django.core.management import call_command
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from events.audit import retention
-from events.proof import verifier
+from events.proof import heads, published, verifier
 from tests.people import api_as
-from tests.proof.trails import PATH, Vault, keep_days, tamper, write
+from tests.proof.trails import PATH, START, Vault, keep_days, tamper, write
 
 pytestmark = pytest.mark.django_db
 
@@ -21,13 +24,29 @@ pytestmark = pytest.mark.django_db
 def vault(tmp_path: Path) -> Vault:
     """Files about a trail of 300 events and those of the test's people."""
     found = Vault(tmp_path, api_as("auditor"))
-    write(300)
+    write(300, START)
     found.fetch()
     return found
 
 
 def changed(line: bytes, **facts: Any) -> bytes:
     return json.dumps(json.loads(line) | facts).encode() + b"\n"
+
+
+def change(lines: list[bytes], place: int) -> None:
+    lines[place] = changed(lines[place], source_address="forged")
+
+
+def remove(lines: list[bytes], place: int) -> None:
+    del lines[place]
+
+
+def insert(lines: list[bytes], place: int) -> None:
+    lines.insert(place, changed(lines[place], id="0"))
+
+
+DEEDS = {"change": change, "remove": remove, "insert": insert}
+WHOLE: dict[Path, list[bytes]] = {}
 
 
 def id_of(line: bytes) -> str:
@@ -103,21 +122,39 @@ def test_an_added_event_is_named(
     assert "added: event 0 (line 10)" in told
 
 
-def test_reordered_events_are_named(
+@pytest.mark.parametrize("leaves", [True, False])
+def test_an_export_is_ok_in_any_order(vault: Vault, leaves: bool) -> None:
+    lines = vault.lines()
+    for order in (lines[::-1], sorted(lines), Random(7).sample(lines, len(lines))):
+        vault.keep(order)
+        assert vault.check(leaves=leaves)[0] == 0
+    vault.keep([*order[:-1], changed(order[-1], target_id="another")])
+    assert vault.check(leaves=leaves)[0] == 1
+
+
+def test_the_file_of_published_heads_is_a_head(
     vault: Vault, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = vault.lines()
-    lines.insert(250, lines.pop(20))
-    moved = id_of(lines[250])
-    vault.keep(lines)
-    assert vault.check()[0] == 1
-    told = capsys.readouterr().out.splitlines()
-    assert told[:-1] == [f"reordered: event {moved} (line 251)"]
+    published.publish(vault.folder / "heads.ndjson")
+    later = write(5)
+    heads.keep_up()
+    published.publish(vault.folder / "heads.ndjson")
+    vault.fetch()
     vault.keep(vault.lines()[::-1])
-    vault.check()
-    assert capsys.readouterr().out.splitlines()[:-1] == [
-        f"reordered: event {moved} (line {len(lines) - 250})"
-    ]
+    count = len((vault.folder / "heads.ndjson").read_bytes().splitlines())
+    for leaves in (True, False):
+        assert vault.check(leaves=leaves, head="heads.ndjson")[0] == 0
+        assert f"and of {count - 1} before it" in capsys.readouterr().out
+    with (vault.folder / "heads.ndjson").open("ab") as file:
+        file.write(b'{"key_id": "')
+    assert vault.check(head="heads.ndjson")[0] == 0
+    assert "the last line was cut off" in capsys.readouterr().err
+    lines = vault.lines()
+    lines[-1] = changed(lines[-1], meta={})
+    vault.keep(lines)
+    assert vault.check(leaves=False, head="heads.ndjson")[0] == 1
+    told = f"changed: something among events {later[0]} to {later[-1]}, of the head of"
+    assert told in capsys.readouterr().out
 
 
 def test_the_words_for_a_code_are_not_proven(vault: Vault) -> None:
@@ -282,3 +319,17 @@ def test_the_printed_file_runs_alone(vault: Vault) -> None:
     assert "events." not in "".join(
         line for line in script.read_text().splitlines() if "import" in line
     )
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32), deed=st.sampled_from(["none", *DEEDS]))
+def test_in_any_order_any_touched_line_is_seen_and_no_other(
+    vault: Vault, seed: int, deed: str
+) -> None:
+    random = Random(seed)
+    whole = WHOLE.setdefault(vault.folder, vault.lines())  # before the first example
+    lines = random.sample(whole, len(whole))
+    if deed != "none":
+        DEEDS[deed](lines, random.randrange(len(lines)))
+    vault.keep(lines)
+    assert vault.check(leaves=random.random() < 0.5)[0] == (deed != "none")

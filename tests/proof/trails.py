@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,19 @@ from django.db import connection
 
 from events.models import AuditEvent
 from events.proof import heads, verifier
+from meshmgmt.core import clock
 from tests.api_client import Api
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PATH = "/api/events/audit"
 
 
-def write(count: int) -> list[int]:
-    """Append events and return their ids."""
+def write(count: int, begin: datetime | None = None) -> list[int]:
+    """Append events, a millisecond apart from `begin` (now) on; return their ids."""
+    start = begin or clock.now()
     AuditEvent.objects.bulk_create(
         AuditEvent(
-            timestamp=START + timedelta(seconds=number, microseconds=number % 3),
+            timestamp=start + timedelta(milliseconds=number, microseconds=number % 3),
             activity_code="group.add",
             initiator_id="u",
             initiator_name="Ann Müller 😀",
@@ -40,6 +43,22 @@ def tamper(sql: str, *values: Any) -> None:
     """Change the stored trail behind the service's back."""
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
+
+
+def forge(number: int | None = None, moment: datetime = START, **facts: Any) -> int:
+    """Put an event into the table as somebody with the database's password does.
+
+    Behind all others unless `number` is given. Returns its id.
+    """
+    given = {"activity_code": "group.add", **facts}
+    event = AuditEvent(id=number, timestamp=moment, **given)
+    event.save(force_insert=True)
+    return int(event.pk)
+
+
+def bare(name: str, items: Iterable[Any], count: int) -> Iterable[Any]:
+    """Show no progress."""
+    return items
 
 
 def keep_days(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
@@ -81,9 +100,11 @@ class Vault:
     def json(self, name: str) -> Any:
         return json.loads((self.folder / name).read_bytes())
 
-    def check(self, *more: str, leaves: bool = True) -> tuple[int, list[str]]:
+    def check(
+        self, *more: str, leaves: bool = True, head: str = "head.json"
+    ) -> tuple[int, list[str]]:
         """Run the verifier on the export; return its status."""
-        words = ["trail", self.at("audit.ndjson"), "--head", self.at("head.json")]
+        words = ["trail", self.at("audit.ndjson"), "--head", self.at(head)]
         words += ["--keys", self.at("keys.json"), *more]
         words += ["--leaves", self.at("leaves.ndjson")] if leaves else []
         return verifier.main(words), words

@@ -19,14 +19,13 @@ from events.management import proofs
 from events.models import AuditEvent
 from events.search import fold
 from meshmgmt.core.printable import printable
-from meshmgmt.core.queries import tables_exist
-from meshmgmt.env import PROGRAM
 
 POLL_SECONDS: Final = 1.0
 _AT_ONCE: Final = 2000
 _SPAN: Final = re.compile(r"[0-9]{1,6}[smhdw]")
 _DEEDS: Final = {
     "verify": proofs.verify,
+    "heads": proofs.show_heads,
     "rotate-key": proofs.rotate_key,
     "verifier": proofs.print_verifier,
 }
@@ -64,16 +63,16 @@ class Command(BaseCommand):
         )
         parser.add_argument("--json", action="store_true", help="one object per line")
         deeds = parser.add_subparsers(dest="deed", metavar="COMMAND")
-        for name, deed in _DEEDS.items():
-            deeds.add_parser(name, help=deed.__doc__).add_argument(
-                "--json", action="store_true", help="print JSON"
-            )
+        made = {
+            name: deeds.add_parser(name, help=deed.__doc__, description=deed.__doc__)
+            for name, deed in _DEEDS.items()
+        }
+        for each in made.values():
+            each.add_argument("--json", action="store_true", help="print JSON")
+        proofs.add_verify(made["verify"])
+        proofs.add_heads(made["heads"])
 
     def handle(self, **options: Any) -> None:
-        if options["deed"] != "verifier" and not tables_exist(AuditEvent):
-            raise CommandError(
-                f"the database has no audit trail yet: run {PROGRAM} migrate"
-            )
         if options["deed"]:
             _DEEDS[options["deed"]](self.stdout, options)
             return

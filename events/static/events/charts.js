@@ -255,6 +255,8 @@
     const query = new URLSearchParams(window.location.search);
     query.set("group_by", chosen("group_by"));
     query.set("metric", chosen("metric"));
+    const { oldest } = panel.dataset;
+    if (oldest && !query.get("start_date")) query.set("start_date", oldest);
     try {
       const answer = await fetch(`${panel.dataset.url}?${query}`);
       const summary = await answer.json();
