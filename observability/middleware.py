@@ -20,6 +20,8 @@ from django_prometheus.middleware import (
     PrometheusBeforeMiddleware,
 )
 
+from meshmgmt.api.methods import NOT_ALLOWED
+from meshmgmt.api.permissions import OPERATIONS
 from meshmgmt.core import context
 from observability.logs.loglevels import LEVELS, TRACE
 from observability.logs.sqltrace import trace_sql
@@ -29,9 +31,7 @@ UNMATCHED: Final = "unmatched"
 UNAUTHENTICATED: Final = "unauthenticated"
 """Stands for the endpoint of all that strangers were refused."""
 OTHER: Final = "other"
-METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 UNAUTHORIZED: Final = 401
-NOT_ALLOWED: Final = 405
 REFUSALS: Final = frozenset({NOT_ALLOWED, 429})
 _PARAMETER: Final = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>")
 
@@ -69,7 +69,7 @@ def endpoint_of(request: HttpRequest) -> str:
 
 def method_of(request: HttpRequest) -> str:
     """Return the method as label; verbs nobody knows share one."""
-    return request.method if request.method in METHODS else OTHER
+    return request.method if request.method in OPERATIONS else OTHER
 
 
 def answered_labels(

@@ -1,7 +1,7 @@
 """`/metrics`, `/health`, `/livez` and `/readyz`: for machines, without a token."""
 
 import ipaddress
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 from django.conf import settings
@@ -18,6 +18,7 @@ from meshmgmt.core.errors import ServiceError
 from observability.health import readiness
 from observability.health.relay import relay_health
 from observability.metrics import exposition
+from observability.metrics.readers import Readers
 from observability.metrics.scrape import Scraper
 
 _FORWARDED: Final = (
@@ -65,6 +66,11 @@ def _scraper() -> Scraper:
     return Scraper(settings.SVC)
 
 
+@cache
+def _readers() -> Readers:
+    return Readers()
+
+
 class MetricsView(View):
     """Metrics on the API port, for callers on this host or with a token."""
 
@@ -72,9 +78,14 @@ class MetricsView(View):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Answer with all workers' figures; 404 hides them from others."""
-        if not is_direct_loopback(request) and not may_read_events(request):
+        if not is_direct_loopback(request) and not self._may_read(request):
             return error_answer(request, "this path was not found", 404)
         return HttpResponse(_scraper().text(), content_type=exposition.CONTENT_TYPE)
+
+    def _may_read(self, request: HttpRequest) -> bool:
+        shown = (request.headers.get(name, "") for name in ("Authorization", "Cookie"))
+        credentials = "\n".join(shown)
+        return _readers().allows(credentials, partial(may_read_events, request))
 
 
 class HealthView(View):

@@ -1,13 +1,11 @@
 """A timed debug run: trace level and kept answers for a while, then a bundle."""
 
-import fcntl
-import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -15,8 +13,8 @@ from typing import Final
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
+from meshmgmt.core import durations, filelock
 from meshmgmt.env import Config
-from observability import durations
 from observability.debug import bundle, capture
 from observability.debug.bundle import Builder
 from observability.logs import loglevels
@@ -74,16 +72,12 @@ def _wait(until: float, *, quiet: bool) -> None:
 
 @contextmanager
 def _alone(config: Config) -> Iterator[None]:
-    descriptor = os.open(config.runtime_dir / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise CommandError("another debug run is on: wait for it to end") from None
-    try:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(filelock.locked(config.runtime_dir / LOCK, wait=0))
+        except filelock.Locked:
+            raise CommandError("another debug run is on: wait for it to end") from None
         yield
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

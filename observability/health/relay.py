@@ -4,13 +4,12 @@ The result is used for 3 seconds by all processes of the host, and only one of t
 checks at a time: the others wait for its result.
 """
 
-import fcntl
 import logging
-import os
 import ssl
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from urllib.parse import urlsplit
 from websockets.exceptions import WebSocketException
 
 from meshmgmt.core import runtime
+from meshmgmt.core.filelock import locked
 from observability.health.handshake import shake_hands
 from observability.metrics import instruments
 
@@ -75,18 +75,15 @@ def relay_health(
     found = _cached(listeners, runtime_dir, seconds)
     if found is not None:
         return found
-    try:
-        runtime_dir.mkdir(parents=True, exist_ok=True)
-        lock = os.open(runtime_dir / f"{FILE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        _LOG.warning("relay health cannot be shared between processes: %s", error)
-        return check(listeners)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with ExitStack() as stack:
+        try:
+            runtime_dir.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(runtime_dir / f"{FILE}.lock"))
+        except OSError as error:
+            _LOG.warning("relay health cannot be shared between processes: %s", error)
+            return check(listeners)
         found = _cached(listeners, runtime_dir, seconds)
         return found or _check_and_keep(listeners, runtime_dir)
-    finally:
-        os.close(lock)
 
 
 def _check_and_keep(listeners: Sequence[str], runtime_dir: Path) -> RelayHealth:

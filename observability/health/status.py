@@ -8,9 +8,9 @@ from typing import Any
 from django.conf import settings
 
 import meshmgmt
-from meshmgmt.core import runtime
+from meshmgmt.core import durations, runtime
 from meshmgmt.core.printable import printable
-from observability import durations, registries
+from observability import registries
 from observability.database import statistics
 from observability.health import readiness
 from observability.health.relay import relay_health

@@ -13,12 +13,11 @@ from observability.logs import loglevels
 from observability.logs.background import Background
 from observability.logs.formats import FORMATTERS
 from observability.logs.loglevels import LEVELS
-from observability.logs.outputs import OutputError, SharedFile, open_output
+from observability.logs.outputs import OutputError, Spool, open_output
 
 __all__ = ["OutputError", "configure", "configure_django", "log_paths", "spool_path"]
 
 SPOOL: Final = "recent.log"
-_SPOOL_LIMIT: Final = 5 * 2**20
 
 
 def configure(config: Config) -> None:
@@ -70,8 +69,7 @@ def add_spool(config: Config) -> None:
     A bundle needs them, and what went to the console cannot be read back.
     """
     if log_paths(config) == [spool_path(config)]:
-        spool = SharedFile(spool_path(config), limit=_SPOOL_LIMIT, keep=2)
-        add_output(spool, config.log_format)
+        add_output(Spool(spool_path(config)), config.log_format)
 
 
 def write_in_background() -> None:

@@ -6,9 +6,8 @@ from typing import Any, Final
 
 from django.core.management.base import CommandError
 
-from meshmgmt.core import runtime
+from meshmgmt.core import durations, runtime
 from meshmgmt.env import LEVEL_NAMES, Config, parse_level
-from observability import durations
 from observability.logs import loglevels
 from observability.logs.loglevels import Rule
 

@@ -6,20 +6,18 @@ and may concern matching requests alone. Expiry is a time in the file: it holds 
 happens to the process that made the rule.
 """
 
-import fcntl
 import fnmatch
 import json
 import logging
-import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
 from meshmgmt.core import context
+from meshmgmt.core.filelock import locked
 from meshmgmt.core.ids import new_id
 from meshmgmt.env import LEVEL_NAMES
 
@@ -60,6 +58,7 @@ def register() -> None:
 
 
 FILE: Final = "loglevels.json"
+LOCK: Final = f"{FILE}.lock"
 POLL_SECONDS: Final = 0.5
 
 # What these loggers say below their level describes the framework, not the service;
@@ -125,16 +124,6 @@ def read(runtime_dir: Path) -> Control:
     )
 
 
-@contextmanager
-def _exclusive(runtime_dir: Path) -> Iterator[None]:
-    descriptor = os.open(runtime_dir / f"{FILE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def _write(runtime_dir: Path, control: Control) -> None:
     document = {
         "rules": [asdict(rule) for rule in control.rules],
@@ -147,13 +136,13 @@ def _write(runtime_dir: Path, control: Control) -> None:
 
 def reset(runtime_dir: Path) -> None:
     """Forget all changes; a starting server does so."""
-    with _exclusive(runtime_dir):
+    with locked(runtime_dir / LOCK):
         _write(runtime_dir, Control())
 
 
 def add(runtime_dir: Path, rule: Rule, *, capture_until: float | None = None) -> None:
     """Add a rule. A lasting one replaces what was said for its logger before."""
-    with _exclusive(runtime_dir):
+    with locked(runtime_dir / LOCK):
         known = read(runtime_dir)
         now = time.time()
         kept = [r for r in known.rules if r.active(now) and not _replaces(rule, r)]
@@ -169,7 +158,7 @@ def _replaces(new: Rule, old: Rule) -> bool:
 
 def remove(runtime_dir: Path, rule_id: str) -> None:
     """Take a rule back, and stop keeping answers; unknown ids are fine."""
-    with _exclusive(runtime_dir):
+    with locked(runtime_dir / LOCK):
         known = read(runtime_dir)
         kept = tuple(rule for rule in known.rules if rule.id != rule_id)
         _write(runtime_dir, Control(kept, 0.0))

@@ -1,7 +1,7 @@
 """Outputs of the log: streams, syslog, and files that several processes share."""
 
 import errno
-import fcntl
+import io
 import logging
 import logging.handlers
 import os
@@ -10,13 +10,11 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TextIO
+from typing import BinaryIO, Final, TextIO, cast
 
+from meshmgmt.core.filelock import locked
 from observability.logs import loglevels
 
-ROTATE_AT: Final = 15 * 2**20
-"""Bytes at which a file is rotated (decisions, Outputs)."""
-KEEP: Final = 5
 _COMPLAIN_EVERY: Final = 60.0
 
 
@@ -58,96 +56,67 @@ class StreamOutput(_Reporting, logging.StreamHandler[TextIO]):
     """Standard error or output."""
 
 
-class SharedFile(_Reporting):
-    """A file appended to by several processes.
+class LogFile(_Reporting, logging.handlers.WatchedFileHandler):
+    """A file appended to by several processes, which logrotate may rename.
 
-    Each record is one write with O_APPEND, so lines never mix. Whoever finds the file
-    at its limit rotates it under a lock on the file itself; the others notice that the
-    path names another file and reopen it, as they do after an external logrotate.
+    Each record is one write with O_APPEND, so lines never mix. A renamed file is left at
+    the next look at the path.
     """
 
-    terminator = "\n"
     look_every = 0.1
-    """Seconds between two looks at the path: each lets other threads in."""
+    """Seconds between two looks: each lets other threads in."""
 
-    def __init__(self, path: Path, limit: int = ROTATE_AT, keep: int = KEEP) -> None:
-        super().__init__()
-        self.path = path
-        self.limit = limit
-        self.keep = keep
-        self.name = str(path)
+    def __init__(self, path: Path) -> None:
         self._next_look = 0.0
-        self._descriptor = self._open()
-        self._inode = os.fstat(self._descriptor).st_ino
+        self.path = path
+        super().__init__(path, encoding="utf-8", errors="backslashreplace")
+        self.name = str(path)
 
-    def _open(self) -> int:
+    def _open(self) -> io.TextIOWrapper:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        return os.open(self.path, flags, 0o640)
+        raw = io.FileIO(os.open(self.path, flags, 0o640), "a")
+        # Nothing is kept back: what a full disk refused must not be written later.
+        return io.TextIOWrapper(
+            cast("BinaryIO", raw),
+            encoding=self.encoding,
+            errors=self.errors,
+            write_through=True,
+        )
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record; called under the handler's lock."""
         try:
-            line = (self.format(record) + self.terminator).encode()
-            self._follow_path(len(line))
-            os.write(self._descriptor, line)
-        except Exception:
+            super().emit(record)
+        except OSError:  # no file can be made at the path
             self.handleError(record)
 
-    def _follow_path(self, coming: int) -> None:
-        if self._descriptor < 0:
-            self._descriptor = self._open()
-            self._inode = os.fstat(self._descriptor).st_ino
+    def reopenIfNeeded(self) -> None:  # noqa: N802 - logging's name
+        """Look at the path, unless that was a moment ago."""
         now = time.monotonic()
-        if now < self._next_look:
-            return
-        self._next_look = now + self.look_every
-        try:
-            found = self.path.stat()
-        except FileNotFoundError:
-            self._reopen()
-            return
-        if found.st_ino != self._inode:
-            self._reopen()
-        elif found.st_size + coming > self.limit and found.st_size:
-            self._rotate(coming)
+        if now >= self._next_look:
+            self._next_look = now + self.look_every
+            self._look()
 
-    def _reopen(self) -> None:
-        fresh = self._open()
-        os.close(self._descriptor)
-        self._descriptor = fresh
-        self._inode = os.fstat(fresh).st_ino
+    def _look(self) -> None:
+        super().reopenIfNeeded()
 
-    def _rotate(self, coming: int) -> None:
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-        # Without a file at the path, another process is between moving the old one
-        # away and making the new one.
-        try:
-            found = self.path.stat()
-            if found.st_ino == self._inode and found.st_size + coming > self.limit:
-                self._shift()
-        except FileNotFoundError:
-            pass
-        finally:
-            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-        self._reopen()
 
-    def _shift(self) -> None:
-        for number in range(self.keep - 1, 0, -1):
-            with suppress(FileNotFoundError):
-                Path(f"{self.path}.{number}").replace(f"{self.path}.{number + 1}")
-        self.path.replace(f"{self.path}.1")
+class Spool(LogFile):
+    """Recent records: a full file becomes the older half, in place of the one before."""
 
-    def close(self) -> None:
-        """Close the file; closing again is fine.
+    limit = 5 * 2**20
 
-        `logging.config` closes handlers it does not know. Closing the same number twice
-        would close whatever file or socket has it by then.
-        """
-        super().close()
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+    def _look(self) -> None:
+        with suppress(OSError):
+            if self._is_full():
+                with locked(f"{self.path}.lock"):
+                    if self._is_full():
+                        self.path.replace(f"{self.path}.1")
+        super()._look()
+
+    def _is_full(self) -> bool:
+        return self.path.stat().st_size > self.limit
 
 
 class SyslogOutput(_Reporting, logging.handlers.SysLogHandler):
@@ -183,7 +152,7 @@ def open_output(target: str, *, syslog_address: str) -> logging.Handler:
     if target == "syslog":
         return _syslog(syslog_address)
     try:
-        return SharedFile(Path(target))
+        return LogFile(Path(target))
     except OSError as error:
         raise OutputError(
             f"log output {target!r} is not writable ({error.strerror}): use console, "

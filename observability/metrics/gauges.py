@@ -1,6 +1,7 @@
 """Gauges computed from the database when somebody scrapes: inventory and migrations."""
 
 import logging
+import math
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,7 +15,8 @@ from observability.registries import INVENTORY, Inventory
 
 _LOG: Final = logging.getLogger(__name__)
 FRESH_SECONDS: Final = 5.0
-PATIENCE_SECONDS: Final = 2.0
+PATIENCE_SECONDS: Final = 0.5
+LATE_SECONDS: Final = 30.0
 
 
 def measure() -> list[Family]:
@@ -65,32 +67,36 @@ def _migrations() -> Family:
 class Sampler:
     """Measures in a thread of its own, so that a scrape never hangs with the database.
 
-    A measurement is used for 5 seconds; one that takes longer than 2 counts as down.
+    A measurement is used for 5 seconds, and while the next one takes longer than half a
+    second for 30; then the database counts as down.
     """
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="inventory")
         self._pending: Future[list[Family]] | None = None
-        self._families: list[Family] = []
-        self._measured = 0.0
+        self._families: list[Family] = [_up(0)]
+        self._asked = self._measured = -math.inf
         self._lock = threading.Lock()
 
     def families(self) -> list[Family]:
         """Return recent gauges; only `mesh_inventory_up 0` when there are none."""
         with self._lock:
-            if time.monotonic() - self._measured > FRESH_SECONDS or not self._measured:
+            if time.monotonic() - self._measured > FRESH_SECONDS:
                 self._refresh()
             return self._families
 
     def _refresh(self) -> None:
         if self._pending is None:
             self._pending = self._pool.submit(_measure_and_close)
+            self._asked = time.monotonic()
         try:
-            self._families = self._pending.result(PATIENCE_SECONDS)
+            left = self._asked + PATIENCE_SECONDS - time.monotonic()
+            self._families = self._pending.result(max(0.0, left))
             self._pending = None
             self._measured = time.monotonic()
         except TimeoutError:
-            self._families = [_up(0)]
+            if time.monotonic() - self._measured > LATE_SECONDS:
+                self._families = [_up(0)]
 
 
 def _measure_and_close() -> list[Family]:

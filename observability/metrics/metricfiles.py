@@ -6,12 +6,11 @@ ended stay, or counters would fall, so a scrape would take longer with every wor
 ever ran: `fold_dead` puts what they counted into one file per kind.
 """
 
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from meshmgmt.core.filelock import locked
 
 if TYPE_CHECKING:
     # The library decides at its first import whether values are shared.
@@ -32,7 +31,7 @@ def share(directory: Path) -> None:
 def forget_dead(directory: Path) -> None:
     """Remove what ended processes counted: a starting server begins at zero."""
     directory.mkdir(parents=True, exist_ok=True)
-    with _locked(directory, fcntl.LOCK_EX):
+    with locked(directory / _LOCK):
         for path in directory.glob("*.db"):
             if not _lives(path):
                 path.unlink()
@@ -47,7 +46,7 @@ def collect(directory: Path) -> "list[Metric]":
     """Return the values of all processes, dead ones included, but for live gauges."""
     from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415
 
-    with _locked(directory, fcntl.LOCK_SH):
+    with locked(directory / _LOCK, shared=True):
         return list(MultiProcessCollector.merge(_files(directory)))
 
 
@@ -68,7 +67,7 @@ def fold_dead(directory: Path) -> None:
     """
     from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415
 
-    with _locked(directory, fcntl.LOCK_EX):
+    with locked(directory / _LOCK):
         dead = [p for p in directory.glob("*.db") if not _lives(p)]
         for pid in {_owner(path) for path in dead} - {_FOLDED}:
             mark_process_dead(pid, str(directory))
@@ -110,10 +109,3 @@ def _lives(path: Path) -> bool:
 
 def _is_live_gauge(path: Path) -> bool:
     return path.name.startswith("gauge_live")
-
-
-@contextmanager
-def _locked(directory: Path, mode: int) -> Iterator[None]:
-    with (directory / _LOCK).open("a") as file:
-        fcntl.flock(file, mode)
-        yield

@@ -204,7 +204,7 @@ class Server:
             capture_output=True,
             text=True,
             check=check,
-            timeout=60,
+            timeout=300,
         )
 
     def records(self, **wanted: Any) -> list[dict[str, Any]]:

@@ -1,18 +1,24 @@
 """Outputs: shared files, rotation, a full disk, syslog."""
 
+import grp
 import json
 import logging
 import os
+import pwd
 import re
+import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from meshmgmt.core import context
+from meshmgmt.env import BASE_DIR
 from observability.logs import outputs
 from observability.logs.background import Background
 from observability.logs.formats import JsonFormatter
@@ -21,13 +27,16 @@ from observability.metrics import instruments
 WRITER = """
 import logging, sys
 from pathlib import Path
-from observability.logs.outputs import SharedFile
-handler = SharedFile(Path(sys.argv[1]), limit=20_000, keep=200)
+from observability.logs import outputs
+handler = getattr(outputs, sys.argv[4])(Path(sys.argv[1]))
 handler.look_every = 0
+handler.limit = 20_000
 log = logging.getLogger("w"); log.addHandler(handler); log.setLevel("INFO")
 for n in range(int(sys.argv[3])):
     log.info("%s-%04d %s", sys.argv[2], n, "x" * 100)
 """
+
+CONFIGURATION = BASE_DIR / "deploy" / "logrotate" / "meshmgmt"
 
 
 def record(message: str) -> logging.LogRecord:
@@ -35,42 +44,89 @@ def record(message: str) -> logging.LogRecord:
 
 
 @pytest.fixture
-def output(tmp_path: Path) -> Iterator[outputs.SharedFile]:
-    handler = outputs.SharedFile(tmp_path / "logs" / "app.log", limit=1000, keep=2)
+def output(tmp_path: Path) -> Iterator[outputs.LogFile]:
+    handler = outputs.LogFile(tmp_path / "logs" / "app.log")
     handler.setFormatter(JsonFormatter())
     handler.look_every = 0
     yield handler
     handler.close()
 
 
-def test_several_processes_lose_no_line_while_rotating(tmp_path: Path) -> None:
-    path = tmp_path / "app.log"
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(path), name, "500"])
+def writing(path: Path, kind: str) -> "list[subprocess.Popen[bytes]]":
+    """Start three processes that write 500 lines each to one file."""
+    return [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(path), name, "500", kind])
         for name in ("a", "b", "c")
     ]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+
+
+def written(folder: Path) -> list[str]:
+    """Return the lines of all log files in a folder, none of which may be torn."""
     lines = [
         line
-        for file in tmp_path.glob("app.log*")
+        for file in folder.glob("app.log*")
         for line in file.read_text().splitlines()
     ]
     assert all(re.fullmatch(r"[abc]-\d{4} x{100}", line) for line in lines)
+    return lines
+
+
+def test_several_processes_lose_no_line_while_a_file_is_renamed(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    writers = writing(path, "LogFile")
+    for number in count():
+        if all(writer.poll() is not None for writer in writers):
+            break
+        if path.exists() and path.stat().st_size > 20_000:
+            path.rename(tmp_path / f"app.log.{number}")
+        time.sleep(0.001)
+    assert [writer.returncode for writer in writers] == [0, 0, 0]
+    lines = written(tmp_path)
     assert len({line.split()[0] for line in lines}) == len(lines) == 1500
-    # Two others may have looked at the size just before the last line fitted.
-    sizes = [file.stat().st_size for file in tmp_path.glob("app.log*")]
-    assert max(sizes) <= 20_000 + 2 * 110
-    assert len(list(tmp_path.glob("app.log.*"))) > 3
+    assert len(list(tmp_path.glob("app.log.*"))) > 1
 
 
-def test_only_so_many_rotated_files_are_kept(output: outputs.SharedFile) -> None:
-    for _ in range(100):
-        output.emit(record("x" * 200))
-    names = sorted(file.name for file in output.path.parent.iterdir())
-    assert names == ["app.log", "app.log.1", "app.log.2"]
+def test_recent_records_are_kept_by_several_processes_and_no_more(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "app.log"
+    assert [writer.wait(60) for writer in writing(path, "Spool")] == [0, 0, 0]
+    lines = written(tmp_path)
+    assert len({line.split()[0] for line in lines}) == len(lines)
+    names = sorted(file.name for file in tmp_path.iterdir())
+    assert names == ["app.log", "app.log.1", "app.log.lock"]
+    assert 20_000 < sum(file.stat().st_size for file in tmp_path.iterdir()) < 41_000
 
 
-def test_external_rotation_is_followed(output: outputs.SharedFile) -> None:
+def rotate(folder: Path, configuration: str) -> None:
+    """Rotate once: by logrotate where it is installed, as the configuration says.
+
+    Elsewhere by what that comes to: a new name, without a signal.
+    """
+    program = shutil.which("logrotate", path="/usr/sbin:/usr/bin:/sbin:/bin")
+    if program is None:
+        (folder / "app.log").rename(folder / "app.log.1")
+        return
+    file, state = folder / "logrotate.conf", folder / "logrotate.state"
+    file.write_text(configuration)
+    file.chmod(0o600)
+    subprocess.run([program, "--force", "--state", state, file], check=True, timeout=60)
+
+
+def test_the_shipped_logrotate_file_loses_no_line(output: outputs.LogFile) -> None:
+    folder = output.path.parent
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    assert "copytruncate" not in text  # which loses what is written meanwhile
+    mine = f"su {pwd.getpwuid(os.getuid()).pw_name} {grp.getgrgid(os.getgid()).gr_name}"
+    here = re.sub(r"^\s*su .*$", mine, text, flags=re.MULTILINE)
+    output.emit(record("before"))
+    rotate(folder, here.replace("/var/log/meshmgmt", str(folder)))
+    output.emit(record("after"))
+    assert "before" in (folder / "app.log.1").read_text()
+    assert "after" in output.path.read_text()
+
+
+def test_external_rotation_is_followed(output: outputs.LogFile) -> None:
     output.emit(record("before"))
     moved = output.path.rename(output.path.with_name("moved"))
     output.emit(record("after"))
@@ -86,7 +142,7 @@ def test_a_full_disk_is_counted_and_said_once(
 ) -> None:
     lost = instruments.counter("mesh.log.write.errors.total")
     before = lost._value.get()
-    handler = outputs.SharedFile(Path("/dev/full"), limit=1000)
+    handler = outputs.LogFile(Path("/dev/full"))
     try:
         for _ in range(3):
             handler.emit(record("x"))
@@ -147,13 +203,14 @@ def test_a_missing_syslog_daemon_is_refused(tmp_path: Path) -> None:
 
 
 def test_log_files_are_not_readable_by_everybody(
-    output: outputs.SharedFile,
+    output: outputs.LogFile,
 ) -> None:
     assert os.stat(output.path).st_mode & 0o007 == 0  # noqa: PTH116 - the mode is the point
 
 
-def test_closing_twice_closes_nobody_elses_file(output: outputs.SharedFile) -> None:
-    number = output._descriptor
+def test_closing_twice_closes_nobody_elses_file(output: outputs.LogFile) -> None:
+    assert output.stream is not None
+    number = output.stream.fileno()
     output.close()
     with open(os.devnull) as other:  # noqa: PTH123 - takes the lowest free number
         assert other.fileno() == number
@@ -164,9 +221,8 @@ def test_closing_twice_closes_nobody_elses_file(output: outputs.SharedFile) -> N
 
 
 def test_a_writing_thread_keeps_order_and_writes_warnings_at_once(
-    output: outputs.SharedFile,
+    output: outputs.LogFile,
 ) -> None:
-    output.limit = 10**9
     background = Background([output])
     for number in range(500):
         background.handle(record(f"line {number}"))
@@ -181,7 +237,7 @@ def test_a_writing_thread_keeps_order_and_writes_warnings_at_once(
 
 
 def test_a_record_carries_the_request_it_was_made_in(
-    output: outputs.SharedFile,
+    output: outputs.LogFile,
 ) -> None:
     background = Background([output])
     with context.scope(request_id="r1"):

@@ -95,6 +95,13 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {'mesh_peers{state="connected"}': "100x52 20x8"},
         {'mesh_peers{state="connected"}': "100x52 80x8"},
     ),
+    "MeshAccessTestFailing": (
+        {'mesh_access_tests{state="failing",enforced="true"}': "1x60"},
+        {
+            'mesh_access_tests{state="failing",enforced="true"}': "0x60",
+            'mesh_access_tests{state="passing",enforced="true"}': "9x60",
+        },
+    ),
     "MeshSignInErrors": (
         {"management_idp_request_error_counter": "0x55 1x5"},
         {"management_idp_request_error_counter": "1x60"},
@@ -188,6 +195,8 @@ def test_each_rule_fires_and_stays_silent_when_it_should(tmp_path: Path) -> None
 def _extra(alert: str) -> dict[str, str]:
     if alert == "MeshRelayDown":
         return {"listener": "ws", "result": "failed"}
+    if alert == "MeshAccessTestFailing":
+        return {"enforced": "true"}
     return {}
 
 

@@ -1,11 +1,21 @@
 """PostgreSQL as Django and django-prometheus have it, with the store's figures."""
 
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, Final
 
+import psycopg
 from django.db.backends.postgresql.base import DatabaseWrapper as DjangoWrapper
 from django_prometheus.db.backends.postgresql import base
 
 from meshmgmt.core.lane import LOCK_SECONDS
+from observability.database.postgresql.answering import (
+    CHECK_SECONDS,
+    Connection,
+    Silence,
+)
 from observability.database.timing import Timed, measuring
 
 KEEPALIVE: Final = {
@@ -15,6 +25,9 @@ KEEPALIVE: Final = {
     "tcp_user_timeout": 60_000,
 }
 """Seconds, and milliseconds: a host that vanished is noticed within a minute."""
+
+LONGER_SECONDS: Final = 5.0
+"""How much later than the database this side gives a statement up."""
 
 SESSION: Final = (
     "SET jit = off;"
@@ -29,21 +42,63 @@ SESSION: Final = (
 )
 
 
+DRIVER: Final = SimpleNamespace(**{**vars(psycopg), "connect": Connection.connect})
+"""psycopg as Django takes it, with connections of ours."""
+
+_silences: Final[defaultdict[str, Silence]] = defaultdict(Silence)
+
+
 class DatabaseWrapper(Timed, base.DatabaseWrapper):  # type: ignore[misc]
+    Database = DRIVER
+
     def get_connection_params(self) -> dict[str, Any]:
         """Return psycopg's parameters, with a cursor class that measures."""
         # Past django-prometheus, whose cursor class would measure once more.
         params = DjangoWrapper.get_connection_params(self)
         made = measuring(params["cursor_factory"], self.alias, self.vendor)
-        return {**params, **KEEPALIVE, "cursor_factory": made}
+        waits = {"connect_timeout": int(CHECK_SECONDS)}
+        return {**waits, **params, **KEEPALIVE, "cursor_factory": made}
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        """Connect. Raises OperationalError, at once while the database is silent."""
+        silence = _silences[self.alias]
+        silence.check()
+        try:
+            made = super().get_new_connection(conn_params)
+        except psycopg.errors.ConnectionTimeout:
+            silence.begin()
+            raise
+        except psycopg.Error:
+            silence.end()  # that was an answer
+            raise
+        made.silence = silence
+        if seconds := self.settings_dict.get("STATEMENT_SECONDS"):
+            made.patience = seconds + LONGER_SECONDS
+        return made
+
+    def is_usable(self) -> bool:
+        """Tell whether the connection works, within seconds."""
+        with self._impatient():
+            return bool(super().is_usable())
 
     def init_connection_state(self) -> None:
         """Bound waiting, and switch JIT off: it takes longer per partition than it saves.
 
         By a statement, as Django sets the time zone: PgBouncer refuses start-up options.
         """
-        super().init_connection_state()
-        with self.cursor() as cursor:
-            cursor.execute(SESSION)
-            if seconds := self.settings_dict.get("STATEMENT_SECONDS"):
-                cursor.execute(f"SET statement_timeout = '{seconds}s'")
+        with self._impatient():
+            super().init_connection_state()
+            with self.cursor() as cursor:
+                cursor.execute(SESSION)
+                if seconds := self.settings_dict.get("STATEMENT_SECONDS"):
+                    cursor.execute(f"SET statement_timeout = '{seconds}s'")
+        _silences[self.alias].end()
+
+    @contextmanager
+    def _impatient(self) -> Iterator[None]:
+        connection: Any = self.connection
+        usual, connection.patience = connection.patience, CHECK_SECONDS
+        try:
+            yield
+        finally:
+            connection.patience = usual

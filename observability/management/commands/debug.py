@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from observability import durations
+from meshmgmt.core import durations
 from observability.debug import debugrun
 from observability.logs import levelcontrol
 
