@@ -10,11 +10,13 @@ from django.urls import URLPattern, path, reverse
 
 from events.admin.objectpages import kind_of
 from events.audit.reading import event_by_id, events_of_request
+from events.models import AuditEvent
 from meshmgmt.accounts.adminforms import viewer_of
 from meshmgmt.api.plans import Plan
 from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import NotFound, ServiceError
 from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.planning.inverse import member_events
 from meshmgmt.planning.rehearsal import carried_out
 from meshmgmt.planning.reverting import revert
 
@@ -43,8 +45,9 @@ def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
     except NotFound as error:
         raise Http404 from error
     asked = request.POST or request.GET
-    whole = "whole" in asked
-    events = events_of_request(event) if whole else [event]
+    request_events = events_of_request(event)
+    whole = "whole" in asked or ("alone" not in asked and _went_with_others(event))
+    events = request_events if whole else [event]
     seen = request.POST.get("plan", "")
 
     def agreed(plan: Plan) -> bool:
@@ -69,12 +72,18 @@ def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
             "title": "Take back",
             "event": event,
             "whole": whole,
-            "others": len(events_of_request(event)) - 1,
+            "others": len(request_events) - 1,
             "refusal": refusal,
             "plan": plan,
             "lines": [] if plan is None else _lines(plan),
         },
     )
+
+
+def _went_with_others(event: AuditEvent) -> bool:
+    """Tell whether an object went, from whose lists and users it was taken first."""
+    code = event.activity_code
+    return code.endswith(".delete") and code not in member_events()
 
 
 def _lines(plan: Plan) -> list[dict[str, Any]]:

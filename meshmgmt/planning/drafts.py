@@ -5,6 +5,7 @@ from typing import Any
 from events.audit.changes import changes_since, mark
 from events.audit.reading import last_id
 from events.models import AuditEvent
+from meshmgmt.accesstests.selectors import states, states_changed
 from meshmgmt.api.plans import Plan
 from meshmgmt.planning.deeds import essence, shown
 from meshmgmt.planning.peers import NOBODY, PeersBefore, Seen
@@ -18,6 +19,7 @@ class WriteDraft:
     def __init__(self) -> None:
         self._peers = PeersBefore()
         self._newest = 0
+        self._states: dict[str, str] = {}
         self._mark = 0
 
     def prepare(self) -> None:
@@ -28,6 +30,7 @@ class WriteDraft:
         """Note where the trail and the transaction stand."""
         self._peers.read()
         self._newest = last_id()
+        self._states = states()
         self._mark = mark()
 
     def end(self) -> Plan:
@@ -37,19 +40,30 @@ class WriteDraft:
             [shown(change) for change in changes],
             _events_since(self._newest),
             self._peers.compared(),
+            states_changed(self._states),
             essence(changes),
         )
 
     def nothing(self) -> Plan:
         """Return the plan of a write that does nothing."""
-        return _plan([], [], NOBODY, [])
+        return _plan([], [], NOBODY, [], [])
 
 
 def _plan(
-    objects: list[dict[str, Any]], events: list[dict[str, Any]], peers: Seen, deeds: Any
+    objects: list[dict[str, Any]],
+    events: list[dict[str, Any]],
+    peers: Seen,
+    tests: list[dict[str, Any]],
+    deeds: Any,
 ) -> Plan:
     return Plan(
-        shown={"objects": objects, "events": events, "peers": peers.shown},
+        shown={
+            "objects": objects,
+            "events": events,
+            "peers": peers.shown,
+            "reach": peers.reach,
+            "tests": tests,
+        },
         essence={"objects": deeds, "peers": peers.essence},
     )
 

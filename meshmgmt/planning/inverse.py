@@ -19,6 +19,9 @@ from meshmgmt.inventory.models import Peer
 MOST: Final = 5000
 """So many events are looked at for one answer; more would keep the database busy."""
 
+_FOLLOWING: Final = frozenset({Activity.ACCESS_TEST_FAIL, Activity.ACCESS_TEST_PASS})
+"""What follows from other changes, and goes with them."""
+
 Listing = tuple[type[OrderedLink], str]
 """A kind of list, and the id of its owner."""
 
@@ -98,7 +101,13 @@ class Undo:
     def label(self) -> str:
         """How messages call the object."""
         kind = str(self.model._meta.verbose_name)
-        return f"{kind} {self.name or self.pk!r}"
+        return f"{kind} {self.name or self._known_as or repr(self.pk)}"
+
+    @property
+    def _known_as(self) -> str:
+        """Its name now, else what the trail called it last; "" where it has none."""
+        row = self.rows.first()
+        return last_name(self.pk) if row is None else str(row)
 
     @property
     def does_nothing(self) -> bool:
@@ -109,6 +118,12 @@ class Undo:
 
     def members(self, link: type[OrderedLink]) -> Members:
         return self.lists.setdefault(link, Members())
+
+
+def last_name(pk: str) -> str:
+    """Return what the trail called an object last, "" where it did not."""
+    event = AuditEvent.objects.filter(target_id=pk).order_by("-id").first()
+    return event.target_name if event and event.target_name != pk else ""
 
 
 def arranged(members: Sequence[Any], order: Iterable[Any]) -> list[Any]:
@@ -211,9 +226,9 @@ def inverse_of(events: Iterable[AuditEvent]) -> list[Undo]:
     for event in events:
         meta, kind = event.meta, event.target_type
         for (link, pk), change in list_changes(event):
-            undo = of(owner_of(link)._meta.model_name, pk, meta.get("group", ""))
+            undo = of(owner_of(link)._meta.model_name, pk, _owner_name(meta, link))
             undo.lists.setdefault(link, Members()).undo(change)
-        if event.activity_code in member_events():
+        if event.activity_code in _FOLLOWING or event.activity_code in member_events():
             continue
         if kind not in specs or not event.changes:
             raise Irreversible(
@@ -221,6 +236,11 @@ def inverse_of(events: Iterable[AuditEvent]) -> list[Undo]:
             )
         _take_back(of(kind, _pk(event), meta.get("name", "")), event)
     return list(found.values())
+
+
+def _owner_name(meta: Mapping[str, Any], link: type[OrderedLink]) -> str:
+    """Return what an event calls the owner of a list, where that is a group."""
+    return str(meta.get("group", "")) if link is GroupPeer else ""
 
 
 def _member(event: AuditEvent, link: type[OrderedLink]) -> tuple[str, Any]:

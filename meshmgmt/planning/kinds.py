@@ -9,10 +9,9 @@ from django.db import models
 from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
 from dns.content import stored_form
 from dns.models import DnsSettings, NameserverGroup, Record, Zone
-from dns.rules.records import RecordDraft
 from dns.rules.zones import ZoneDraft
 from dns.selectors.settings import disabled_management_groups
-from dns.services.records import check_record, fill_record
+from dns.services.records import check_record, draft_of, fill_record
 from dns.services.settings import dns_settings_update
 from dns.services.zones import check_zone
 from groups.api.views import GroupViewSet
@@ -38,6 +37,10 @@ from meshmgmt.access.models import (
     UserAutoGroup,
 )
 from meshmgmt.access.services.setupkeys import setup_key_update
+from meshmgmt.accesstests.api.views import AccessTestViewSet
+from meshmgmt.accesstests.models import AccessTest
+from meshmgmt.accesstests.services import access_test_delete
+from meshmgmt.accesstests.standing import judge_now
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.userchanges import user_update
@@ -100,11 +103,7 @@ def derive(instance: models.Model) -> None:
     if isinstance(instance, Zone):
         instance.canonical_domain = stored_form(canonical(instance.domain))
     elif isinstance(instance, Record):
-        fill_record(instance, _draft(instance))
-
-
-def _draft(record: Record) -> RecordDraft:
-    return RecordDraft(record.name, record.type, record.content, record.ttl)
+        fill_record(instance, draft_of(instance))
 
 
 def _prepare_zone(zone: Zone, lists: Lists) -> None:
@@ -114,7 +113,7 @@ def _prepare_zone(zone: Zone, lists: Lists) -> None:
 
 
 def _prepare_record(record: Record, lists: Lists) -> None:
-    check_record(zone=record.zone, draft=_draft(record), record=record)
+    check_record(zone=record.zone, draft=draft_of(record), record=record)
     derive(record)
 
 
@@ -134,6 +133,11 @@ def _check_user(user: User, by: User) -> None:
 
 def _check_dns_settings(settings: DnsSettings, by: User) -> None:
     dns_settings_update(disabled_management_groups=disabled_management_groups())
+
+
+def _check_test(test: AccessTest, by: User) -> None:
+    _sent_back(AccessTestViewSet)(test, by)
+    judge_now([test])
 
 
 def _update_peer(pk: str, columns: dict[str, Any], by: User) -> None:
@@ -184,5 +188,10 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
         prepare=_prepare_record,
     ),
     DnsSettings: Kind("dns", check=_check_dns_settings, delete=_stays),
+    AccessTest: Kind(
+        "policies",
+        check=_check_test,
+        delete=lambda test, by: access_test_delete(test_id=test.pk),
+    ),
 }
 """What stands before another is made before it, and deleted after it."""

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dns.effective.snapshot import NameserverGroup, Zone
 from meshmgmt.control.encoding import Encoder
 from meshmgmt.control.maps import MapStore
-from meshmgmt.netmap import Mesh
-from meshmgmt.netmap.result import Dns
-from meshmgmt.netmap.snapshot import Peer
+from meshmgmt.explain.reaching import to_json
+from meshmgmt.mesh import Mesh
+from meshmgmt.mesh.result import Dns
+from meshmgmt.mesh.shifts import Shifts, shifts
+from meshmgmt.mesh.snapshot import NameserverGroup, Peer, Zone
 
 EXACTLY: Final = 200
 """Up to so many maps are made before and after; of more, who may be affected is told."""
@@ -25,6 +26,7 @@ class Seen:
 
     shown: dict[str, Any]
     essence: Any
+    reach: dict[str, Any]
 
 
 def _told(peers: Sequence[Peer]) -> dict[str, Any]:
@@ -34,7 +36,9 @@ def _told(peers: Sequence[Peer]) -> dict[str, Any]:
     return {"count": len(peers), "peers": named}
 
 
-NOBODY: Final = Seen({"maps": {**_told([]), "exact": True}, "dns": []}, [])
+NOBODY: Final = Seen(
+    {"maps": {**_told([]), "exact": True}, "dns": []}, [], to_json(Shifts(()))
+)
 
 
 class PeersBefore:
@@ -65,6 +69,7 @@ class PeersBefore:
                 "dns": _dns_changes(before, after, peers),
             },
             sorted(ids),
+            to_json(shifts(before, after)),
         )
 
 
@@ -86,7 +91,7 @@ def _dns_changes(
     """Return each difference with the peers that have it, the most frequent first."""
     found: defaultdict[tuple[Any, ...], list[Peer]] = defaultdict(list)
     for peer in peers:
-        difference = _difference(_dns(before, peer.id), _dns(after, peer.id))
+        difference = _difference(before.dns(peer.id), after.dns(peer.id))
         if difference is not None:
             found[difference].append(peer)
     many_first = sorted(found.items(), key=lambda item: -len(item[1]))
@@ -99,13 +104,6 @@ def _dns_changes(
         }
         for (managed, zones, groups), having in many_first
     ]
-
-
-def _dns(mesh: Mesh, peer_id: str) -> Dns | None:
-    if peer_id not in mesh.membership.peers:
-        return None
-    peer = mesh.snapshot.peers[peer_id]
-    return mesh.names.of(peer, mesh.membership.groups_of(peer_id))
 
 
 def _difference(old: Dns | None, new: Dns | None) -> tuple[Any, ...] | None:

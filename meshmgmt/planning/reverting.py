@@ -29,6 +29,7 @@ from meshmgmt.planning.inverse import (
     Undo,
     arranged,
     inverse_of,
+    last_name,
     lists_of,
     orders_before,
 )
@@ -202,7 +203,9 @@ def _check_there(undo: Undo, link: type[OrderedLink], keys: Sequence[Any]) -> No
         other: Any = link._meta.get_field(link.member_fields[0]).related_model
         there = set(other.objects.filter(pk__in=keys).values_list("pk", flat=True))
     if gone := [key for key in keys if key not in there]:
-        raise Irreversible(f"{undo.label}: {link.relation} is gone: {gone[0]!r}")
+        first = gone[0][0] if isinstance(gone[0], tuple) else gone[0]
+        name = last_name(str(first)) or repr(first)
+        raise Irreversible(f"{undo.label}: {link.relation} is gone: {name}")
 
 
 def _check_nothing_else_changed(undos: Sequence[Undo], begin: int) -> None:

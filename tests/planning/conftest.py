@@ -3,7 +3,7 @@
 import pytest
 
 from groups.models import Group
-from tests.mesh import group, peer, rule
+from tests.factories import group, peer, rule
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from django.test import Client
 from events.models import AuditEvent
 from groups.models import Group
 from groups.services import group_create, group_delete, group_update
-from tests.mesh import Trail, group, peer
+from meshmgmt.inventory.models import Peer
+from tests.factories import Trail, group, groups_of_peer, peer
 from tests.people import person
 from tests.resource_contract import stored
 
@@ -76,6 +77,29 @@ def test_a_refusal_says_what_stands_in_the_way() -> None:
     text = signed_in().get(page(renamed)).content.decode()
     assert "name was changed since" in text
     assert 'name="plan"' not in text
+
+
+def test_a_deleted_group_comes_back_with_all_that_went_unless_told_otherwise() -> None:
+    made = group("web", peer("alpha"))
+    client = signed_in()
+    client.post(f"/admin/groups/group/{made.pk}/delete/", {"post": "yes"})
+    gone = newest()
+    text = client.get(page(gone)).content.decode()
+    assert "With everything else of its request (1 more)." in text
+    alone = client.get(page(gone, "?alone=1")).content.decode()
+    assert "1 more event belongs to the same request." in alone
+    client.post(page(gone), {"plan": plan_on(text), "whole": "1"})
+    assert made.pk in groups_of_peer(Peer.objects.get(name="alpha").pk)
+
+
+def test_a_refusal_names_what_is_gone() -> None:
+    alpha = peer("alpha")
+    made = group("web", alpha)
+    group_update(group_id=made.pk, name="web", peers=[], resources=[])
+    left = newest()
+    group_delete(group_id=made.pk)
+    text = signed_in().get(page(left)).content.decode()
+    assert "group web was deleted since" in text
 
 
 def test_readers_may_look_and_others_not() -> None:

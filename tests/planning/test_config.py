@@ -17,7 +17,7 @@ from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.planning.config.document import as_yaml, configuration
 from meshmgmt.planning.config.sections import schema
 from tests.databases import KIND, elsewhere
-from tests.mesh import Trail, peers
+from tests.factories import Trail, peers
 from tests.people import api_as, person
 from tests.planning.writes import Writer
 from tests.resource_contract import Body, ok, stored

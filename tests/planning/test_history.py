@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 
 from events.models import AuditEvent
 from groups.models import Group
+from meshmgmt.control.maps import MapStore
 from meshmgmt.core import clock
 from meshmgmt.core.account import account_id
 from meshmgmt.core.history import account_at
+from meshmgmt.explain.answers import peer_dns
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
-from tests.mesh import group, peer, peers
-from tests.people import api_as
+from tests.factories import account_settings, group, peer, peers, rule
+from tests.people import api_as, person
 from tests.planning.writes import Writer
 from tests.races import lock_held_elsewhere
 from tests.resource_contract import ok, stored
@@ -222,3 +224,25 @@ def test_the_past_is_not_written() -> None:
     answer = api_as().post(f"/api/groups?at={now()}", {"name": "x"})
     assert answer.status == 400
     assert not Group.objects.filter(name="x").exists()
+
+
+def test_logins_are_judged_at_the_moment_asked_about() -> None:
+    account_settings(peer_login_expiration_enabled=True, peer_login_expiration=3600)
+    owner = person()
+    began = clock.now()
+    one = peer(
+        user=owner,
+        login_expiration_enabled=True,
+        last_login=began - timedelta(seconds=3590),
+    )
+    other = peer()
+    both = group("both", one, other)
+    rule([both], [both])
+    moment = clock.now()
+    with clock.set_to(began + timedelta(seconds=60)):
+        assert not peer_dns(one.pk).managed
+        with account_at(moment.isoformat()):
+            assert peer_dns(one.pk).managed
+            store = MapStore(serving=False)
+            store.refresh()
+            assert store.mesh.network_map(other.pk).remotes.has(one.pk)

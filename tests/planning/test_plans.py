@@ -11,7 +11,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.core.account import account_id
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
-from tests.mesh import Trail, group, peer
+from tests.factories import Trail, group, peer
 from tests.people import api_as, api_of, person
 from tests.resource_contract import ok, stored
 
@@ -116,6 +116,34 @@ class TestWhatIsTold:
         planned = ok(api.put(dry(path), same))
         assert planned["plan"]["objects"] == planned["plan"]["events"] == []
         assert api.put(path, same, **guard(planned)).status == 200
+
+    def test_pairs_of_groups_whose_reach_changes_are_told(
+        self, api: Api, web: Group
+    ) -> None:
+        for policy in Policy.objects.filter(name="Default"):
+            ok(api.delete(f"/api/policies/{policy.pk}"))
+        policy = Policy.objects.get()
+        body = ok(api.get(f"/api/policies/{policy.pk}"))
+        narrow = body["rules"][0] | {"protocol": "tcp", "ports": ["22"]}
+        planned = ok(
+            api.put(dry(f"/api/policies/{policy.pk}"), body | {"rules": [narrow]})
+        )
+        reach = planned["plan"]["reach"]
+        assert reach["left_out"] == 0
+        told = {
+            (p["source"]["name"], p["destination"]["name"]): p for p in reach["pairs"]
+        }
+        lost = told["web", "db"]
+        assert (lost["gained"], lost["lost_pairs"]) == ("", 2)
+        assert lost["lost"] == "ICMP, other protocols, TCP 1-21 and 23-65535, UDP"
+        group_ = f"/api/groups/{web.pk}"
+        members = [each["id"] for each in ok(api.get(group_))["peers"]]
+        more = [*members, peer("delta").pk]
+        joined = ok(api.put(dry(group_), {"name": "web", "peers": more}))
+        texts = [pair["text"] for pair in joined["plan"]["reach"]["pairs"]]
+        assert "web may begin everything with db (1 pair)" in texts
+        renamed = ok(api.put(dry(f"/api/policies/{policy.pk}"), body | {"name": "x"}))
+        assert renamed["plan"]["reach"] == {"pairs": [], "left_out": 0}
 
     def test_secrets_are_no_part_of_a_plan(self, api: Api) -> None:
         body = {"name": "k", "type": "one-off", "expires_in": 86400, "usage_limit": 1}

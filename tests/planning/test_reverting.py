@@ -16,7 +16,7 @@ from meshmgmt.core import context
 from meshmgmt.core.account import account_id
 from meshmgmt.core.orderedlinks import all_links, link_rows
 from tests.api_client import Api
-from tests.mesh import Trail, group, peer, peers, rule
+from tests.factories import Trail, group, peer, peers, rule
 from tests.people import api_as, person, robot
 from tests.planning.writes import Writer
 from tests.resource_contract import Body, ok, stored

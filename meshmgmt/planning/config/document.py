@@ -7,6 +7,7 @@ import yaml
 from dns.selectors.settings import disabled_management_groups
 from groups.models import Group
 from meshmgmt.access.models import PostureCheck
+from meshmgmt.accounts.models import User
 from meshmgmt.accounts.selectors import account_rows
 from meshmgmt.inventory.models import NetworkResource, Peer
 from meshmgmt.planning.config.sections import (
@@ -122,6 +123,7 @@ def referable() -> list[tuple[str, str, str]]:
         "posture check": (PostureCheck, "name"),
         "network resource": (NetworkResource, "name"),
         "peer": (Peer, "dns_label"),
+        "user": (User, "email"),
     }
     return [
         (kind, pk, name)

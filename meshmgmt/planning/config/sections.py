@@ -14,6 +14,7 @@ from meshmgmt.access.api.views.networks import (
 from meshmgmt.access.api.views.policies import PolicyViewSet
 from meshmgmt.access.api.views.posture import PostureCheckViewSet
 from meshmgmt.access.api.views.routes import RouteViewSet
+from meshmgmt.accesstests.api.views import AccessTestViewSet
 from meshmgmt.api.views import ResourceViewSet
 
 Row = dict[str, Any]
@@ -59,6 +60,7 @@ class Section:
 _GROUP: Final = frozenset(
     {"peers", "peers_count", "resources", "resources_count", "issued"}
 )
+_STATE: Final = frozenset({"state", "failures", "checked_at", "emptied_by"})
 _NETWORK: Final = frozenset({"policies", "routing_peers_count"})
 
 SECTIONS: Final = (
@@ -86,6 +88,7 @@ SECTIONS: Final = (
         path="zoneId",
         parts=(Section("records", RecordViewSet, key=("name", "type", "content")),),
     ),
+    Section("access_tests", AccessTestViewSet, derived=_STATE),
 )
 """In an order in which what an entry names stands before it."""
 

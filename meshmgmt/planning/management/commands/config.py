@@ -104,6 +104,11 @@ class Command(BaseCommand):
             fields = ", ".join(done["changes"]) if done["action"] == "changed" else ""
             line = f"{done['action']:9} {done['type']} {done['name'] or done['id']}"
             self.stdout.write(printable(f"{line} ({fields})" if fields else line))
+        for pair in plan.shown["reach"]["pairs"]:
+            self.stdout.write(printable(f"reach     {pair['text']}"))
+        for test in plan.shown["tests"]:
+            line = f"test      {test['name']}: {test['before'] or 'new'} -> {test['after']}"
+            self.stdout.write(printable(line))
         maps = plan.shown["peers"]["maps"]
         verb = "would be" if dry_run else "were"
         self.stdout.write(
