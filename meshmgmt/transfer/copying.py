@@ -8,14 +8,17 @@ from typing import Any
 from rest_framework.exceptions import ValidationError
 
 from meshmgmt.accounts.models import User
+from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
 from meshmgmt.api.exceptions import describe
 from meshmgmt.core import context
 from meshmgmt.core.errors import Conflict, PreconditionFailed, ServiceError
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.transactions import account_write
 from meshmgmt.env import PROGRAM
+from meshmgmt.transfer.comparing import Comparison, compare
 from meshmgmt.transfer.kinds import STEPS, Run, configuration, with_steps
 from meshmgmt.transfer.models import Copied
+from meshmgmt.transfer.own import own_account
 from meshmgmt.transfer.references import NotCopiedError, Row
 from meshmgmt.transfer.source import Foreign
 
@@ -101,14 +104,33 @@ def account_copy(
     return report
 
 
-def _begin(source: str, keys: Mapping[str, str]) -> Run:
+def account_compare(foreign: Foreign) -> Comparison:
+    """Return how this account differs from the other, by what was copied.
+
+    Raises PreconditionFailed without an owner.
+    """
+    ids = _known_ids(foreign.account_id)
+    return compare(
+        foreign, own_account(_owner()), ids, settings=[*SETTINGS, *EXTRA_SETTINGS]
+    )
+
+
+def _owner() -> User:
     owner = User.objects.owners().order_by("id").first()
     if owner is None:
         raise PreconditionFailed(
             f"there is no owner yet: make one with `{PROGRAM} create_token --user EMAIL`"
         )
+    return owner
+
+
+def _known_ids(source: str) -> dict[tuple[str, str], str]:
     copied = Copied.objects.filter(source=source)
-    ids = {(row.kind, row.old_id): row.new_id for row in copied}
+    return {(row.kind, row.old_id): row.new_id for row in copied}
+
+
+def _begin(source: str, keys: Mapping[str, str]) -> Run:
+    owner, ids = _owner(), _known_ids(source)
     _refuse_other(set(ids.values()))
     return Run(owner=owner, keys=keys, ids=ids)
 

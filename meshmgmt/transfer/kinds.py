@@ -31,14 +31,14 @@ from meshmgmt.access.services.setupkeys import setup_key_create
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.account import WRITABLE, account_update
 from meshmgmt.accounts.services.userchanges import user_update
-from meshmgmt.accounts.services.users import user_create
+from meshmgmt.accounts.services.users import user_create, user_rename
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.labels import is_label
 from meshmgmt.inventory.models import Network, Peer
 from meshmgmt.inventory.services.peers import peer_create, peer_update
-from meshmgmt.transfer.peers import first_label, peer_columns
+from meshmgmt.transfer.peers import default_domain, first_label, peer_columns
 from meshmgmt.transfer.references import NotCopiedError, Row, translated
 
 GROUP_SETTINGS: Final = (
@@ -84,19 +84,31 @@ def _by_body(
 
 
 def _user(row: Row, run: Run) -> str:
-    """Find the person by e-mail address, else make one who has no password here."""
+    """Find the person by e-mail address, else make one who has no password here.
+
+    Who was made by a command here has no name yet, and takes it over.
+    """
     if row["is_service_user"]:
-        return user_create(name=row["name"], role=row["role"], is_service_user=True).pk
+        terms = {"name": row["name"], "role": row["role"], "issued": _issued(row)}
+        return user_create(**terms, is_service_user=True).pk
     known = User.objects.people().with_email(row["email"]).first()
     if known is not None:
+        if row["name"] and not known.name:
+            user_rename(user_id=known.pk, name=row["name"], email=known.email)
         return known.pk
     made = user_create(
         email=row["email"],
         name=row["name"],
         role=row["role"],
+        issued=_issued(row),
         pending=bool(row.get("pending_approval")),
     )
     return made.pk
+
+
+def _issued(row: Row) -> str:
+    said = row.get("issued")
+    return str(said) if said in User.Issued.values else User.Issued.API
 
 
 def _rights(row: Row, run: Run) -> str:
@@ -165,6 +177,25 @@ def _listed_peers(group: Row) -> list[Row]:
     return [row for row in group.get("resources") or () if row["type"] == "peer"]
 
 
+def _policy(row: Row, run: Run) -> str:
+    """Make the policy; a side that answers leave out is empty, and lets nobody in."""
+    sides = ("source", "destination")
+    rules = [
+        rule
+        | {
+            f"{side}s": []
+            for side in sides
+            if not rule.get(f"{side}s") and not _named(rule.get(f"{side}Resource"))
+        }
+        for rule in row["rules"]
+    ]
+    return _by_body(PolicyViewSet)({**row, "rules": rules}, run)
+
+
+def _named(resource: Row | None) -> bool:
+    return bool(resource and resource.get("id"))
+
+
 def _route(row: Row, run: Run) -> str:
     """Make the route; that of domains has no network, whatever stands in its place."""
     body = {**row, "network": ""} if row.get("domains") else row
@@ -222,7 +253,7 @@ STEPS: Final[Mapping[str, Create]] = {
         NetworkResourceViewSet, whole="network", path="networkId"
     ),
     "network router": _by_body(NetworkRouterViewSet, whole="network", path="networkId"),
-    "policy": _by_body(PolicyViewSet),
+    "policy": _policy,
     "route": _route,
     "nameserver group": _by_body(NameserverGroupViewSet),
     "DNS settings": _dns_settings,
@@ -236,6 +267,7 @@ STEPS: Final[Mapping[str, Create]] = {
 def with_steps(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
     """Return the rows of every step."""
     settings = [row for row in rows["setting"] if row["id"] in WRITABLE]
+    settings += _default_domain(rows)
     late = [row for row in settings if row["id"] in GROUP_SETTINGS]
     late.sort(key=lambda row: GROUP_SETTINGS.index(row["id"]))
     shared = {
@@ -245,6 +277,14 @@ def with_steps(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
         "user's rights": rows["user"],
     }
     return {kind: shared.get(kind, rows.get(kind, [])) for kind in STEPS}
+
+
+def _default_domain(rows: Mapping[str, list[Row]]) -> list[Row]:
+    """Return as a setting what the other service takes for an empty DNS domain."""
+    is_empty = any(row.get("dns_domain") == "" for row in rows["setting"])
+    domain = default_domain(rows["peer"]) if is_empty else ""
+    name = "default_dns_domain"
+    return [{"id": name, name: domain}] if domain else []
 
 
 def configuration() -> dict[str, QuerySet[Any]]:

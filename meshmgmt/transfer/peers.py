@@ -66,6 +66,14 @@ def peer_columns(row: Row, keys: Mapping[str, str]) -> Row:
     return columns
 
 
+def default_domain(peers: Iterable[Row]) -> str:
+    """Return the domain that the names of peers are in, "" without peers."""
+    return next(
+        (row["dns_label"].partition(".")[2] for row in peers if row.get("dns_label")),
+        "",
+    )
+
+
 def first_label(name: str) -> str:
     """Return the part of a full name that is before the peers' domain."""
     return name.split(".", maxsplit=1)[0]

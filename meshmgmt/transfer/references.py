@@ -26,6 +26,11 @@ _KINDS: Final = {
     "peer": "peer",
 }
 _RESOURCES: Final = ("sourceResource", "destinationResource")
+_ENDS: Final = ("source", "destination")
+_END_KINDS: Final = {"resource": "network resource"}
+"""Ends of access tests name their kind; an address or domain has no id."""
+_RESOURCE_KINDS: Final = ("peer", "network resource")
+"""What a rule may name; its `type` need not be right."""
 
 
 class NotCopiedError(Exception):
@@ -58,15 +63,24 @@ def _value(name: str, value: Any, ids: Ids) -> Any:
     if name == "authorized_groups":
         return {_ours("group", old, ids): users for old, users in value.items()}
     if name in _RESOURCES and value.get("id"):
-        kind = "peer" if value.get("type") == "peer" else "network resource"
-        return {**value, "id": _ours(kind, value["id"], ids)}
+        said = "peer" if value.get("type") == "peer" else "network resource"
+        kinds = (said, *_RESOURCE_KINDS)
+        known = (kind for kind in kinds if (kind, str(value["id"])) in ids)
+        return {**value, "id": _ours(next(known, said), value["id"], ids)}
     if name in _KINDS:
         one = not isinstance(value, list)
         ours = [
             _ours(_KINDS[name], entry, ids) for entry in ([value] if one else value)
         ]
         return ours[0] if one else ours
-    return value
+    return _end(value, ids) if name in _ENDS else value
+
+
+def _end(value: Any, ids: Ids) -> Any:
+    if not value.get("id"):
+        return value
+    kind = _END_KINDS.get(value["kind"], value["kind"])
+    return {**value, "id": _ours(kind, value["id"], ids)}
 
 
 def _ours(kind: str, entry: Any, ids: Ids) -> str:

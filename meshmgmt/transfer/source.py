@@ -37,6 +37,11 @@ PARTS: Final = (
 and `part_of_name`."""
 
 
+Get = Callable[[str], Any]
+"""Returns the JSON at `/api/<path>`, None where nothing is served there."""
+Watched = Callable[[Sequence[Any]], Any]
+
+
 class SourceError(Exception):
     """The other service cannot be read; the text says why."""
 
@@ -100,30 +105,39 @@ class Source:
         except (ValueError, RecursionError) as error:
             raise SourceError(f"{address} answered no JSON") from error
 
-    def read(self, watched: Callable[[Sequence[Any]], Any]) -> Foreign:
+    def read(self, watched: Watched) -> Foreign:
         """Read everything; `watched` wraps the collections. Raises SourceError."""
-        accounts = self.get("accounts")
-        if not accounts:
+        foreign = read(self.get, watched)
+        if foreign is None:
             raise SourceError(f"{self.url} has no account at /api/accounts")
-        account = accounts[0]
-        rows: dict[str, list[Row]] = {}
-        missing = []
-        for kind, path in watched(COLLECTIONS):
-            found = self.get(path)
-            missing += [kind] if found is None else []
-            rows[kind] = found or []
-        for kind, whole, path in watched(PARTS):
-            rows[kind] = list(self._parts(rows[whole], path))
-        rows["setting"] = list(_settings(account["settings"]))
-        rows["DNS settings"] = [{"id": "dns", **(self.get("dns/settings") or {})}]
-        return Foreign(account["id"], rows, missing)
+        return foreign
 
-    def _parts(self, wholes: Sequence[Row], path: str) -> Iterator[Row]:
-        for whole in wholes:
-            quoted = urllib.parse.quote(whole["id"], safe="")
-            for row in self.get(path.format(id=quoted)) or ():
-                name = whole.get("name", "")
-                yield {**row, "part_of": whole["id"], "part_of_name": name}
+
+def read(get: Get, watched: Watched = lambda paths: paths) -> Foreign | None:
+    """Return everything that `get` answers with, None without an account."""
+    accounts = get("accounts")
+    if not accounts:
+        return None
+    account = accounts[0]
+    rows: dict[str, list[Row]] = {}
+    missing = []
+    for kind, path in watched(COLLECTIONS):
+        found = get(path)
+        missing += [kind] if found is None else []
+        rows[kind] = found or []
+    for kind, whole, path in watched(PARTS):
+        rows[kind] = list(_parts(get, rows[whole], path))
+    rows["setting"] = list(_settings(account["settings"]))
+    rows["DNS settings"] = [{"id": "dns", **(get("dns/settings") or {})}]
+    return Foreign(account["id"], rows, missing)
+
+
+def _parts(get: Get, wholes: Sequence[Row], path: str) -> Iterator[Row]:
+    for whole in wholes:
+        quoted = urllib.parse.quote(whole["id"], safe="")
+        for row in get(path.format(id=quoted)) or ():
+            name = whole.get("name", "")
+            yield {**row, "part_of": whole["id"], "part_of_name": name}
 
 
 def _settings(settings: Row) -> Iterator[Row]:

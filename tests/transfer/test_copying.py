@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from dns.models import NameserverGroup
 from events.models import AuditEvent
 from groups.models import Group, GroupPeer, GroupResource
-from meshmgmt.access.models import Policy, Route
-from meshmgmt.accounts.models import User
+from meshmgmt.access.models import Policy, Route, RuleSource
+from meshmgmt.accounts.models import Account, User
 from meshmgmt.inventory.models import Peer
 from meshmgmt.transfer.copying import Report, account_copy
 from meshmgmt.transfer.peers import peer_columns, public_keys
@@ -66,6 +66,7 @@ def copied(*, keys: str = KEY, **rows: Any) -> Report:
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("wide_range")
 class TestRowsOfTheReference:
     def test_peer(self) -> None:
         copied(peer=[PEER], group=[ALL, OPS])
@@ -125,6 +126,34 @@ class TestRowsOfTheReference:
         assert report.left_out == []
         rule = Policy.objects.get().rules.get()
         assert rule.destination_resource_id == Peer.objects.get().pk
+
+    def test_policy_with_a_side_that_is_not_told_lets_nobody_through(self) -> None:
+        rule = {**RULE, "sources": None, "destinationResource": None}
+        rule["destinationResource"] = {"id": "", "type": ""}
+        policy = {"id": "y", "name": "p", "enabled": True, "rules": [rule]}
+        report = copied(peer=[PEER], group=[ALL, OPS], policy=[policy])
+        assert report.left_out == []
+        [made] = Policy.objects.get().rules.all()
+        assert not RuleSource.objects.filter(rule=made).exists()
+        assert (made.source_resource_id, made.destination_resource_id) == ("", "")
+
+    def test_type_of_a_resource_that_is_not_its_own_is_kept(self) -> None:
+        rule = {**RULE, "destinationResource": {"id": "p1", "type": "host"}}
+        policy = {"id": "y", "name": "p", "enabled": True, "rules": [rule]}
+        report = copied(peer=[PEER], group=[ALL, OPS], policy=[policy])
+        assert report.left_out == []
+        [made] = Policy.objects.get().rules.all()
+        assert made.destination_resource_id == Peer.objects.get().pk
+        assert made.destination_resource_type == "host"
+
+    def test_empty_domain_is_kept_and_means_what_the_names_of_peers_end_with(
+        self,
+    ) -> None:
+        settings = [{"id": "dns_domain", "dns_domain": ""}]
+        report = copied(setting=settings, peer=[PEER], group=[ALL])
+        assert report.left_out == []
+        account = Account.objects.get()
+        assert (account.dns_domain, account.peers_domain) == ("", "netbird.selfhosted")
 
     def test_route_of_domains_with_its_placeholder(self) -> None:
         route = {

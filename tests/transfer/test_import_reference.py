@@ -2,6 +2,7 @@
 
 import io
 import json
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,14 @@ from django.core.management import CommandError, call_command
 
 from events.models import AuditEvent
 from groups.models import Group
+from meshmgmt.access.models import Policy
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.inventory.models import Peer
+from meshmgmt.meshstate import load
 from meshmgmt.transfer.models import Copied
 from meshmgmt.transfer.source import Source
 from tests.api_client import Api
-from tests.mesh import Trail, group
+from tests.factories import Trail, group
 from tests.people import api_of, person
 from tests.resource_contract import ok
 from tests.servers import Server, running_server
@@ -54,16 +57,49 @@ class Origin:
     def get(self, path: str) -> Any:
         return Source(self.server.url, self.token.read_text().strip()).get(path)
 
+    def send(self, method: str, path: str, body: Any) -> None:
+        request = urllib.request.Request(  # noqa: S310 - our own server
+            f"{self.server.url}/api/{path}",
+            data=json.dumps(body).encode(),
+            headers={"Authorization": f"Token {self.token.read_text().strip()}"},
+            method=method,
+        )
+        with urllib.request.urlopen(request, timeout=60):  # noqa: S310
+            pass
+
+
+def default_policy(groups: list[str]) -> dict[str, Any]:
+    """Return the policy that the reference makes with an account."""
+    rule = {
+        "name": "Default",
+        "enabled": True,
+        "action": "accept",
+        "bidirectional": True,
+        "protocol": "all",
+        "sources": groups,
+        "destinations": groups,
+    }
+    return {"name": "Default", "enabled": True, "rules": [rule]}
+
 
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Origin]:
     folder = tmp_path_factory.mktemp("origin")
-    with running_server(folder / "var") as server:
+    as_installed = {"SVC_DNS_DOMAIN": "netbird.selfhosted"}
+    with running_server(folder / "var", as_installed) as server:
         token, keys = folder / "token", folder / "keys"
         keys.write_text(server.manage("shell", "-v0", "-c", COMPANY))
         command = ("create_token", "--user", "root@origin.test", "--role", "owner")
         token.write_text(server.manage(*command))
-        yield Origin(server, token, keys)
+        made = Origin(server, token, keys)
+        account = made.get("accounts")[0]
+        settings = account["settings"] | {"dns_domain": ""}
+        made.send("PUT", f"accounts/{account['id']}", {"settings": settings})
+        for test in made.get("access-tests"):  # which the reference has not
+            made.send("DELETE", f"access-tests/{test['id']}", {})
+        everybody = [row["id"] for row in made.get("groups") if row["name"] == "All"]
+        made.send("POST", "policies", default_policy(everybody))
+        yield made
 
 
 @pytest.fixture
@@ -146,6 +182,95 @@ def test_peers_keep_public_key_address_label_and_owner(
     assert stored == set(origin.keys.read_text().splitlines())
 
 
+def test_default_domain_of_the_names_of_peers_is_kept(
+    origin: Origin, owner: User
+) -> None:
+    run(origin)
+    api = api_of(owner)
+    labels = [row["dns_label"] for row in ok(api.get("/api/peers"))]
+    assert labels
+    assert {label.partition(".")[2] for label in labels} == {"netbird.selfhosted"}
+    assert ok(api.get("/api/accounts"))[0]["settings"]["dns_domain"] == ""
+    assert load().settings.dns_domain == "netbird.selfhosted"
+    assert Policy.objects.count() == len(origin.get("policies")) > 1
+
+
+def compared(origin: Origin, status: int, *arguments: str) -> str:
+    """Return what the comparison prints, which ends with a status."""
+    out = io.StringIO()
+    given = [f"--url={origin.server.url}", f"--token-file={origin.token}", "--compare"]
+    if status:
+        with pytest.raises(SystemExit) as ended:
+            call_command("import_reference", *given, *arguments, stdout=out)
+        assert ended.value.code == status
+    else:
+        call_command("import_reference", *given, *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_copy_compares_equal_but_for_secrets_times_and_counters(
+    origin: Origin, owner: User
+) -> None:
+    owner.name = ""  # as `create_token` makes it
+    owner.save()
+    report = run(origin)
+    trail = Trail()
+    text = compared(origin, 0)
+    assert text.endswith("\nequal\n")
+    found = json.loads(compared(origin, 0, "--json"))
+    assert (found["equal"], found["differences"]) == (True, [])
+    assert found["compared"]["policy"] == report["counts"]["policy"]["copied"]
+    assert found["compared"]["peer"] == len(origin.get("peers"))
+    assert found["compared"]["setting"] > 20
+    assert len(found["skipped"]) == report["counts"]["setup key"]["left_out"]
+    assert trail.codes == []
+
+
+def test_comparison_names_each_field_that_differs(origin: Origin, owner: User) -> None:
+    run(origin)
+    api = api_of(owner)
+    policy = ok(api.get("/api/policies"))[0]
+    policy["rules"][0]["bidirectional"] ^= True
+    ok(api.put(f"/api/policies/{policy['id']}", policy))
+    [zone, *_] = ok(api.get("/api/dns/zones"))
+    record = zone["records"][0]
+    path = f"/api/dns/zones/{zone['id']}/records/{record['id']}"
+    ok(api.put(path, record | {"ttl": record["ttl"] + 1}))
+    gone = ok(api.get("/api/dns/nameservers"))[0]
+    ok(api.delete(f"/api/dns/nameservers/{gone['id']}"))
+    extra = group("made here")
+    found = json.loads(compared(origin, 1, "--json"))
+    assert found["equal"] is False
+    told = {
+        (entry["kind"], entry["new_id"], entry["field"])
+        for entry in found["differences"]
+        if entry["kind"] != "user"
+    }
+    old = Copied.objects.get(new_id=gone["id"]).old_id
+    assert told == {
+        ("policy", policy["id"], "rules[0].bidirectional"),
+        ("record", record["id"], "ttl"),
+        ("zone", zone["id"], "records[0].ttl"),
+        ("nameserver group", "", ""),
+        ("group", extra.pk, ""),
+    }
+    lines = compared(origin, 1).splitlines()
+    ttl = record["ttl"]
+    assert any(line.endswith(f": ttl: there {ttl}, here {ttl + 1}") for line in lines)
+    assert f"nameserver group {old} {gone['name']}: only there" in lines
+    assert f"group {extra.pk} made here: only here" in lines
+    assert lines[-1] == "different"
+
+
+def test_comparison_of_nothing_copied_says_what_is_only_there(
+    origin: Origin, owner: User
+) -> None:
+    found = json.loads(compared(origin, 1, "--json"))
+    only = [entry for entry in found["differences"] if entry["kind"] == "peer"]
+    assert len(only) == len(origin.get("peers"))
+    assert {(entry["new_id"], entry["field"]) for entry in only} == {("", "")}
+
+
 def test_users_arrive_without_passwords_and_the_owner_is_found_by_address(
     origin: Origin, owner: User
 ) -> None:
@@ -158,7 +283,8 @@ def test_users_arrive_without_passwords_and_the_owner_is_found_by_address(
         if row["email"] == owner.email:
             assert mine["id"] == owner.pk
             continue
-        for name in ("email", "role", "auto_groups", "is_blocked", "is_service_user"):
+        same = ("email", "role", "auto_groups", "is_blocked", "issued")
+        for name in (*same, "is_service_user"):
             assert mine[name] == row[name], name
         assert not User.objects.get(pk=row["id"]).has_usable_password()
 

@@ -3,7 +3,7 @@
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ from django.core.management.base import BaseCommand, CommandError
 from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.core.printable import printable
 from meshmgmt.core.progress import bar
-from meshmgmt.transfer.copying import Report, account_copy
+from meshmgmt.transfer.comparing import Comparison
+from meshmgmt.transfer.copying import Report, account_compare, account_copy
 from meshmgmt.transfer.peers import public_keys
-from meshmgmt.transfer.source import Source, SourceError
+from meshmgmt.transfer.source import Foreign, Source, SourceError
 
 
 class Command(BaseCommand):
@@ -42,8 +43,15 @@ class Command(BaseCommand):
             help="public keys of peers, which the API does not tell: lines KEY ADDRESS,"
             " as `wg show INTERFACE allowed-ips` prints them",
         )
-        parser.add_argument(
+        deed = parser.add_mutually_exclusive_group()
+        deed.add_argument(
             "--dry-run", action="store_true", help="report, write nothing"
+        )
+        deed.add_argument(
+            "--compare",
+            action="store_true",
+            help="copy nothing: hold both sides against each other, field by field;"
+            " status 1 when they differ in more than secrets, times and use counters",
         )
         parser.add_argument(
             "--json", action="store_true", help="print the report as one JSON object"
@@ -57,6 +65,9 @@ class Command(BaseCommand):
             foreign = source.read(lambda paths: bar("reading", paths))
         except SourceError as error:
             raise CommandError(str(error)) from error
+        if options["compare"]:
+            self._compare(foreign, as_json=options["json"])
+            return
         with clear_errors():
             report = account_copy(
                 foreign,
@@ -69,6 +80,18 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(body))
         else:
             self._print(report, dry_run=options["dry_run"])
+
+    def _compare(self, foreign: Foreign, *, as_json: bool) -> None:
+        """Print what differs. Raises SystemExit (1) when something does."""
+        with clear_errors():
+            found = account_compare(foreign)
+        if as_json:
+            self.stdout.write(json.dumps(found.as_json()))
+        else:
+            for line in _lines(found):
+                self.stdout.write(printable(line))
+        if not found.equal:
+            raise SystemExit(1)
 
     def _print(self, report: Report, *, dry_run: bool) -> None:
         for copy in report.copies:
@@ -89,6 +112,27 @@ class Command(BaseCommand):
             self.stdout.write("dry run: nothing was written")
         else:
             self.stdout.write(f"request id of the audit events: {report.request_id}")
+
+
+def _lines(found: Comparison) -> Iterator[str]:
+    """Yield the comparison for people: a line for each field that differs."""
+    for line in found.skipped:
+        yield f"never copied: {line}"
+    for entry in found.differences:
+        what = f"{entry.kind} {entry.old_id or entry.new_id} {entry.name}".rstrip()
+        if entry.field:
+            there, here = json.dumps(entry.there), json.dumps(entry.here)
+            yield f"{what}: {entry.field}: there {there}, here {here}"
+        else:
+            yield f"{what}: only {'there' if entry.old_id else 'here'}"
+    for kind, count in found.compared.items():
+        differ = {
+            entry.old_id or entry.new_id
+            for entry in found.differences
+            if entry.kind == kind
+        }
+        yield f"{kind}: {count} compared, {len(differ)} different"
+    yield "equal" if found.equal else "different"
 
 
 def _text(path: str) -> str:

@@ -1,0 +1,59 @@
+"""Our account in the words of the API, to be held against that of another service."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import orjson
+
+from dns.selectors.nameservers import nameserver_group_rows
+from dns.selectors.settings import disabled_management_groups
+from dns.selectors.zones import record_rows, zone_rows
+from groups.selectors import group_rows
+from meshmgmt.access.selectors.networks import network_rows, resource_rows
+from meshmgmt.access.selectors.policies import policy_rows
+from meshmgmt.access.selectors.posture import posture_check_rows
+from meshmgmt.access.selectors.routes import route_rows, router_rows
+from meshmgmt.access.selectors.setupkeys import setup_key_rows
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.selectors import account_rows, user_rows
+from meshmgmt.api.renderers import to_json
+from meshmgmt.core.transactions import read_snapshot
+from meshmgmt.inventory.selectors import peer_rows
+from meshmgmt.transfer.source import Foreign, read
+
+
+def own_account(viewer: User) -> Foreign:
+    """Return what `viewer`, an owner, is answered."""
+    collections: dict[str, Callable[[], Any]] = {
+        "accounts": account_rows,
+        "users": partial(user_rows, viewer),
+        "peers": partial(peer_rows, viewer),
+        "groups": group_rows,
+        "posture-checks": posture_check_rows,
+        "networks": network_rows,
+        "policies": policy_rows,
+        "routes": route_rows,
+        "dns/nameservers": nameserver_group_rows,
+        "dns/zones": zone_rows,
+        "dns/settings": lambda: {
+            "disabled_management_groups": disabled_management_groups()
+        },
+        "setup-keys": setup_key_rows,
+    }
+    parts: dict[str, Callable[[str], Any]] = {
+        "resources": resource_rows,
+        "routers": router_rows,
+        "records": record_rows,
+    }
+
+    def get(path: str) -> Any:
+        if path in collections:
+            return orjson.loads(to_json(collections[path]()))
+        whole, part = path.split("/")[-2:]
+        return orjson.loads(to_json(parts[part](whole)))
+
+    with read_snapshot():
+        found = read(get)
+    assert found is not None, "the account is made with the tables"
+    return found
