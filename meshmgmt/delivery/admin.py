@@ -1,9 +1,11 @@
 """Admin pages of subscriptions and dead letters."""
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import urlencode
 
+import orjson
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -11,19 +13,27 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import path
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from events.activities import Activity
+from events.admin.cells import json_block
+from events.admin.here import Here
+from events.admin.inputs import shown_word
 from events.api.queries import InstantField
+from events.vocabulary import TYPES
 from meshmgmt.access.admin.fields import ReadOnlyAdmin
 from meshmgmt.api.admin import ServiceForm
 from meshmgmt.api.adminlook import badge
 from meshmgmt.api.admintokens import SecretPages
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.delivery.feeds import FEEDS
 from meshmgmt.delivery.homecards import DeliveryStateFilter
 from meshmgmt.delivery.models import CONFIGURED, DeadLetter, Subscription
 from meshmgmt.delivery.rules import SubscriptionDraft, masked
 from meshmgmt.delivery.selectors import state_row
+from meshmgmt.delivery.senders.webhook import message
 from meshmgmt.delivery.services import (
     subscription_create,
     subscription_delete,
@@ -33,12 +43,25 @@ from meshmgmt.delivery.services import (
     subscription_update,
 )
 
-_TARGET: Final = ("type", "url", "host", "port", "tls", "path")
+_TARGETS: Final = {
+    "webhook": ("Webhook over HTTPS, signed", ("url",)),
+    "syslog": ("Syslog (RFC 5424) over TCP or TLS", ("host", "port", "tls")),
+    "file": ("File of NDJSON on the host of housekeeping", ("path",)),
+}
+"""By type of target: what it is, and the fields it needs."""
+_STREAMS: Final = {
+    "audit": ("activity_code", "activities"),
+    "network-traffic": ("type", "flows"),
+    "proxy": ("status", "answers"),
+}
+"""By stream: the filter that is chosen here, and the field that chooses."""
 _FIXED: Final = ("stream", "type")
-_FILTERS: Final = (
-    "Query parameters as in the address of the stream's list, without times, such as"
-    " activity_code=group.*&activity_code=policy.*"
-)
+
+
+def _families() -> list[tuple[str, str]]:
+    """Return patterns of activities, a family each, with what they are about."""
+    names = sorted({code.partition(".")[0] for code in Activity.values})
+    return [(f"{name}.*", name.replace("_", " ")) for name in names]
 
 
 class SubscriptionForm(ServiceForm):
@@ -47,14 +70,30 @@ class SubscriptionForm(ServiceForm):
     plain = ""
 
     name = forms.CharField(required=False, strip=False)
-    filters = forms.CharField(required=False, help_text=_FILTERS)
-    type = forms.ChoiceField(
-        label="Target",
+    activities = forms.MultipleChoiceField(
+        label="What is sent",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        choices=_families,
+        help_text="Changes of these; everything, unless some are chosen.",
+    )
+    flows = forms.ChoiceField(
+        label="What is sent",
+        required=False,
+        widget=forms.RadioSelect,
         choices=[
-            ("webhook", "Webhook over HTTPS, signed"),
-            ("syslog", "Syslog (RFC 5424) over TCP or TLS"),
-            ("file", "File of NDJSON on the host of housekeeping"),
+            ("", "all flows"),
+            *((word, shown_word(word).lower()) for word in TYPES),
         ],
+    )
+    answers = forms.ChoiceField(
+        label="What is sent",
+        required=False,
+        widget=forms.RadioSelect,
+        choices=[("", "all"), *((w, shown_word(w)) for w in ("success", "failed"))],
+    )
+    type = forms.ChoiceField(
+        label="Target", choices=[(name, text) for name, (text, _) in _TARGETS.items()]
     )
     url = forms.CharField(
         required=False, label="Webhook address", help_text="https://HOST/PATH"
@@ -74,27 +113,37 @@ class SubscriptionForm(ServiceForm):
         super().__init__(*args, **kwargs)
         if self.adding:
             return
-        filters = urlencode(self.instance.filters, doseq=True, safe="*")
-        self.initial.update(self.instance.target, filters=filters)
+        parameter, field = _STREAMS[self.instance.stream]
+        stored = self.instance.filters.get(parameter, [])
+        chosen = [stored] if isinstance(stored, str) else stored
+        several = field == "activities"
+        self.initial.update(self.instance.target)
+        self.initial[field] = chosen if several else "".join(chosen[:1])
+        choices: Any = self.fields[field]
+        known = dict(choices.choices)
+        # Narrower ones come from the API; they stay unless somebody takes them away.
+        choices.choices = [*known.items(), *((x, x) for x in chosen if x not in known)]
         for name in _FIXED:
             if name in self.fields:
                 self.fields[name].disabled = True
 
-    def clean_filters(self) -> dict[str, Any]:
-        """Return the parameters by name, each with its values."""
-        text = self.cleaned_data["filters"].lstrip("?")
-        if not text:
-            return {}
-        try:
-            return parse_qs(text, strict_parsing=True, keep_blank_values=True)
-        except ValueError as error:
-            raise forms.ValidationError("are no query parameters") from error
+    def _filters(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the chosen filter, beside those that only the API knows."""
+        parameter, field = _STREAMS[data["stream"]]
+        chosen = data[field]
+        wanted = chosen if isinstance(chosen, list) else [chosen] * bool(chosen)
+        kept = dict(self.instance.filters)
+        kept.pop(parameter, None)
+        return {**kept, parameter: wanted} if wanted else kept
 
     def apply(self, data: dict[str, Any]) -> Subscription:
         """Create the subscription and keep its secret for one page, or change it."""
-        target = {name: data[name] for name in _TARGET if data.get(name)}
-        facts = {name: data[name] for name in CONFIGURED if name != "target"}
-        facts["target"] = target
+        names = ("type", *_TARGETS[data["type"]][1])
+        own = {
+            "target": {name: data[name] for name in names if data.get(name)},
+            "filters": self._filters(data),
+        }
+        facts = own | {name: data[name] for name in CONFIGURED if name not in own}
         if not self.adding:
             return subscription_update(subscription_id=self.instance.pk, changes=facts)
         made, self.plain = subscription_create(draft=SubscriptionDraft(**facts))
@@ -113,6 +162,18 @@ def _at_input(fault: FieldError) -> FieldError:
     return replace(fault, field=place, message=text)
 
 
+def _preview(subscription: Subscription) -> SafeString | None:
+    """Return the newest event as it would be sent, None when there is none."""
+    feed = FEEDS[subscription.stream]
+    newest = feed.matching(subscription.filters).order_by(f"-{feed.position}")
+    events, _ = feed.read(newest, 1)
+    if not events:
+        return None
+    if subscription.target.get("type") == "webhook":
+        return json_block(orjson.loads(message(f"{feed.name}.events", events)))
+    return json_block(orjson.loads(events[0].body))
+
+
 class ReplayForm(forms.Form):
     """Which events are sent again."""
 
@@ -124,6 +185,27 @@ class ReplayForm(forms.Form):
     until = InstantField(
         end=True, required=False, widget=forms.TextInput, help_text="Now, unless given"
     )
+
+
+def _chosen(request: HttpRequest, obj: Subscription | None) -> tuple[str, str]:
+    """Return the stream and the type of target that a page is about."""
+    if obj is not None:
+        return obj.stream, str(obj.target.get("type"))
+    asked = request.POST or request.GET
+    stream, kind = asked.get("stream", ""), asked.get("type", "")
+    return (
+        stream if stream in _STREAMS else "audit",
+        kind if kind in _TARGETS else "webhook",
+    )
+
+
+def _others(
+    request: HttpRequest, name: str, value: str, choices: list[tuple[str, str]]
+) -> SafeString:
+    """Return links to the same page with another choice."""
+    here = Here(request.GET)
+    links = ((here.with_(**{name: key}), text) for key, text in choices if key != value)
+    return format_html("Or: {}", format_html_join(", ", '<a href="{}">{}</a>', links))
 
 
 @admin.register(Subscription)
@@ -160,9 +242,11 @@ class SubscriptionAdmin(SecretPages):
             return redirect("admin:delivery_sending", pk)
         facts: dict[str, Any] = {
             **self.admin_site.each_context(request),
-            "title": f"Sending to {subscription.name}",
+            "title": "Sending",
+            "subtitle": subscription.name,
             "subscription": subscription,
             "state": state_row(subscription),
+            "preview": _preview(subscription),
             "form": form if may_change else None,
             "media": self.media,
         }
@@ -193,12 +277,32 @@ class SubscriptionAdmin(SecretPages):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return what is wanted, and how it goes."""
         may_change = obj is None or self.has_change_permission(request, obj)
-        target = _TARGET if may_change else ["target_shown"]
-        wanted = ["name", "stream", "filters", *target, "enabled"]
+        stream, kind = _chosen(request, obj)
+        target = ("type", *_TARGETS[kind][1]) if may_change else ("target_shown",)
+        sent = _STREAMS[stream][1] if may_change else "filters_shown"
+        wanted = ["stream", sent, *target, "name", "enabled"]
         facts: list[Any] = [(None, {"fields": wanted})]
         if obj is not None:
             facts.append(("Delivery", {"fields": self.readonly_fields}))
         return facts
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        """Return the form of the chosen stream and target, with links to the others."""
+        form = super().get_form(request, obj, change, **kwargs)
+        if obj is None:
+            for name, value in zip(_FIXED, _chosen(request, obj), strict=True):
+                field = form.base_fields[name] = deepcopy(form.base_fields[name])
+                field.choices = [one for one in field.choices if one[0]]
+                field.help_text = _others(request, name, value, field.choices)
+                field.choices = [one for one in field.choices if one[0] == value]
+        return form
+
+    @admin.display(description="what is sent")
+    def filters_shown(self, subscription: Subscription) -> str:
+        """The filters, for those who may only look."""
+        return urlencode(subscription.filters, doseq=True, safe="*") or "everything"
 
     @admin.display(description="target")
     def target_shown(self, subscription: Subscription) -> str:

@@ -27,7 +27,7 @@ class DeliveryConfig(AppConfig):
         modelmodules.assign("events", "delivery")
         for name in ("subscription_name_unique", "delivery_subscription.name"):
             register_constraint(name, "a subscription with this name exists already")
-        register_job("deliver_events", worker.EVERY_SECONDS, worker.turn)
+        register_job("deliver_events", worker.EVERY_SECONDS, worker.serve_due)
         register_job("forget_dead_letters", 3600.0, worker.forget_dead_letters)
         register_inventory(
             "mesh_delivery_lag_seconds",

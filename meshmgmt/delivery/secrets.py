@@ -2,26 +2,19 @@
 
 import base64
 import hmac
-import os
 import secrets
 from datetime import timedelta
 from typing import Final
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 
 from meshmgmt.core import clock
+from meshmgmt.core.sealing import Unreadable, seal, unseal
 from meshmgmt.delivery.models import Subscription
 
 PREFIX: Final = "whsec_"
 OVERLAP: Final = timedelta(days=1)
 """How long the secret before still signs, beside the new one."""
-_NONCE_BYTES: Final = 12
-
-
-class Unreadable(Exception):
-    """A secret was sealed under another `SVC_SECRET_KEY`."""
 
 
 def give_secret(subscription: Subscription) -> str:
@@ -31,9 +24,8 @@ def give_secret(subscription: Subscription) -> str:
         kept = _opened(subscription)[:1] if subscription.sealed_secret else []
     except Unreadable:
         kept = []
-    nonce = os.urandom(_NONCE_BYTES)
-    text, owner = " ".join([made, *kept]).encode(), subscription.pk.encode()
-    subscription.sealed_secret = nonce + _cipher().encrypt(nonce, text, owner)
+    text = " ".join([made, *kept]).encode()
+    subscription.sealed_secret = seal(_key(), text, subscription.pk)
     subscription.secret_made = clock.now()
     return made
 
@@ -51,14 +43,8 @@ def key_of(secret: str) -> bytes:
 
 
 def _opened(subscription: Subscription) -> list[str]:
-    sealed, owner = bytes(subscription.sealed_secret), subscription.pk.encode()
-    nonce, text = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
-    try:
-        return _cipher().decrypt(nonce, text, owner).decode().split()
-    except (InvalidTag, ValueError) as error:
-        raise Unreadable from error
+    return unseal(_key(), subscription.sealed_secret, subscription.pk).decode().split()
 
 
-def _cipher() -> AESGCM:
-    key = settings.SECRET_KEY.encode()
-    return AESGCM(hmac.digest(key, b"secrets of webhooks", "sha256"))
+def _key() -> bytes:
+    return hmac.digest(settings.SECRET_KEY.encode(), b"secrets of webhooks", "sha256")

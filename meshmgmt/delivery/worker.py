@@ -28,7 +28,7 @@ from observability.metrics import instruments
 
 _LOG: Final = logging.getLogger(__name__)
 EVERY_SECONDS: Final = 2.0
-TURN_SECONDS: Final = 5.0
+SERVE_SECONDS: Final = 5.0
 """How long one receiver is served before its state is looked at anew."""
 MOST_THREADS: Final = 8
 _SENDERS: Final[Mapping[str, Callable[[Subscription, str, list[Event]], None]]] = {
@@ -42,7 +42,7 @@ _LOST: Final = instruments.counter("mesh.delivery.dead.letters.lost.total")
 _running: Final[dict[str, threading.Thread]] = {}
 
 
-def turn(patience: float = 0.0) -> None:
+def serve_due(patience: float = 0.0) -> None:
     """Begin to serve what is due; wait at most `patience` seconds for it to end."""
     for pk in [pk for pk, thread in _running.items() if not thread.is_alive()]:
         del _running[pk]
@@ -62,7 +62,7 @@ def turn(patience: float = 0.0) -> None:
 
 def _serve(pk: str) -> None:
     try:
-        deliver(pk, time.monotonic() + TURN_SECONDS)
+        deliver(pk, time.monotonic() + SERVE_SECONDS)
     except Exception:
         _LOG.exception("delivery of subscription %s stopped", pk)
     finally:

@@ -13,6 +13,7 @@ from meshmgmt.delivery.models import DeadLetter, Subscription
 from observability.metrics import gauges
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
 from tests.api_client import Api
+from tests.factories import group
 from tests.people import api_as, person
 
 pytestmark = pytest.mark.django_db
@@ -205,9 +206,9 @@ def test_the_admin_makes_changes_tries_out_and_sends_again(inside: Path) -> None
     add = "/admin/delivery/subscription/add/"
     sent = {**form_data(browser, add), "name": "by hand", "stream": "audit"}
     sent |= {"type": "webhook", "url": "https://siem.test/x", "enabled": "on"}
-    sent["filters"] = "activity_code=group.*"
-    refused = browser.post(add, {**sent, "url": "ftp://x", "filters": "x=1"})
-    assert {"url", "filters"} <= errors_of(refused).keys()
+    sent["activities"] = ["group.*"]
+    refused = browser.post(add, {**sent, "url": "ftp://x"})
+    assert errors_of(refused).keys() == {"url"}
     made = browser.post(add, sent)
     assert made.status_code == 302
     assert "whsec_" in texts_of(made)
@@ -229,6 +230,53 @@ def test_the_admin_makes_changes_tries_out_and_sends_again(inside: Path) -> None
     assert b"must be an ISO 8601 date and time" in wrong.content
     for path in (change, page, "/admin/delivery/deadletter/"):
         assert browser.get(path).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "here", "away"),
+    [
+        ("", ("url", "activities"), ("host", "path", "flows", "filters")),
+        ("?type=syslog", ("host", "port", "tls"), ("url", "path")),
+        ("?type=file&stream=proxy", ("path", "answers"), ("url", "activities")),
+        ("?stream=network-traffic", ("url", "flows"), ("activities",)),
+    ],
+)
+def test_the_form_has_the_fields_of_the_chosen_target_alone(
+    query: str, here: tuple[str, ...], away: tuple[str, ...]
+) -> None:
+    browser = client_of(person("admin"))
+    text = browser.get(f"/admin/delivery/subscription/add/{query}").content.decode()
+    assert all(f'name="{name}"' in text for name in here)
+    assert not any(f'name="{name}"' in text for name in away)
+    others = {"webhook", "syslog", "file"} - {"webhook" if "type" not in query else ""}
+    assert sum(f"type={name}" in text for name in others) >= 2
+
+
+def test_what_is_sent_is_ticked_and_filters_of_the_api_stay(api: Api) -> None:
+    filters = {"activity_code": ["group.*", "peer.group.add"], "target_type": "group"}
+    made = api.post(PATH, {**BODY, "filters": filters}).json
+    browser = client_of(person("admin"))
+    page = f"/admin/delivery/subscription/{made['id']}/change/"
+    shown = form_data(browser, page)
+    assert shown["activities"] == ["group.*", "peer.group.add"]
+    chosen = {**shown, "activities": ["group.*", "policy.*"]}
+    assert browser.post(page, chosen).status_code == 302
+    assert Subscription.objects.get().filters == {
+        "activity_code": ["group.*", "policy.*"],
+        "target_type": "group",
+    }
+    assert browser.post(page, {**shown, "activities": []}).status_code == 302
+    assert Subscription.objects.get().filters == {"target_type": "group"}
+
+
+def test_the_last_event_is_shown_as_it_would_be_sent(api: Api) -> None:
+    made = api.post(PATH, {**BODY, "filters": {"activity_code": ["group.add"]}}).json
+    group("Previewed")
+    browser = client_of(person("admin"))
+    page = f"/admin/delivery/subscription/{made['id']}/sending/"
+    text = browser.get(page).content.decode()
+    assert "&quot;type&quot;: &quot;audit.events&quot;" in text
+    assert "Previewed" in text
 
 
 def test_an_auditor_looks_and_changes_nothing(inside: Path, api: Api) -> None:

@@ -39,7 +39,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(rules, "FIRST_WAIT", 0.05)
     monkeypatch.setattr(rules, "LONGEST_WAIT", 0.2)
     yield
-    worker.turn(patience=10)
+    worker.serve_due(patience=10)
 
 
 def _send_in(load: Load) -> float:
@@ -73,11 +73,11 @@ def _housekeep(receiver: Receiver, load: Load) -> None:
         if kills and time.monotonic() - begun > kills[0]:
             kills.pop(0)
             receiver.kill()
-            worker.turn(patience=0.3)
+            worker.serve_due(patience=0.3)
             receiver.start()
             receiver.behaviours = [hang_up, answer(503, Retry_After="soon"), lie]
             random.shuffle(receiver.behaviours)
-        worker.turn(patience=0.1)
+        worker.serve_due(patience=0.1)
         time.sleep(0.02)
     assert not kills
 
@@ -90,7 +90,7 @@ def _check(subscribe: Make, receiver: Receiver, load: Load) -> float:
         _housekeep(receiver, load)
         confirmed = time.monotonic()
         lag = confirmed - source.result()
-    worker.turn(patience=5)
+    worker.serve_due(patience=5)
     wanted = [f"e{n:06}" for n in range(load.events)]
     assert list(dict.fromkeys(receiver.confirmed)) == wanted
     # What came twice came as the same message, or is known by its events' ids.
@@ -139,14 +139,14 @@ def test_a_receiver_that_hangs_holds_up_no_other(
     receiver.behaviours = [wait]
     batches.ingest_events(PROXY, [proxy(id="a")])
     begun = time.monotonic()
-    worker.turn()
+    worker.serve_due()
     assert time.monotonic() - begun < 4  # it hangs for 5
     while receiver.behaviours:
         time.sleep(0.01)
     subscribe("proxy", name="works")
     batches.ingest_events(PROXY, [proxy(id="b")])
-    worker.turn(patience=0.5)
+    worker.serve_due(patience=0.5)
     assert receiver.confirmed == ["b"]
     release.set()
-    worker.turn(patience=5)
+    worker.serve_due(patience=5)
     assert Subscription.objects.get(pk=hanging.pk).failures == 1

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from meshmgmt.core.sealing import Unreadable
 from meshmgmt.delivery import rules
 from meshmgmt.delivery.feeds import Event
 from meshmgmt.delivery.models import Subscription
@@ -19,7 +20,7 @@ from meshmgmt.delivery.rules import (
     draft_errors,
     masked,
 )
-from meshmgmt.delivery.secrets import Unreadable, give_secret, key_of, secrets_of
+from meshmgmt.delivery.secrets import give_secret, key_of, secrets_of
 from meshmgmt.delivery.senders import syslog, webhook
 from meshmgmt.delivery.senders.addresses import is_open
 from meshmgmt.delivery.senders.file import append
@@ -88,7 +89,16 @@ ADDRESSES = {
     "::ffff:10.0.0.1": False,
     "64:ff9b::a00:1": False,
     "2002:7f00:1::": False,
+    "2001:0:a00:1::f7f7:f7f7": False,
+    "2001:0:808:808::f5ff:fffe": False,
+    "2001:0:808:808::f7f7:f7f7": True,
+    "2002:808:808::1": True,
+    "::10.0.0.1": False,
+    "::ffff:0:10.0.0.1": False,
     "fe80::1": False,
+    "fec0::1": False,
+    "feff:ffff::1": False,
+    "4000::1": False,
     "fd00:ec2::254": False,
     "ff02::1": False,
     "8.8.8.8": True,
@@ -102,6 +112,102 @@ def test_only_outside_addresses_are_connected_to(
     address: str, is_outside: bool
 ) -> None:
     assert is_open(ipaddress.ip_address(address), (), ()) is is_outside
+
+
+SPECIAL_PURPOSE = """
+0.0.0.0/8 inside
+0.0.0.0/32 inside
+10.0.0.0/8 inside
+100.64.0.0/10 inside
+127.0.0.0/8 inside
+169.254.0.0/16 inside
+172.16.0.0/12 inside
+192.0.0.0/24 inside
+192.0.0.0/29 inside
+192.0.0.8/32 inside
+192.0.0.9/32 inside (reachable, but it means the nearest)
+192.0.0.10/32 inside (reachable, but it means the nearest)
+192.0.0.170/32 inside
+192.0.0.171/32 inside
+192.0.2.0/24 inside
+192.31.196.0/24 outside
+192.52.193.0/24 outside
+192.88.99.0/24 inside (deprecated)
+192.168.0.0/16 inside
+192.175.48.0/24 outside
+198.18.0.0/15 inside
+198.51.100.0/24 inside
+203.0.113.0/24 inside
+240.0.0.0/4 inside
+255.255.255.255/32 inside
+::1/128 inside
+::/128 inside
+::ffff:0:0/96 by the address it holds
+64:ff9b::/96 by the address it holds
+64:ff9b:1::/48 inside
+100::/64 inside
+100:0:0:1::/64 inside
+2001::/23 inside
+2001::/32 by the address it holds
+2001:1::1/128 inside (reachable, but it means the nearest)
+2001:1::2/128 inside (reachable, but it means the nearest)
+2001:1::3/128 inside (reachable, but it means the nearest)
+2001:2::/48 inside
+2001:3::/32 inside (reachable, but no unicast of a receiver's)
+2001:4:112::/48 inside (reachable, but no unicast of a receiver's)
+2001:10::/28 inside
+2001:20::/28 inside (no address of the internet, though reachable)
+2001:30::/28 inside (no address of the internet, though reachable)
+2001:db8::/32 inside
+2002::/16 by the address it holds
+2620:4f:8000::/48 outside
+3fff::/20 inside
+5f00::/16 inside
+fc00::/7 inside
+fe80::/10 inside
+"""
+"""IANA's registries of special-purpose addresses, of IPv4 and of IPv6."""
+
+
+@pytest.mark.parametrize("row", SPECIAL_PURPOSE.split("\n")[1:-1])
+def test_addresses_for_special_purposes_are_inside(row: str) -> None:
+    text, _, place = row.partition(" ")
+    network = ipaddress.ip_network(text)
+    middle = network.num_addresses // 2
+    holders = [ipaddress.ip_network(each) for each in HOLDERS]
+    for address in (network[0], network[middle], network[-1]):
+        held = any(
+            address in each for each in holders if each.version == address.version
+        )
+        if not held and not place.startswith("by"):
+            assert is_open(address, (), ()) is (place == "outside"), address
+
+
+HOLDERS = {
+    "::ffff:0:0/96": lambda inner: inner,
+    "64:ff9b::/96": lambda inner: inner,
+    "2002::/16": lambda inner: inner << 80,
+    "2001::/32": lambda inner: (8 << 88) | (inner ^ 0xFFFFFFFF),
+}
+
+
+@pytest.mark.parametrize("prefix", HOLDERS)
+@given(st.ip_addresses(v=4))
+def test_an_address_inside_of_another_decides(
+    prefix: str, inner: ipaddress.IPv4Address
+) -> None:
+    base = int(ipaddress.ip_network(prefix)[0])
+    outer = ipaddress.IPv6Address(base | HOLDERS[prefix](int(inner)))
+    assert is_open(outer, (), ()) is is_open(inner, (), ())
+
+
+@given(st.ip_addresses(v=6))
+def test_only_the_global_unicast_range_of_ipv6_is_outside(
+    address: ipaddress.IPv6Address,
+) -> None:
+    holder = any(address in ipaddress.ip_network(each) for each in HOLDERS)
+    if is_open(address, (), ()) and not holder:
+        assert address in ipaddress.ip_network("2000::/3")
 
 
 @given(st.ip_addresses(v=4))

@@ -27,6 +27,12 @@ _METADATA: Final = (
     ipaddress.ip_network("168.63.129.16/32"),
     ipaddress.ip_network("192.0.0.0/24"),
 )
+# Special purposes that Python takes for addresses of anybody, by its version.
+_SPECIAL: Final = (
+    ipaddress.ip_network("192.88.99.0/24"),
+    ipaddress.ip_network("2001::/23"),
+    ipaddress.ip_network("3fff::/20"),
+)
 
 
 def is_open(
@@ -44,6 +50,15 @@ def is_open(
     inner = [found for found in _embedded(address) if found is not None]
     if inner:
         return all(is_open(found, allowed, own) for found in inner)
+    return _is_global_unicast(address)
+
+
+def _is_global_unicast(address: Address) -> bool:
+    """Tell whether the address may be anybody's on the internet."""
+    if any(address in network for network in _SPECIAL):
+        return False
+    if isinstance(address, ipaddress.IPv6Address) and address.is_site_local:
+        return False
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 

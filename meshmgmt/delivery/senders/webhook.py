@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 
 import meshmgmt
 from meshmgmt.core import clock
+from meshmgmt.core.sealing import Unreadable
 from meshmgmt.delivery.feeds import Event
 from meshmgmt.delivery.models import Subscription
 from meshmgmt.delivery.rules import retry_after
-from meshmgmt.delivery.secrets import Unreadable, key_of, secrets_of
+from meshmgmt.delivery.secrets import key_of, secrets_of
 from meshmgmt.delivery.senders.addresses import connected
 from meshmgmt.delivery.senders.outcomes import Gone, NotDelivered, Refused
 
