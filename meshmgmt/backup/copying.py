@@ -24,7 +24,7 @@ from meshmgmt.backup.archive import (
 )
 from meshmgmt.backup.tables import EVENT_TABLES, Table, reset_sequences, tables
 from meshmgmt.control import changes
-from meshmgmt.core import clock, runtime
+from meshmgmt.core import clock, context, runtime
 from meshmgmt.core.transactions import account_write, read_snapshot
 from meshmgmt.env import PROGRAM
 from meshmgmt.serving.leadership import Leadership
@@ -160,7 +160,8 @@ def restore(path: Path, checking: Watched, writing: Watched) -> Manifest:
                 "the database has other migrations than the file: restore into a new"
                 " database without tables"
             )
-        with _faults_told(_REFUSED), account_write():
+        quiet = context.scope(unattended=True)  # tables of today may be missing
+        with quiet, _faults_told(_REFUSED), account_write():
             _lift_limit()
             _refuse_data(found)
             _fill(archive, found, writing)

@@ -1,4 +1,4 @@
-"""Child processes of `manage.py serve`: started, started again, stopped together.
+"""Child processes of a command: started, started again, stopped together.
 
 In production systemd does this, with a unit for each process.
 """
@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +19,12 @@ from typing import Final
 from meshmgmt.env import BASE_DIR, IS_CHECKOUT
 
 _LOG: Final = logging.getLogger(__name__)
+MANAGE: Final = (
+    [sys.executable, str(BASE_DIR / "manage.py")]
+    if IS_CHECKOUT
+    else [sys.executable, "-P", "-m", "meshmgmt"]
+)
+"""Begins the commands of our own that are run as children."""
 POLL_SECONDS: Final = 0.2
 FIRST_SECONDS: Final = 30.0
 """A child that fails so soon after its first start could not be started at all."""

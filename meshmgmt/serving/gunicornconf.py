@@ -27,7 +27,7 @@ proc_name = "meshmgmt"
 bind = _config.bind
 workers = _config.workers
 threads = _config.threads
-worker_class = "gthread"
+worker_class = "meshmgmt.serving.worker.Worker"
 logger_class = "meshmgmt.serving.gunicornlog.MeshLogger"
 control_socket_disable = True
 # None here: the middleware refuses long addresses in the form of the API, and the proxy

@@ -119,7 +119,7 @@ def post_fork(server: Any, worker: Any) -> None:
 
 def post_worker_init(worker: Any) -> None:
     """Bound what requests do, and follow log levels, in a worker with Django set up."""
-    bound_requests(worker.cfg.threads)
+    bound_requests()
     if worker.age == 1:  # the first of all, and none that replaces another
         print_notices()
     follow_levels(env.load())

@@ -10,7 +10,8 @@ from typing import Final
 
 from django.db import close_old_connections
 
-from meshmgmt.core import runtime
+from meshmgmt.commandline import missing_tables
+from meshmgmt.core import context, runtime
 from meshmgmt.core.jobs import Job, registered_jobs
 from meshmgmt.env import Config
 from meshmgmt.serving import metricsport
@@ -36,13 +37,17 @@ class Planned:
 
 
 def run_job(job: Job) -> bool:
-    """Run one job; a failure is logged and counted, and waits for the next turn."""
+    """Run one job; a failure is logged and counted, and waits until it is due again."""
     begun = time.perf_counter()
     close_old_connections()
     try:
-        job.run()
-    except Exception:
-        _LOG.exception("job %s failed", job.name)
+        with context.scope(unattended=True):
+            job.run()
+    except Exception as error:
+        if missing := missing_tables(error):
+            _LOG.warning("job %s failed: %s", job.name, missing)
+        else:
+            _LOG.exception("job %s failed", job.name)
         result = "failed"
     else:
         result = "ok"
@@ -79,12 +84,12 @@ class Housekeeping:
         self.metrics = metricsport.serve(self.config, self.scraper.text)
         _LOG.info("housekeeping started")
         while not self.stopping.is_set():
-            self.turn()
+            self.run_due()
             self.stopping.wait(_TICK)
         self.leadership.release()
         (self.config.runtime_dir / runtime.HOUSEKEEPING).unlink(missing_ok=True)
 
-    def turn(self) -> None:
+    def run_due(self) -> None:
         """Run what is due, if this process leads, and leave a sign of life."""
         due = [p for p in self.plan if p.due <= time.monotonic()]
         if due or time.monotonic() >= self._beat:

@@ -1,11 +1,12 @@
 """One housekeeping process across all hosts of a database."""
 
-import fcntl
 import os
 from pathlib import Path
 from typing import Any, Final
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connections
+
+from meshmgmt.core import filelock
 
 # Any fixed number that nothing else in the database locks.
 LOCK_KEY: Final = 0x6D657369
@@ -32,21 +33,17 @@ class Leadership:
     def _file_lock(self) -> bool:
         if self._descriptor is not None:
             return True
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
+            self._descriptor = filelock.open_locked(self._path, wait=0)
+        except filelock.Locked:
             return False
-        self._descriptor = descriptor
         return True
 
     def _session_lock(self) -> bool:
         try:
-            if self._session is not None:
-                with self._session.cursor() as cursor:
-                    cursor.execute("SELECT 1")
+            if self._session is not None and self._session.is_usable():
                 return True
+            self.release()
             session = connections.create_connection(DEFAULT_DB_ALIAS)
             with session.cursor() as cursor:
                 cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK_KEY])

@@ -5,11 +5,14 @@ import socket
 import socketserver
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
+from types import MappingProxyType
 from typing import Any, Final
 
+from meshmgmt.api.exceptions import error_body
+from meshmgmt.api.renderers import to_json
 from meshmgmt.env import Config
 from observability.metrics.exposition import CONTENT_TYPE
 
@@ -92,9 +95,29 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET  # noqa: N815
 
-    def _send(self, status: HTTPStatus, body: bytes, content_type: str) -> None:
+    def send_error(
+        self, code: int, message: str | None = None, explain: str | None = None
+    ) -> None:
+        """Refuse methods as every path of the service does, for Python says 501."""
+        if code != HTTPStatus.NOT_IMPLEMENTED:
+            super().send_error(code, message, explain)
+            return
+        self.close_connection = True  # a body, if any, stays unread
+        status = HTTPStatus.METHOD_NOT_ALLOWED
+        body = to_json(error_body("this method is not allowed on this path", status))
+        self._send(status, body, "application/json", {"Allow": "GET, HEAD"})
+
+    def _send(
+        self,
+        status: HTTPStatus,
+        body: bytes,
+        content_type: str,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.send_response(status)
         self.send_header("Content-Type", content_type)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":

@@ -3,15 +3,20 @@
 from typing import Final
 
 import django
+from django.core.management.base import CommandError
 
 from meshmgmt.core import runtime
-from meshmgmt.env import Config
+from meshmgmt.env import NOT_SET_UP, Config
 from observability.logs import handlers, loglevels
 from observability.logs.loglevels import LEVELS
 from observability.metrics import metricfiles
 
 STATEMENT_SECONDS: Final = 30
 """Half of the time after which gunicorn and a proxy would lose their patience."""
+
+
+JOB_STATEMENT_SECONDS: Final = 300
+"""Jobs go through whole tables, but no statement waits for a database that hangs."""
 
 
 def begin(config: Config) -> None:
@@ -26,24 +31,40 @@ def begin(config: Config) -> None:
     follow_levels(config)
 
 
-def bound_requests(threads: int) -> None:
-    """Keep a thread from waiting for writes or large answers, and statements from going on.
+def bound_requests() -> None:
+    """Keep statements from going on without end.
 
-    For processes that answer requests; migrations, commands and jobs take their time.
+    For processes that answer requests; migrations and commands take their time.
     Requests also go through the pooler, if there is one: they keep nothing in a session
     from one transaction to the next, while others listen there and hold locks.
     """
     from django.db import DEFAULT_DB_ALIAS, connections  # noqa: PLC0415 - not in the master
 
-    from meshmgmt.api.answers import readers  # noqa: PLC0415
-    from meshmgmt.core.transactions import writers  # noqa: PLC0415
-
-    writers.places = max(1, threads // 2)
-    readers.places = max(1, (threads - 1) // 2)
-    for settings in connections.settings.values():
-        settings["STATEMENT_SECONDS"] = STATEMENT_SECONDS
+    bound_statements(STATEMENT_SECONDS)
     database = connections.settings[DEFAULT_DB_ALIAS]
     database.update(database.get("POOLER", {}))
+
+
+def bound_statements(seconds: int) -> None:
+    """Let no statement of this process take longer, whatever becomes of the database."""
+    from django.db import connections  # noqa: PLC0415 - not in the master
+
+    for settings in connections.settings.values():
+        settings["STATEMENT_SECONDS"] = seconds
+
+
+def require_tables() -> None:
+    """Raise CommandError over an empty database; one that is away is waited for."""
+    from django.db import DatabaseError, InterfaceError, connection  # noqa: PLC0415 - not in the master
+
+    try:
+        empty = not connection.introspection.table_names()
+    except (DatabaseError, InterfaceError):
+        return
+    finally:
+        connection.close()
+    if empty:
+        raise CommandError(NOT_SET_UP)
 
 
 def follow_levels(config: Config) -> None:

@@ -4,7 +4,6 @@ Whoever starts the service has no step of their own for it: the first worker col
 files into the data folder, and later ones find them there until the installed ones change.
 """
 
-import fcntl
 import hashlib
 import json
 import logging
@@ -19,6 +18,8 @@ from django.core.management import call_command
 from whitenoise.storage import (  # type: ignore[import-untyped]
     CompressedManifestStaticFilesStorage,
 )
+
+from meshmgmt.core.filelock import lock
 
 _LOG: Final = logging.getLogger(__name__)
 _STAMP: Final = ".collected"
@@ -56,7 +57,7 @@ def collect() -> None:
     try:
         root.mkdir(parents=True, exist_ok=True)
         with (root / _STAMP).open("a+", encoding="ascii") as stamp:
-            fcntl.flock(stamp, fcntl.LOCK_EX)
+            lock(stamp)
             installed = _fingerprint()
             stamp.seek(0)
             if stamp.read() == installed:

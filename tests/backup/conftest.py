@@ -16,7 +16,9 @@ _current: list[Path] = []
 @pytest.fixture
 def beside(db: None, tmp_path: Path, settings: Any) -> Elsewhere:
     """Return what makes a new database the one of this process, for a block."""
-    settings.SVC = replace(settings.SVC, runtime_dir=tmp_path / "run")
+    settings.SVC = replace(
+        settings.SVC, runtime_dir=tmp_path / "run", data_dir=tmp_path / "data"
+    )
     return partial(elsewhere, folder=tmp_path)
 
 

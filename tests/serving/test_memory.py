@@ -1,4 +1,4 @@
-"""Memory of the workers while many read a large list."""
+"""Memory of the workers: while many read a large list, and with explanations."""
 
 import threading
 import time
@@ -30,6 +30,13 @@ QuerySet(Record).bulk_create([
     for name in map("h%d.svc.test".__mod__, range({count}))
 ], batch_size=1000)
 print(zone.pk)
+"""
+
+
+EXPLAINED_MIB = 40
+PEERS = """
+from meshmgmt.inventory.models import Peer
+print(*Peer.objects.order_by("id").values_list("pk", flat=True)[:6])
 """
 
 
@@ -81,3 +88,29 @@ def test_many_readers_of_a_large_list_take_bounded_memory(folder: Path) -> None:
     assert status == 200
     assert size > 8 * 10**6
     assert peak[0] <= MOST_MIB
+
+
+def test_a_worker_that_explains_is_little_larger_than_one_that_does_not(
+    folder: Path,
+) -> None:
+    server = Server(folder, SVC_WORKERS="1")
+    server.manage("seed", "--profile", "large")
+    command = ("create_token", "--user", "ann@corp.internal", "--role", "owner")
+    token = server.manage(*command).stdout.strip()
+    peers = server.manage("shell", "--verbosity", "0", "-c", PEERS).stdout.split()
+
+    def ask(path: str) -> None:
+        answer = server.get(path, Authorization=f"Token {token}")
+        assert answer.status == 200, answer.text
+
+    with server:
+        [worker] = server.workers()
+        for peer in peers:
+            ask(f"/api/peers/{peer}")
+        before = mebibytes({worker})
+        for peer in peers:
+            ask(f"/api/peers/{peer}/dns")
+            ask(f"/api/dns/explain?peer={peer}&name=db.mesh.internal")
+        assert server.workers() == {worker}
+        grown = mebibytes({worker}) - before  # 13 were seen
+        assert grown <= EXPLAINED_MIB

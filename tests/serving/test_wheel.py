@@ -1,5 +1,7 @@
 """What `pip install` puts into an empty environment is the whole service."""
 
+import hashlib
+import json
 import shutil
 import site
 import subprocess
@@ -9,6 +11,7 @@ import urllib.request
 import venv
 import zipfile
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -50,20 +53,36 @@ class Installed:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """Build a wheel and install it beside the locked packages, without a network."""
-    folder = tmp_path_factory.mktemp("wheel")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """What `make dist` makes of a repository with what is here, in two folders."""
+    folder = tmp_path_factory.mktemp("dist")
     source = folder / "source"
     source.mkdir()
     for name in (*PARTS, "requirements"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(BASE_DIR / name, source / name, symlinks=True, ignore=ignored)
-    for name in FILES:
+    (source / "scripts").mkdir()
+    for name in (*FILES, "scripts/dist"):
         shutil.copy(BASE_DIR / name, source / name)
+    nobody = ("-c", "user.name=a", "-c", "user.email=a@mesh.dev", "commit", "-qm", "a")
+    for words in (("init", "-q"), ("add", "."), nobody):
+        subprocess.run(["git", *words], cwd=source, check=True)
+    script = [sys.executable, str(source / "scripts" / "dist")]
+    for name, zone, mask in (("one", "UTC", 0o002), ("two", "Asia/Tokyo", 0o077)):
+        environ = {**clean_environ(), "TZ": zone}
+        command = [*script, str(folder / name)]
+        subprocess.run(command, env=environ, umask=mask, check=True)
+    return folder / "one", folder / "two"
+
+
+@pytest.fixture(scope="module")
+def installed(
+    built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Installed:
+    """Install the wheel beside the locked packages, without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
     offline = ("--no-index", "--no-deps")
-    built = ("wheel", *offline, "--no-build-isolation", "-w", str(folder), str(source))
-    subprocess.run([*PIP, *built], check=True)
-    [wheel] = folder.glob("*.whl")
+    [wheel] = built[0].glob("*.whl")
     venv.create(folder / "venv")
     python = folder / "venv" / "bin" / "python"
     put = ("--python", str(python), "install", *offline, str(wheel))
@@ -76,13 +95,37 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(wheel, python.parent, elsewhere, environ)
 
 
+def test_two_builds_of_a_commit_give_the_same_bytes(built: tuple[Path, Path]) -> None:
+    one, two = ({f.name: f.read_bytes() for f in folder.iterdir()} for folder in built)
+    assert one == two
+    version = meshmgmt.__version__
+    wheel, sdist = f"meshmgmt-{version}-py3-none-any.whl", f"meshmgmt-{version}.tar.gz"
+    assert one.keys() == {wheel, sdist, "SHA256SUMS"}
+    for line in one["SHA256SUMS"].decode().splitlines():
+        digest, name = line.split("  ")
+        assert hashlib.sha256(one[name]).hexdigest() == digest
+
+
+def test_the_sdist_gives_the_same_wheel(
+    built: tuple[Path, Path], tmp_path: Path
+) -> None:
+    [sdist] = built[0].glob("*.tar.gz")
+    [wheel] = built[0].glob("*.whl")
+    offline = ("wheel", "--no-index", "--no-deps", "--no-build-isolation")
+    subprocess.run([*PIP, *offline, "-w", str(tmp_path), str(sdist)], check=True)
+    [rebuilt] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(rebuilt) as new:
+        assert set(old.namelist()) == set(new.namelist())
+
+
 def test_the_wheel_holds_code_and_pages_and_no_tests(installed: Installed) -> None:
     with zipfile.ZipFile(installed.wheel) as archive:
         names = archive.namelist()
     tops = {name.split("/")[0] for name in names}
     version = meshmgmt.__version__
     assert tops == {*PARTS, f"meshmgmt-{version}.dist-info"} - {"templates"}
-    assert not [name for name in names if "golden" in name or "test" in name]
+    parts = {part for name in names for part in name.split("/")}
+    assert not [x for x in parts if x in {"tests", "golden"} or x.startswith("test_")]
     for part in PARTS:
         inside = "meshmgmt/templates" if part == "templates" else part
         ours = {
@@ -137,3 +180,27 @@ def test_the_installed_service_serves_its_pages(
         }.items():
             with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as answer:
                 assert text in answer.read().decode(), path
+
+
+def test_run_in_an_empty_folder_serves_and_says_how_to_get_in(
+    installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
+    monkeypatch.setenv("SVC_METRICS_PORT", "off")
+    monkeypatch.setenv("SVC_GRPC_BIND", "off")
+    monkeypatch.setenv("SVC_DRAIN_SECONDS", "0")
+    monkeypatch.chdir(installed.folder)
+    program = str(installed.programs / "meshmgmt")
+    command = [program, "run", "--bind", f"127.0.0.1:{port}"]
+    with running(command, port, tmp_path):
+        token = (tmp_path / "meshmgmt" / "token").read_text().strip()
+        connection = HTTPConnection("127.0.0.1", port, timeout=30)
+        headers = {"Authorization": f"Token {token}"}
+        connection.request("GET", "/api/groups", headers=headers)
+        groups = json.load(connection.getresponse())
+        connection.close()
+    assert [group["name"] for group in groups] == ["All"]
+    printed = (tmp_path / "output").read_text()
+    assert f"http://127.0.0.1:{port}/admin/" in printed
+    assert token in printed
+    assert list(installed.folder.iterdir()) == []

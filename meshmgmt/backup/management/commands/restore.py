@@ -9,11 +9,16 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
 
+from events.proof import published
 from meshmgmt.backup.archive import BackupError, Manifest
 from meshmgmt.backup.copying import check, nobody_serves, restore, secret_key_mark
 from meshmgmt.core.progress import bar
 from meshmgmt.env import PROGRAM
 
+PUBLISHED: Final = (
+    "the audit trail is older than the tree heads that were published in {}: housekeeping"
+    " says so, and publishes nothing, until `{}` (docs/backup.md)"
+)
 OTHER_KEY: Final = (
     "the secret key here is not the one of the backup: put that into SVC_SECRET_KEY or the"
     " data folder, or peers meet a server with another key (docs/backup.md)"
@@ -63,12 +68,14 @@ class Command(BaseCommand):
     def _report(self, manifest: Manifest, *, as_json: bool, done: bool) -> None:
         rows = {name: content.rows for name, content in manifest.tables.items()}
         same_key = manifest.secret_key == secret_key_mark()
+        contradicted = done and published.is_contradicted()
         if as_json:
             report = {
                 "restored": done,
                 "created_at": manifest.created_at,
                 "version": manifest.version,
                 "same_secret_key": same_key,
+                "older_than_published_heads": contradicted,
                 "rows": rows,
             }
             self.stdout.write(json.dumps(report))
@@ -79,6 +86,9 @@ class Command(BaseCommand):
         self.stdout.write(f"{made}: {counted}, {what}")
         if not same_key:
             self.stderr.write(OTHER_KEY)
+        if contradicted:
+            text = PUBLISHED.format(published.own_file(), published.ACCEPT)
+            self.stderr.write(text)
 
 
 def _titled(title: str, name: str, rows: Any, count: int) -> Any:

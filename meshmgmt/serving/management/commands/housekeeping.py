@@ -23,9 +23,11 @@ class Command(BaseCommand):
         """Run. Raises CommandError for a taken port, or when a job of --once failed."""
         if not apps.ready:
             process.begin(settings.SVC)
+        process.bound_statements(process.JOB_STATEMENT_SECONDS)
         from meshmgmt.serving import housekeeping, metricsport  # noqa: PLC0415 - apps
 
         if options["once"]:
+            process.require_tables()
             failed = housekeeping.run_all()
             if failed:
                 raise CommandError(f"failed: {', '.join(failed)}; see the log")

@@ -11,18 +11,13 @@ from meshmgmt.serving import children
 from meshmgmt.serving.flags import add_flags, environ_of
 from observability.logs import handlers
 
-_MANAGE: Final = (
-    [sys.executable, str(env.BASE_DIR / "manage.py")]
-    if env.IS_CHECKOUT
-    else [sys.executable, "-P", "-m", "meshmgmt"]
-)
 _GUNICORN: Final = [sys.executable, "-m", "gunicorn"]
 PROCESSES: Final = (
     [*_GUNICORN, "-c", "python:meshmgmt.serving.gunicornconf"],
-    [*_MANAGE, "housekeeping"],
+    [*children.MANAGE, "housekeeping"],
 )
 """The commands; a unit of `deploy/systemd` runs each of them in production."""
-PEERS: Final = [*_MANAGE, "serve_peers"]
+PEERS: Final = [*children.MANAGE, "serve_peers", "--patient"]
 """One more, unless `SVC_GRPC_BIND` is off."""
 MEMORY: Final = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1048576"}
 """glibc would keep an arena for each thread, and in each what a large answer took once."""
