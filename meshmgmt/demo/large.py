@@ -8,7 +8,6 @@ a thousand records.
 
 import base64
 import datetime as dt
-import ipaddress
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,10 +23,11 @@ from dns.services.settings import dns_settings_update
 from events.audit.audited import audited_bulk_create
 from groups.models import ALL, Group, GroupPeer
 from meshmgmt.access.models import Route, RouteGroup, SetupKey, SetupKeyAutoGroup
-from meshmgmt.accounts.models import User
+from meshmgmt.accounts.models import Account, User
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
+from meshmgmt.demo.people import overlay_address
 from meshmgmt.demo.permits import policy_create
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 
@@ -40,7 +40,6 @@ DIMENSIONS: Final = (
 ZONES: Final = 200
 PEOPLE: Final = 300
 NETWORKS: Final = 20
-FIRST_ADDRESS: Final = ipaddress.IPv4Address("100.96.0.10")
 SYSTEMS: Final = ("linux 13", "darwin 15.1", "windows 11", "android 15", "ios 18.2")
 ROLES: Final = ("admin", "network_admin", "auditor", "user", "user", "user")
 MARK: Final = "LM"
@@ -79,6 +78,7 @@ def _users(mesh: LargeMesh) -> None:
 def _peers(mesh: LargeMesh) -> None:
     now = clock.now()
     chance = mesh.random
+    network_range = Account.objects.get().network_range
     for number in range(PEERS):
         person = (
             mesh.users[number % (2 * PEOPLE)]
@@ -90,7 +90,7 @@ def _peers(mesh: LargeMesh) -> None:
             Peer(
                 name=name,
                 wg_public_key=base64.b64encode(chance.randbytes(32)).decode(),
-                ip=str(FIRST_ADDRESS + number),
+                ip=overlay_address(network_range, number),
                 dns_label=name,
                 user=person,
                 hostname=name,

@@ -7,16 +7,13 @@ part of the large profile takes the `LargeMesh` and writes; it is run as one wri
 from collections.abc import Callable
 from typing import Final
 
-from meshmgmt.demo import large, naming, people, permits, week
+from meshmgmt.demo import company, large, promises, week
 from meshmgmt.demo.story import Story
 
 DEMO_PARTS: Final[tuple[Callable[[Story], None], ...]] = (
-    people.plan_users,
-    people.plan_groups,
-    permits.plan_permits,
-    people.plan_peers,
-    naming.plan_dns,
+    company.plan_company,
     week.plan_week,
+    promises.plan_promises,
 )
 
 LARGE_PARTS: Final[tuple[large.Step, ...]] = large.STEPS

@@ -1,126 +1,201 @@
-"""The people of the demo company, their machines, and the groups of both."""
+"""Deeds about the people of the demo company, their machines, and the groups of both."""
 
 import base64
 import datetime as dt
-from functools import partial
+import ipaddress
+from collections.abc import Sequence
+from typing import Any, Final
 
 from groups.models import GroupPeer
-from groups.services import group_create
+from groups.services import group_create, group_delete, group_update
 from meshmgmt.access.models import SetupKey, UserAutoGroup
-from meshmgmt.accounts.models import User
+from meshmgmt.access.rules.invites import InviteDraft
+from meshmgmt.access.services.invites import invite_create
+from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.tokens import token_create
-from meshmgmt.accounts.services.users import user_create
+from meshmgmt.accounts.services.users import (
+    user_create,
+    user_set_blocked,
+    user_set_role,
+)
 from meshmgmt.accounts.signin import record_sign_in
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import Actor
-from meshmgmt.core.orderedlinks import set_members
+from meshmgmt.core.orderedlinks import append_members, drop_members, set_members
 from meshmgmt.core.transactions import account_write
-from meshmgmt.demo import company
-from meshmgmt.demo.company import DOMAIN, OFFICES, Machine
 from meshmgmt.demo.story import Story
+from meshmgmt.inventory.addresses import hosts
 from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.services.peers import (
+    no_free_address,
+    peer_delete,
+    peer_update,
+)
 
-AGENT_VERSION = "0.59.3"
-LOGIN_SECONDS = 90 * 24 * 3600
-"""People sign in on their machines four times a year: the demo lives for weeks."""
+DOMAIN: Final = "halden.internal"
+MARK: Final = "HR"
+"""Serial numbers of the machines begin with it."""
 
-
-def plan_users(story: Story) -> None:
-    """The system makes the owner, the owner the others, in the first hour.
-
-    The owner also says how long a login of a peer lasts.
-    """
-    for number, (key, name, role) in enumerate(company.PEOPLE):
-        who = company.PEOPLE[0][0] if number else ""
-        story.plan(0, 7 * 60 + 5 * number, who, partial(_user, story, key, name, role))
-    for key, name, role in company.ROBOTS:
-        story.plan(0, 8 * 60, "mara", partial(_robot, story, key, name, role))
-    rule = partial(account_update, settings={"peer_login_expiration": LOGIN_SECONDS})
-    story.plan(0, 8 * 60 + 2, "mara", rule)
-    for number, (key, _, _) in enumerate(company.PEOPLE):
-        for day in (1 + number % 3, 4 + number % 3):
-            sign_in = partial(_sign_in, story, key)
-            story.plan(day, story.some_minute(), key, sign_in)
+OFFICES: Final = {
+    "gbg": ("Gothenburg", "SE", 2711537),
+    "porto": ("Porto", "PT", 2735943),
+}
+AGENT_VERSION: Final = "0.59.3"
+FIRST_ADDRESS: Final = 10
+"""Counted from the beginning of the account's range."""
 
 
-def _user(story: Story, key: str, name: str, role: str) -> None:
+def person(story: Story, key: str, name: str, role: str) -> None:
     first, _, last = name.partition(" ")
     plain = f"{first}.{last}".lower().translate(str.maketrans("áêöäéí", "aeoaei"))
     story.users[key] = user_create(email=f"{plain}@{DOMAIN}", name=name, role=role)
 
 
-def _sign_in(story: Story, key: str) -> None:
-    with account_write():
-        user = User.objects.get(pk=story.users[key].pk)
-        User.objects.filter(pk=user.pk).unaudited_update(last_login=clock.now())
-        record_sign_in(user)
-
-
-def _robot(story: Story, key: str, name: str, role: str) -> None:
+def robot(story: Story, key: str, name: str, role: str) -> None:
     user = story.users[key] = user_create(name=name, role=role, is_service_user=True)
     # Nobody knows this token; the pipeline of the demo does not run.
     token_create(user_id=user.pk, name="pipeline", expires_in=90)
 
 
-def plan_groups(story: Story) -> None:
-    """Two administrators make the groups, and say which the users' machines join."""
-    for number, name in enumerate(company.GROUPS):
-        who = ("tomas", "yuki")[number % 2]
-        story.plan(0, 8 * 60 + 10 + 4 * number, who, partial(_group, story, name))
-    for key, group in (("nuno", "Field service"), ("dario", "Contractors")):
-        story.plan(0, 9 * 60, "tomas", partial(_auto_group, story, key, group))
-
-
-def _group(story: Story, name: str) -> None:
-    story.groups[name] = group_create(name=name)
-
-
-def _auto_group(story: Story, key: str, name: str) -> None:
-    set_members(UserAutoGroup, story.users[key], story.group_ids([name]))
-
-
-def plan_peers(story: Story) -> None:
-    """People enrol their machines, keys enrol the servers, over the first two days."""
-    for number, machine in enumerate((*company.LAPTOPS, *company.SERVERS), 1):
-        day = 1 if machine.key and number % 3 == 0 else 0
-        minute = 13 * 60 if machine.key else 9 * 60 + 30
-        enrol = partial(enrol_peer, story, machine, number)
-        story.plan(day, minute + 5 * number, machine.person, enrol)
-
-
-def enrol_peer(story: Story, machine: Machine, number: int) -> None:
-    """Add a machine and put it into its groups; `number` gives its address."""
+def sign_in(story: Story, user: str) -> None:
     with account_write():
-        if not machine.key:
-            _enrol(story, machine, number, None)
+        found = User.objects.get(pk=story.users[user].pk)
+        User.objects.filter(pk=found.pk).unaudited_update(last_login=clock.now())
+        record_sign_in(found)
+
+
+def account_setting(story: Story, **settings: Any) -> None:
+    account_update(settings=settings)
+
+
+def blocked(story: Story, user: str, blocked: bool) -> None:
+    user_set_blocked(user_id=story.users[user].pk, blocked=blocked)
+
+
+def role(story: Story, user: str, role: str) -> None:
+    user_set_role(user_id=story.users[user].pk, role=role)
+
+
+def invite(
+    story: Story, email: str, name: str, role: str, groups: Sequence[str]
+) -> None:
+    draft = InviteDraft(
+        email=email, name=name, role=role, auto_groups=story.group_ids(groups)
+    )
+    invite_create(draft=draft, by=story.users["mara"])
+
+
+def group(story: Story, name: str, peers: Sequence[str] = ()) -> None:
+    story.groups[name] = group_create(name=name, peers=_peer_ids(story, peers))
+
+
+def group_changed(story: Story, group: str, name: str, peers: Sequence[str]) -> None:
+    group_update(
+        group_id=story.groups[group].pk,
+        name=name,
+        peers=_peer_ids(story, peers),
+        resources=[],
+    )
+
+
+def group_removed(story: Story, name: str) -> None:
+    group_delete(group_id=story.groups.pop(name).pk)
+
+
+def auto_group(story: Story, user: str, group: str) -> None:
+    set_members(UserAutoGroup, story.users[user], story.group_ids([group]))
+
+
+def joined(story: Story, group: str, peer: str) -> None:
+    append_members(GroupPeer, story.groups[group], [story.peers[peer].pk])
+
+
+def left(story: Story, group: str, peer: str) -> None:
+    drop_members(GroupPeer, story.groups[group], [story.peers[peer].pk])
+
+
+def machine(
+    story: Story, number: int, groups: Sequence[str], key: str = "", **facts: str
+) -> None:
+    """Add a machine, of a person or by a setup key; `number` gives its address."""
+    with account_write():
+        if not key:
+            _enrol(story, number, groups, None, **facts)
             return
-        key = story.keys[machine.key]
-        with context.scope(actor=Actor(id=key.pk)):
-            _enrol(story, machine, number, key)
-        SetupKey.objects.filter(pk=key.pk).unaudited_update(
-            used_times=Peer.objects.filter(setup_key_id=key.pk).count(),
+        found = story.keys[key]
+        with context.scope(actor=Actor(id=found.pk)):
+            _enrol(story, number, groups, found, **facts)
+        SetupKey.objects.filter(pk=found.pk).unaudited_update(
+            used_times=Peer.objects.filter(setup_key_id=found.pk).count(),
             last_used=clock.now(),
         )
 
 
-def _enrol(story: Story, machine: Machine, number: int, key: SetupKey | None) -> None:
+def machine_removed(story: Story, name: str) -> None:
+    peer_delete(peer_id=story.peers.pop(name).pk)
+
+
+def machine_renamed(story: Story, name: str, to: str) -> None:
+    peer_update(peer_id=story.peers[name].pk, name=to)
+
+
+DEEDS: Final = (
+    person,
+    robot,
+    account_setting,
+    blocked,
+    role,
+    invite,
+    group,
+    group_changed,
+    group_removed,
+    auto_group,
+    machine,
+    machine_removed,
+    machine_renamed,
+)
+
+
+def overlay_address(network_range: str, number: int) -> str:
+    """Return an address of the account's range. Raises InvalidArgument beyond its end."""
+    network = ipaddress.ip_network(network_range)
+    place = FIRST_ADDRESS + number
+    if place not in hosts(network):
+        raise no_free_address(network_range)
+    return str(network[place])
+
+
+def _peer_ids(story: Story, names: Sequence[str]) -> list[str]:
+    return [story.peers[name].pk for name in names]
+
+
+def _enrol(
+    story: Story,
+    number: int,
+    groups: Sequence[str],
+    key: SetupKey | None,
+    *,
+    name: str,
+    system: str,
+    office: str,
+    person: str = "",
+) -> None:
     chance = story.random
-    city, country, geoname = OFFICES[machine.office]
-    is_linux = machine.system.startswith("linux")
+    city, country, geoname = OFFICES[office]
     peer = Peer(
-        name=machine.name,
+        name=name,
         wg_public_key=base64.b64encode(chance.randbytes(32)).decode(),
-        ip=f"100.92.{number // 200}.{number % 200 + 10}",
-        dns_label=machine.name,
-        user=story.users[machine.person] if machine.person else None,
+        ip=overlay_address(Account.objects.get().network_range, number),
+        dns_label=name,
+        user=story.users[person] if person else None,
         setup_key_id=key.pk if key else "",
         setup_key_name=key.name if key else "",
-        hostname=machine.name,
-        os=machine.system,
-        kernel_version="6.12.48" if is_linux else "",
+        hostname=name,
+        os=system,
+        kernel_version="6.12.48" if system.startswith("linux") else "",
         version=AGENT_VERSION,
-        serial_number=f"{company.MARK}{chance.randrange(10**8):08d}",
+        serial_number=f"{MARK}{chance.randrange(10**8):08d}",
         ssh_enabled=key is not None and number % 2 == 0,
         login_expiration_enabled=key is None,
         last_seen=story.now - dt.timedelta(minutes=chance.randrange(600)),
@@ -131,18 +206,6 @@ def _enrol(story: Story, machine: Machine, number: int, key: SetupKey | None) ->
         geoname_id=geoname,
     )
     peer.save(force_insert=True)
-    story.peers[machine.name] = peer
-    for group in machine.groups:
-        join(story, group, peer)
-
-
-def join(story: Story, group: str, peer: Peer) -> None:
-    owner = story.groups[group]
-    members = GroupPeer.objects.filter(group=owner).values_list("peer_id", flat=True)
-    set_members(GroupPeer, owner, [*members, peer.pk])
-
-
-def leave(story: Story, group: str, peer: Peer) -> None:
-    owner = story.groups[group]
-    members = GroupPeer.objects.filter(group=owner).values_list("peer_id", flat=True)
-    set_members(GroupPeer, owner, [pk for pk in members if pk != peer.pk])
+    story.peers[name] = peer
+    for group_name in groups:
+        joined(story, group_name, name)

@@ -1,9 +1,9 @@
-"""Policies, routes, networks with resources and routers, and setup keys of the demo."""
+"""Deeds about policies, routes, networks with resources and routers, and setup keys."""
 
 import datetime as dt
 import hashlib
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from meshmgmt.access.models import (
     Action,
@@ -27,53 +27,50 @@ from meshmgmt.access.services.routes import route_create
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
-from meshmgmt.demo import rights
-from meshmgmt.demo.rights import KeyRow, NetworkRow, PolicyRow, RouteRow
 from meshmgmt.demo.story import Story
 
 
-def plan_permits(story: Story) -> None:
-    """Keys come first, for servers need them; routes and networks need their peers."""
-    for number, key in enumerate(rights.SETUP_KEYS):
-        story.plan(0, 11 * 60 + 5 * number, "tomas", partial(_key, story, key))
-    for number, policy in enumerate(rights.POLICIES):
-        deed = partial(_policy, story, policy)
-        story.plan(0, 11 * 60 + 40 + 8 * number, "yuki", deed)
-    story.plan(
-        1, 16 * 60 + 20, "yuki", partial(_posture_check, "Contractors to the wiki")
-    )
-    for number, route in enumerate(rights.ROUTES):
-        story.plan(2, 9 * 60 + 12 * number, "ines", partial(_route, story, route))
-    for number, network in enumerate(rights.NETWORKS):
-        story.plan(2, 13 * 60 + 30 * number, "olof", partial(_network, story, network))
-
-
-def _key(story: Story, row: KeyRow) -> None:
+def setup_key(
+    story: Story, name: str, kind: str, groups: Sequence[str], limit: int = 0
+) -> None:
     # Only the digest of a key is kept; nobody knows the keys of the demo.
     secret = story.random.randbytes(16).hex().upper()
     with account_write():
         key = SetupKey(
-            name=row.name,
-            type=row.type,
+            name=name,
+            type=kind,
             key_hash=hashlib.sha256(secret.encode()).hexdigest(),
             key_prefix=secret[:4],
             created_at=clock.now(),
             updated_at=clock.now(),
             expires_at=clock.now() + dt.timedelta(days=90),
-            usage_limit=row.limit,
+            usage_limit=limit,
         )
         key.save(force_insert=True)
-        set_members(SetupKeyAutoGroup, key, story.group_ids(row.groups), new=True)
-    story.keys[row.name] = key
+        set_members(SetupKeyAutoGroup, key, story.group_ids(groups), new=True)
+    story.keys[name] = key
 
 
-def _policy(story: Story, row: PolicyRow) -> None:
+def key_revoked(story: Story, name: str) -> None:
+    with account_write():
+        key = story.keys[name]
+        key.refresh_from_db()
+        key.revoked = True
+        key.save(update_fields=["revoked"])
+
+
+def policy(
+    story: Story,
+    name: str,
+    sources: Sequence[str],
+    destinations: Sequence[str],
+    **rule: Any,
+) -> None:
     policy_create(
-        name=row.name,
-        sources=story.group_ids(row.sources),
-        destinations=story.group_ids(row.destinations),
-        protocol=row.protocol,
-        ports=row.ports,
+        name=name,
+        sources=story.group_ids(sources),
+        destinations=story.group_ids(destinations),
+        **rule,
     )
 
 
@@ -98,35 +95,66 @@ def policy_create(
     return policies.policy_create(draft=PolicyDraft(name, [rule]))
 
 
-def _posture_check(policy_name: str) -> None:
-    checks = {"nb_version_check": {"min_version": "0.55.0"}}
+def policy_enabled(story: Story, name: str, enabled: bool) -> None:
     with account_write():
-        draft = PostureDraft("Client not older than 0.55", checks)
-        check = posture_check_create(draft=draft)
-        policy = Policy.objects.get(name=policy_name)
-        set_members(PolicyPostureCheck, policy, [check.pk])
+        found = Policy.objects.get(name=name)
+        found.enabled = enabled
+        found.save(update_fields=["enabled"])
 
 
-def _route(story: Story, row: RouteRow) -> None:
+def policy_removed(story: Story, name: str) -> None:
+    with account_write():
+        Policy.objects.get(name=name).delete()
+
+
+def posture_check(
+    story: Story, name: str, policy: str, checks: dict[str, object]
+) -> None:
+    with account_write():
+        check = posture_check_create(draft=PostureDraft(name, checks))
+        found = Policy.objects.get(name=policy)
+        set_members(PolicyPostureCheck, found, [check.pk])
+
+
+def route(
+    story: Story, identifier: str, groups: Sequence[str], peer: str = "", **facts: Any
+) -> None:
     draft = RouteDraft(
-        row.identifier,
-        story.group_ids(row.groups),
-        network=row.network,
-        domains=row.domains,
-        peer=story.peers[row.peer].pk if row.peer else "",
-        peer_groups=[] if row.peer else story.group_ids(["Gateways"]),
+        identifier,
+        story.group_ids(groups),
+        peer=story.peers[peer].pk if peer else "",
+        peer_groups=[] if peer else story.group_ids(["Gateways"]),
         metric=100,
         masquerade=True,
+        **facts,
     )
     route_create(draft=draft)
 
 
-def _network(story: Story, row: NetworkRow) -> None:
+def network(
+    story: Story,
+    name: str,
+    description: str,
+    router: str,
+    resources: Sequence[Mapping[str, Any]],
+) -> None:
     with account_write():
-        network = network_create(draft=NetworkDraft(row.name, row.description))
-        router = RouterDraft(story.peers[row.router].pk, metric=100, masquerade=True)
-        router_create(network_id=network.pk, draft=router)
-        for entry in row.resources:
-            groups = story.group_ids(entry.groups)
-            draft = ResourceDraft(entry.name, entry.address, groups=groups)
-            resource_create(network_id=network.pk, draft=draft)
+        made = network_create(draft=NetworkDraft(name, description))
+        draft = RouterDraft(story.peers[router].pk, metric=100, masquerade=True)
+        router_create(network_id=made.pk, draft=draft)
+        for row in resources:
+            groups = story.group_ids(row["groups"])
+            resource = ResourceDraft(row["name"], row["address"], groups=groups)
+            resource_create(network_id=made.pk, draft=resource)
+
+
+DEEDS: Final = (
+    setup_key,
+    key_revoked,
+    policy,
+    policy_enabled,
+    policy_removed,
+    posture_check,
+    route,
+    network,
+)

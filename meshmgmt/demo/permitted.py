@@ -2,15 +2,14 @@
 
 import ipaddress
 import random
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from groups.models import GroupResource
-from groups.selectors import group_members
-from meshmgmt.access.models import Action, PolicyRule, RuleDestination, RuleSource
-from meshmgmt.core.orderedlinks import ids_by_owner
+from meshmgmt.access.rules.networks import parse_address
+from meshmgmt.core import clock
 from meshmgmt.inventory.models import NetworkResource, Peer, ResourceType
+from meshmgmt.mesh import Mesh
+from meshmgmt.meshstate import load
 
 COMMON_PORTS: Final = (22, 53, 443, 443, 443, 5432)
 """What is used where a policy names no ports."""
@@ -35,36 +34,36 @@ class Conversation:
 
 
 class Permits:
-    """The enabled rules that accept, with the peers and resources on both sides."""
+    """The rules in force that accept, with the peers and resources on both sides."""
 
     def __init__(self) -> None:
-        rules = PolicyRule.objects.filter(
-            enabled=True, policy__enabled=True, action=Action.ACCEPT
-        )
-        sources, destinations = ids_by_owner(RuleSource), ids_by_owner(RuleDestination)
-        named = {pk for lists in (sources, destinations) for pk in _all(lists.values())}
+        mesh = Mesh(load(), clock.now().timestamp())
         self._peers = Peer.objects.in_bulk()
-        self._members = group_members(named)
-        self._resources = _resources_by_group()
-        sides = [
-            (rule, self._peers_of(sources[rule.pk]), destinations[rule.pk])
-            for rule in rules.order_by("id")
-            if rule.pk in sources and rule.pk in destinations
-        ]
-        self._rules = [
-            (rule, left, self._targets_of(groups)) for rule, left, groups in sides
+        self._resources = NetworkResource.objects.in_bulk()
+        self._rules: list[tuple[str, tuple[int, ...], list[Peer], list[Target]]] = [
+            (
+                entry.policy_id,
+                entry.rule.ports,
+                [self._peers[pk] for pk in entry.sources.ordered],
+                [
+                    *(self._peers[pk] for pk in entry.destinations.ordered),
+                    *(self._resources[one.id] for one in mesh.networks.behind(entry)),
+                ],
+            )
+            for entry in mesh.policies.rules
+            if entry.rule.accept
         ]
 
     def conversation(self, chance: random.Random) -> Conversation:
         """Return one that a policy allows, never of a peer with itself."""
         while True:
-            rule, sources, targets = chance.choice(self._rules)
+            policy_id, ports, sources, targets = chance.choice(self._rules)
             if not sources or not targets:
                 continue
             source, target = chance.choice(sources), chance.choice(targets)
-            port = int(chance.choice(rule.ports or COMMON_PORTS))
+            port = chance.choice(ports or COMMON_PORTS)
             if source.pk != target.pk:
-                return Conversation(source, target, port, rule.policy_id)
+                return Conversation(source, target, port, policy_id)
 
     def refused(self, chance: random.Random) -> Conversation | None:
         """Return one between peers that no policy allows; None when it is hard to find."""
@@ -81,17 +80,9 @@ class Permits:
         return any(
             source_id in {peer.pk for peer in sources}
             and target_id in {target.pk for target in targets}
-            and (not rule.ports or str(port) in rule.ports)
-            for rule, sources, targets in self._rules
+            and (not ports or port in ports)
+            for _, ports, sources, targets in self._rules
         )
-
-    def _peers_of(self, groups: Iterable[str]) -> list[Peer]:
-        ids = sorted(set().union(*(self._members[group] for group in groups)))
-        return [self._peers[pk] for pk in ids]
-
-    def _targets_of(self, groups: Iterable[str]) -> list[Target]:
-        resources = [one for group in groups for one in self._resources.get(group, ())]
-        return [*self._peers_of(groups), *resources]
 
 
 def address_of(target: Target, chance: random.Random) -> str:
@@ -99,20 +90,8 @@ def address_of(target: Target, chance: random.Random) -> str:
     if isinstance(target, Peer):
         return target.ip
     is_name = target.type == ResourceType.DOMAIN
-    network = BEHIND_NAMES if is_name else ipaddress.ip_network(target.address)
+    text = parse_address(target.address).text
+    network = BEHIND_NAMES if is_name else ipaddress.ip_network(text)
     if network.num_addresses == 1:
         return str(network.network_address)
     return str(network[chance.randrange(1, network.num_addresses - 1)])
-
-
-def _resources_by_group() -> dict[str, list[NetworkResource]]:
-    known = NetworkResource.objects.filter(enabled=True).in_bulk()
-    found: dict[str, list[NetworkResource]] = {}
-    for link in GroupResource.objects.order_by("group_id", "position", "id"):
-        if link.resource_id in known:
-            found.setdefault(link.group_id, []).append(known[link.resource_id])
-    return found
-
-
-def _all(lists: Iterable[list[str]]) -> Iterable[str]:
-    return (entry for entries in lists for entry in entries)

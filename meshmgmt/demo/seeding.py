@@ -12,6 +12,7 @@ from events.models import AuditEvent, ProxyEntry, TrafficEvent
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from meshmgmt.access.defaultpolicy import default_policies
 from meshmgmt.access.models import Invite, Policy, PostureCheck, Route, Router, SetupKey
+from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
 from meshmgmt.demo import company, large, streams
@@ -36,6 +37,7 @@ _COUNTED: Final[dict[str, type[models.Model]]] = {
     "networks": Network,
     "resources": NetworkResource,
     "routers": Router,
+    "access_tests": AccessTest,
     "setup_keys": SetupKey,
     "invites": Invite,
     "audit_events": AuditEvent,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.core import clock
-from meshmgmt.demo.company import DOMAIN
+from meshmgmt.demo.people import DOMAIN
 from meshmgmt.demo.permitted import Permits, address_of
 from meshmgmt.inventory.models import Peer
 

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from dns.selectors.nameservers import nameserver_group_rows
 from dns.selectors.zones import zone_rows
-from events.models import AuditEvent
+from events.models import AuditEvent, ProxyEntry, TrafficEvent
 from groups.models import Group
 from groups.selectors import group_rows
 from groups.services import group_create
@@ -113,7 +113,7 @@ def test_a_failure_in_the_middle_leaves_nothing(
         raise KeyboardInterrupt  # somebody pressed Ctrl-C
 
     before = AuditEvent.objects.count()
-    monkeypatch.setattr("meshmgmt.demo.week._change_ttl", fail)
+    monkeypatch.setattr("meshmgmt.demo.naming.ttl_changed", fail)
     with pytest.raises(KeyboardInterrupt):
         seed()
     assert AuditEvent.objects.count() == before
@@ -126,6 +126,14 @@ def test_its_events_are_no_older_than_what_is_kept(settings: Any) -> None:
     now, chance = clock.now(), Random(1)
     drawn = [streams._moment(chance, now) for _ in range(200)]
     assert timedelta(hours=20) < now - min(drawn) < timedelta(hours=22)
+
+
+def test_a_day_of_retention_is_enough(settings: Any) -> None:
+    day = {"traffic_retention_days": 1, "proxy_retention_days": 1}
+    settings.SVC = replace(settings.SVC, **day)
+    call_command("seed", "--json")
+    assert TrafficEvent.objects.count() == streams.FLOWS + streams.REFUSED
+    assert ProxyEntry.objects.count() == streams.VISITS + streams.GUESSES
 
 
 def test_no_progress_bar_where_nobody_would_see_it(

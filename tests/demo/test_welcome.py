@@ -11,6 +11,7 @@ from django.contrib.auth import authenticate
 from django.core.management import CommandError, call_command
 
 from events.models import AuditEvent
+from events.proof import heads, published
 from meshmgmt.access.models import SetupKey
 from meshmgmt.access.services.setupkeys import setup_key_hash, setup_key_update
 from meshmgmt.accounts.authentication import find_token
@@ -59,7 +60,9 @@ def test_an_empty_database_gets_an_owner_a_password_and_a_token(
     assert signed_in == owner
     assert secret(folder / "token") in printed
     assert owner.email in printed
-    assert secret(folder / "admin_password") not in printed
+    password = secret(folder / "admin_password")
+    assert f"{owner.email} with the password {password}\n" in printed
+    assert f"(also in {folder / 'admin_password'})\n" in printed
 
 
 def test_the_second_run_prints_the_same_and_writes_nothing(
@@ -240,3 +243,18 @@ def test_no_key_is_shown_where_no_peer_can_connect(
 ) -> None:
     monkeypatch.setenv("SVC_GRPC_BIND", "off")
     assert "setup key" not in welcome(capsys)
+
+
+def test_it_says_where_tree_heads_are_published_and_the_newest(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = welcome(capsys)
+    assert f"Tree heads     {folder / 'audit-heads.ndjson'}" in printed
+    assert "(none published yet)" in printed
+    heads.keep_up()
+    published.publish()
+    newest = heads.newest()
+    assert newest is not None
+    assert heads.short(heads.row(newest)) in welcome(capsys)
+    published.own_file().write_text("x\n")
+    assert "(damaged: see `" in welcome(capsys)

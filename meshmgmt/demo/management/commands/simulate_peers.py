@@ -61,4 +61,4 @@ class Command(BaseCommand):
 
 def _setup_key() -> str:
     account = Account.objects.get()
-    return prepare(settings.SVC.data_dir, account.dns_domain).setup_key
+    return prepare(settings.SVC.data_dir, account.peers_domain).setup_key

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from events.proof import published
 from meshmgmt import env
 from meshmgmt.accounts.models import Account
 from meshmgmt.demo.addresses import addresses
@@ -33,15 +34,22 @@ class Command(BaseCommand):
         """
         at = addresses(env.load(environ_of(options)))
         account = Account.objects.get()
-        first = prepare(settings.SVC.data_dir, account.dns_domain)
+        first = prepare(settings.SVC.data_dir, account.peers_domain)
         lines = (
             ("API", at.api),
             ("Documentation", at.documentation),
             ("Admin site", at.admin),
             ("Metrics", at.metrics),
             ("Admin login", _login(first)),
+            *(
+                [("", f"(also in {first.password_file})")]
+                if first.password_file
+                else []
+            ),
             ("Token", first.token),
             ("", f"(also in {first.token_file})"),
+            ("Tree heads", published.own_file()),
+            ("", _newest_head()),
             *(
                 [("Peers", f"{at.peers}  setup key {first.setup_key}")]
                 if at.peers
@@ -52,7 +60,16 @@ class Command(BaseCommand):
             self.stdout.write(f"{name:14} {value}".rstrip())
 
 
+def _newest_head() -> str:
+    try:
+        head = published.newest(published.own_file())
+    except (published.Contradiction, OSError):
+        return f"(damaged: see `{env.PROGRAM} audit verify`)"
+    return f"({published.described(head)})" if head else "(none published yet)"
+
+
 def _login(first: FirstRun) -> str:
     if first.password_file is None:
         return f"{first.email} with the password you have chosen"
-    return f"{first.email} with the password in {first.password_file}"
+    password = first.password_file.read_text(encoding="utf-8").strip()
+    return f"{first.email} with the password {password}"
