@@ -18,6 +18,10 @@ second. What needs them later loads them itself.
 """
 
 
+UNDEFINED: Final = ("42P01", "42703")
+"""What PostgreSQL calls a table or a column that is not there."""
+
+
 def main() -> int:
     """Run one management command and return its exit status."""
     try:
@@ -34,10 +38,27 @@ def main() -> int:
         # interpreter complains when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except Exception as error:
+        if not (missing := missing_tables(error)):
+            raise
+        sys.stderr.write(f"CommandError: {missing}\n")
+        return 1
     except KeyboardInterrupt:
         # Whoever stops a command knows that they did.
         return 128 + signal.SIGINT
     return 0
+
+
+def missing_tables(error: Exception) -> str:
+    """Return what to do about tables or columns that are not there, "" for others."""
+    from django.db import OperationalError, ProgrammingError  # noqa: PLC0415
+
+    if not isinstance(error, OperationalError | ProgrammingError):
+        return ""
+    code = getattr(error.__cause__, "sqlstate", "")
+    if code in UNDEFINED or str(error).startswith(("no such table", "no such column")):
+        return env.NOT_SET_UP
+    return ""
 
 
 def run(arguments: list[str]) -> None:

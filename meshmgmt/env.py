@@ -14,6 +14,7 @@ from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
+from meshmgmt.core.addresses import THIS_HOST, is_safe_url
 from meshmgmt.core.slidingwindow import Limit
 
 PREFIX: Final = "SVC_"
@@ -24,6 +25,9 @@ PROGRAM: Final = (
     "manage.py" if IS_CHECKOUT and Path(sys.argv[0]).name != "meshmgmt" else "meshmgmt"
 )
 """What operators type before the name of a command."""
+NOT_SET_UP: Final = (
+    f"the database is not set up for this version: run {PROGRAM} migrate"
+)
 SECRETS: Final = (
     "DATABASE_URL",
     "DATABASE_POOLER_URL",
@@ -113,6 +117,13 @@ def parse_bind(text: str) -> str:
 def _email(text: str) -> str:
     if text and not re.fullmatch(r"[^@\s]+@[^@\s]+", text):
         raise ValueError(f"{text!r} is not an e-mail address")
+    return text
+
+
+def _issuer(text: str) -> str:
+    if text and not is_safe_url(text):
+        here = ", ".join(THIS_HOST)
+        raise ValueError(f"{text!r} does not begin https:// (http only for {here})")
     return text
 
 
@@ -375,13 +386,15 @@ class Config:
     delivery_dead_letter_days: int | None = _setting(_days, 30)
     delivery_dead_letters: int = _setting(_whole(1, 1_000_000), 10_000)
     geoip_database: Path | None = _setting(_places, None)
-    oidc_issuer: str = _setting(str, "")
+    oidc_issuer: str = _setting(_issuer, "")
     oidc_client_id: str = _setting(str, "")
     oidc_client_secret: str = _setting(str, "")
     oidc_audience: tuple[str, ...] = _setting(_words, ())
     oidc_owner: str = _setting(_email, "")
     oidc_role_claim: str = _setting(str, "")
     grpc_bind: str = _setting(_grpc_bind, lambda given: _beside(given["bind"]))
+    access_tests: int = _setting(_whole(1, 10_000), 1_000)
+    peer_processes: int = _setting(_whole(1, 64), 1)
     grpc_certificate: Path | None = _setting(_file, None)
     grpc_key: Path | None = _setting(_file, None)
     peer_url: str = _setting(_peer_url, "")

@@ -108,7 +108,7 @@ def _sqlite(parsed: dict[str, Any]) -> dict[str, Any]:
 _keep_private(
     SVC.data_dir,
     "secret_key",
-    *(f"{DATABASE_FILE}{end}" for end in ("", "-wal", "-shm", "-journal", "-turn")),
+    *(f"{DATABASE_FILE}{end}" for end in ("", "-wal", "-shm", "-journal", "-lock")),
 )
 SECRET_KEY = _secret_key()
 DEBUG = False
@@ -123,7 +123,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 USE_I18N = False
-FORMAT_MODULE_PATH = ["meshmgmt.formats"]
+FORMAT_MODULE_PATH = ["meshmgmt.api"]
 
 INSTALLED_APPS = [
     "meshmgmt.core",
@@ -136,7 +136,9 @@ INSTALLED_APPS = [
     "groups",
     "meshmgmt.access",
     "dns",
+    "meshmgmt.explain",
     "meshmgmt.control",
+    "meshmgmt.accesstests",
     "meshmgmt.demo",
     "meshmgmt.transfer",
     "meshmgmt.backup",
