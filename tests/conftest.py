@@ -46,6 +46,14 @@ def owner(db: None) -> "User":
 
 
 @pytest.fixture
+def wide_range(db: None) -> None:
+    """The account's peers may have any address that tests write down."""
+    from tests.factories import account_settings  # noqa: PLC0415
+
+    account_settings(network_range="100.64.0.0/10")
+
+
+@pytest.fixture
 def client(owner: "User") -> "Client":
     """The owner's browser, signed in to the admin site."""
     from tests.admin.signed_in import client_of  # noqa: PLC0415

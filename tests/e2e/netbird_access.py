@@ -79,7 +79,7 @@ def users() -> None:
     )
     user = User(**made)
     assert user.password
-    assert (user.status, user.auto_groups) == ("invited", [crew])
+    assert (user.status, user.auto_groups) == ("active", [crew])
     shown = client.users.get(user.id)
     assert shown in client.users.list()
     changed = User(**client.users.update(user.id, UserUpdate(role="admin")))
@@ -254,7 +254,7 @@ def networks() -> None:
         "groups": [crew],
     }
     resource = client.networks.create_resource(made.id, sent)
-    assert (resource["type"], resource["address"]) == ("host", "10.0.0.9/32")
+    assert (resource["type"], resource["address"]) == ("host", "10.0.0.9")
     assert client.networks.get_resource(made.id, resource["id"]) == resource
     whole = {**resource, "description": "second floor"}
     changed = client.networks.update_resource(made.id, resource["id"], whole)
@@ -305,7 +305,9 @@ def account() -> None:
     changed = client.accounts.update(
         stored.id, AccountSettings(peer_login_expiration=7200)
     )
-    assert changed["settings"] == {**stored.settings, "peer_login_expiration": 7200}
+    # What the reference takes for "none" when it is left out, as this client does.
+    expected = {"peer_login_expiration": 7200, "auto_update_version": ""}
+    assert changed["settings"] == {**stored.settings, **expected}
     error = refused(
         422,
         lambda: client.accounts.update(
@@ -323,13 +325,26 @@ def instance() -> None:
     assert "DE" in client.geo_locations.list_countries()
 
 
+def jobs() -> None:
+    """Jobs of a machine that is not connected."""
+    peer = client.peers.list()[0]["id"]
+    assert client.peers.list_jobs(peer) == []
+    refused(404, lambda: client.peers.get_job(peer, "x"))
+    parameters = {
+        "bundle_for": True,
+        "bundle_for_time": 2,
+        "log_file_count": 100,
+        "anonymize": False,
+    }
+    asked = {"workload": {"type": "bundle", "parameters": parameters}}
+    error = refused(412, lambda: client.peers.create_job(peer, asked))
+    assert "0.64.0" in str(error)
+
+
 def not_served() -> None:
     """What docs/compatibility.md says is not served: empty lists, writes 404 or 405."""
     peer = client.peers.list()[0]["id"]
     [stored] = client.accounts.list()
-    assert client.peers.list_jobs(peer) == []
-    refused(404, lambda: client.peers.create_job(peer, {}))
-    refused(404, lambda: client.peers.get_job(peer, "x"))
     refused(404, lambda: client.peers.create_temporary_access(peer, {}))
     assert client.identity_providers.list() == []
     refused(404, lambda: client.identity_providers.get("x"))
@@ -347,6 +362,7 @@ STEPS = (
     setup_keys,
     account,
     instance,
+    jobs,
     not_served,
 )
 

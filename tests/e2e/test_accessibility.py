@@ -16,11 +16,13 @@ from tests.servers import Server, running_server
 pytestmark = needs_a_browser
 
 DEMO_OWNER = "mara.lindqvist@halden.internal"
-DESKTOP, PHONE = 1280, 390
+DESKTOP, PHONE = 1440, 390
+LONG: Final = "x" * 250
 TOOLS = ".object-tools a:not([download])"
 AXE: Final = Axe()
 Theme = Literal["light", "dark"]
 THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
+FIELDS: Final = "#content :is(input, select, textarea, [role=combobox])"
 COLOURS: Final = ["color-contrast", "link-in-text-block"]
 """The rules that depend on the theme."""
 LOADING: Final = """
@@ -120,7 +122,11 @@ def findings(page: Page, address: str = "", leaving_out: str = "") -> list[str]:
     if address:
         page.goto(address)
     page.wait_for_function(LOADING)
-    page.add_style_tag(content="* { transition: none !important }")
+    # What lies under the bar of a form is scrolled to.
+    still = (
+        "* { transition: none !important } .submit-row { position: static !important }"
+    )
+    page.add_style_tag(content=still)
     found = []
     for theme in THEMES:
         page.emulate_media(color_scheme=theme)
@@ -140,7 +146,8 @@ def violations(
     """Return what is wrong on the page as it is shown now."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.axe_script)
-    options = {"resultTypes": ["violations"]}
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    options["rules"] = {"target-size": {"enabled": True}}
     if rules:
         options["runOnly"] = rules
     context = {"exclude": [leaving_out]} if leaving_out else {}
@@ -167,6 +174,53 @@ def test_pages_of_every_day_bar_nobody(site: Site) -> None:
     peer = first(page, "/admin/inventory/peer/")
     for address in ("/admin/", "/admin/inventory/peer/", peer, zone):
         assert findings(page, address) == []
+
+
+def test_names_of_250_characters_bar_nobody_and_widen_no_page(site: Site) -> None:
+    page = site.page()
+    peer = first(page, "/admin/inventory/peer/")
+    names = {peer: LONG, first(page, "/admin/access/policy/"): LONG}
+    for address, name in names.items():
+        page.goto(address)
+        page.fill("[name=name]", name)
+        send(page, "[name=_save]")
+    page.goto("/admin/groups/group/add/")
+    page.fill("[name=name]", LONG)
+    send(page, "[name=_save]")
+    for address in (*names, "/admin/access/policy/", "/admin/dns/zone/lint/"):
+        assert findings(page, address) == []
+        for width in (DESKTOP, PHONE):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.goto(address)
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= width, address
+
+
+def test_the_skip_link_leads_to_the_first_field_within_five_tabs(site: Site) -> None:
+    page = site.page()
+    objects = [
+        first(page, f"/admin/{kind}/") for kind in ("dns/zone", "inventory/peer")
+    ]
+    for address in (*objects, "/admin/dns/zone/explain/", "/admin/events/auditevent/"):
+        page.goto(address)
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        for _ in range(5):
+            page.keyboard.press("Tab")
+            if page.evaluate(f"document.activeElement.matches({FIELDS!r})"):
+                break
+        else:
+            pytest.fail(f"no field within five tabs on {address}")
+
+
+def test_a_row_of_a_long_table_is_added_with_a_few_keys(site: Site) -> None:
+    page = site.page()
+    page.goto(first(page, "/admin/dns/zone/"))
+    page.get_by_role("link", name="Add a record", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.keyboard.type("typed")
+    rows = page.locator("#id_records-INITIAL_FORMS").get_attribute("value")
+    expect(page.locator(f"#id_records-{rows}-name")).to_have_value("typed")
 
 
 def test_menu_and_filters_are_drawers_on_phones(site: Site) -> None:

@@ -17,7 +17,10 @@ pytestmark = needs_a_browser
 TELL: Final = """document.addEventListener("securitypolicyviolation", (event) =>
   violated(`${location.pathname}: ${event.violatedDirective} ${event.blockedURI}`))"""
 PAGES: Final = "a[href]:not([download])"
-LINKS: Final = "anchors => anchors.map((anchor) => anchor.href)"
+LINKS: Final = (
+    "anchors => anchors.map((x) => new URL(x.getAttribute('href'), x.baseURI).href)"
+)
+"""Of drawings, too, whose `href` is no text."""
 FEWEST_PAGES: Final = 40
 DEPTH: Final = 6
 """Slashes in the deepest address that is looked at: `/admin/room/kind/id/change/`."""

@@ -120,9 +120,33 @@ def test_charts_have_a_table_whose_rows_lead_on_by_keyboard(operator: Operator) 
     page.wait_for_url("**host=only.internal**")
 
 
+def test_any_time_charts_what_the_list_shows(operator: Operator) -> None:
+    times = moment(), moment(3 * 24 * 60)
+    entries = [proxy(host="whole.internal", timestamp=time) for time in times]
+    operator.send("proxy", *entries)
+    page = operator.page
+    page.goto(f"{page.url}events/proxyentry/?host=whole.internal")
+    expect(operator.rows).to_have_count(2)
+    expect(page.get_by_text("2 requests in all")).to_be_visible()
+
+
+def test_a_name_is_suggested_and_taken_for_its_object(operator: Operator) -> None:
+    [everybody] = operator.ask("GET", "/api/groups?name=All")
+    page = operator.page
+    page.goto(f"{page.url}events/auditevent/")
+    page.locator("[name=group_id]").press_sequentially("al")
+    option = page.locator("#options-group_id option[value=All]")
+    expect(option).to_have_count(1)
+    page.fill("[name=group_id]", "All")
+    page.click("[value=Apply]")
+    page.wait_for_url(f"**/auditevent/?group_id={everybody['id']}")
+    expect(page.locator("[name=group_id]")).to_have_value("All")
+
+
 def test_a_chosen_filter_is_in_the_address_and_empty_ones_are_not(
     operator: Operator,
 ) -> None:
+    operator.send("proxy", proxy(host=HOST, timestamp=moment()))
     page = operator.page
     home = page.url
     page.goto(f"{home}events/proxyentry/")

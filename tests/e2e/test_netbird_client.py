@@ -34,6 +34,7 @@ SESSIONS: Final = {
         "setup_keys",
         "account",
         "instance",
+        "jobs",
         "not_served",
     ],
 }

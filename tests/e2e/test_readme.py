@@ -35,6 +35,7 @@ def run_blocks(server: Server, folder: Path, blocks: list[str]) -> list[str]:
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script.replace(ADDRESS, server.url[7:])],
         cwd=folder,
+        env=server.environment,
         capture_output=True,
         text=True,
         check=False,
@@ -158,16 +159,29 @@ def test_a_change_is_planned_applied_taken_back_and_proven(
     wait_for_first_head(demo_server)
     variables = blocks("First five minutes")[:1]
     story = blocks("Change something without fear")
-    _, plan, applied, reverted, proof = run_blocks(
+    _, plan, applied, reverted, proof, published = run_blocks(
         demo_server, tmp_path, variables + story
     )
     *touched, peers = plan.strip().splitlines()
-    assert len(touched) == 7
+    assert len(touched) == 9
     assert "disabled policy Applications to databases" in touched
     assert "deleted group Databases" in touched
     assert re.fullmatch(r"[1-9]\d* peers get another network map", peers)
     assert json.loads(applied) == {}
     done, group = json_lines(reverted)
-    assert len(done["reverted"]) == 11
+    assert len(done["reverted"]) == 13
     assert group["name"] == "Databases"
     assert proof.strip().startswith("ok: ")
+    assert "published heads were compared" in published
+
+
+def test_a_write_that_breaks_a_promise_is_refused_as_told(
+    demo_server: Server, tmp_path: Path
+) -> None:
+    title = "A promise that every write keeps"
+    story = blocks("First five minutes")[:1] + blocks(title)
+    _, refused = run_blocks(demo_server, tmp_path, story)
+    answer = json.loads(refused)
+    assert answer["code"] == 409
+    told = README.read_text(encoding="utf-8").replace("\n> ", " ")
+    assert f" {answer['message']}\n" in told

@@ -1,0 +1,275 @@
+"""PostgreSQL, or PgBouncer before it, that hangs: it is there and answers nothing."""
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.control.agents import enrolled, followed, names, run, until
+from tests.control.deployment import Deployment, deployed, waited_for
+from tests.cutlink import linked
+from tests.observability.servers import Reply, descendants, request
+from tests.pgbouncer import NAME, running_pgbouncer
+from tests.postgresql import Cluster, running_cluster
+from tests.programs import program, running
+from tests.servers import Server, free_port, own_database
+from tests.serving.test_behind_nginx import HOST, Proxied, configure
+
+pytestmark = [pytest.mark.sqlite, pytest.mark.slow]
+
+READERS = 20
+"""More than all threads."""
+SCRAPES = 40
+"""So many that each of two workers has some."""
+AT_ONCE = 1.0
+DEADLINE = 40.0
+SOON = 5.0
+FROZEN = 15.0
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """A running PostgreSQL, in which tests make their databases."""
+    with running_cluster() as made:
+        monkeypatch.setenv("SVC_DATABASE_URL", made.url)
+        yield made
+
+
+def read(deployment: Deployment, path: str = "/api/groups") -> Reply:
+    credentials = {"Authorization": f"Token {deployment.token}"}
+    return request(deployment.server.port, path, **credentials)
+
+
+def timed(ask: Callable[[], Reply]) -> tuple[float, int]:
+    """Return how long an answer took, and its status."""
+    begun = time.monotonic()
+    status = ask().status
+    return time.monotonic() - begun, status
+
+
+class Readers:
+    """Clients that read on and on, each with a pause after a refusal."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self.deployment = deployment
+        self.over = threading.Event()
+        self.statuses: Counter[int] = Counter()
+        self.longest = 0.0
+
+    def run(self) -> None:
+        while not self.over.is_set():
+            seconds, status = timed(lambda: read(self.deployment))
+            self.statuses[status] += 1
+            self.longest = max(self.longest, seconds)
+            self.over.wait(0.0 if status == 200 else 0.5)
+
+
+@contextmanager
+def reading(deployment: Deployment) -> Iterator[Readers]:
+    readers = Readers(deployment)
+    with ThreadPoolExecutor(READERS) as pool:
+        clients = [pool.submit(readers.run) for _ in range(READERS)]
+        try:
+            yield readers
+        finally:
+            readers.over.set()
+            for future in clients:
+                future.result(120)
+
+
+def check_probes(deployment: Deployment, seconds: float) -> None:
+    """Ask for a while whether the server lives, at both of its ports."""
+    server = deployment.server
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for port, path in (
+            (server.port, "/livez"),
+            (server.port, "/metrics"),
+            (server.metrics_port, "/metrics"),
+        ):
+            took, status = timed(partial(request, port, path))
+            assert status == 200
+            assert took < AT_ONCE, (port, path)
+        took, status = timed(lambda: scraped_through_proxy(deployment))
+        assert status == 200
+        assert took < AT_ONCE
+        took, status = timed(lambda: scraped_through_proxy(deployment, "mpt_unknown"))
+        assert status in {404, 503}
+        assert took < AT_ONCE
+        time.sleep(0.1)
+
+
+def let_in(deployment: Deployment) -> None:
+    """Have each worker know the token, as those know it that are scraped all the time."""
+    for _ in range(SCRAPES):
+        assert scraped_through_proxy(deployment).status == 200
+
+
+def scraped_through_proxy(deployment: Deployment, token: str = "") -> Reply:
+    headers = {
+        "Authorization": f"Token {token or deployment.token}",
+        "X-Forwarded-For": "192.0.2.1",
+    }
+    return request(deployment.server.port, "/metrics", **headers)
+
+
+def check_back_soon(deployment: Deployment) -> None:
+    """See that readers and writers are answered within five seconds."""
+    end = time.monotonic() + SOON
+    while read(deployment).status != 200:
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    deployment.api("POST", "/groups", {"name": f"made {time.time()}"})
+    assert time.monotonic() < end
+    assert read(deployment, "/readyz").status == 200
+
+
+def check_frozen(
+    deployment: Deployment,
+    freeze: Callable[[], None],
+    thaw: Callable[[], None],
+    seconds: float,
+) -> None:
+    with reading(deployment) as readers:
+        let_in(deployment)
+        assert set(readers.statuses) == {200}
+        freeze()
+        try:
+            check_probes(deployment, seconds)
+            assert timed(lambda: read(deployment, "/readyz"))[1] == 503
+            assert timed(lambda: read(deployment))[1] == 503
+        finally:
+            thaw()
+        check_back_soon(deployment)
+    assert set(readers.statuses) == {200, 503}
+    assert readers.longest < DEADLINE
+    check_back_soon(deployment)
+
+
+def test_a_frozen_database_silences_neither_liveness_nor_metrics(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    with deployed(tmp_path / "var", {"SVC_WORKERS": "2"}) as deployment:
+        check_frozen(deployment, cluster.freeze, cluster.thaw, 40)
+        assert "Traceback" not in deployment.server.log()
+        waited_for(lambda: deployment.metrics()["mesh_inventory_up"] == 1)
+
+
+def test_peers_keep_their_streams_over_a_frozen_database(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    with deployed(tmp_path / "var") as deployment:
+
+        async def scenario() -> None:
+            async with (
+                enrolled(deployment, "steady") as steady,
+                followed(steady) as seen,
+            ):
+                cluster.freeze()
+                try:
+                    await asyncio.sleep(FROZEN)
+                finally:
+                    cluster.thaw()
+                await asyncio.to_thread(check_back_soon, deployment)
+                async with enrolled(deployment, "late"):
+                    await until(lambda: "late" in names(seen))
+                assert seen.breaks == 0
+
+        run(scenario())
+
+
+@contextmanager
+def served(folder: Path, url: str, settings: Mapping[str, str]) -> Iterator[Deployment]:
+    """Yield a server over a database that is there, and no process for peers."""
+    server = Server(folder, url, settings)
+    server.manage("migrate", "--verbosity", "0")
+    server.manage("welcome")
+    server.start()
+    try:
+        token = (folder / "token").read_text().strip()
+        yield Deployment(server, token=token)
+    finally:
+        server.stop()
+
+
+def test_a_frozen_pooler_is_like_a_frozen_database(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    with own_database(cluster.url) as url, running_pgbouncer(url) as port:
+        through = f"postgresql://postgres@127.0.0.1:{port}/{NAME}"
+        settings = {"SVC_DATABASE_POOLER_URL": through, "SVC_WORKERS": "2"}
+        with served(tmp_path / "var", url, settings) as deployment:
+            check_frozen(deployment, freeze_pooler, thaw_pooler, 20)
+
+
+def test_a_cut_link_to_the_database_is_like_a_frozen_one(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    with linked(cluster.port) as link:
+        url = cluster.url.replace(f":{cluster.port}/", f":{link.port}/")
+        settings = {"SVC_WORKERS": "2"}
+        with served(tmp_path / "var", url, settings) as deployment:
+            check_frozen(deployment, link.cut, link.mend, 40)
+
+
+def test_a_stopped_database_behind_nginx_is_503_until_it_is_back(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    hosts = {
+        "SVC_ALLOWED_HOSTS": f"{HOST},127.0.0.1",
+        "SVC_TRUSTED_PROXIES": "127.0.0.1",
+    }
+    port = free_port()
+    with served(tmp_path / "var", cluster.url, hosts) as deployment:
+        trust = configure(tmp_path, port, free_port(), deployment.server.port)
+        files = ["-c", f"{tmp_path}/nginx.conf", "-e", f"{tmp_path}/error.log"]
+        with running([program("nginx"), *files], port, tmp_path):
+            proxied = Proxied(port, 0, trust, deployment.token)
+            proxied.assert_answers()
+            let_in(deployment)
+            cluster.stop()
+            for start in ("GET /api/groups", "GET /api/users/current") * 10:
+                status, headers, body = proxied.headed(proxied.head(start))
+                assert status == 503
+                assert headers["Retry-After"]
+                assert b'"code":503' in body
+            check_probes(deployment, 1)
+            cluster.start()
+            waited_for(lambda: proxied.ask(proxied.head("GET /api/groups"))[0] == 200)
+            proxied.assert_answers()
+
+
+def pooler() -> list[int]:
+    """Return its process, and runuser before it, which stops when it does."""
+    return [
+        pid
+        for pid in sorted(descendants(os.getpid()), reverse=True)
+        if name_of(pid) in {"pgbouncer", "runuser"}
+    ]
+
+
+def name_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+def freeze_pooler() -> None:
+    os.kill(pooler()[0], signal.SIGSTOP)
+
+
+def thaw_pooler() -> None:
+    def goes_on() -> bool:
+        for pid in pooler():
+            os.kill(pid, signal.SIGCONT)
+        states = (Path(f"/proc/{pid}/stat").read_text() for pid in pooler())
+        return not any(") T " in state for state in states)
+
+    waited_for(goes_on)
