@@ -18,15 +18,15 @@ from benchmarks import load
 from benchmarks.policies import fill_policies
 from benchmarks.report import Report, alternating_medians
 from benchmarks.workspace import Workspace
-from dns.effective.result import to_json
-from dns.selectors.effective import (
+from meshmgmt.api.renderers import to_json as render
+from meshmgmt.core.transactions import read_snapshot
+from meshmgmt.explain.answers import (
     account_findings,
     all_peer_dns,
     name_explanation,
     peer_dns,
 )
-from meshmgmt.api.renderers import to_json as render
-from meshmgmt.core.transactions import read_snapshot
+from meshmgmt.explain.peerjson import to_json
 from meshmgmt.inventory.models import Peer
 
 LIST_LIMIT: Final = 3
@@ -60,11 +60,11 @@ _ACROSS_RULES: Final = (
     f" ON s.rule_id = d.rule_id WHERE s.group_id IN ({_MINE})"
     " UNION SELECT s.group_id FROM access_rulesource s JOIN access_ruledestination d"
     f" ON s.rule_id = d.rule_id WHERE d.group_id IN ({_MINE})"
-    " UNION SELECT g.group_id FROM access_routegroup g JOIN access_route t"
-    " ON t.id = g.route_id WHERE t.enabled AND t.peer_id = %(peer)s"
 )
 _PEERS: Final = (
-    "SELECT p.id, p.name, p.dns_label, p.ip FROM inventory_peer p WHERE p.id IN ("
+    "SELECT p.id, p.name, p.dns_label, p.ip FROM inventory_peer p"
+    " LEFT JOIN accounts_user u ON u.id = p.user_id WHERE NOT p.approval_required"
+    " AND NOT p.login_expired AND (u.id IS NULL OR NOT u.is_blocked) AND p.id IN ("
     f"SELECT peer_id FROM groups_grouppeer WHERE group_id IN ({_ACROSS_RULES})"
     " UNION SELECT t.peer_id FROM access_route t JOIN access_routegroup g"
     f" ON g.route_id = t.id WHERE t.enabled AND g.group_id IN ({_MINE})"

@@ -62,7 +62,7 @@ async def main(port: int, sizes: dict[str, int]) -> None:
         for number in sizes
     }
     service = Canned({keys[n].public_key: size for n, size in sizes.items()})
-    server = grpc.aio.server(options=OPTIONS)
+    server = grpc.aio.server(options=(*OPTIONS, ("grpc.so_reuseport", 0)))
     add_ManagementServiceServicer_to_server(service, server)
     server.add_insecure_port(f"127.0.0.1:{port}")
     await server.start()
