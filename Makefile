@@ -11,7 +11,7 @@ OIDC_STAMP := .venv-oidc/.installed-$(shell sha256sum requirements/oidc.txt | cu
 OTEL_STAMP := .venv-otel/.installed-$(shell cat requirements/base.txt requirements/otel.txt | sha256sum | cut -c1-16)
 JOBS ?= auto
 
-.PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench pictures openapi protos lock clean
+.PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench pictures openapi dist protos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -48,10 +48,8 @@ $(OTEL_STAMP):
 	@.venv-otel/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/otel.txt
 	@touch $@
 
-run: $(RUN_STAMP) migrate ## start the service with demo data (DEMO=0: without)
-	@if [ "$${DEMO:-1}" != 0 ]; then $(PY) manage.py seed --profile demo --if-empty; fi
-	@$(PY) manage.py welcome $(ARGS)
-	@exec $(PY) manage.py serve $(ARGS)
+run: $(RUN_STAMP) ## start the service with demo data (DEMO=0: without)
+	@exec $(PY) manage.py run $(if $(filter 0,$(DEMO)),,--demo) $(ARGS)
 
 migrate: $(RUN_STAMP) ## bring the database to the newest schema
 	@$(PY) manage.py migrate --verbosity 0
@@ -70,7 +68,7 @@ test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP) $(OTEL_STAMP) ## the ful
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n 0 tests/events/test_replica.py
 
-check: $(TEST_STAMP) ## formatting, lint, layers, dead code, types, migrations, OpenAPI, templates
+check: $(TEST_STAMP) ## formatting, lint, layers, dead code, lines, types, migrations, OpenAPI, templates
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" scripts/check
 
 lint: check ## the same as check
@@ -85,6 +83,9 @@ pictures: $(TEST_STAMP) ## take the documentation's pictures of the admin site a
 
 openapi: $(TEST_STAMP) ## write openapi.yaml from the code
 	$(PY) manage.py spectacular --validate --fail-on-warn --file openapi.yaml
+
+dist: $(TEST_STAMP) ## build wheel and sdist of the committed version into dist/
+	$(PY) scripts/dist
 
 protos: $(TEST_STAMP) ## compile the .proto files of the peer protocol
 	$(PY) scripts/protos
