@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import dj_database_url
+import psycopg
 from django.core.exceptions import ImproperlyConfigured
+from psycopg.conninfo import conninfo_to_dict
 
 import meshmgmt
 from meshmgmt import env
@@ -74,9 +76,24 @@ def _postgresql(parsed: dict[str, Any]) -> dict[str, Any]:
 
 def _parsed(name: str, url: str) -> dict[str, Any]:
     try:
+        if url.startswith(("postgres:", "postgresql:")):
+            return _as_libpq_reads(url)
         return {"OPTIONS": {}, **dj_database_url.parse(url)}
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, psycopg.ProgrammingError) as error:
         raise ImproperlyConfigured(f"{name} is not a database URL") from error
+
+
+def _as_libpq_reads(url: str) -> dict[str, Any]:
+    """Return Django's settings: libpq knows several hosts, each with its port."""
+    found: dict[str, Any] = conninfo_to_dict(url)
+    names = ("dbname", "user", "password", "host", "port")
+    where = {name: found.pop(name, "") for name in names}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": where.pop("dbname"),
+        **{name.upper(): value for name, value in where.items()},
+        "OPTIONS": found,
+    }
 
 
 def _pooler() -> dict[str, Any]:

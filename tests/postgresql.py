@@ -1,4 +1,4 @@
-"""A PostgreSQL of a test's own, that can be stopped, frozen and started."""
+"""A PostgreSQL of a test's own: stopped, frozen, started, followed and promoted."""
 
 import os
 import shutil
@@ -34,10 +34,16 @@ class Cluster:
             command = ["runuser", "-u", "postgres", "--", *command]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
 
-    def make(self) -> None:
+    def make(self, primary: "Cluster | None") -> None:
+        """Have files: new ones, or a copy of a primary's that follows it."""
         if os.getuid() == 0:
             shutil.chown(self.folder, "postgres", "postgres")
-        self.run("initdb", "-D", str(self.folder / "data"), "-A", "trust", "-N")
+        data = ("-D", str(self.folder / "data"))
+        if primary is None:
+            self.run("initdb", *data, "-A", "trust", "-N")
+        else:
+            where = ("-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres")
+            self.run("pg_basebackup", *data, "-R", "-X", "stream", "-c", "fast", *where)
 
     def start(self) -> None:
         options = (
@@ -51,6 +57,10 @@ class Cluster:
 
     def stop(self) -> None:
         self.run("pg_ctl", "stop", "-w", "-m", "immediate", "-D", f"{self.folder}/data")
+
+    def promote(self) -> None:
+        """Make a primary of a standby."""
+        self.run("pg_ctl", "promote", "-w", "-D", f"{self.folder}/data")
 
     def pids(self) -> list[int]:
         """Return all its processes, the first one first."""
@@ -70,15 +80,15 @@ class Cluster:
 
 
 @contextmanager
-def running_cluster() -> Iterator[Cluster]:
-    """Yield a running one; skips where the programs are not installed."""
+def running_cluster(primary: Cluster | None = None) -> Iterator[Cluster]:
+    """Yield a running one, or a streaming standby; skips where there are no programs."""
     if not list(POSTGRESQL.glob("*/bin/initdb")) and not os.environ.get("CI"):
         pytest.skip("PostgreSQL's server programs are not installed")
     # The folder of pytest itself is closed to other users.
     folder = Path("/tmp") / f"mesh-pg-{os.getpid()}-{free_port()}"
     folder.mkdir(mode=0o755)
     made = Cluster(folder)
-    made.make()
+    made.make(primary)
     made.start()
     try:
         yield made

@@ -18,7 +18,6 @@ from django.db import connection
 
 from meshmgmt.control.changes import CHANNEL as CHANGED
 from meshmgmt.core.ids import new_id
-from observability.database.postgresql.base import KEEPALIVE
 
 _SIGNAL: Final = "mesh_signal"
 _STREAM: Final = "mesh_stream"
@@ -115,7 +114,6 @@ class Bus:
 
 async def _connected() -> psycopg.AsyncConnection[Any]:
     values = connection.get_connection_params()
-    wanted = {"host", "port", "dbname", "user", "password", "sslmode", "sslrootcert"}
-    wanted |= {"connect_timeout", *KEEPALIVE}
-    chosen = {name: value for name, value in values.items() if name in wanted}
-    return await psycopg.AsyncConnection.connect(**chosen, autocommit=True)
+    for ours in ("cursor_factory", "context"):  # of connections that are not async
+        values.pop(ours, None)
+    return await psycopg.AsyncConnection.connect(**values, autocommit=True)
