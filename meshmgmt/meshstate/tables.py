@@ -51,6 +51,7 @@ def _owners(link: type[OrderedLink], groups: Sequence[str]) -> Query:
     return links.order_by().values(f"{link.owner_field}_id")
 
 
+@lru_cache(maxsize=1024)
 def _tuple(stored: str) -> tuple[Any, ...]:
     return tuple(loaded(stored))
 
@@ -72,6 +73,7 @@ def _networks(addresses: str, connection_ip: str) -> tuple[str, ...]:
     return (*found, connection_ip) if connection_ip else tuple(found)
 
 
+@lru_cache(maxsize=1024)
 def _running(files: str) -> frozenset[str]:
     entries = loaded(files)
     return frozenset(e.get("path", "") for e in entries if e.get("process_is_running"))
