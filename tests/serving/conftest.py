@@ -1,5 +1,46 @@
 """Fixtures of this room."""
 
-from tests.observability.conftest import folder, server
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
-__all__ = ["folder", "server"]
+import pytest
+
+from meshmgmt.env import BASE_DIR
+from tests.observability.conftest import folder, server
+from tests.runfolder import clean_environ
+
+__all__ = ["built", "folder", "server"]
+
+FOLDERS = ("meshmgmt", "dns", "groups", "events", "observability", "templates")
+ASIDE = ("requirements", "deploy", "scripts")
+FILES = ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
+ELSEWHERE = (("one", "UTC", 0o002), ("two", "Asia/Tokyo", 0o077))
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """What `make dist` makes of a repository with what is here, in two folders."""
+    folder = tmp_path_factory.mktemp("dist")
+    source = folder / "source"
+    source.mkdir()
+    for name in (*FOLDERS, *ASIDE):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(BASE_DIR / name, source / name, symlinks=True, ignore=ignored)
+    for name in FILES:
+        shutil.copy(BASE_DIR / name, source / name)
+    nobody = ("-c", "user.name=a", "-c", "user.email=a@mesh.dev", "commit", "-qm", "a")
+    for words in (("init", "-q"), ("add", "."), nobody):
+        subprocess.run(["git", *words], cwd=source, check=True)
+    build(folder, "dist")
+    return folder / "one", folder / "two"
+
+
+def build(folder: Path, script: str) -> None:
+    """Run a script of the repository in the folder for each place of `ELSEWHERE`."""
+    for name, zone, mask in ELSEWHERE:
+        program = folder / "source" / "scripts" / script
+        environ = {**clean_environ(), "TZ": zone}
+        command = [sys.executable, str(program), str(folder / name)]
+        subprocess.run(command, env=environ, umask=mask, check=True)

@@ -159,11 +159,9 @@ def _answers(server: Server) -> bool:
 def unit_command(name: str) -> list[str]:
     """Return what a unit of production runs, as words of this checkout."""
     text = (BASE_DIR / "deploy" / "systemd" / f"meshmgmt-{name}.service").read_text()
-    [command] = re.findall(
-        r"^ExecStart=/opt/meshmgmt/\.venv/bin/(.*)$", text, re.MULTILINE
-    )
+    [command] = re.findall(r"^ExecStart=/opt/meshmgmt/bin/(.*)$", text, re.MULTILINE)
     program, *words = command.split()
-    return [sys.executable, *([] if program == "python" else ["-m", program]), *words]
+    return [sys.executable, *(["manage.py"] if program == "meshmgmt" else []), *words]
 
 
 def test_the_units_of_production_are_one_server(folder: Path) -> None:
@@ -313,7 +311,7 @@ def test_heads_of_all_kinds_are_those_of_get_and_warn_nobody(server: Server) -> 
     for path, status in (
         ("/livez", 200),
         ("/api/schema", 200),
-        ("/static/api/admin.css", 200),
+        ("/static/adminsite/admin.css", 200),
         ("/api/groups", 401),
         ("/api/none", 404),
     ):

@@ -27,8 +27,8 @@ def installed(tmp_path: Path) -> Path:
     for unit in UNITS.glob("meshmgmt*.*e*"):
         if unit.is_file():
             text = unit.read_text()
-            for name in ("python", "gunicorn"):
-                text = text.replace(f"/opt/meshmgmt/.venv/bin/{name}", sys.executable)
+            for name in ("python", "meshmgmt"):
+                text = text.replace(f"/opt/meshmgmt/bin/{name}", sys.executable)
             (tmp_path / unit.name).write_text(text)
     return tmp_path
 

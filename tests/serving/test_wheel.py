@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import shutil
+import re
 import site
 import subprocess
 import sys
@@ -15,17 +15,17 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 import meshmgmt
 from meshmgmt.env import BASE_DIR
 from tests.programs import running
 from tests.runfolder import clean_environ
 from tests.servers import free_port
+from tests.serving.conftest import FOLDERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite]
 
-PARTS = ("meshmgmt", "dns", "groups", "events", "observability", "templates")
-FILES = ("pyproject.toml", "README.md", "LICENSE")
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 
 
@@ -53,29 +53,6 @@ class Installed:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """What `make dist` makes of a repository with what is here, in two folders."""
-    folder = tmp_path_factory.mktemp("dist")
-    source = folder / "source"
-    source.mkdir()
-    for name in (*PARTS, "requirements"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(BASE_DIR / name, source / name, symlinks=True, ignore=ignored)
-    (source / "scripts").mkdir()
-    for name in (*FILES, "scripts/dist"):
-        shutil.copy(BASE_DIR / name, source / name)
-    nobody = ("-c", "user.name=a", "-c", "user.email=a@mesh.dev", "commit", "-qm", "a")
-    for words in (("init", "-q"), ("add", "."), nobody):
-        subprocess.run(["git", *words], cwd=source, check=True)
-    script = [sys.executable, str(source / "scripts" / "dist")]
-    for name, zone, mask in (("one", "UTC", 0o002), ("two", "Asia/Tokyo", 0o077)):
-        environ = {**clean_environ(), "TZ": zone}
-        command = [*script, str(folder / name)]
-        subprocess.run(command, env=environ, umask=mask, check=True)
-    return folder / "one", folder / "two"
-
-
-@pytest.fixture(scope="module")
 def installed(
     built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Installed:
@@ -100,10 +77,39 @@ def test_two_builds_of_a_commit_give_the_same_bytes(built: tuple[Path, Path]) ->
     assert one == two
     version = meshmgmt.__version__
     wheel, sdist = f"meshmgmt-{version}-py3-none-any.whl", f"meshmgmt-{version}.tar.gz"
-    assert one.keys() == {wheel, sdist, "SHA256SUMS"}
+    bill = f"meshmgmt-{version}.cdx.json"
+    assert one.keys() == {wheel, sdist, bill, "SHA256SUMS"}
     for line in one["SHA256SUMS"].decode().splitlines():
         digest, name = line.split("  ")
         assert hashlib.sha256(one[name]).hexdigest() == digest
+
+
+def test_the_bill_of_materials_lists_the_locked_packages(
+    built: tuple[Path, Path],
+) -> None:
+    [bill] = built[0].glob("*.cdx.json")
+    said = json.loads(bill.read_text())
+    assert said["bomFormat"] == "CycloneDX"
+    release = said["metadata"]["component"]
+    assert (release["name"], release["version"]) == ("meshmgmt", meshmgmt.__version__)
+    lock_file = (BASE_DIR / "requirements" / "base.txt").read_text()
+    locked = set(re.findall(r"^([^ ]+==[^ ]+) \\$", lock_file, re.MULTILINE))
+    packages = {
+        f"{canonicalize_name(part['name'])}=={part['version']}": part["purl"]
+        for part in said["components"]
+    }
+    # What other platforms alone need has a marker in the lock file, and is not here.
+    assert packages.keys() >= locked
+    for name, address in packages.items():
+        assert address.startswith("pkg:pypi/")
+        assert name.split("==")[1] in address
+    [needed] = [
+        link["dependsOn"]
+        for link in said["dependencies"]
+        if link["ref"] == release["bom-ref"]
+    ]
+    assert "Django" in {name.split("==")[0] for name in needed}
+    assert "pytest" not in bill.read_text()
 
 
 def test_the_sdist_gives_the_same_wheel(
@@ -123,10 +129,10 @@ def test_the_wheel_holds_code_and_pages_and_no_tests(installed: Installed) -> No
         names = archive.namelist()
     tops = {name.split("/")[0] for name in names}
     version = meshmgmt.__version__
-    assert tops == {*PARTS, f"meshmgmt-{version}.dist-info"} - {"templates"}
+    assert tops == {*FOLDERS, f"meshmgmt-{version}.dist-info"} - {"templates"}
     parts = {part for name in names for part in name.split("/")}
     assert not [x for x in parts if x in {"tests", "golden"} or x.startswith("test_")]
-    for part in PARTS:
+    for part in FOLDERS:
         inside = "meshmgmt/templates" if part == "templates" else part
         ours = {
             f"{inside}/{path.relative_to(BASE_DIR / part)}"
@@ -173,8 +179,8 @@ def test_the_installed_service_serves_its_pages(
     with running(command, port, installed.folder.parent):
         for path, text in {
             "/livez": "alive",
-            "/admin/login/": "/static/api/admin.",
-            "/static/api/admin.css": "{",
+            "/admin/login/": "/static/adminsite/admin.",
+            "/static/adminsite/admin.css": "{",
             "/favicon.ico": "<svg",
             "/api/schema": "openapi",
         }.items():

@@ -1,0 +1,163 @@
+"""The Debian package, installed, upgraded and removed on a copy of this machine."""
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+import meshmgmt
+from tests.programs import program, running
+from tests.servers import free_port
+from tests.serving.chroots import Copy, copied
+from tests.serving.conftest import build
+
+pytestmark = [pytest.mark.slow, pytest.mark.sqlite]
+
+PYTHON = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+UNITS = "/usr/lib/systemd/system"
+
+
+@pytest.fixture(scope="module")
+def packages(
+    built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Path]:
+    """What `make deb` makes of what is here, twice."""
+    program("dpkg-deb")
+    if not Path(PYTHON).exists():
+        pytest.skip(f"{PYTHON} is not installed")
+    folder = tmp_path_factory.mktemp("deb")
+    shutil.copytree(built[0].parent, folder, dirs_exist_ok=True, symlinks=True)
+    build(folder, "deb")
+    [one], [two] = folder.glob("one/*.deb"), folder.glob("two/*.deb")
+    return one, two
+
+
+@pytest.fixture
+def machine(packages: tuple[Path, Path], tmp_path: Path) -> Iterator[Copy]:
+    """A machine on which the package is installed."""
+    with copied(tmp_path) as copy:
+        copy.run("dpkg", "--install", copy.put(packages[0]))
+        yield copy
+
+
+def exists(machine: Copy, path: str) -> bool:
+    there = machine.run("sh", "-c", f"test -e {path} && echo yes || echo no")
+    return there.strip() == "yes"
+
+
+def newer(package: Path, folder: Path) -> Path:
+    """Return the package as its next version, which says so and has another default."""
+    subprocess.run(["dpkg-deb", "-R", str(package), str(folder / "next")], check=True)
+    control = folder / "next" / "DEBIAN" / "control"
+    control.write_text(re.sub(r"(Version: .*)", r"\1+next", control.read_text()))
+    settings = folder / "next" / "etc" / "meshmgmt" / "env"
+    settings.write_text(settings.read_text() + "# something new\n")
+    command = ["dpkg-deb", "--root-owner-group", "-Znone", "-b"]
+    subprocess.run([*command, str(folder / "next"), str(folder)], check=True)
+    [made] = folder.glob("*.deb")
+    return made
+
+
+def test_two_packages_of_a_commit_are_the_same_bytes(
+    packages: tuple[Path, Path],
+) -> None:
+    one, two = packages
+    assert one.name == two.name
+    assert one.name.startswith(f"meshmgmt_{meshmgmt.__version__}_")
+    assert one.read_bytes() == two.read_bytes()
+    sums = (one.parent / "SHA256SUMS").read_text()
+    assert f"{hashlib.sha256(one.read_bytes()).hexdigest()}  {one.name}\n" in sums
+
+
+def test_the_installed_package_serves_as_its_units_say(
+    machine: Copy, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert machine.run("dpkg", "--verify", "meshmgmt") == ""
+    modes = ("stat", "--format=%U %a", "/var/lib/meshmgmt", "/etc/meshmgmt/env")
+    assert machine.run(*modes).split("\n")[:2] == ["meshmgmt 700", "root 640"]
+    program("systemd-analyze")
+    units = ("meshmgmt.target", "meshmgmt-web.socket")
+    services = [f"meshmgmt-{name}.service" for name in ("web", "housekeeping", "peers")]
+    names = [f"{UNITS}/{name}" for name in (*units, *services)]
+    said = machine.run("systemd-analyze", "verify", "--man=no", *names)
+    assert "meshmgmt" not in said
+    assert exists(
+        machine, "/etc/systemd/system/multi-user.target.wants/meshmgmt.target"
+    )
+    if shutil.which("logrotate", path="/usr/sbin"):
+        assert "error" not in machine.run(
+            "logrotate", "-d", "/etc/logrotate.d/meshmgmt"
+        )
+
+    port = free_port()
+    settings = f"SVC_BIND=127.0.0.1:{port}\nSVC_DRAIN_SECONDS=0\nSVC_METRICS_PORT=off\n"
+    machine.run("sh", "-c", "cat >> /etc/meshmgmt/env", given=settings)
+    text = machine.run("cat", f"{UNITS}/meshmgmt-web.service")
+    [before] = re.findall(r"^ExecStartPre=(.*)$", text, re.MULTILINE)
+    [command] = re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE)
+    as_service = ["runuser", "-u", "meshmgmt", "--"]
+    environ = [*(line for line in settings.split()), "SVC_DATA_DIR=/var/lib/meshmgmt"]
+    environ += ["SVC_RUNTIME_DIR=/run/meshmgmt"]
+    machine.run(*as_service, "env", *environ, *before.split())
+    said = machine.run("meshmgmt", "create_token", "--user", "ada@mesh.dev")
+    token = said.split()[-1]
+    served = [*machine.within, *environ, *as_service, *command.split()]
+    with running(served, port, tmp_path_factory.mktemp("served")):
+        for path, text in {
+            "/api/users": "ada@mesh.dev",
+            "/static/adminsite/admin.css": "{",
+        }.items():
+            connection = HTTPConnection("127.0.0.1", port, timeout=30)
+            headers = {"Authorization": f"Token {token}"}
+            connection.request("GET", path, headers=headers)
+            assert text in connection.getresponse().read().decode(), path
+            connection.close()
+    bytecode = machine.run("find", "/opt/meshmgmt", "-newer", "/etc/meshmgmt/env")
+    assert bytecode == ""
+
+
+def test_an_upgrade_and_a_removal_keep_settings_and_data(
+    machine: Copy, packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    machine.run("meshmgmt", "migrate", "--verbosity", "0")
+    machine.run("sh", "-c", "echo SVC_LOG_FORMAT=text >> /etc/meshmgmt/env")
+    settings = machine.run("cat", "/etc/meshmgmt/env")
+    again = newer(packages[0], tmp_path_factory.mktemp("next"))
+    for package in (packages[0], again):
+        machine.run("dpkg", "--force-confold", "--install", machine.put(package))
+        assert machine.run("cat", "/etc/meshmgmt/env") == settings
+        assert exists(machine, "/var/lib/meshmgmt/db.sqlite3")
+    assert "+next" in machine.run("dpkg-query", "-Wf", "${Version}", "meshmgmt")
+    machine.run("meshmgmt", "migrate", "--check")
+
+    machine.run("dpkg", "--remove", "meshmgmt")
+    assert machine.run("cat", "/etc/meshmgmt/env") == settings
+    assert not exists(machine, "/opt/meshmgmt")
+    said = machine.run("dpkg", "--purge", "meshmgmt")
+    assert "/var/lib/meshmgmt" in said
+    assert "kept" in said
+    assert exists(machine, "/var/lib/meshmgmt/db.sqlite3")
+    assert not exists(machine, "/etc/meshmgmt")
+    assert not exists(
+        machine, "/etc/systemd/system/multi-user.target.wants/meshmgmt.target"
+    )
+
+
+def test_a_purge_deletes_the_data_when_told_so(machine: Copy) -> None:
+    machine.run("meshmgmt", "migrate", "--verbosity", "0")
+    answer = "meshmgmt meshmgmt/purge-data boolean true\n"
+    machine.run("debconf-set-selections", given=answer)
+    machine.run("dpkg", "--purge", "meshmgmt")
+    assert not exists(machine, "/var/lib/meshmgmt")
+    machine.run("id", "meshmgmt", status=1)
+
+
+def test_the_command_asks_for_root(machine: Copy) -> None:
+    said = machine.run("runuser", "-u", "nobody", "--", "meshmgmt", "help", status=1)
+    assert "sudo meshmgmt help" in said
