@@ -1,0 +1,86 @@
+"""The documentation: links lead somewhere, and its site needs nothing from elsewhere."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from playwright.sync_api import Request
+
+from meshmgmt.env import BASE_DIR
+from tests.e2e.browsers import chromium, needs_a_browser
+from tests.runfolder import clean_environ
+
+PYTHON = BASE_DIR / ".venv-docs" / "bin" / "python"
+PAGES = [*BASE_DIR.glob("*.md"), *BASE_DIR.glob("docs/**/*.md")]
+CODE = re.compile(r"^ *(```+).*?^ *\1$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+needs_chromium, needs_libatomic = needs_a_browser
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the names of a page's headings, as forges and the site make them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title) for title in titles]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
+    for link in LINK.findall(CODE.sub("", page.read_text())):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site that `make docs` makes; a warning of Sphinx is a failure."""
+    if not PYTHON.exists():
+        pytest.skip("`make test-slow` installs what makes the site")
+    made = tmp_path_factory.mktemp("site")
+    command = [PYTHON, BASE_DIR / "scripts" / "docs", made]
+    subprocess.run(command, check=True, env=clean_environ())
+    return made
+
+
+@pytest.mark.slow
+def test_the_site_has_every_operation_of_the_api(site: Path) -> None:
+    document = yaml.load((BASE_DIR / "openapi.yaml").read_bytes(), yaml.CSafeLoader)
+    pages = "".join(page.read_text() for page in site.glob("api-*.html"))
+    titles = {
+        re.sub(r"<[^>]+>", "", title) for title in re.findall(r"<h2>(.*?)<a", pages)
+    }
+    for path, methods in document["paths"].items():
+        for method in methods:
+            assert f"{method.upper()} {path}" in titles
+    assert document["components"]["schemas"].keys() <= titles
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@needs_chromium
+@needs_libatomic
+def test_the_site_asks_no_host_for_anything_and_can_be_searched(site: Path) -> None:
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        asked.append(request.url)
+
+    with chromium() as browser:
+        page = browser.new_page()
+        page.on("request", note)
+        page.goto(f"{site.as_uri()}/index.html")
+        page.fill("input[name=q]", "nameservers")
+        page.keyboard.press("Enter")
+        results = page.locator("#search-results")
+        results.get_by_text("Search finished").wait_for()
+        found = results.inner_text()
+    assert "DNS" in found
+    assert {url.partition(":")[0] for url in asked} == {"file"}
