@@ -24,6 +24,7 @@ from django.db import connection
 
 from benchmarks.event_data import proxy_entries, traffic_events
 from benchmarks.event_drops import drop_while_ingesting
+from benchmarks.event_summaries import cost_of_sums, summaries
 from benchmarks.load import Connection, request
 from benchmarks.report import Report, alternating_medians, median_seconds
 from benchmarks.workspace import Workspace
@@ -87,6 +88,8 @@ def run(workspace: Workspace, report: Report) -> None:
     bench.questions(TRAFFIC_PATH, TRAFFIC_QUESTIONS, 1000)
     bench.questions(PROXY_PATH, PROXY_QUESTIONS, 100)
     bench.last_page()
+    summaries(bench, TRAFFIC_PATH)
+    cost_of_sums(bench)
     bench.audit()
     bench.ways_to_make_a_page()
     drop_while_ingesting(bench, TRAFFIC, TRAFFIC_PATH, traffic_events)
@@ -320,7 +323,7 @@ class EventsBench:
         self.report.at_most("audit list of 10000", ours, theirs, 3)
 
     def ways_to_make_a_page(self) -> None:
-        """Figures for docs/architecture.md: what else could make a page of 50,000."""
+        """Figures for docs/decisions: what else could make a page of 50,000."""
         newest = TrafficEvent.objects.order_by("-time", "-id")
 
         def serializers() -> None:

@@ -51,14 +51,14 @@ def _window(chance: random.Random, newest: datetime, days: float) -> list[str]:
 
 
 def traffic_events(
-    count: int, newest: datetime, days: float = 6, first: int = 0
+    count: int, newest: datetime, days: float = 6, first: int = 0, peers: int = PEERS
 ) -> Iterator[dict[str, Any]]:
     """Yield `count` events as reporters send them, ending within `days` of `newest`."""
     chance = random.Random(first + 1)
     for number in range(first, first + count):
-        source = _peer(chance.randrange(PEERS))
+        source = _peer(chance.randrange(peers))
         routed = chance.random() < 0.3
-        target = _resource(chance) if routed else _peer(chance.randrange(PEERS))
+        target = _resource(chance) if routed else _peer(chance.randrange(peers))
         user = chance.randrange(USERS)
         policy = chance.randrange(POLICIES)
         start, end = _window(chance, newest, days)

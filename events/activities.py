@@ -3,8 +3,8 @@
 The codes are those of the seed (section Events) and of the reference API; clients match on
 them, so they never change. `user.update`, `peer.update`, `account.setting.update`,
 `dns.setting.update`, `event.subscription.*`, `group.order.update`, `log.level.update`,
-`user.invite.link.update`, `user.password.fail`, `access_test.*` and `audit.*` are ours:
-they name what the reference has no code for.
+`personal.access.token.update`, `user.invite.link.update`, `user.password.fail`,
+`access_test.*` and `audit.*` are ours: they name what the reference has no code for.
 """
 
 from django.db import models
@@ -322,6 +322,10 @@ class Activity(models.TextChoices):
     PERSONAL_ACCESS_TOKEN_DELETE = (
         "personal.access.token.delete",
         "An access token was revoked",
+    )
+    PERSONAL_ACCESS_TOKEN_UPDATE = (
+        "personal.access.token.update",
+        "An access token ends sooner",
     )
     POLICY_ADD = "policy.add", "A policy was created"
     POLICY_DELETE = "policy.delete", "A policy was deleted"

@@ -15,7 +15,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from events.api.auditfilters import AuditFilterSet
-from events.api.exports import CsvRenderer, NdjsonRenderer, export
 from events.api.pagination import PRECISION_HEADER, SCOPE_HEADER, PageForm
 from events.api.queries import parameters_of, require_valid
 from events.audit.cursors import Cursor, parse_cursor
@@ -35,10 +34,11 @@ from events.audit.rows import (
     detail_rows,
     list_rows,
 )
-from events.csvlines import csv_lines
 from events.models import AuditEvent, AuditHead
 from events.proof import heads
 from events.search import SHORT_SEARCH_ROWS
+from meshmgmt.api.csvlines import csv_lines
+from meshmgmt.api.exports import CsvRenderer, NdjsonRenderer, export
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.transactions import read_snapshot
@@ -199,8 +199,10 @@ def _page_ways(page: TrailPage, form: AuditPageForm) -> dict[str, dict[str, str]
 
 def _export(kind: str, found: Iterator[tuple[Any, ...]]) -> StreamingHttpResponse:
     rows = detail_rows(found)
-    lines = ndjson_lines(rows) if kind == "ndjson" else csv_lines(FIELDS, rows)
-    return export("audit", kind, lines)
+    if kind == "ndjson":
+        return export("audit", kind, ndjson_lines(rows))
+    cells = ([row.get(name) for name in FIELDS] for row in rows)
+    return export("audit", kind, csv_lines(FIELDS, cells))
 
 
 class AuditEventView(ApiView):

@@ -42,6 +42,12 @@ class StreamFilterSet(django_filters.FilterSet):
         return frozenset(name for name, value in values if value not in (None, "", []))
 
     @property
+    def undated(self) -> dict[str, Any]:
+        """Filters in use with their values, those by time left out."""
+        names = self.active - {"start_date", "end_date"}
+        return {name: self.form.cleaned_data[name] for name in names}
+
+    @property
     def on_tallies(self) -> bool:
         """Whether the tallies alone can tell how many events match."""
         return self.active <= self.tally_filters

@@ -13,18 +13,35 @@ from rest_framework.request import Request
 
 from events.api.filters import StreamFilterSet
 from events.api.queries import EnumField, WholeNumberField
+from events.instants import parse_instant
 from events.search import SHORT_SEARCH_ROWS
 from events.streams import pages
 from events.streams.catalogue import Stream
+from events.streams.exports import Place
 from events.streams.pages import Page
 from meshmgmt.api.renderers import CONTENT_TYPE
 from meshmgmt.core.errors import BadRequest
-from meshmgmt.core.fielderrors import FieldError
 
 PRECISION_HEADER: Final = "X-Total-Count-Precision"
 SCOPE_HEADER: Final = "X-Search-Scope"
 STREAMED_BYTES: Final = 8 * 2**20
 """Bodies from this size on are sent piece by piece instead of joined in memory."""
+
+
+class PlaceField(forms.Field):
+    """Time and id of an event, as in `2026-11-20T10:00:00Z,flow-7`."""
+
+    def to_python(self, value: Any) -> Place | None:
+        if value in self.empty_values:
+            return None
+        time, comma, identifier = value.partition(",")
+        try:
+            moment = parse_instant(time)
+        except ValueError as error:
+            raise forms.ValidationError("begins with no date and time") from error
+        if not comma or "\0" in identifier:
+            raise forms.ValidationError("must be a time and an id, as in TIME,ID")
+        return moment, identifier
 
 
 class PageForm(forms.Form):
@@ -38,6 +55,11 @@ class PageForm(forms.Form):
         self.fields["page"] = WholeNumberField(low=1, required=False)
         self.fields["page_size"] = WholeNumberField(
             low=1, top=self.max_size, required=False
+        )
+        self.fields["after"] = PlaceField(
+            required=False,
+            help_text="For exports: time and id, with a comma between them, of the last"
+            " event that arrived; what follows it comes",
         )
 
     @property
@@ -128,6 +150,8 @@ class StreamPagination(BasePagination):
         """Return the page; inside one snapshot, so that total and rows agree."""
         self.stream, self.filterset = view.stream, view.filterset
         form = self.form
+        if form.cleaned_data["after"]:
+            raise BadRequest.about("after", "after: is for exports; pages have numbers")
         found = None
         if (
             self.filterset.searches
@@ -145,20 +169,26 @@ class StreamPagination(BasePagination):
             return Page(found.pieces(form.offset, form.page_size), total, exact)
         return Page(self._pieces(queryset, total if exact else None), total, exact)
 
-    def asked_page(self, matching: QuerySet[Any]) -> list[str] | None:
+    def asked_page(self, matching: QuerySet[Any]) -> list[bytes] | None:
         """Return the texts of the page of an export, None when all is wanted.
 
         Raises BadRequest where all is wanted in an order that would be found anew for
         every piece.
         """
         form = self.form
+        if form.asked and form.cleaned_data["after"]:
+            raise BadRequest.about(
+                "after", "after: leads through all there is; ask for no page"
+            )
         if form.asked:
-            texts = matching.order_by(*form.order).values_list("body", flat=True)
-            return list(texts[form.offset : form.offset + form.page_size])
+            bodies = matching.order_by(*form.order).values_list("body")
+            return list(pages.texts(bodies[form.offset : form.offset + form.page_size]))
         if form.newest_first:
             return None
-        text = "sort_by: an export of everything comes newest first; ask for a page"
-        raise BadRequest(text, [FieldError("sort_by", text)])
+        raise BadRequest.about(
+            "sort_by",
+            "sort_by: an export of everything comes newest first; ask for a page",
+        )
 
     def _total(self) -> tuple[int, bool]:
         if not self.filterset.on_tallies:

@@ -13,12 +13,12 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from events.api.exports import NdjsonRenderer
 from events.api.pagination import PageForm
 from events.api.queries import WholeNumberField, parameters_of, require_valid
 from events.models import AuditHead
 from events.proof import heads, keys, tree
 from events.proof.merkle import Tree
+from meshmgmt.api.exports import NdjsonRenderer
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import BadRequest, Conflict, NotFound
@@ -190,7 +190,8 @@ class ConsistencyView(ApiView):
         newer = _tree(form, "second", "second_root")
         older = _tree(form, "first", "first_root")
         if older.size > newer.size:
-            raise _refusal("first", f"must not be above second, {newer.size}")
+            text = f"first: must not be above second, {newer.size}"
+            raise BadRequest.about("first", text)
         path = newer.consistency(older.size)
         return Response(
             {
@@ -246,7 +247,8 @@ def _tree(form: forms.Form, size_name: str, root_name: str = "") -> Tree:
     size = form.cleaned_data[size_name] or _newest().tree_size
     most = tree.extent().size
     if size > most:
-        raise _refusal(size_name, f"the tree has {most} events only")
+        text = f"{size_name}: the tree has {most} events only"
+        raise BadRequest.about(size_name, text)
     found = tree.tree_at(size)
     root = form.cleaned_data.get(root_name)
     if root is not None and root != found.root():
@@ -255,8 +257,3 @@ def _tree(form: forms.Form, size_name: str, root_name: str = "") -> Tree:
             [FieldError(root_name, f"{root_name}: is not {found.root().hex()}")],
         )
     return found
-
-
-def _refusal(name: str, text: str) -> BadRequest:
-    error = FieldError(name, f"{name}: {text}")
-    return BadRequest(error.message, [error])

@@ -15,13 +15,13 @@ from django.http import QueryDict
 from drf_spectacular.utils import OpenApiParameter
 
 from meshmgmt.core import clock
+from meshmgmt.core.durations import UNITS
 from meshmgmt.core.errors import BadRequest
 from meshmgmt.core.fielderrors import FieldError
 
 _DIGITS: Final = re.compile(r"[0-9]+")
 _MOST_DIGITS: Final = 18
 _AGO: Final = re.compile(r"-([0-9]{1,6})([smhdw])")
-_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 # A "+" that nobody escaped arrives as a space.
 _LOST_PLUS: Final = re.compile(r"(.+[Tt].+) (\d\d:?\d\d)")
 
@@ -96,7 +96,7 @@ def parse_query_instant(text: str, *, end: bool = False) -> datetime:
     if not text.isascii():
         raise ValueError("digits are 0 to 9")
     if ago := _AGO.fullmatch(text.lower()):
-        return clock.now() - timedelta(seconds=int(ago[1]) * _UNITS[ago[2]])
+        return clock.now() - timedelta(seconds=int(ago[1]) * UNITS[ago[2]])
     lost = _LOST_PLUS.fullmatch(text)
     value = (f"{lost[1]}+{lost[2]}" if lost else text).upper()
     try:

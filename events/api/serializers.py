@@ -1,6 +1,6 @@
 """Shapes of the two big streams: the schema of what the fast path joins from texts.
 
-Pages are not made by these (docs/architecture.md); a test holds both equal.
+Pages are not made by these (docs/decisions, 9); a test holds both equal.
 """
 
 from typing import Any, ClassVar

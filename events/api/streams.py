@@ -10,8 +10,8 @@ from rest_framework.generics import GenericAPIView
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 
-from events.api.exports import CsvRenderer, NdjsonRenderer, export
 from events.api.filters import (
     ProxyFilterSet,
     StreamFilterBackend,
@@ -26,18 +26,19 @@ from events.api.pagination import (
 )
 from events.api.queries import parameters_of
 from events.api.serializers import (
+    EnvelopeSerializer,
     ProxyPageSerializer,
     SentProxyEntrySerializer,
     SentTrafficEventSerializer,
     StoredSerializer,
     TrafficPageSerializer,
 )
-from events.models import ProxyEntry, TrafficEvent
 from events.search import SHORT_SEARCH_ROWS
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.exports import csv_pieces, every_text, ndjson_pieces
 from meshmgmt.api.bodies import read_body
+from meshmgmt.api.exports import CsvRenderer, NdjsonRenderer, export
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.transactions import read_snapshot
@@ -54,8 +55,23 @@ class StreamView(ApiView, GenericAPIView[Any]):
     filter_backends = [StreamFilterBackend]
     stream: ClassVar[Stream]
     filterset_class: ClassVar[type[StreamFilterSet]]
+    pagination_class: type[StreamPagination]
+    page_serializer: ClassVar[type[EnvelopeSerializer]]
+    sent_serializer: ClassVar[type[Serializer[Any]]]
     filterset: StreamFilterSet
     paginator: StreamPagination
+
+    def __init_subclass__(cls) -> None:
+        """Document the parameters, pages and batches."""
+        super().__init_subclass__()
+        asked = parameters_of(cls.pagination_class.form_class, cls.filterset_class)
+        get = extend_schema(parameters=asked, responses={200: cls.page_serializer})
+        sent = cls.sent_serializer(many=True)
+        post = extend_schema(request=sent, responses={200: StoredSerializer})
+        extend_schema_view(get=get, post=post)(cls)
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return self.stream.model._default_manager.all()
 
     def get_renderers(self) -> list[BaseRenderer]:
         """Return the forms of an answer: exports are for reading."""
@@ -80,7 +96,9 @@ class StreamView(ApiView, GenericAPIView[Any]):
     def _export(self, kind: str, matching: QuerySet[Any]) -> HttpResponseBase:
         """Return everything that matches, or the page that was asked for, as a file."""
         page = self.paginator.asked_page(matching)
-        texts = every_text(self.stream, matching) if page is None else iter([page])
+        place = self.paginator.form.cleaned_data["after"]
+        every = every_text(self.stream, matching, place)
+        texts = every if page is None else iter([page])
         pieces = (
             ndjson_pieces(texts) if kind == "ndjson" else csv_pieces(self.stream, texts)
         )
@@ -102,37 +120,21 @@ class StreamView(ApiView, GenericAPIView[Any]):
         )
 
 
-@extend_schema_view(
-    get=extend_schema(
-        parameters=parameters_of(TrafficPagination.form_class, TrafficFilterSet),
-        responses={200: TrafficPageSerializer},
-    ),
-    post=extend_schema(
-        request=SentTrafficEventSerializer(many=True), responses={200: StoredSerializer}
-    ),
-)
 class TrafficEventsView(StreamView):
     """Network traffic events between peers."""
 
     stream = TRAFFIC
-    queryset = TrafficEvent.objects.all()
     filterset_class = TrafficFilterSet
     pagination_class = TrafficPagination
+    page_serializer = TrafficPageSerializer
+    sent_serializer = SentTrafficEventSerializer
 
 
-@extend_schema_view(
-    get=extend_schema(
-        parameters=parameters_of(ProxyPagination.form_class, ProxyFilterSet),
-        responses={200: ProxyPageSerializer},
-    ),
-    post=extend_schema(
-        request=SentProxyEntrySerializer(many=True), responses={200: StoredSerializer}
-    ),
-)
 class ProxyEntriesView(StreamView):
     """Reverse proxy access logs."""
 
     stream = PROXY
-    queryset = ProxyEntry.objects.all()
     filterset_class = ProxyFilterSet
     pagination_class = ProxyPagination
+    page_serializer = ProxyPageSerializer
+    sent_serializer = SentProxyEntrySerializer

@@ -23,8 +23,8 @@ from events.streams.subjects import (
 from events.streams.summaries import MAX_BUCKETS, MAX_GROUP_FIELDS, Question, summarise
 from meshmgmt.api.views import ApiView
 from meshmgmt.core import clock
+from meshmgmt.core.durations import UNITS
 from meshmgmt.core.errors import BadRequest
-from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.transactions import read_snapshot
 
 DEFAULT_SPAN: Final = timedelta(days=1)
@@ -32,8 +32,8 @@ EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 100
 WISHED_BUCKETS: Final = 60
-_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_NICE: Final = (60, 300, 900, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400)
+_NICE: Final = (60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400)
+"""From a day on, buckets are of whole hours, which are summed up already."""
 _BUCKET: Final = re.compile(r"([1-9][0-9]{0,5})([smhd])")
 
 
@@ -46,7 +46,7 @@ class BucketField(forms.Field):
         match = _BUCKET.fullmatch(value.lower())
         if match is None:
             raise forms.ValidationError("must be a number with s, m, h or d, as in 5m")
-        return int(match[1]) * _UNITS[match[2]]
+        return int(match[1]) * UNITS[match[2]]
 
 
 class GroupField(forms.Field):
@@ -99,10 +99,8 @@ class SummaryForm(forms.Form):
         span = max((last - first).total_seconds(), 1.0)
         seconds = self.cleaned_data["bucket"] or _nice_width(span)
         if span / seconds > MAX_BUCKETS:
-            problem = FieldError(
-                "bucket", f"bucket: gives more than {MAX_BUCKETS} buckets"
-            )
-            raise BadRequest(problem.message, [problem])
+            text = f"bucket: gives more than {MAX_BUCKETS} buckets"
+            raise BadRequest.about("bucket", text)
         return Question(
             group_by=self.cleaned_data["group_by"],
             metric=self.cleaned_data["metric"] or next(iter(self.subject.metrics)),
@@ -145,7 +143,9 @@ class SummaryView(ApiView):
         dates = filters.form.cleaned_data
         question = form.question(dates["start_date"], dates["end_date"])
         with read_snapshot():
-            return Response(summarise(self.subject, filters.qs, question))
+            return Response(
+                summarise(self.subject, filters.qs, filters.undated, question)
+            )
 
 
 class TrafficSummaryView(SummaryView):

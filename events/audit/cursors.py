@@ -7,14 +7,15 @@ reader that follows it misses nothing.
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import ClassVar, Final
 
 from django.db.models import Q
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_PLACE: Final = re.compile(r"(before|newer)\.(\d{1,17})\.(\d{1,18})", re.ASCII)
-_AFTER: Final = re.compile(r"after\.(\d{1,18})", re.ASCII)
+from events.keyset import beyond, parsed, written
+
+_ID: Final = re.compile(r"\d{1,18}", re.ASCII)
+_AFTER: Final = "after."
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,26 +24,21 @@ class Before:
 
     timestamp: datetime
     id: int
-    name: ClassVar[str] = "before"
-    side: ClassVar[str] = "lt"
+    newer: ClassVar[bool] = False
 
     def __str__(self) -> str:
-        micros = (self.timestamp - _EPOCH) // timedelta(microseconds=1)
-        return f"{self.name}.{micros}.{self.id}"
+        return written(self.timestamp, self.id, newer=self.newer)
 
     @property
     def condition(self) -> Q:
-        """The rows this cursor leads to, with a bound that an index serves."""
-        bound = Q(**{f"timestamp__{self.side}e": self.timestamp})
-        same = Q(**{"timestamp": self.timestamp, f"id__{self.side}": self.id})
-        return bound & (Q(**{f"timestamp__{self.side}": self.timestamp}) | same)
+        """The rows this cursor leads to."""
+        return beyond("timestamp", self.timestamp, self.id, newer=self.newer)
 
 
 class Newer(Before):
     """Everything newer than the event with this time and id."""
 
-    name = "newer"
-    side = "gt"
+    newer = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,7 @@ class After:
     id: int
 
     def __str__(self) -> str:
-        return f"after.{self.id}"
+        return f"{_AFTER}{self.id}"
 
     @property
     def condition(self) -> Q:
@@ -63,10 +59,11 @@ Cursor = Before | Newer | After
 
 
 def parse_cursor(text: str) -> Cursor:
-    """Return the cursor that `text` stands for. Raises ValueError."""
-    if match := _PLACE.fullmatch(text):
-        moment = _EPOCH + timedelta(microseconds=int(match[2]))
-        return (Before if match[1] == "before" else Newer)(moment, int(match[3]))
-    if match := _AFTER.fullmatch(text):
-        return After(int(match[1]))
-    raise ValueError("is not a cursor of this service")
+    """Return the cursor that `text` stands for. Raises ValueError, OverflowError."""
+    committed = text.removeprefix(_AFTER)
+    if committed != text and _ID.fullmatch(committed):
+        return After(int(committed))
+    newer, moment, key = parsed(text)
+    if not _ID.fullmatch(key):
+        raise ValueError("is not a cursor of this service")
+    return (Newer if newer else Before)(moment, int(key))

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db.models import Max, QuerySet, Subquery
+from django.db.models import F, Max, Min, QuerySet, Subquery
 
 from events.audit.cursors import After, Before, Cursor, Newer
 from events.models import AuditEvent
+from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.queries import Prepared
 
@@ -18,6 +19,7 @@ EXACT_TOTAL: Final = 1_000_000
 _CHUNK: Final = 2000
 _LONGEST: Final = dt.timedelta(hours=1)
 """No request writes for longer; requests have no index of their own."""
+_CLOCKS: Final = dt.timedelta(days=1)
 _EVENT_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
 
 Trail = QuerySet[AuditEvent, Any]
@@ -109,13 +111,44 @@ def event_by_id(text: str) -> AuditEvent:
 
 def events_of_request(event: AuditEvent) -> list[AuditEvent]:
     """Return all events of the request that one belongs to, newest first."""
+    return list(_of_request(event).order_by("-id"))
+
+
+def span_of_request(event: AuditEvent) -> tuple[int, int]:
+    """Return the first and the last id of the events of a request."""
+    found = _of_request(event).aggregate(first=Min("id"), last=Max("id"))
+    return found["first"], found["last"]
+
+
+def _of_request(event: AuditEvent) -> Trail:
     if not event.request_id:
-        return [event]
+        return AuditEvent.objects.filter(id=event.pk)
     about_then = (event.timestamp - _LONGEST, event.timestamp + _LONGEST)
-    found = AuditEvent.objects.filter(
+    return AuditEvent.objects.filter(
         request_id=event.request_id, timestamp__range=about_then
     )
-    return list(found.order_by("-id"))
+
+
+def newest_of_request(request_id: str) -> AuditEvent | None:
+    """Return the last event of a request of the last hour, None without one."""
+    lately = AuditEvent.objects.filter(timestamp__gte=clock.now() - _LONGEST)
+    return lately.filter(request_id=request_id).order_by("-id").first()
+
+
+def last_id_at(moment: dt.datetime) -> int | None:
+    """Return the id of the event committed last of those up to a moment; None before all.
+
+    Ids grow in the order of commits, times only as the clocks of the hosts allow: by as
+    much as a day apart they do no harm.
+    """
+    told = AuditEvent.objects.filter(timestamp__lte=moment)
+    newest = newest_first(told).values_list("timestamp", flat=True).first()
+    if newest is None:
+        return None
+    recent = told.filter(timestamp__gt=newest - _CLOCKS)
+    # PostgreSQL would look for a plain maximum from the newest id down to the moment.
+    last: int = recent.aggregate(last=Max(F("id") + 0))["last"]
+    return last
 
 
 def last_id() -> int:

@@ -25,13 +25,18 @@ class MemberEvent:
     meta: Meta
 
 
+def _owner_and_group(event: Any) -> tuple[str, MemberKey]:
+    return event.target_id, event.meta.get("group_id", "")
+
+
 @dataclass(frozen=True, slots=True)
 class MemberRule:
     """What a change of one relation emits.
 
     `owner` is the code of the single event about the owner; `added` and `removed` give
-    one event per member, described in bulk by `describe(owner, keys)`. `reordered` is
-    the owner's code, where there is no `owner`, when they do not tell the new order.
+    one event per member, described in bulk by `describe(owner, keys)`; `identify` reads
+    the owner's id and the member back from such an event. `reordered` is the owner's
+    code, where there is no `owner`, when they do not tell the new order.
     """
 
     owner: Activity | None = None
@@ -41,6 +46,7 @@ class MemberRule:
     describe: Callable[[Any, Sequence[Any]], Mapping[MemberKey, MemberEvent]] | None = (
         None
     )
+    identify: Callable[[Any], tuple[str, MemberKey]] = _owner_and_group
 
 
 @dataclass(frozen=True, slots=True)

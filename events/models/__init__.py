@@ -3,6 +3,13 @@
 from events.models.audit import AuditEvent
 from events.models.proof import AuditHead, AuditKey, AuditTile
 from events.models.proxy import ProxyEntry, ProxyTally
+from events.models.rollups import (
+    ProxyRollUp,
+    RollUp,
+    RollUpGap,
+    RollUpMark,
+    TrafficRollUp,
+)
 from events.models.traffic import TrafficEvent, TrafficTally
 
 __all__ = [
@@ -11,7 +18,12 @@ __all__ = [
     "AuditKey",
     "AuditTile",
     "ProxyEntry",
+    "ProxyRollUp",
     "ProxyTally",
+    "RollUp",
+    "RollUpGap",
+    "RollUpMark",
     "TrafficEvent",
+    "TrafficRollUp",
     "TrafficTally",
 ]

@@ -1,13 +1,22 @@
 """Exports of the two big streams: the stored texts as lines, or CSV."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 import orjson
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
-from events.csvlines import csv_lines
+from events.instants import parse_instant
+from events.keyset import beyond
+from events.streams import pages
 from events.streams.catalogue import Stream
+from meshmgmt.api.csvlines import csv_lines
+
+Place = tuple[datetime, str]
+"""Time and id of an event: where it stands in its stream."""
 
 _CHUNK: Final = 1000
 
@@ -54,43 +63,68 @@ CSV_FIELDS: Final = {
 }
 """The columns of each stream's CSV, which keep their order; new ones come last."""
 
-_OBJECTS: Final = frozenset(
-    {"source", "destination", "geo_location", "user", "policy", "icmp"}
-)
+_OBJECTS: Final = {
+    "traffic": ("source", "destination", "geo_location", "user", "policy", "icmp"),
+    "proxy": (),
+}
+"""Fields whose own fields are columns."""
 
 
-def ndjson_pieces(texts: Iterable[list[str]]) -> Iterator[bytes]:
+def ndjson_pieces(texts: Iterable[list[bytes]]) -> Iterator[bytes]:
     """Yield stored texts, newest first, a line each."""
     for chunk in texts:
-        yield "".join(f"{text}\n" for text in chunk).encode()
+        if chunk:
+            yield b"\n".join((*chunk, b""))
 
 
-def csv_pieces(stream: Stream, texts: Iterable[list[str]]) -> Iterator[bytes]:
-    rows = (_flat(orjson.loads(text)) for chunk in texts for text in chunk)
-    return csv_lines(CSV_FIELDS[stream.name], rows)
+def csv_pieces(stream: Stream, texts: Iterable[list[bytes]]) -> Iterator[bytes]:
+    fields = CSV_FIELDS[stream.name]
+    places = [_column(name, _OBJECTS[stream.name]) for name in fields]
+    # Neighbours lie in the same object mostly, which is looked for once.
+    runs = [
+        (path, [name for _, name in run])
+        for path, run in groupby(places, key=itemgetter(0))
+    ]
+    rows = (_cells(orjson.loads(text), runs) for chunk in texts for text in chunk)
+    return csv_lines(fields, rows)
 
 
-def every_text(stream: Stream, matching: QuerySet[Any]) -> Iterator[list[str]]:
-    """Yield the texts of all matching events, newest first, in lists of bounded size.
+def every_text(
+    stream: Stream, matching: QuerySet[Any], after: Place | None = None
+) -> Iterator[list[bytes]]:
+    """Yield the texts of matching events, newest first, in lists of bounded size.
 
-    Each is read by a query of its own, so that a slow reader holds no cursor open.
+    They begin with the newest, or behind the place `after`. Each list is read by a query
+    of its own, so that a slow reader holds no cursor open; its last text tells the next's
+    place.
     """
     time = stream.time_field
-    ordered = matching.order_by(f"-{time}", "-id").values_list(time, "id", "body")
-    found = list(ordered[:_CHUNK])
-    while found:
-        yield [text for _, _, text in found]
-        moment, identifier, _ = found[-1]
-        older = Q(**{f"{time}__lt": moment}) | Q(**{time: moment, "id__lt": identifier})
-        found = list(ordered.filter(older, **{f"{time}__lte": moment})[:_CHUNK])
+    ordered = matching.order_by(f"-{time}", "-id").values_list("body")
+    wanted = ordered.filter(beyond(time, *after)) if after else ordered
+    while found := list(pages.texts(wanted[:_CHUNK])):
+        yield found
+        last = orjson.loads(found[-1])
+        moment = parse_instant(last[stream.sent_time])
+        wanted = ordered.filter(beyond(time, moment, last["id"]))
 
 
-def _flat(content: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return an event with the fields of its objects beside its own."""
-    row: dict[str, Any] = {}
-    for name, value in content.items():
-        if name in _OBJECTS:
-            row |= _flat(value, f"{prefix}{name}_")
-        else:
-            row[prefix + name] = value
-    return row
+def _column(field: str, objects: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Return the objects that a column lies in, and its name in the innermost."""
+    for name in objects:
+        if field.startswith(f"{name}_"):
+            inner, last = _column(field.removeprefix(f"{name}_"), objects)
+            return (name, *inner), last
+    return (), field
+
+
+def _cells(
+    content: dict[str, Any], runs: Iterable[tuple[tuple[str, ...], list[str]]]
+) -> list[Any]:
+    """Return the values of an event's columns; None where it has none."""
+    cells: list[Any] = []
+    for path, names in runs:
+        place = content
+        for name in path:
+            place = place[name]
+        cells.extend(map(place.get, names))
+    return cells

@@ -1,7 +1,7 @@
 """Pages of the big streams, made of the JSON texts that were rendered at arrival.
 
 A page may hold 50,000 events of a kilobyte each, so no event is parsed or built anew: the
-database hands out the stored texts and they are joined (docs/architecture.md has the
+database hands out the stored texts and they are joined (docs/decisions has the
 measurements). Offsets are turned into positions: an index-only scan finds the first row
 of a page, from whichever end is nearer, and the page is read from there on.
 """
@@ -63,8 +63,8 @@ def newest(stream: Stream, matching: QuerySet[Any]) -> Newest:
     Finding them costs as much as counting them: most searches find few and need no count.
     """
     ordered = matching.order_by(f"-{stream.time_field}", "-id")
-    texts = list(_texts(ordered.values_list("body")[: FEW + 1]))
-    return Newest(texts[:FEW], whole=len(texts) <= FEW)
+    found = list(texts(ordered.values_list("body")[: FEW + 1]))
+    return Newest(found[:FEW], whole=len(found) <= FEW)
 
 
 def everything(stream: Stream) -> int:
@@ -162,7 +162,7 @@ def _opposite(column: str) -> str:
 def _pieces(bodies: QuerySet[Any]) -> list[bytes]:
     pieces: list[bytes] = []
     piece: list[bytes] = []
-    for row in _texts(bodies):
+    for row in texts(bodies):
         piece.append(row)
         if len(piece) == _PIECE_ROWS:
             pieces.append(b",".join(piece))
@@ -172,7 +172,8 @@ def _pieces(bodies: QuerySet[Any]) -> list[bytes]:
     return pieces
 
 
-def _texts(bodies: QuerySet[Any]) -> Iterator[bytes]:
+def texts(bodies: QuerySet[Any]) -> Iterator[bytes]:
+    """Yield what a query of bodies alone gives, undecoded, in its order."""
     try:
         sql, params = bodies.query.sql_with_params()
     except EmptyResultSet:  # a filter that nothing can match

@@ -20,6 +20,7 @@ from typing import Final
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 
+from events.streams import rollups
 from events.streams.catalogue import STREAMS, Stream
 from meshmgmt.core import clock
 
@@ -103,6 +104,9 @@ def ensure(stream: Stream, days: Iterable[date]) -> None:
                 _execute(_detachment(stream, day, "FINALIZE"))
             if pending is not False:
                 _make(stream, day)
+                if stream.tally_model._default_manager.filter(day=day).exists():
+                    # It comes back with events that nobody saw meanwhile.
+                    rollups.leave_gap(stream, {day})
 
 
 def make_ahead() -> None:
@@ -157,10 +161,11 @@ def _detachment(stream: Stream, day: date, how: str) -> str:
 
 
 def _drop_detached(stream: Stream, day: date) -> None:
-    """Rows and tallies go in one transaction; no batch can count into the day now."""
+    """Rows, tallies and sums go in one transaction; no batch can count into the day now."""
     with transaction.atomic():
         _execute(f"DROP TABLE IF EXISTS {partition_name(stream, day)}")
         stream.tally_model._default_manager.filter(day=day).delete()
+        rollups.forget(stream, day)
 
 
 def _day_key(day: date) -> list[int]:

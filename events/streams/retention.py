@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import F, Sum
 
 from events.pruning import BREATH_SECONDS, CHUNK, Pruned
-from events.streams import partitions
+from events.streams import partitions, rollups
 from events.streams.catalogue import STREAMS, Stream
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import queued_write
@@ -70,12 +70,17 @@ def _delete_rows(stream: Stream, before: date) -> None:
     gone = CHUNK
     while gone == CHUNK:
         with queued_write():
+            deleted = _delete_oldest(stream, before)
+            rollups.leave_gap(stream, {day for day, _ in deleted})
             gone = 0
-            for (day, key), number in _delete_oldest(stream, before).items():
+            for (day, key), number in deleted.items():
                 fields = dict(zip(stream.tally_fields, key, strict=True))
                 tallies.filter(day=day, **fields).update(rows=F("rows") - number)
                 gone += number
             if gone < CHUNK:
+                for day in _tallied_days(stream):
+                    if day < before:
+                        rollups.forget(stream, day)
                 tallies.filter(day__lt=before).delete()
         sleep(BREATH_SECONDS)
 

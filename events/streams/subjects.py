@@ -1,20 +1,82 @@
 """What the summaries can group each stream by, add up, and call it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from django.db.models import Case, Count, F, Model, Q, TextField, Value, When
+from django.db.models import (
+    Case,
+    Count,
+    F,
+    IntegerField,
+    Model,
+    Q,
+    TextField,
+    Value,
+    When,
+)
 from django.db.models.functions import Coalesce, NullIf
 
 from events.activities import Activity
 from events.directory import directory
-from events.models import AuditEvent, ProxyEntry, TrafficEvent
+from events.models import (
+    AuditEvent,
+    ProxyEntry,
+    ProxyRollUp,
+    RollUp,
+    TrafficEvent,
+    TrafficRollUp,
+)
+from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.totals import Total
-from events.vocabulary import CONNECTIONS, DIRECTIONS
+from events.vocabulary import CONNECTIONS, DIRECTIONS, KIND_BITS
 
 Newest = Callable[[], Any]
 """Returns the newest event of a group, None when it is gone."""
+
+
+NARROWED: Final = 100
+"""Added to the family of all events: that of the few that are asked for most."""
+
+
+@dataclass(frozen=True)
+class RollUps:
+    """What is summed up of a stream by hour and day, and what that can answer.
+
+    `families` gives the groups a number each; `whole` names those whose keys are numbers.
+    `sums` holds an expression for each column of sums, `metrics` makes the aggregates of
+    them. `filters` names, by group, the filter that equals a key. What `narrowing`, a
+    filter with its value, keeps has families of its own; `narrow` is the same condition.
+    """
+
+    stream: Stream
+    model: type[RollUp]
+    groups: Mapping[str, Any]
+    families: Mapping[str, int]
+    whole: Collection[str]
+    sums: Mapping[str, Any]
+    metrics: Mapping[str, Callable[[], Any]]
+    filters: Mapping[str, str]
+    narrowing: tuple[str, Any]
+    narrow: Q
+
+    def answer(self, group: str, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the fields of the rows that hold the answer; None where none do.
+
+        `asked` holds the filters in use, dates aside.
+        """
+        rest = dict(asked)
+        if group not in self.families:
+            return None
+        fields: dict[str, Any] = {"family": self.families[group]}
+        name, value = self.narrowing
+        if name in rest and rest[name] == value:
+            del rest[name]
+            fields["family"] += NARROWED
+        own = rest.pop(self.filters.get(group, ""), None)
+        if own is not None:
+            fields["key"] = str(own)
+        return None if rest else fields
 
 
 @dataclass(frozen=True)
@@ -23,6 +85,7 @@ class Subject:
 
     `groups` holds an expression for each name to group by, `metrics` makes the
     aggregates; the first of each is the default. `names` tells what people call a key.
+    `indexed` makes of keys a condition that an index serves, where equality is none.
     """
 
     model: type[Model]
@@ -31,6 +94,8 @@ class Subject:
     metrics: Mapping[str, Callable[[], Any]]
     names: Mapping[str, Callable[[Any, Newest], str]]
     words: Mapping[str, tuple[str, ...]]
+    indexed: Mapping[str, Callable[[list[Any]], Q]] = field(default_factory=dict)
+    roll_ups: RollUps | None = None
 
     def shown(self, group: str, key: Any) -> str:
         return self.words[group][key] if group in self.words else str(key)
@@ -46,6 +111,16 @@ def _end(side: str) -> Coalesce:
     """Return the id of an end, or its address when it has none."""
     empty = Value("", output_field=TextField())
     return Coalesce(NullIf(f"{side}_id", empty), F(f"{side}_address"))
+
+
+def _is_end(side: str) -> Callable[[list[Any]], Q]:
+    """Return a function that tells which events have one of some keys as that end."""
+
+    def condition(keys: list[Any]) -> Q:
+        nameless = Q(**{f"{side}_id": "", f"{side}_address__in": keys})
+        return Q(**{f"{side}_id__in": keys}) | nameless
+
+    return condition
 
 
 def _in_event(field: str) -> Callable[[Any, Newest], str]:
@@ -93,24 +168,121 @@ _SUCCESS: Final = Q(status_code__gte=200, status_code__lt=400)
 # TCP and UDP have no status (0), which tells nothing of success.
 _FAILURE: Final = ~_SUCCESS & ~Q(status_code=0)
 
+_TRAFFIC_GROUPS: Final = {
+    "source": _end("source"),
+    "destination": _end("destination"),
+    "user": F("user_id"),
+    "policy": F("policy_id"),
+    "protocol": F("protocol"),
+    "reporter": F("reporter_id"),
+    "direction": F("direction"),
+    "connection_type": F("connection_type"),
+}
+
+_PROXY_GROUPS: Final = {
+    "host": F("host"),
+    "path": F("path"),
+    "method": F("method"),
+    "status": Case(
+        When(_SUCCESS, then=Value("success")),
+        default=Value("failed"),
+        output_field=TextField(),
+    ),
+    "status_code": F("status_code"),
+    "source_ip": F("source_ip"),
+    "user": F("user_id"),
+    "service": F("service_id"),
+    "auth_method": F("auth_method_used"),
+    "reason": F("reason"),
+    "country": F("country_code"),
+}
+
+_TRAFFIC_METRICS: Final = {
+    "bytes": lambda: Total("rx_bytes", "tx_bytes"),
+    "flows": lambda: Total("flows"),
+    "drops": lambda: Total("drops"),
+}
+
+TRAFFIC_ROLL_UPS: Final = RollUps(
+    stream=TRAFFIC,
+    model=TrafficRollUp,
+    groups=_TRAFFIC_GROUPS,
+    families={
+        "source": 1,
+        "destination": 2,
+        "user": 3,
+        "policy": 4,
+        "protocol": 5,
+        "reporter": 6,
+        "direction": 7,
+        "connection_type": 8,
+    },
+    whole={"protocol", "direction", "connection_type"},
+    sums={name: F(name) for name in ("rx_bytes", "tx_bytes", "flows", "drops")},
+    metrics=_TRAFFIC_METRICS,
+    filters={
+        "source": "source",
+        "destination": "destination",
+        "user": "user_id",
+        "policy": "policy_id",
+        "protocol": "protocol",
+        "reporter": "reporter_id",
+        "direction": "direction",
+        "connection_type": "connection_type",
+    },
+    narrowing=("type", KIND_BITS["TYPE_DROP"]),
+    narrow=Q(kinds__gte=KIND_BITS["TYPE_DROP"]),  # the highest bit
+)
+
+PROXY_ROLL_UPS: Final = RollUps(
+    stream=PROXY,
+    model=ProxyRollUp,
+    groups=_PROXY_GROUPS,
+    # No paths: there may be as many as there are entries.
+    families={
+        "host": 1,
+        "method": 2,
+        "status": 3,
+        "status_code": 4,
+        "source_ip": 5,
+        "user": 6,
+        "service": 7,
+        "auth_method": 8,
+        "reason": 9,
+        "country": 10,
+    },
+    whole={"status_code"},
+    sums={
+        "bytes_upload": F("bytes_upload"),
+        "bytes_download": F("bytes_download"),
+        "failures": Case(
+            When(_FAILURE, then=1), default=0, output_field=IntegerField()
+        ),
+    },
+    metrics={
+        "requests": lambda: Total("events"),
+        "bytes": lambda: Total("bytes_upload", "bytes_download"),
+        "failures": lambda: Total("failures"),
+    },
+    filters={
+        "host": "host",
+        "status_code": "status_code",
+        "source_ip": "source_ip",
+        "user": "user_id",
+        "service": "service_id",
+        "auth_method": "auth_method",
+        "reason": "reason",
+        "country": "country_code",
+    },
+    narrowing=("status", False),
+    narrow=~_SUCCESS,
+)
+
 TRAFFIC_SUBJECT: Final = Subject(
     model=TrafficEvent,
     time_field="time",
-    groups={
-        "source": _end("source"),
-        "destination": _end("destination"),
-        "user": F("user_id"),
-        "policy": F("policy_id"),
-        "protocol": F("protocol"),
-        "reporter": F("reporter_id"),
-        "direction": F("direction"),
-        "connection_type": F("connection_type"),
-    },
-    metrics={
-        "bytes": lambda: Total("rx_bytes", "tx_bytes"),
-        "flows": lambda: Total("flows"),
-        "drops": lambda: Total("drops"),
-    },
+    groups=_TRAFFIC_GROUPS,
+    metrics=_TRAFFIC_METRICS,
     names={
         "source": _in_event("source"),
         "destination": _in_event("destination"),
@@ -120,28 +292,14 @@ TRAFFIC_SUBJECT: Final = Subject(
         "reporter": _reporter,
     },
     words={"direction": DIRECTIONS, "connection_type": CONNECTIONS},
+    indexed={side: _is_end(side) for side in ("source", "destination")},
+    roll_ups=TRAFFIC_ROLL_UPS,
 )
 
 PROXY_SUBJECT: Final = Subject(
     model=ProxyEntry,
     time_field="timestamp",
-    groups={
-        "host": F("host"),
-        "path": F("path"),
-        "method": F("method"),
-        "status": Case(
-            When(_SUCCESS, then=Value("success")),
-            default=Value("failed"),
-            output_field=TextField(),
-        ),
-        "status_code": F("status_code"),
-        "source_ip": F("source_ip"),
-        "user": F("user_id"),
-        "service": F("service_id"),
-        "auth_method": F("auth_method_used"),
-        "reason": F("reason"),
-        "country": F("country_code"),
-    },
+    groups=_PROXY_GROUPS,
     metrics={
         "requests": lambda: Count("pk"),
         "bytes": lambda: Total("bytes_upload", "bytes_download"),
@@ -149,6 +307,7 @@ PROXY_SUBJECT: Final = Subject(
     },
     names={"user": _user},
     words={},
+    roll_ups=PROXY_ROLL_UPS,
 )
 
 AUDIT_SUBJECT: Final = Subject(
@@ -165,3 +324,7 @@ AUDIT_SUBJECT: Final = Subject(
     names={"activity": _activity, "initiator": _initiator, "target": _target},
     words={},
 )
+
+ROLL_UPS: Final = {
+    each.stream.name: each for each in (TRAFFIC_ROLL_UPS, PROXY_ROLL_UPS)
+}

@@ -1,45 +1,57 @@
-"""Top groups and time series of the event streams."""
+"""Top groups and time series of the event streams.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache
+An answer is added up of parts: sums by hour and day where they can tell, events where they
+cannot, such as those of the first and the last minutes.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache, partial, reduce
+from operator import or_
 from typing import Any, Final
 
-from django.db.models import BigIntegerField, Count, F, Func, Max, Min, Q, QuerySet
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import (
+    BigIntegerField,
+    Count,
+    F,
+    IntegerField,
+    Max,
+    Min,
+    Q,
+    QuerySet,
+    Sum,
+    Value,
+)
+from django.db.models.functions import Cast
 
 from events.instants import render_instant
-from events.streams.subjects import Subject
+from events.streams import rollups
+from events.streams.hours import (
+    DAY,
+    EPOCH,
+    HOUR,
+    INSTANT,
+    Bucket,
+    Span,
+    day_span,
+    whole_hours,
+)
+from events.streams.subjects import RollUps, Subject
+from events.streams.totals import total_sql
+from events.vocabulary import FUTURE
+from meshmgmt.core import clock
 
 MAX_BUCKETS: Final = 2000
 MAX_GROUP_FIELDS: Final = 3
 
+MOST_NAMED: Final = 2500
+"""So many hours or days, three months of hours, are named one by one."""
+
 Rows = QuerySet[Any]
-
-
-class Bucket(Func):
-    """Start of the bucket a time falls into, as seconds since the epoch."""
-
-    output_field = BigIntegerField()
-
-    def __init__(self, time: str, seconds: int) -> None:
-        super().__init__(F(time))
-        self.seconds = seconds
-
-    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        whole = f"(floor(extract(epoch from %(expressions)s) / {self.seconds})"
-        return super().as_sql(
-            compiler, connection, template=f"{whole} * {self.seconds})::bigint"
-        )
-
-    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        """Return the SQL for SQLite, where % must be doubled twice."""
-        whole = "CAST(strftime('%%%%s', %(expressions)s) AS INTEGER)"
-        return super().as_sql(
-            compiler,
-            connection,
-            template=f"({whole} / {self.seconds} * {self.seconds})",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,84 +66,308 @@ class Question:
     limit: int
 
 
-def summarise(subject: Subject, matching: Rows, question: Question) -> dict[str, Any]:
-    time = subject.time_field
-    keys = {f"by_{name}": subject.groups[name] for name in question.group_by}
-    rows = matching.filter(
-        **{f"{time}__gte": question.start, f"{time}__lte": question.end}
-    )
-    metric = subject.metrics[question.metric]
-    keyed = rows.annotate(**keys)
-    top = list(
-        keyed.order_by()
-        .values(*keys)
-        .annotate(value=metric(), events=Count("pk"), first=Min(time), last=Max(time))
-        .filter(value__gt=0)
-        .order_by("-value", *keys)[: question.limit]
-    )
-    series = _series(subject, keyed, top, list(keys), question)
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Events or sums that belong to an answer, and what makes keys and figures of them.
+
+    `bucket` makes the start of a bucket of so many seconds, `among` by group a condition
+    that keys are among some, where an index serves that better than equality.
+    """
+
+    rows: Rows
+    keys: Mapping[str, Any]
+    value: Any
+    events: Any
+    first: Any
+    last: Any
+    bucket: Callable[[int], Any]
+    among: Mapping[str, Callable[[list[Any]], Q]]
+
+    def only(self, names: Sequence[str], top: Sequence["Group"]) -> "Part":
+        """Return what belongs to the groups."""
+        chosen = Q()
+        for position, name in enumerate(names):
+            keys = list({group.keys[position] for group in top})
+            equal = Q(**{f"by_{name}__in": keys})
+            chosen &= self.among[name](keys) if name in self.among else equal
+        if len(names) > 1:
+            pairs = [dict(zip(self.keys, group.keys, strict=True)) for group in top]
+            chosen &= reduce(or_, (Q(**pair) for pair in pairs))
+        rows = self.rows.annotate(**self.keys).filter(chosen)
+        return replace(self, rows=rows)
+
+    def sql(self, columns: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
+        """Return the statement that gives keys and columns. Raises EmptyResultSet."""
+        found = self.rows.order_by().annotate(**self.keys)
+        if "bucket" in columns:
+            found = found.annotate(bucket=columns["bucket"])
+        grouped = [*self.keys, *({"bucket"} & columns.keys())]
+        figures = {name: each for name, each in columns.items() if name != "bucket"}
+        sql, params = found.values(*grouped).annotate(**figures).query.sql_with_params()
+        names = ", ".join([*self.keys, *columns])
+        return f"SELECT {names} FROM ({sql}) AS part", params  # noqa: S608 - names of ours
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One of the biggest groups."""
+
+    keys: tuple[Any, ...]
+    value: int
+    events: int
+    first: datetime
+    last: datetime
+
+
+def summarise(
+    subject: Subject, matching: Rows, asked: Mapping[str, Any], question: Question
+) -> dict[str, Any]:
+    """Return the answer. `asked` holds the filters that made `matching`, dates aside."""
+    total, top = _top(_parts(subject, matching, asked, question, days=True), question)
+    series = _series(subject, matching, asked, question, top) if top else {}
+    keyed = matching.annotate(**_keys(subject, question))
     return {
         "group_by": list(question.group_by),
         "metric": question.metric,
         "bucket_seconds": question.bucket_seconds,
         "start_date": render_instant(question.start),
         "end_date": render_instant(question.end),
-        "total": int(rows.order_by().aggregate(value=metric())["value"] or 0),
+        "total": total,
         "groups": [
             {
                 "key": {
-                    name: subject.shown(name, found[f"by_{name}"])
-                    for name in question.group_by
+                    name: subject.shown(name, key)
+                    for name, key in zip(question.group_by, found.keys, strict=True)
                 },
-                "name": _name(subject, keyed, list(keys), found),
-                "value": int(found["value"]),
-                "events": found["events"],
-                "first": render_instant(found["first"]),
-                "last": render_instant(found["last"]),
-                "series": series.get(tuple(found[key] for key in keys), []),
+                "name": _name(subject, keyed, question.group_by, found),
+                "value": found.value,
+                "events": found.events,
+                "first": render_instant(found.first),
+                "last": render_instant(found.last),
+                "series": series.get(found.keys, []),
             }
             for found in top
         ],
     }
 
 
+def events_by(
+    subject: Subject, group: str, keys: Collection[Any], start: datetime
+) -> dict[Any, int]:
+    """Return how many events since `start` have each of the keys, those with none aside."""
+    end = clock.now() + FUTURE  # none is taken that is further ahead
+    question = Question((group,), next(iter(subject.metrics)), HOUR, start, end, 0)
+    wanted = [Group((key,), 0, 0, start, end) for key in keys]
+    rows = subject.model._default_manager.all()
+    parts = _parts(subject, rows, {}, question, days=True)
+    together, params = _together(
+        (part.only((group,), wanted) for part in parts),
+        lambda part: {"events": part.events},
+    )
+    if not together:
+        return {}
+    counted = f"SELECT by_{group}, SUM(events) FROM ({together}) AS parts GROUP BY 1"  # noqa: S608 - names of ours
+    return {key: int(number) for key, number in _fetched(counted, params)}
+
+
+def _keys(subject: Subject, question: Question) -> dict[str, Any]:
+    return {f"by_{name}": subject.groups[name] for name in question.group_by}
+
+
+def _parts(
+    subject: Subject,
+    matching: Rows,
+    asked: Mapping[str, Any],
+    question: Question,
+    *,
+    days: bool,
+) -> Iterator[Part]:
+    """Yield what adds up to the answer: sums of whole hours, and events beside them.
+
+    `days` tells whether sums of whole days will do.
+    """
+    events = partial(_events, subject, question, matching)
+    hours = whole_hours(question.start, question.end)
+    kept, [group, *more] = subject.roll_ups, question.group_by
+    fields = kept.answer(group, asked) if kept and hours and not more else None
+    if kept is None or hours is None or fields is None:
+        yield events(question.start, question.end)
+        return
+    holes = [day_span(day) for day in rollups.gaps(kept.stream)]
+    for span in hours.without(holes):
+        for width, part in span.by_width(days=days):
+            yield _sums(kept, fields, question, width, part)
+    later = events(hours.first, hours.last)
+    beyond = Q(arrival__gt=rollups.mark(kept.stream))
+    for hole in holes:
+        beyond &= ~Q(**_between(subject, hole.first, hole.last))
+        for shared in hole.within(hours):
+            yield events(shared.first, shared.last)
+    yield replace(later, rows=later.rows.filter(beyond))
+    if question.start < hours.first:
+        yield events(question.start, hours.first - INSTANT)
+    if question.end > hours.last:
+        yield events(hours.last + INSTANT, question.end)
+
+
+def _between(subject: Subject, first: datetime, last: datetime) -> dict[str, Any]:
+    return {f"{subject.time_field}__gte": first, f"{subject.time_field}__lte": last}
+
+
+def _events(
+    subject: Subject,
+    question: Question,
+    matching: Rows,
+    first: datetime,
+    last: datetime,
+) -> Part:
+    """Return the events between two instants, both included."""
+    time = subject.time_field
+    return Part(
+        rows=matching.filter(**_between(subject, first, last)),
+        keys=_keys(subject, question),
+        value=subject.metrics[question.metric](),
+        events=Count("pk"),
+        first=Min(time),
+        last=Max(time),
+        bucket=partial(Bucket, time),
+        among=subject.indexed,
+    )
+
+
+def _sums(
+    kept: RollUps, fields: Mapping[str, Any], question: Question, width: int, span: Span
+) -> Part:
+    """Return the sums of the hours, or of the days, of a span."""
+    [group] = question.group_by
+    key = Cast("key", IntegerField()) if group in kept.whole else F("key")
+    rows = kept.model._default_manager.filter(
+        **fields, width=width, start__gte=span.start, start__lt=span.end
+    )
+    starts = range(span.start, span.end, width)
+
+    def among(keys: list[Any]) -> Q:
+        """Name the rows one by one: the index has them by start, then by key."""
+        chosen = Q(key__in=[str(each) for each in keys])
+        return chosen & Q(start__in=starts) if len(starts) <= MOST_NAMED else chosen
+
+    return Part(
+        rows=rows,
+        keys={f"by_{group}": key},
+        value=kept.metrics[question.metric](),
+        events=Sum("events"),
+        first=Min("first"),
+        last=Max("last"),
+        bucket=lambda seconds: (
+            F("start") - F("start") % Value(seconds, BigIntegerField())
+        ),
+        among={group: among},
+    )
+
+
+def _top(parts: Iterable[Part], question: Question) -> tuple[int, list[Group]]:
+    """Return the sum of all groups, and the biggest."""
+    together, params = _together(
+        parts,
+        lambda part: {
+            "value": part.value,
+            "events": part.events,
+            "first": part.first,
+            "last": part.last,
+        },
+    )
+    if not together:
+        return 0, []
+    keys = ", ".join(f"by_{name}" for name in question.group_by)
+    total = total_sql(connection.vendor, ["value"])
+    rows = _fetched(
+        f"WITH found AS (SELECT {keys}, {total} AS value, SUM(events) AS events,"  # noqa: S608 - names of ours
+        f" MIN(first) AS first, MAX(last) AS last FROM ({together}) AS parts"
+        f" GROUP BY {keys})"
+        f" SELECT (SELECT {total} FROM found), value, events, first, last, {keys}"
+        f" FROM found WHERE value > 0 ORDER BY value DESC, {keys} LIMIT %s",
+        [*params, question.limit],
+    )
+    groups = [
+        Group(tuple(key), value, int(events), _instant(first), _instant(last))
+        for _, value, events, first, last, *key in rows
+    ]
+    return (rows[0][0] if rows else 0), groups
+
+
 def _series(
-    subject: Subject, keyed: Rows, top: Sequence[Any], keys: list[str], asked: Question
+    subject: Subject,
+    matching: Rows,
+    asked: Mapping[str, Any],
+    question: Question,
+    top: Sequence[Group],
 ) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
     """Return the points of each group; buckets without events have none."""
-    if not top:
-        return {}
-    chosen = Q()
-    for found in top:
-        chosen |= Q(**{key: found[key] for key in keys})
-    points = (
-        keyed.filter(chosen)
-        .order_by()
-        .annotate(bucket=Bucket(subject.time_field, asked.bucket_seconds))
-        .values(*keys, "bucket")
-        .annotate(value=subject.metrics[asked.metric]())
-        .order_by("bucket")
+    seconds = question.bucket_seconds
+    parts: Iterable[Part] = [
+        _events(subject, question, matching, question.start, question.end)
+    ]
+    if seconds % HOUR == 0:
+        parts = _parts(subject, matching, asked, question, days=seconds % DAY == 0)
+    together, params = _together(
+        (part.only(question.group_by, top) for part in parts),
+        lambda part: {"bucket": part.bucket(seconds), "value": part.value},
+    )
+    keys = ", ".join(f"by_{name}" for name in question.group_by)
+    rows = _fetched(
+        f"SELECT bucket, {total_sql(connection.vendor, ['value'])}, {keys}"  # noqa: S608 - names of ours
+        f" FROM ({together}) AS parts GROUP BY {keys}, bucket ORDER BY bucket",
+        params,
     )
     series: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for point in points:
-        moment = datetime.fromtimestamp(point["bucket"], UTC)
-        series.setdefault(tuple(point[key] for key in keys), []).append(
-            {"time": render_instant(moment), "value": int(point["value"])}
-        )
+    for bucket, value, *key in rows:
+        moment = render_instant(EPOCH + timedelta(seconds=bucket))
+        series.setdefault(tuple(key), []).append({"time": moment, "value": value})
     return series
 
 
-def _name(subject: Subject, keyed: Rows, keys: list[str], found: Any) -> str:
+def _together(
+    parts: Iterable[Part], columns: Callable[[Part], Mapping[str, Any]]
+) -> tuple[str, list[Any]]:
+    """Return a statement that gives what all parts do, "" when they can hold nothing."""
+    statements: list[str] = []
+    params: list[Any] = []
+    for part in parts:
+        with suppress(EmptyResultSet):  # a filter that nothing can match
+            sql, own = part.sql(columns(part))
+            statements.append(sql)
+            params += own
+    return " UNION ALL ".join(statements), params
+
+
+def _fetched(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
+def _instant(moment: datetime | str) -> datetime:
+    """Return a time; SQLite gives those of expressions as texts, in UTC."""
+    if isinstance(moment, str):
+        return datetime.fromisoformat(moment).replace(tzinfo=UTC)
+    return moment
+
+
+def _name(subject: Subject, keyed: Rows, group_by: Sequence[str], found: Group) -> str:
     """Return what people call the group: the names of its fields, as far as known."""
 
     @cache
     def newest() -> Any:
         """Return the group's newest event, which knows names as they were then."""
-        same = {key: found[key] for key in keys}
-        same[subject.time_field] = found["last"]
+        same = {
+            f"by_{name}": key for name, key in zip(group_by, found.keys, strict=True)
+        }
+        same[subject.time_field] = found.last
         return keyed.filter(**same).order_by("-pk").first()
 
     names = [
-        subject.name_of(key.removeprefix("by_"), found[key], newest) for key in keys
+        subject.name_of(name, key, newest)
+        for name, key in zip(group_by, found.keys, strict=True)
     ]
     return " / ".join(name for name in names if name)

@@ -1,5 +1,6 @@
 """Sums of reported counters, which may be as big as the column: no sum overflows."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from django.db.models import Aggregate, BigIntegerField
@@ -11,6 +12,21 @@ _HALF: Final = 32
 _MASK: Final = 2**_HALF - 1
 
 
+def total_sql(vendor: str, columns: Sequence[str]) -> str:
+    """Return the aggregate that adds columns up, as `Total` does."""
+    if vendor == "postgresql":
+        # PostgreSQL sums bigint as numeric; only adding before would overflow.
+        total = " + ".join(f"SUM({column})" for column in columns)
+        return f"LEAST(COALESCE({total}, 0), {HIGHEST})::bigint"
+    # SQLite's SUM fails beyond 64 bits, so halves are summed and put together.
+    high = " + ".join(f"SUM({column} >> {_HALF})" for column in columns)
+    low = " + ".join(f"SUM({column} & {_MASK})" for column in columns)
+    carried = f"({high} + (({low}) >> {_HALF}))"
+    total = f"(({carried} << {_HALF}) | (({low}) & {_MASK}))"
+    bounded = f"CASE WHEN {carried} > {_MASK >> 1} THEN {HIGHEST} ELSE {total} END"
+    return f"COALESCE({bounded}, 0)"
+
+
 class Total(Aggregate):
     """Sum of columns that hold no negative numbers; exact up to `HIGHEST`, 0 of none."""
 
@@ -18,20 +34,13 @@ class Total(Aggregate):
     output_field = BigIntegerField()
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        """PostgreSQL sums bigint as numeric; only adding before would overflow."""
         columns, params = self._columns(compiler)
-        total = " + ".join(f"SUM({column})" for column in columns)
-        return f"LEAST(COALESCE({total}, 0), {HIGHEST})::bigint", params
+        return total_sql("postgresql", columns), params
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        """SQLite's SUM fails beyond 64 bits, so halves are summed and put together."""
+        """Return the SQL for SQLite, which names each column five times."""
         columns, params = self._columns(compiler)
-        high = " + ".join(f"SUM({column} >> {_HALF})" for column in columns)
-        low = " + ".join(f"SUM({column} & {_MASK})" for column in columns)
-        carried = f"({high} + (({low}) >> {_HALF}))"
-        total = f"(({carried} << {_HALF}) | (({low}) & {_MASK}))"
-        bounded = f"CASE WHEN {carried} > {_MASK >> 1} THEN {HIGHEST} ELSE {total} END"
-        return f"COALESCE({bounded}, 0)", [*params * 5]
+        return total_sql("sqlite", columns), [*params * 5]
 
     def _columns(self, compiler: Any) -> tuple[list[str], list[Any]]:
         columns, params = [], []

@@ -77,6 +77,38 @@ def test_an_export_holds_everything_newest_first(
     assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}.csv"'
 
 
+@pytest.mark.parametrize(
+    ("path", "time"), [(TRAFFIC_PATH, "window_end"), (PROXY_PATH, "timestamp")]
+)
+@pytest.mark.parametrize("number", [0, 1, 6, 30, 49])
+def test_an_export_goes_on_behind_the_last_event_that_arrived(
+    api: Api, path: str, time: str, number: int
+) -> None:
+    everything = lines(api.get(path, Accept=LINES))
+    last = everything[number]
+    query = f"{path}?after={last[time]},{last['id']}"
+    assert lines(api.get(query, Accept=LINES)) == everything[number + 1 :]
+    rest = table(api.get(query, Accept=CSV))
+    assert [row["id"] for row in rest] == [e["id"] for e in everything[number + 1 :]]
+
+
+@pytest.mark.parametrize(
+    ("query", "accept", "name"),
+    [
+        ("after=soon,flow-1", LINES, "after"),
+        ("after=2026-11-20T10:00:00Z", LINES, "after"),
+        ("after=2026-11-20T10:00:00Z,a%00", CSV, "after"),
+        ("after=2026-11-20T10:00:00Z,a&page=1", LINES, "after"),
+        ("after=2026-11-20T10:00:00Z,a", "application/json", "after"),
+    ],
+)
+def test_a_place_that_leads_nowhere_is_refused(
+    api: Api, query: str, accept: str, name: str
+) -> None:
+    answer = api.get(f"{TRAFFIC_PATH}?{query}", Accept=accept)
+    assert (answer.status, list(answer.fields)) == (400, [name])
+
+
 def test_an_export_follows_the_filters(api: Api) -> None:
     query = f"{PROXY_PATH}?status_class=5xx"
     found = lines(api.get(query, Accept=LINES))

@@ -1,0 +1,182 @@
+"""Looking back and taking back beside a long audit trail, against the same without.
+
+A million events spread over a year: members that come and go, most of them in one group and
+in three more, the rest in all groups; records that change. `?at=` may cost five times the
+plain answer and 0.3 s; a revert 0.5 s, with the lock held 0.1 s longer than by hand.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from random import Random
+from typing import Any, Final
+from urllib.parse import quote
+
+from django.db import connection
+
+from benchmarks.load import Connection, request
+from benchmarks.report import Report, alternating_medians, median_seconds
+from benchmarks.workspace import OWNER, Workspace
+from dns.models import Record
+from events.activities import Activity
+from events.audit.emission import insert_events
+from events.audit.reading import event_by_id, last_id
+from events.models import AuditEvent
+from groups.models import Group, GroupPeer
+from meshmgmt.accounts.models import User
+from meshmgmt.core import clock, context
+from meshmgmt.core.orderedlinks import append_members, drop_members
+from meshmgmt.core.transactions import account_write, lock_held
+from meshmgmt.inventory.models import Peer
+from meshmgmt.planning.reverting import Reversal
+
+EVENTS: Final = int(os.environ.get("BENCH_HISTORY_EVENTS", "1000000"))
+YEAR: Final = timedelta(days=365)
+POOL: Final = 200
+"""So many peers come to a group and go, but for the four busy ones."""
+CHUNK: Final = 5000
+DAYS: Final = (1, 59, 180, 364)
+GUARD: Final = 1.5
+
+
+def run(workspace: Workspace, report: Report) -> None:
+    """Fill the trail, then look back from near and far, and take changes back."""
+    workspace.large_mesh()
+    _fill(report)
+    _look_back(workspace, report)
+    _take_back(report)
+
+
+def _fill(report: Report) -> None:
+    events = list(_newest_first(Random(1), EVENTS))
+    events.reverse()
+    started = clock.now()
+    _forget_search()
+    for begin in range(0, len(events), CHUNK):
+        with account_write():
+            insert_events(events[begin : begin + CHUNK])
+    report.note(f"{len(events):,} events in {(clock.now() - started).seconds} s")
+
+
+def _forget_search() -> None:
+    """Leave SQLite's full-text index out: it is not asked here, and takes the longest."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("DROP TRIGGER IF EXISTS events_auditevent_fts_insert")
+        else:
+            cursor.execute("DROP INDEX IF EXISTS audit_search")
+
+
+def _newest_first(random: Random, number_of: int) -> Iterator[AuditEvent]:
+    """Yield events that lead to what is there now."""
+    groups = list(Group.objects.exclude(name="All").values_list("pk", flat=True))
+    peers = list(Peer.objects.values_list("pk", flat=True))
+    there = set(GroupPeer.objects.values_list("group_id", "peer_id"))
+    ttls = dict(Record.objects.values_list("pk", "ttl"))
+    records, now = list(ttls), clock.now() - timedelta(hours=1)
+    for place in range(number_of):
+        moment = now - YEAR * (place / number_of)
+        chance = random.random()
+        if chance < 0.1:
+            pk = random.choice(records)
+            before, after = random.choice((60, 300, 3600)), ttls[pk]
+            ttls[pk] = before
+            yield _record_event(moment, pk, before, after)
+            continue
+        few = 1 if chance < 0.5 else 4 if chance < 0.8 else len(groups)
+        number = random.randrange(few)
+        pool = peers if few < len(groups) else peers[number * 7 :][:POOL]
+        pair = groups[number], random.choice(pool)
+        came = pair in there
+        there ^= {pair}
+        yield _member_event(moment, *pair, came=came)
+
+
+def _record_event(moment: Any, pk: str, before: int, after: int) -> AuditEvent:
+    return AuditEvent(
+        timestamp=moment,
+        activity_code=Activity.DNS_ZONE_RECORD_UPDATE,
+        initiator_email=OWNER,
+        target_id=pk,
+        target_type="record",
+        meta={"name": "www.bench.internal", "type": "A"},
+        changes={"ttl": {"before": before, "after": after}},
+    )
+
+
+def _member_event(moment: Any, group: str, peer: str, *, came: bool) -> AuditEvent:
+    return AuditEvent(
+        timestamp=moment,
+        activity_code=Activity.PEER_GROUP_ADD if came else Activity.PEER_GROUP_DELETE,
+        initiator_email=OWNER,
+        target_id=peer,
+        target_type="peer",
+        meta={"group": "one of many", "group_id": group, "peer_ip": "100.64.0.1"},
+    )
+
+
+def _look_back(workspace: Workspace, report: Report) -> None:
+    busy, quiet = Group.objects.exclude(name="All").order_by("pk")[:2]
+    client = Connection(workspace.server().port)
+    token = workspace.token()
+
+    def asking(path: str) -> Callable[[], bytes]:
+        message = request("GET", path, token)
+
+        def ask() -> bytes:
+            status, body = client.exchange(message)
+            assert status == 200, body[:300]
+            return body
+
+        return ask
+
+    for path in (
+        "/api/groups",
+        f"/api/groups/{busy.pk}",
+        f"/api/groups/{quiet.pk}",
+        "/api/dns/zones",
+        "/api/dns/settings",
+    ):
+        for days in DAYS:
+            moment = (clock.now() - timedelta(days=days)).isoformat()
+            past = f"{path}?at={quote(moment)}"
+            now, then = alternating_medians(asking(path), asking(past), times=3)
+            name = f"GET {path} {days} days back, against 5 times now and 0.3 s"
+            report.at_most(name, then, 5 * now + 0.3, 1, guard=GUARD)
+    client.close()
+
+
+def _take_back(report: Report) -> None:
+    """Compare reverts of a member's coming with taking it out by hand."""
+    busy = Group.objects.exclude(name="All").order_by("pk")[0]
+    peers = GroupPeer.objects.filter(group=busy).values_list("peer_id", flat=True)
+    peer, by = peers[0], User.objects.get(email=OWNER)
+    held: list[float] = []
+
+    def note(sender: object, seconds: float, **_: Any) -> None:
+        held.append(seconds)
+
+    def by_hand() -> None:
+        with context.scope(request_id="x" * 20):
+            drop_members(GroupPeer, busy, [peer])
+        append_members(GroupPeer, busy, [peer])
+
+    def revert() -> None:
+        drop_members(GroupPeer, busy, [peer])
+        Reversal([event_by_id(str(last_id()))]).carry_out(by)
+
+    lock_held.connect(note)
+    try:
+        median_seconds(by_hand)
+        manual, held[:] = max(held), []
+        seconds = median_seconds(revert)
+    finally:
+        lock_held.disconnect(note)
+    report.at_most("a revert, against 0.5 s", seconds, 0.5, 1, guard=GUARD)
+    report.at_most(
+        "lock held by it, against by hand and 0.1 s",
+        max(held),
+        manual + 0.1,
+        1,
+        guard=GUARD,
+    )

@@ -1,0 +1,117 @@
+"""Summaries of the traffic against SQL on the events, and what their sums cost ingest."""
+
+import time
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+import orjson
+from django.db import connection
+
+from benchmarks.event_data import traffic_events
+from benchmarks.report import alternating_medians
+from events.models import RollUpMark, TrafficRollUp
+from events.streams import batches, rollups
+from events.streams.catalogue import TRAFFIC
+
+if TYPE_CHECKING:
+    from benchmarks.bench_events import EventsBench
+
+PEERS: Final = 5000
+EVENTS_A_DAY: Final = 1_000_000
+BATCH: Final = 5000
+GROUPS: Final = {
+    "source": "COALESCE(NULLIF(source_id, ''), source_address)",
+    "policy": "policy_id",
+    "direction": "direction",
+}
+LONGEST: Final = 0.3
+"""Seconds for whole hours, whatever their number."""
+
+
+def summaries(bench: "EventsBench", path: str) -> None:
+    """Ask for two whole days, first of the events themselves, then of their sums."""
+    first = (bench.now - timedelta(days=3)).replace(
+        hour=0, minute=0, second=0, microsecond=0
+    )
+    last = first + timedelta(days=2, microseconds=-1)
+    dates = "&".join(
+        f"{name}={moment.isoformat().replace('+00:00', 'Z')}"
+        for name, moment in (("start_date", first), ("end_date", last))
+    )
+    for model in (TrafficRollUp, RollUpMark):
+        model._default_manager.all().delete()
+
+    def against_sql(group: str) -> tuple[float, float]:
+        client = bench.connect()
+        return alternating_medians(
+            lambda: bench.get(client, f"{path}/summary?{dates}&group_by={group}"),
+            lambda: _by_hand(group, first, last),
+            times=5,
+        )
+
+    for group in GROUPS:
+        ours, theirs = against_sql(group)
+        name = f"summary by {group}, events against SQL"
+        bench.report.at_most(name, ours, theirs, 1.5, guard=4)
+    _sum_up()
+    for group in GROUPS:
+        ours, theirs = against_sql(group)
+        bench.report.at_most(f"summary by {group}, sums against SQL", ours, theirs, 1)
+        name = f"summary by {group}, sums against {LONGEST} s"
+        bench.report.at_most(name, ours, LONGEST, 1, guard=4)
+
+
+def _by_hand(group: str, first: datetime, last: datetime) -> None:
+    """Ask the same in SQL: the ten biggest groups, and the hours of those."""
+    key = GROUPS[group]
+    size = "SUM(rx_bytes) + SUM(tx_bytes)"
+    times = [str(moment.replace(tzinfo=None)) for moment in (first, last)]
+    hour = "substr(time, 1, 13)"
+    if connection.vendor == "postgresql":
+        times = [f"{moment}+00" for moment in times]
+        hour = "date_trunc('hour', time)"
+    span = "FROM events_trafficevent WHERE time >= %s AND time <= %s"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {key}, {size}, COUNT(*), MIN(time), MAX(time) {span}"
+            " GROUP BY 1 ORDER BY 2 DESC LIMIT 10",
+            times,
+        )
+        keys = [row[0] for row in cursor.fetchall()]
+        among = ", ".join(["%s"] * len(keys))
+        cursor.execute(
+            f"SELECT {key}, {hour}, {size} {span} AND {key} IN ({among}) GROUP BY 1, 2",
+            [*times, *keys],
+        )
+        cursor.fetchall()
+
+
+def _sum_up() -> float:
+    """Sum all events up; return how long that took, the pauses left out."""
+    began = time.perf_counter()
+    while rollups.behind(TRAFFIC):
+        rollups.roll_up(least=1)
+    return time.perf_counter() - began
+
+
+def cost_of_sums(bench: "EventsBench") -> None:
+    """Take in events of 5,000 peers as they come, 1,000,000 a day, and sum them up."""
+    count = bench.rows // 5
+    events = traffic_events(
+        count, bench.now, days=count / EVENTS_A_DAY, first=9 * 10**7, peers=PEERS
+    )
+    before = TrafficRollUp.objects.count()
+    took = 0.0
+    for _ in range(count // BATCH):
+        body = orjson.dumps(list(islice(events, BATCH)))
+        began = time.perf_counter()
+        batches.ingest(TRAFFIC, body)
+        took += time.perf_counter() - began
+    summed = _sum_up()
+    bench.report.note(
+        f"{count} events made {TrafficRollUp.objects.count() - before} sums"
+    )
+    bench.report.at_most(
+        "summing events up against taking them in", summed, took, 0.15, guard=0.6
+    )

@@ -1,0 +1,109 @@
+"""Histories: the events about one thing, of which the first after a moment tells what was.
+
+A thing is one member of one list, or a set of fields of one object that changed together.
+However often it changed, its key is stored with each event, so an index finds its first
+event after a moment, or its last before one, without reading those in between.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from hashlib import blake2b
+from typing import Any, Final
+
+from django.db import models
+from django.db.models import Max, Min, QuerySet
+
+from events.audit.specs import MemberRule, spec_of
+from events.models import AuditEvent
+from meshmgmt.core.orderedlinks import OrderedLink, all_links
+
+CAME: Final = "+"
+WENT: Final = "-"
+_LISTS: Final = "lists"
+"""Ends the keys of events that tell of several members at once, and of their order."""
+
+Link = type[OrderedLink]
+
+
+def owner_of(link: Link) -> type[models.Model]:
+    """Return the model that has a list."""
+    owner: Any = link._meta.get_field(link.owner_field).related_model
+    return owner  # type: ignore[no-any-return]
+
+
+@cache
+def member_events() -> dict[str, tuple[Link, MemberRule, bool]]:
+    """Return which activities tell of one member: list, its rule, whether it came."""
+    found: dict[str, tuple[Link, MemberRule, bool]] = {}
+    for link in all_links():
+        spec = spec_of(owner_of(link))
+        rule = spec.members.get(link.relation) if spec is not None else None
+        if rule is not None and rule.added and rule.removed:
+            found |= {
+                str(rule.added): (link, rule, True),
+                str(rule.removed): (link, rule, False),
+            }
+    return found
+
+
+def history_key(event: Any) -> str:
+    """Return the key of what an event is about; "" of one that changes nothing."""
+    code = str(event.activity_code)
+    if code in member_events():
+        link, rule, came = member_events()[code]
+        owner, member = rule.identify(event)
+        return f"{members_prefix(link, owner)}{_text(member)}/{CAME if came else WENT}"
+    if not event.changes:
+        return ""
+    fields = blake2b("\0".join(sorted(event.changes)).encode(), digest_size=8)
+    key = f"{event.target_type}/{event.target_id}/{fields.hexdigest()}"
+    return f"{key}/{_LISTS}" if any(map(_is_list, event.changes.values())) else key
+
+
+def _is_list(change: Mapping[str, Any]) -> bool:
+    """Tell a list of members from a field, and from parts with events of their own."""
+    return "added" in change and "changed" not in change
+
+
+def _text(member: Any) -> str:
+    return "/".join(member) if isinstance(member, tuple) else str(member)
+
+
+def members_prefix(link: Link, owner: str = "") -> str:
+    """Return what keys of a list's members begin with; without an owner, of all lists."""
+    return f"{link._meta.model_name}/" + (f"{owner}/" if owner else "")
+
+
+def read_member(link: Link, key: str) -> tuple[str, Any, bool]:
+    """Return owner, member and whether it came, of the key of an event about a member."""
+    parts = len(link.member_fields)
+    if parts == 1:
+        _, owner, member, sign = key.split("/")
+        return owner, member, sign == CAME
+    _, owner, told = key.split("/", 2)
+    member, sign = told.rsplit("/", 1)
+    return owner, tuple(member.rsplit("/", parts - 1)), sign == CAME
+
+
+def tells_lists(key: str) -> bool:
+    """Tell whether events with a key tell of several members, each of others."""
+    return key.endswith(f"/{_LISTS}")
+
+
+def firsts_after(prefix: str, event_id: int, most: int) -> list[tuple[str, int]]:
+    """Return `most` keys with a prefix, each with its first event after one."""
+    later = _of(prefix).filter(id__gt=event_id)
+    return list(later.values_list("history_key").annotate(first=Min("id"))[:most])
+
+
+def lasts_before(prefix: str, event_id: int) -> list[tuple[str, int]]:
+    """Return the keys with a prefix, each with its last event before one."""
+    earlier = _of(prefix).filter(id__lt=event_id)
+    return list(earlier.values_list("history_key").annotate(last=Max("id")))
+
+
+def _of(prefix: str) -> QuerySet[AuditEvent, Any]:
+    end = f"{prefix[:-1]}0"  # "0" follows "/"
+    return AuditEvent.objects.filter(
+        history_key__gte=prefix, history_key__lt=end
+    ).order_by()

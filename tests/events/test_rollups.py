@@ -1,0 +1,321 @@
+"""Sums by hour and day answer what the events themselves would."""
+
+import dataclasses
+import threading
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+import pytest
+from django.db import connection, transaction
+from django.db.models import Count
+from django.http import QueryDict
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from events.api.filters import ProxyFilterSet, TrafficFilterSet
+from events.api.summaries import SummaryForm
+from events.models import RollUpGap, RollUpMark, TrafficEvent, TrafficRollUp
+from events.streams import batches, partitions, retention, rollups
+from events.streams.catalogue import PROXY, TRAFFIC, Stream
+from events.streams.subjects import PROXY_SUBJECT, TRAFFIC_SUBJECT, Subject
+from events.streams.summaries import events_by, summarise
+from meshmgmt.core import clock
+from tests.events.samples import proxy, traffic
+from tests.events.test_filters import ADDRESSES, IDS
+from tests.events.test_retention import keep
+
+pytestmark = pytest.mark.django_db
+
+NOW: Final = datetime(2026, 11, 20, 12, 34, 56, tzinfo=UTC)
+BIGGEST: Final = 2**63 - 1
+FILTER_SETS: Final = {TRAFFIC: TrafficFilterSet, PROXY: ProxyFilterSet}
+SUBJECTS: Final = {TRAFFIC: TRAFFIC_SUBJECT, PROXY: PROXY_SUBJECT}
+
+counters = st.one_of(st.integers(0, 9), st.sampled_from([2**62, BIGGEST]))
+minutes = st.one_of(
+    st.integers(0, 3 * 24 * 60), st.sampled_from([35, 95, 12 * 60 + 35, 36 * 60 + 35])
+)
+"""Some of them name a whole hour, or midnight, together with the seconds below."""
+
+
+def ago(number: int) -> str:
+    """Return a time so many minutes before `NOW`; every other one is a whole minute."""
+    moment = NOW - timedelta(minutes=number)
+    return clock.rfc3339(moment.replace(second=0) if number % 2 else moment) or ""
+
+
+@st.composite
+def flows(draw: st.DrawFn) -> dict[str, Any]:
+    return traffic(
+        reporter_id=draw(st.sampled_from(IDS)),
+        user={"id": draw(st.sampled_from(IDS)), "email": "", "name": "A"},
+        source={
+            "id": draw(st.sampled_from(["", *IDS])),
+            "address": draw(st.sampled_from(ADDRESSES)),
+        },
+        protocol=draw(st.sampled_from([1, 6, 17])),
+        direction=draw(st.sampled_from(["INGRESS", "EGRESS"])),
+        rx_bytes=draw(counters),
+        tx_bytes=draw(counters),
+        num_of_drops=draw(st.sampled_from([0, 0, 3])),
+        window_end=ago(draw(minutes)),
+    )
+
+
+@st.composite
+def entries(draw: st.DrawFn) -> dict[str, Any]:
+    return proxy(
+        host=draw(st.sampled_from(["a", "A", "b%"])),
+        status_code=draw(st.sampled_from([0, 200, 404, 500])),
+        bytes_upload=draw(counters),
+        user_id=draw(st.sampled_from(["", "ann"])),
+        timestamp=ago(draw(minutes)),
+    )
+
+
+TRAFFIC_FILTERS: Final = (
+    "",
+    "type=type_drop",
+    "type=TYPE_START",
+    "source=" + IDS[0],
+    "source=" + ADDRESSES[0],
+    "user_id=" + IDS[1],
+    "protocol=6",
+    "direction=INGRESS&type=TYPE_DROP",
+    "search=laptop",
+    "reporter_id=none",
+)
+PROXY_FILTERS: Final = (
+    "",
+    "status=failed",
+    "status=success",
+    "host=a",
+    "status_code=404",
+    "status_code=500&status=failed",
+    "user_id=ann",
+    "user_name=nobody",
+)
+
+
+@st.composite
+def questions(draw: st.DrawFn, subject: Subject, filters: tuple[str, ...]) -> str:
+    groups = st.lists(st.sampled_from([*subject.groups]), min_size=1, max_size=2)
+    first, last = sorted([draw(minutes), draw(minutes)], reverse=True)
+    parts = [
+        f"group_by={','.join(draw(groups))}",
+        f"metric={draw(st.sampled_from([*subject.metrics]))}",
+        f"start_date={ago(first)}",
+        f"end_date={ago(last)}",
+        draw(
+            st.sampled_from(["", "bucket=5m", "bucket=1h", "bucket=1d", "bucket=36h"])
+        ),
+        f"limit={draw(st.sampled_from([1, 3, 100]))}",
+        draw(st.sampled_from(filters)),
+    ]
+    return "&".join(parts)
+
+
+def answered(stream: Stream, query: str, *, by_events: bool = False) -> dict[str, Any]:
+    """Return the answer to a question; `by_events` leaves the sums aside."""
+    subject = SUBJECTS[stream]
+    filters = FILTER_SETS[stream](
+        QueryDict(query), subject.model._default_manager.all()
+    )
+    form = SummaryForm(subject, QueryDict(query))
+    assert form.is_valid()
+    assert filters.form.is_valid()
+    dates = filters.form.cleaned_data
+    question = form.question(dates["start_date"], dates["end_date"])
+    if by_events:
+        subject = dataclasses.replace(subject, roll_ups=None)
+    return summarise(subject, filters.qs, filters.undated, question)
+
+
+def numbered(events: list[dict[str, Any]], first: int = 0) -> list[dict[str, Any]]:
+    return [event | {"id": str(n)} for n, event in enumerate(events, first)]
+
+
+@pytest.mark.parametrize(
+    ("stream", "event", "filters"),
+    [(TRAFFIC, flows(), TRAFFIC_FILTERS), (PROXY, entries(), PROXY_FILTERS)],
+    ids=["traffic", "proxy"],
+)
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(data=st.data())
+def test_sums_and_what_came_in_since_equal_the_events(
+    stream: Stream, event: Any, filters: tuple[str, ...], data: st.DataObject
+) -> None:
+    """Whatever comes in when, whatever is asked, whichever days have gaps."""
+    some = st.lists(event, max_size=12)
+    gaps = st.lists(st.integers(0, 4), max_size=2)
+    asked = st.lists(questions(SUBJECTS[stream], filters), min_size=3, max_size=6)
+    with clock.set_to(NOW), transaction.atomic():
+        count = 0
+        for _ in range(data.draw(st.integers(1, 3))):
+            batch = numbered(data.draw(some), count)
+            count += len(batch)
+            batches.ingest_events(stream, batch)
+            if data.draw(st.booleans()):
+                rollups.roll_up(least=1)
+            days = {NOW.date() - timedelta(days=n) for n in data.draw(gaps)}
+            rollups.leave_gap(stream, days)
+        for query in data.draw(asked):
+            assert answered(stream, query) == answered(stream, query, by_events=True)
+        start = NOW - timedelta(minutes=data.draw(minutes))
+        for group, key in SUBJECTS[stream].groups.items():
+            events = stream.model._default_manager.annotate(key=key)
+            keys = set(events.values_list("key", flat=True))
+            chosen = data.draw(st.sets(st.sampled_from([*keys]))) if keys else keys
+            since = events.filter(
+                key__in=chosen, **{f"{stream.time_field}__gte": start}
+            )
+            counts = since.order_by().values_list("key").annotate(number=Count("pk"))
+            found = events_by(SUBJECTS[stream], group, chosen, start)
+            assert found == dict(counts)
+        transaction.set_rollback(True)
+
+
+WHOLE: Final = "start_date=2026-11-10&end_date=2026-11-19T22:59:59.999999Z&bucket=3h"
+
+
+def test_whole_hours_are_answered_without_the_events() -> None:
+    with clock.set_to(NOW):
+        events = [traffic(rx_bytes=n, window_end=ago(n * 60)) for n in range(99)]
+        batches.ingest_events(TRAFFIC, numbered(events))
+        rollups.roll_up(least=1)
+        queries = [
+            f"{WHOLE}&group_by={group}&{more}"
+            for group in TRAFFIC_SUBJECT.groups
+            for more in ("", "type=TYPE_DROP")
+        ]
+        before = [answered(TRAFFIC, query) for query in queries]
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM events_trafficevent")
+        after = [answered(TRAFFIC, query) for query in queries]
+    assert sum(answer["total"] for answer in before) > 0
+    # What ends are called is told by their newest events.
+    for answer in (*before, *after):
+        for group in answer["groups"]:
+            del group["name"]
+    assert after == before
+
+
+def test_few_new_events_wait_for_more() -> None:
+    with clock.set_to(NOW):
+        batches.ingest_events(TRAFFIC, [traffic(window_end=ago(90))])
+        rollups.roll_up()
+        assert not TrafficRollUp.objects.exists()
+        assert answered(TRAFFIC, "metric=flows")["total"] == 1
+
+
+def test_a_run_that_ends_halfway_is_as_if_it_never_began() -> None:
+    with clock.set_to(NOW):
+        batches.ingest_events(TRAFFIC, [traffic(rx_bytes=5, window_end=ago(200))])
+        with pytest.raises(ZeroDivisionError), transaction.atomic():
+            rollups.roll_up(least=1)
+            raise ZeroDivisionError
+        assert not RollUpMark.objects.exists()
+        for _ in range(2):
+            rollups.roll_up(least=1)
+            assert answered(TRAFFIC, "group_by=user")["total"] == 5
+
+
+@pytest.mark.postgresql
+def test_events_from_before_arrivals_were_counted_are_summed_up_too() -> None:
+    with clock.set_to(NOW):
+        events = [traffic(rx_bytes=5, window_end=ago(n * 600)) for n in range(9)]
+        batches.ingest_events(TRAFFIC, numbered(events))
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE events_trafficevent SET n = NULL WHERE id < '6'")
+        rollups.roll_up(least=1)
+        assert not RollUpGap.objects.exists()
+        days = TrafficRollUp.objects.filter(family=1, width=86_400)
+        assert sum(found.events for found in days) == 9
+
+
+def sums() -> list[Any]:
+    fields = ("family", "width", "start", "key", "events", "rx_bytes", "last")
+    return list(TrafficRollUp.objects.order_by("pk").values_list(*fields))
+
+
+def summed_anew() -> list[Any]:
+    """Return the sums as they are when all events are added up at once."""
+    TrafficRollUp.objects.all().delete()
+    RollUpMark.objects.all().delete()
+    rollups.roll_up(least=1)
+    return sums()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sums_made_by_two_at_once_while_events_come_in_count_each_once() -> None:
+    faults: list[BaseException] = []
+
+    def run(action: Any) -> None:
+        try:
+            for number in range(5):
+                action(number)
+        except BaseException as error:
+            faults.append(error)
+        finally:
+            connection.close()
+
+    def send(number: int) -> None:
+        name = threading.current_thread().name
+        events = [traffic(id=f"{name}-{number}-{n}", rx_bytes=1) for n in range(20)]
+        batches.ingest_events(TRAFFIC, events)
+
+    actions = [send, send, *[lambda _: rollups.roll_up(least=1)] * 2]
+    threads = [threading.Thread(target=run, args=[action]) for action in actions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    rollups.roll_up(least=1)
+    found = sums()
+    assert found == summed_anew()
+    assert sum(row[4] for row in found if row[:2] == (1, 3600)) == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sums_go_with_their_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    with clock.set_to(NOW):
+        events = [traffic(window_end=ago(n * 60)) for n in range(8 * 24)]
+        batches.ingest_events(TRAFFIC, numbered(events))
+        rollups.roll_up(least=1)
+        keep(monkeypatch, traffic=4, proxy=None, audit=None)
+        retention.prune()
+        assert not RollUpGap.objects.exists()
+        found = sums()
+        assert found == summed_anew()
+    assert {row[2] for row in found} == {
+        int(moment.replace(minute=0, second=0).timestamp()) // width * width
+        for moment in TrafficEvent.objects.values_list("time", flat=True)
+        for width in (3600, 86_400)
+    }
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_day_that_was_half_dropped_is_summed_up_anew() -> None:
+    day = date(2026, 11, 19)
+    with clock.set_to(NOW):
+        batches.ingest_events(TRAFFIC, [traffic(id="a", window_end=ago(1440))])
+        name = partitions.partition_name(TRAFFIC, day)
+        with connection.cursor() as cursor:
+            cursor.execute(f"ALTER TABLE {TRAFFIC.table} DETACH PARTITION {name}")
+        batches.ingest_events(TRAFFIC, [traffic(id="b", window_end=ago(1))])
+        rollups.roll_up(least=1)
+        batches.ingest_events(TRAFFIC, [traffic(id="c", window_end=ago(1440))])
+        question = "start_date=2026-11-19&end_date=2026-11-19&metric=flows"
+        assert rollups.gaps(TRAFFIC) == [day]
+        assert answered(TRAFFIC, question)["total"] == 2
+        rollups.roll_up(least=1)
+        assert rollups.gaps(TRAFFIC) == []
+        assert answered(TRAFFIC, question)["total"] == 2
+        found = sums()
+        assert found == summed_anew()
