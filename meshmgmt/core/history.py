@@ -28,19 +28,21 @@ def account_at(text: str) -> AbstractContextManager[None]:
     Raises BadRequest for a text that is no such moment, InvalidArgument for one that
     the trail does not reach back to, or that does not lie in the past.
     """
-    if not text:
-        return nullcontext()
+    return _shown(moment_of(text)) if text else nullcontext()
+
+
+def moment_of(text: str) -> datetime:
+    """Return the moment that a text (RFC 3339) names. Raises BadRequest for another."""
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
             raise BadRequest(f"{PARAMETER}: must say its time zone, such as Z for UTC")
         # Databases know fewer offsets than Python does.
-        moment = moment.astimezone(UTC)
+        return moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise BadRequest(
             f"{PARAMETER}: must be a time as RFC 3339 writes it"
         ) from error
-    return _shown(moment)
 
 
 @contextmanager

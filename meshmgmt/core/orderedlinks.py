@@ -147,18 +147,14 @@ def set_members(
         removed = [key for key in before if key not in wanted]
         added = [key for key in after if key not in known]
         appended = [key for key in before if key in wanted] + added == after
+        rows = link._default_manager.filter(**{link.owner_field: owner})
         if appended:
-            _remove_and_append(link, owner, removed, added)
+            _delete(rows, link, removed)
+            _append(link, owner, added)
         else:
-            _write_anew(link, owner, after)
-        members_changed.send(
-            sender=link,
-            link=link,
-            owner=owner,
-            added=added,
-            removed=removed,
-            order=None if appended else after,
-        )
+            rows.order_by()._raw_delete(rows.db)
+            _insert(link, owner, after, 0)
+        _tell(link, owner, added, removed, None if appended else after)
 
 
 def append_members(
@@ -174,11 +170,8 @@ def append_members(
         added = [key for key in dict.fromkeys(keys) if key not in there]
         if not added:
             return 0
-        last = next((position for (position,) in _last(link).plain(owner.pk)), -1)
-        _insert(link, owner, added, last + 1)
-        members_changed.send(
-            sender=link, link=link, owner=owner, added=added, removed=[], order=None
-        )
+        _append(link, owner, added)
+        _tell(link, owner, added, [])
         return len(added)
 
 
@@ -195,9 +188,7 @@ def drop_members(
             return 0
         rows = link._default_manager.filter(**{link.owner_field: owner})
         _delete(rows, link, removed)
-        members_changed.send(
-            sender=link, link=link, owner=owner, added=[], removed=removed, order=None
-        )
+        _tell(link, owner, [], removed)
         return len(removed)
 
 
@@ -262,37 +253,20 @@ def remove_from_lists(
         chosen = link._default_manager.filter(**member).order_by()
         chosen._raw_delete(chosen.db)
         for pk, owner in owners.items():
-            members_changed.send(
-                sender=link,
-                link=link,
-                owner=owner,
-                added=[],
-                removed=gone[pk],
-                order=None,
-            )
+            _tell(link, owner, [], gone[pk])
         return list(owners.values())
 
 
-def _remove_and_append(
-    link: type[OrderedLink], owner: models.Model, removed: list[Any], added: list[Any]
+def _tell(
+    link: type[OrderedLink],
+    owner: models.Model,
+    added: list[Any],
+    removed: list[Any],
+    order: list[Any] | None = None,
 ) -> None:
-    rows = link._default_manager.filter(**{link.owner_field: owner})
-    _delete(rows, link, removed)
-    if added:
-        _insert(link, owner, added, _next_position(rows))
-
-
-def _write_anew(
-    link: type[OrderedLink], owner: models.Model, members: list[Any]
-) -> None:
-    rows = link._default_manager.filter(**{link.owner_field: owner})
-    rows.order_by()._raw_delete(rows.db)
-    _insert(link, owner, members, 0)
-
-
-def _next_position(rows: models.QuerySet[Any]) -> int:
-    last = rows.aggregate(last=models.Max("position"))["last"]
-    return 0 if last is None else last + 1
+    members_changed.send(
+        sender=link, link=link, owner=owner, added=added, removed=removed, order=order
+    )
 
 
 def _delete(
@@ -312,6 +286,12 @@ def _delete(
                 )
             )
         chosen.order_by()._raw_delete(rows.db)
+
+
+def _append(link: type[OrderedLink], owner: models.Model, keys: list[Any]) -> None:
+    if keys:
+        last = next((position for (position,) in _last(link).plain(owner.pk)), -1)
+        _insert(link, owner, keys, last + 1)
 
 
 def _insert(

@@ -7,6 +7,8 @@ from meshmgmt.meshstate.loading import (
     load,
     load_among,
     load_around,
+    load_met,
+    load_sides,
     nothing_to_collect,
     routes_something,
 )
@@ -18,6 +20,8 @@ __all__ = [
     "load",
     "load_among",
     "load_around",
+    "load_met",
+    "load_sides",
     "nothing_to_collect",
     "routes_something",
 ]

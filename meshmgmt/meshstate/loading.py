@@ -19,10 +19,11 @@ from meshmgmt.mesh.snapshot import (
     Record,
     Settings,
     Snapshot,
+    User,
     Zone,
 )
 from meshmgmt.meshstate import tables
-from meshmgmt.meshstate.reader import grouped
+from meshmgmt.meshstate.reader import Table, grouped
 
 Value = TypeVar("Value")
 _Members = Mapping[str, frozenset[str]]
@@ -124,23 +125,40 @@ def load_among(
     peer_ids: Collection[str],
     *,
     groups: Collection[str] = (),
-    met_by: Collection[str] = (),
     routers: bool = False,
 ) -> Snapshot:
     """Read what decides between a few peers and the members of groups.
 
-    Those that a member of `met_by` may meet are read, too, and with `routers` all that
-    route. Of other peers, of groups' other members and of records nothing is read.
-    Raises NotFound for an unknown peer.
+    With `routers` all that route are read, too. Of other peers, of groups' other members
+    and of records nothing is read. Raises NotFound for an unknown peer.
     """
     account = replace(_account(), policies=_policies())
     near = routing(account) if routers else Extent(frozenset(), frozenset())
-    met = extent(account, "", frozenset(met_by)) if met_by else near
-    near = Extent(near.groups | met.groups | set(groups), near.peers | met.peers)
-    peers = _peers(account, near, peer_ids)
-    many = len(peers) > BATCH
-    pairs = tables.MEMBERS.plain() if many else tables.GROUPS_OF.plain(sorted(peers))
-    return replace(account, peers=peers, members=grouped(pairs, frozenset))
+    near = Extent(near.groups | set(groups), near.peers)
+    return _with_peers(account, near, peer_ids)
+
+
+def load_met(
+    peer_ids: Collection[str], *, by: Collection[str], others: Extent
+) -> Snapshot:
+    """Read which of `others`, and of those met as a member of `by`, peers may send to.
+
+    Only what goes straight from peer to peer is decided by what is read; unknown peers
+    are passed over.
+    """
+    about = sorted({*groups_of(peer_ids), *by})
+    account = replace(
+        _deciding(tables.BLOCKED), policies=_policies(sorted(peer_ids), about)
+    )
+    met = extent(account, "", frozenset(by))
+    known = others.peers.union(met.peers, peer_ids)
+    return _with_peers(account, Extent(others.groups | met.groups, known), ())
+
+
+def load_sides(sides: Extent) -> Snapshot:
+    """Read what decides straight between the peers of groups, and some more."""
+    account = replace(_deciding(tables.BLOCKED), policies=_policies())
+    return _with_peers(account, sides, ())
 
 
 def groups_of(peer_ids: Collection[str]) -> set[str]:
@@ -177,6 +195,14 @@ def _peers(
     return found
 
 
+def _with_peers(account: Snapshot, near: Extent, wanted: Collection[str]) -> Snapshot:
+    """The account with the peers of an extent, and their groups."""
+    peers = _peers(account, near, wanted)
+    many = len(peers) > BATCH
+    pairs = tables.MEMBERS.plain() if many else tables.GROUPS_OF.plain(sorted(peers))
+    return replace(account, peers=peers, members=grouped(pairs, frozenset))
+
+
 def _policies(*about: Sequence[str]) -> tuple[Policy, ...]:
     """All policies, with all rules or those about peers and groups."""
     table = tables.RULES_OF if about else tables.RULES
@@ -186,14 +212,8 @@ def _policies(*about: Sequence[str]) -> tuple[Policy, ...]:
 
 def _account() -> Snapshot:
     """All but peers, members of groups, policies and records."""
-    everybody = [id_ for (id_,) in tables.EVERYBODY.plain()]
-    return Snapshot(
-        settings=next(iter(_in_order(tables.SETTINGS.read())), Settings()),
-        peers={},
-        members={},
-        everybody="".join(everybody),
-        users=dict(tables.USERS.read()),
-        checks=dict(tables.CHECKS.read()),
+    return replace(
+        _deciding(tables.USERS),
         routes=_in_order(tables.ROUTES.read()),
         routers=_in_order(tables.ROUTERS.read()),
         resources=_in_order(tables.RESOURCES.read()),
@@ -201,6 +221,18 @@ def _account() -> Snapshot:
         nameserver_groups=_in_order(tables.NAMESERVER_GROUPS.read()),
         unmanaged_groups=frozenset(id_ for (id_,) in tables.UNMANAGED.plain()),
         group_names=dict(tables.GROUPS.plain()),
+    )
+
+
+def _deciding(users: Table[User]) -> Snapshot:
+    """Of the account what decides who takes part, and on which side of a rule."""
+    return Snapshot(
+        settings=next(iter(_in_order(tables.SETTINGS.read())), Settings()),
+        peers={},
+        members={},
+        everybody="".join(id_ for (id_,) in tables.EVERYBODY.plain()),
+        users=dict(users.read()),
+        checks=dict(tables.CHECKS.read()),
     )
 
 

@@ -135,6 +135,7 @@ USERS: Final = Table(
     groups=listed(access.UserAutoGroup),
     subject=made(lambda subject: (subject or "").partition("|")[2], "subject"),
 )
+BLOCKED: Final = USERS.where(lambda: Q(is_blocked=True))
 CHECKS: Final = Table(
     mesh.PostureCheck, access.PostureCheck, checks=made(orjson.loads, text("checks"))
 )

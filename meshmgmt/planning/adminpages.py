@@ -8,30 +8,43 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from events.admin.objectpages import kind_of
+from events.admin.changetable import change_table, mentioned_ids
+from events.admin.objectpages import ObjectPages, kind_of
+from events.audit.histories import member_events
 from events.audit.reading import event_by_id, events_of_request
 from events.models import AuditEvent
-from meshmgmt.accounts.adminforms import viewer_of
+from meshmgmt.accounts.admin.forms import viewer_of
 from meshmgmt.api.plans import Plan
 from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import NotFound, ServiceError
 from meshmgmt.core.roles import Operation, allowed
-from meshmgmt.planning.inverse import member_events
+from meshmgmt.planning.comparepage import compare_page
 from meshmgmt.planning.rehearsal import carried_out
-from meshmgmt.planning.reverting import revert
+from meshmgmt.planning.reverting import Reversal
+from meshmgmt.planning.savedpage import saved_page
 
 MOVED = "Something else would be done by now than what was shown: look at it again."
 
 
 def urls() -> list[URLPattern]:
-    """Return the path of the page."""
+    """Return the paths of the pages."""
     view = admin.site.admin_view(revert_page)
     return [
         path(
             "admin/events/auditevent/<str:event_id>/take-back/",
             view,
             name="admin-audit-revert",
-        )
+        ),
+        path(
+            "admin/events/auditevent/<str:event_id>/peers/",
+            admin.site.admin_view(saved_page),
+            name="admin-saved",
+        ),
+        path(
+            "admin/events/auditevent/compare/",
+            admin.site.admin_view(compare_page),
+            name="admin-compare",
+        ),
     ]
 
 
@@ -55,7 +68,8 @@ def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
 
     refusal, plan = "", None
     try:
-        plan = carried_out(lambda: revert(events, by=user), agreed)
+        reversal = Reversal(events)
+        plan = carried_out(lambda: reversal.carry_out(user), agreed)
     except ServiceError as error:
         refusal = error.message
     if plan is not None and agreed(plan):
@@ -75,7 +89,7 @@ def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
             "others": len(request_events) - 1,
             "refusal": refusal,
             "plan": plan,
-            "lines": [] if plan is None else _lines(plan),
+            "lines": [] if plan is None else _lines(request, plan),
         },
     )
 
@@ -86,12 +100,14 @@ def _went_with_others(event: AuditEvent) -> bool:
     return code.endswith(".delete") and code not in member_events()
 
 
-def _lines(plan: Plan) -> list[dict[str, Any]]:
+def _lines(request: HttpRequest, plan: Plan) -> list[dict[str, Any]]:
+    objects = plan.shown["objects"]
+    known = ObjectPages(request).of_ids(mentioned_ids([x["changes"] for x in objects]))
     return [
         {
             **done,
             "kind": kind_of(done["type"]),
-            "fields": ", ".join(done["changes"]),
+            "table": change_table(done["changes"], known),
         }
-        for done in plan.shown["objects"]
+        for done in objects
     ]

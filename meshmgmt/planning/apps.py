@@ -13,8 +13,8 @@ class PlanningConfig(AppConfig):
         """Draw the plans of the API."""
         from meshmgmt.api import plans  # noqa: PLC0415
         from meshmgmt.core import history  # noqa: PLC0415
-        from meshmgmt.planning.drafts import WriteDraft  # noqa: PLC0415
+        from meshmgmt.planning.drafts import draft_of  # noqa: PLC0415
         from meshmgmt.planning.history import account_at  # noqa: PLC0415
 
-        plans.register(WriteDraft)
+        plans.register(draft_of)
         history.register(account_at)

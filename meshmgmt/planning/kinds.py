@@ -40,7 +40,6 @@ from meshmgmt.access.services.setupkeys import setup_key_update
 from meshmgmt.accesstests.api.views import AccessTestViewSet
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accesstests.services import access_test_delete
-from meshmgmt.accesstests.standing import judge_now
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.userchanges import user_update
@@ -135,11 +134,6 @@ def _check_dns_settings(settings: DnsSettings, by: User) -> None:
     dns_settings_update(disabled_management_groups=disabled_management_groups())
 
 
-def _check_test(test: AccessTest, by: User) -> None:
-    _sent_back(AccessTestViewSet)(test, by)
-    judge_now([test])
-
-
 def _update_peer(pk: str, columns: dict[str, Any], by: User) -> None:
     columns.pop("dns_label", None)  # follows the name
     peer_update(peer_id=pk, **columns)
@@ -190,7 +184,7 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
     DnsSettings: Kind("dns", check=_check_dns_settings, delete=_stays),
     AccessTest: Kind(
         "policies",
-        check=_check_test,
+        check=_sent_back(AccessTestViewSet),
         delete=lambda test, by: access_test_delete(test_id=test.pk),
     ),
 }

@@ -56,11 +56,7 @@ class PeersBefore:
         before = self._store.mesh
         refresh = self._store.refresh()
         after = self._store.mesh
-        common = before.snapshot.peers.keys() & after.snapshot.peers.keys()
-        ids = common if refresh.affected is None else common & refresh.affected
-        exact = len(ids) <= EXACTLY
-        if exact:
-            ids = _with_another_map(before, after, ids)
+        ids, exact = told_anew(before, after, refresh.affected)
         peers = [after.snapshot.peers[peer_id] for peer_id in sorted(ids)]
         peers.sort(key=lambda peer: peer.label)
         return Seen(
@@ -71,6 +67,16 @@ class PeersBefore:
             sorted(ids),
             to_json(shifts(before, after)),
         )
+
+
+def told_anew(
+    before: Mesh, after: Mesh, candidates: frozenset[str] | None
+) -> tuple[frozenset[str], bool]:
+    """Return who of the `candidates` (None: all) gets another map, and if just these do."""
+    common = before.snapshot.peers.keys() & after.snapshot.peers.keys()
+    ids = common if candidates is None else common & candidates
+    exact = len(ids) <= EXACTLY
+    return frozenset(_with_another_map(before, after, ids) if exact else ids), exact
 
 
 def _with_another_map(before: Mesh, after: Mesh, ids: Iterable[str]) -> set[str]:

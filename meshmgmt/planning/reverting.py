@@ -4,7 +4,7 @@ Nothing is done unless all can be: each object must still be what the events lef
 rules must accept what comes back, and nothing else may change with it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Final
 
@@ -27,32 +27,41 @@ from meshmgmt.planning.inverse import (
     Irreversible,
     Members,
     Undo,
-    arranged,
     inverse_of,
     last_name,
-    lists_of,
-    orders_before,
 )
 from meshmgmt.planning.kinds import KINDS
+from meshmgmt.planning.lists import Listing, arranged, lists_of, orders_before
 
 _ORDER: Final = list(KINDS)
 
 
-def revert(events: Sequence[AuditEvent], *, by: User) -> None:
-    """Take events, given newest first, back.
+class Reversal:
+    """What takes events, given newest first, back: looked for before anybody has to wait.
 
-    Raises Irreversible with every reason that stands in the way, Forbidden without the
-    permission to change one of the objects, and what the rules find.
+    The trail before and in these events never changes, so only the objects are looked at
+    again under the lock. Raises Irreversible for what is no change of an object.
     """
-    numbers = ", ".join(str(event.pk) for event in reversed(events[:9]))
-    with account_write(), context.scope(reason=f"revert of {numbers}"):
-        undos = inverse_of(events)
-        _check_is_something(undos)
-        _check_permissions(undos, by)
-        undos.sort(key=lambda undo: _ORDER.index(undo.model))
-        begin = mark()
-        _Reverting(undos, events[-1].pk, by).run()
-        _check_nothing_else_changed(undos, begin)
+
+    def __init__(self, events: Sequence[AuditEvent]) -> None:
+        self._numbers = ", ".join(str(event.pk) for event in reversed(events[:9]))
+        self._undos = inverse_of(events)
+        lists = [(link, undo.pk) for undo in self._undos for link in undo.lists]
+        self._orders = orders_before(events[-1].pk, lists)
+
+    def carry_out(self, by: User) -> None:
+        """Take the events back.
+
+        Raises Irreversible with every reason that stands in the way, Forbidden without
+        the permission to change one of the objects, and what the rules find.
+        """
+        with account_write(), context.scope(reason=f"revert of {self._numbers}"):
+            _check_is_something(self._undos)
+            _check_permissions(self._undos, by)
+            self._undos.sort(key=lambda undo: _ORDER.index(undo.model))
+            begin = mark()
+            _Reverting(self._undos, self._orders, by).run()
+            _check_nothing_else_changed(self._undos, begin)
 
 
 def _check_is_something(undos: Sequence[Undo]) -> None:
@@ -84,12 +93,13 @@ def _check_permissions(undos: Sequence[Undo], by: User) -> None:
 class _Reverting:
     """Does one revert, in the running write."""
 
-    def __init__(self, undos: Sequence[Undo], first: int, by: User) -> None:
+    def __init__(
+        self, undos: Sequence[Undo], orders: Mapping[Listing, list[Any]], by: User
+    ) -> None:
         self._undos = undos
+        self._orders = orders
         self._by = by
         self._found = {(undo.model, undo.pk): undo.rows.first() for undo in undos}
-        lists = [(link, undo.pk) for undo in undos for link in undo.lists]
-        self._orders = orders_before(first, lists)
 
     def run(self) -> None:
         """Look for reasons against it, then make, change, delete and check."""
@@ -134,7 +144,9 @@ class _Reverting:
     def _make(self, undo: Undo) -> None:
         instance = undo.model(pk=undo.pk, **undo.values)
         self._check_relations(undo, instance)
-        lists = {link.relation: members.back for link, members in undo.lists.items()}
+        lists = {
+            link.relation: list(members.back) for link, members in undo.lists.items()
+        }
         self._found[undo.model, undo.pk] = instance
         self._with_rules(undo, lambda: KINDS[undo.model].prepare(instance, lists))
         instance.save(force_insert=True)
@@ -160,11 +172,11 @@ class _Reverting:
             instance.save()
         for link, members in undo.lists.items():
             before = [] if undo.create else member_keys(link, instance)
-            wanted = [key for key in before if key not in set(members.out)]
+            wanted = [key for key in before if key not in members.out]
             if members.back or members.order:
-                _check_there(undo, link, members.back)
+                _check_there(undo, link, list(members.back))
                 order = self._orders[link, undo.pk]
-                wanted = arranged(wanted + members.back, order)
+                wanted = arranged([*wanted, *members.back], order)
             set_members(link, instance, wanted, new=undo.create, before=before)
 
     def _delete(self, undo: Undo) -> None:

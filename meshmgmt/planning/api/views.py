@@ -13,7 +13,7 @@ from meshmgmt.api.bodies import OptionalJSONParser
 from meshmgmt.api.fields import TruthField
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.roles import Operation
-from meshmgmt.planning.reverting import revert
+from meshmgmt.planning.reverting import Reversal
 
 
 class RevertRequestSerializer(serializers.Serializer[Any]):
@@ -51,5 +51,5 @@ class RevertView(ApiView):
         event = event_by_id(event_id)
         whole = self.validated(RevertRequestSerializer)["whole_request"]
         events = events_of_request(event) if whole else [event]
-        revert(events, by=viewer_of(request))
+        Reversal(events).carry_out(viewer_of(request))
         return Response({"reverted": [event.pk for event in events]})

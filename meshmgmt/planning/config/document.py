@@ -9,6 +9,8 @@ from groups.models import Group
 from meshmgmt.access.models import PostureCheck
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.selectors import account_rows
+from meshmgmt.core.history import account_at
+from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.inventory.models import NetworkResource, Peer
 from meshmgmt.planning.config.sections import (
     SECTIONS,
@@ -30,11 +32,36 @@ def configuration() -> Row:
 
     To be called in a `read_snapshot()`.
     """
-    names = {(kind, pk): name for kind, pk, name in referable()}
+    return _configuration(_names(), identified=False)
+
+
+def configuration_at(moment: str, called: Names | None = None) -> Row:
+    """Return the configuration of a moment (RFC 3339, "" for now), objects with their `id`.
+
+    What is in `called` goes by that name. Raises what `core.history.account_at` raises.
+    """
+    with account_at(moment), read_snapshot():
+        return _configuration({**_names(), **(called or {})}, identified=True)
+
+
+def names_at(moment: str) -> Names:
+    """Return what objects were called at a moment. Raises as `configuration_at` does."""
+    with account_at(moment), read_snapshot():
+        return _names()
+
+
+def _names() -> Names:
+    return {(kind, pk): name for kind, pk, name in referable()}
+
+
+def _configuration(names: Names, *, identified: bool) -> Row:
     return {
         "version": VERSION,
         "settings": settings(names),
-        **{section.name: _entries(section, names) for section in SECTIONS},
+        **{
+            section.name: _entries(section, names, identified=identified)
+            for section in SECTIONS
+        },
         "dns_settings": dns_settings(names),
     }
 
@@ -76,13 +103,18 @@ def stored(section: Section, names: Names, **ids: str) -> Stored:
     }
 
 
-def _entries(section: Section, names: Names, **ids: str) -> list[Row]:
+def _entries(
+    section: Section, names: Names, *, identified: bool, **ids: str
+) -> list[Row]:
     found = stored(section, names, **ids)
     return [
         {
+            **({"id": identifier} if identified else {}),
             **entry,
             **{
-                part.name: _entries(part, names, **{section.path: identifier})
+                part.name: _entries(
+                    part, names, identified=identified, **{section.path: identifier}
+                )
                 for part in section.parts
             },
         }

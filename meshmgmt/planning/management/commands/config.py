@@ -13,15 +13,23 @@ import yaml
 from django.core.management.base import BaseCommand, CommandError
 
 from meshmgmt.accounts.management.people import clear_errors
+from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.history import PARAMETER, account_at, moment_of
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.planning.config.applying import perform
-from meshmgmt.planning.config.document import as_yaml, configuration
+from meshmgmt.planning.config.difference import difference
+from meshmgmt.planning.config.document import (
+    as_yaml,
+    configuration,
+    configuration_at,
+)
 from meshmgmt.transfer.source import Source, SourceError
 
 DELETIONS = 10
+MOMENT = "a time as RFC 3339 writes it, such as 2026-11-01T08:00:00Z"
 DIFFERENT = 1
-"""Exit status of `drift` and `plan` when something differs."""
+"""Exit status of `diff`, `drift` and `plan` when something differs."""
 ERROR = 2
 
 
@@ -38,7 +46,15 @@ class Command(BaseCommand):
         """Declare the subcommands."""
         deeds = parser.add_subparsers(dest="deed", required=True)
         export = deeds.add_parser("export", help="print the document")
-        export.add_argument("--json", action="store_true", help="JSON in place of YAML")
+        _add_format(export)
+        export.add_argument("--at", metavar="T", help=f"as it was, {MOMENT}")
+        diff = deeds.add_parser(
+            "diff",
+            help="what differs between two moments; status 1 when something does",
+        )
+        _add_format(diff)
+        diff.add_argument("--from", required=True, metavar="T1", help=MOMENT)
+        diff.add_argument("--to", metavar="T2", help=f"{MOMENT}; default: now")
         for name, text in (
             ("plan", "show what `apply` would do; status 1 when that is something"),
             ("apply", "make the account what FILE says, in one transaction"),
@@ -72,6 +88,7 @@ class Command(BaseCommand):
         with _status_of_errors(), clear_errors():
             deeds = {
                 "export": self._export,
+                "diff": self._diff,
                 "plan": self._plan,
                 "apply": self._apply,
                 "drift": self._drift,
@@ -79,7 +96,24 @@ class Command(BaseCommand):
             deeds[options["deed"]](options)
 
     def _export(self, options: dict[str, Any]) -> None:
-        document = _own()
+        with _about("--at"), account_at(options["at"] or ""), read_snapshot():
+            document = configuration()
+        self._write(document, options)
+
+    def _diff(self, options: dict[str, Any]) -> None:
+        before, after = options["from"], options["to"]
+        with _about("--from"):
+            old = configuration_at(before)
+        with _about("--to"):
+            if after and moment_of(after) < moment_of(before):
+                raise CommandError("--to lies before --from")
+            objects = difference(old, configuration_at(after or ""))
+        told = {"from": before, "to": after or "now", "objects": objects}
+        self._write(told, options)
+        if objects:
+            sys.exit(DIFFERENT)
+
+    def _write(self, document: dict[str, Any], options: dict[str, Any]) -> None:
         text = json.dumps(document, indent=2) if options["json"] else as_yaml(document)
         self.stdout.write(text.rstrip("\n"))
 
@@ -157,9 +191,23 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
+def _add_format(deed: ArgumentParser) -> None:
+    deed.add_argument("--json", action="store_true", help="JSON in place of YAML")
+
+
 def _own() -> dict[str, Any]:
     with read_snapshot():
         return configuration()
+
+
+@contextmanager
+def _about(option: str) -> Iterator[None]:
+    """Say of a refused moment which option names it."""
+    try:
+        yield
+    except ServiceError as error:
+        told = error.message.removeprefix(f"{PARAMETER}: ")
+        raise CommandError(f"{option}: {told}") from error
 
 
 def _foreign(options: dict[str, Any]) -> dict[str, Any]:
