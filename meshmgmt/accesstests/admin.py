@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import Case, When
 from django.http import HttpRequest
 from django.utils.html import format_html_join
@@ -23,11 +22,12 @@ from meshmgmt.accesstests.services import (
     access_test_delete,
     access_test_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
-from meshmgmt.api.adminfields import LinesField
-from meshmgmt.api.adminlook import badge, shown
+from meshmgmt.adminsite.bulk import SWITCH
+from meshmgmt.adminsite.fields import LinesField
+from meshmgmt.adminsite.lists import ServiceList
+from meshmgmt.adminsite.look import badge, shown
+from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
 from meshmgmt.core.errors import InvalidArgument
-from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.inventory.models import NetworkResource, Peer
 
 _TONES: Final = {PASSING: "ok", FAILING: "bad"}
@@ -96,8 +96,7 @@ def _picked(end: str, data: Mapping[str, Any]) -> End:
     given = {kind: data[f"{end}_{kind}"] for kind in _PICKED[end]}
     chosen = [(kind, ref) for kind, ref in given.items() if ref]
     if len(chosen) != 1:
-        text = f"choose one {end}"
-        raise InvalidArgument(text, [FieldError(end, text)])
+        raise InvalidArgument.about(end, f"choose one {end}")
     kind, ref = chosen[0]
     return End(_kind_of(ref) if kind == "value" else kind, ref)
 
@@ -110,14 +109,12 @@ def _kind_of(value: str) -> str:
     return "address"
 
 
-class AccessTestList(ChangeList):
+class AccessTestList(ServiceList):
     """A page of tests, with what each promises."""
 
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        self.result_list = list(self.result_list)
-        words = in_words(self.result_list)
-        for test in self.result_list:
+    def complete(self, request: HttpRequest, shown: list[Any]) -> None:
+        words = in_words(shown)
+        for test in shown:
             vars(test)["words"] = words[test.pk]
 
 
@@ -129,6 +126,7 @@ class AccessTestAdmin(ServiceAdmin):
     list_display = ["name", "standing", "promise", "enforce", "checked_at"]
     list_filter = [StandingFilter, "enforce", "kind", "expect"]
     search_fields = ["name", "description", "=id"]
+    bulk = SWITCH
     ordering = [Case(When(enabled=True, state=FAILING, then=0), default=1), "id"]
     readonly_fields = ["id", "standing", "failed", "checked_at", "created_at"]
 
@@ -175,6 +173,9 @@ class AccessTestAdmin(ServiceAdmin):
             for each in test.failures
         ]
         return format_html_join("", "<p>{} to {}: {}</p>", lines) if lines else "none"
+
+    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
+        access_test_update(test_id=instance.pk, changes={"enabled": enabled})
 
     def delete_object(self, instance: AccessTest) -> None:
         access_test_delete(test_id=instance.pk)

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from django.db.models import Q
 from django.http import HttpRequest
-from django.urls import reverse
 
 from meshmgmt.accesstests.models import EMPTY, FAILING, PASSING, AccessTest
-from meshmgmt.api import home
-from meshmgmt.api.adminfilters import StateFilter
-from meshmgmt.api.home import Figure, Line, Place, Tone
+from meshmgmt.adminsite import home
+from meshmgmt.adminsite.filters import StateFilter
+from meshmgmt.adminsite.home import Figure, Line, Place, Tone
 
 SHOWN = 5
 
@@ -50,5 +49,6 @@ def _tests(request: HttpRequest) -> Iterator[Figure | Line]:
         yield Line(
             test.name,
             test.failures[0]["because"],
-            reverse("admin:accesstests_accesstest_change", args=[test.pk]),
+            home.object_url(test),
+            tone=Tone.BAD,
         )

@@ -71,30 +71,38 @@ def judged(mesh: Mesh, test: AccessTest) -> Outcome:
     return Outcome(FAILING if failures else PASSING, failures)
 
 
-def judged_about(mesh: Mesh, test: AccessTest, peers: Collection[str]) -> Outcome:
-    """Return how a test between peers goes that passed but for pairs with some of them."""
+def is_kept_by(
+    mesh: Mesh, test: AccessTest, peers: Collection[str] | None = None
+) -> bool:
+    """Tell whether no pair of a test between peers fails, of those one of `peers` is in."""
     sources = members(mesh, test.source_kind, test.source_ref)
     targets = members(mesh, test.destination_kind, test.destination_ref)
+    if peers is None:
+        return next(_unmet(mesh, test, sources, targets), None) is None
     found = chain(
-        _between(mesh, test, [p for p in sources if p in peers], targets),
-        _between(mesh, test, sources, [p for p in targets if p in peers]),
+        _unmet(mesh, test, [p for p in sources if p in peers], targets),
+        _unmet(mesh, test, sources, [p for p in targets if p in peers]),
     )
-    failures = list(islice(found, MOST))
-    return Outcome(FAILING if failures else PASSING, failures)
+    return next(found, None) is None
 
 
 def _between(
     mesh: Mesh, test: AccessTest, sources: Collection[str], targets: Collection[str]
 ) -> Iterator[dict[str, Any]]:
-    traffic, peers = Traffic(test.protocol, test.port), mesh.snapshot.peers
-    reach = test.expect == REACH
-    if not (sources and targets):
-        return
-    pairs = unmet(mesh, sources, targets, traffic, reach=reach)
-    for source, target in _once(pairs):
+    peers = mesh.snapshot.peers
+    for source, target in _once(_unmet(mesh, test, sources, targets)):
         destination = Destination("peer", target, peers[target].ip)
         why = _why(mesh, test, source, destination)
         yield _failure(mesh, source, ("peer", target, peers[target].name), why)
+
+
+def _unmet(
+    mesh: Mesh, test: AccessTest, sources: Collection[str], targets: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    if not (sources and targets):
+        return iter(())
+    traffic, reach = Traffic(test.protocol, test.port), test.expect == REACH
+    return unmet(mesh, sources, targets, traffic, reach=reach)
 
 
 def _once(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -15,8 +15,15 @@ from meshmgmt.core.names import canonical
 from meshmgmt.explain.reaching import destination_of
 from meshmgmt.inventory.models import Peer
 from meshmgmt.mesh import Mesh
+from meshmgmt.mesh.extent import Extent
 from meshmgmt.mesh.reach import Destination
-from meshmgmt.meshstate import load, load_among, nothing_to_collect
+from meshmgmt.meshstate import (
+    load,
+    load_among,
+    load_met,
+    load_sides,
+    nothing_to_collect,
+)
 
 End = tuple[str, str]
 _ROUTED: Final = ("resource", *VALUES)
@@ -37,7 +44,7 @@ def read_mesh(tests: Sequence[AccessTest]) -> Mesh:
 
 
 def read_near(tests: Sequence[AccessTest], touch: Touch) -> Mesh:
-    """Return the mesh, with all that decides about those who came and went.
+    """Return the mesh, with what decides between those who came and went and others.
 
     That is whom they may meet by the groups they joined or left, and, of tests that name
     such a group, the other end.
@@ -48,12 +55,16 @@ def read_near(tests: Sequence[AccessTest], touch: Touch) -> Mesh:
         for one, other in permutations(ends_of(test))
         if one[1] in touch.groups
     ]
-    moved = Peer.objects.filter(pk__in=touch.moved).values_list("pk", flat=True)
+    others = Extent(frozenset(_groups(ends)), frozenset(_peers(ends)))
     with nothing_to_collect():
-        snapshot = load_among(
-            [*_peers(ends), *moved], groups=_groups(ends), met_by=touch.groups
-        )
+        snapshot = load_met(touch.moved, by=touch.groups, others=others)
         return Mesh(snapshot, shown_moment().timestamp())
+
+
+def read_sides(sides: Extent) -> Mesh:
+    """Return the mesh with what decides between the peers on some sides of rules."""
+    with nothing_to_collect():
+        return Mesh(load_sides(sides), shown_moment().timestamp())
 
 
 def ends_of(test: AccessTest) -> tuple[End, End]:
@@ -82,5 +93,7 @@ def _peers(ends: Sequence[End]) -> list[str]:
     values = {(kind, ref) for kind, ref in ends if kind in VALUES and ref}
     aims = [aim_of(kind, ref) for kind, ref in values]
     aimed = [found.id for found in aims if found.kind == "peer"]
+    if not (named or owners or aimed):
+        return []
     known = Q(pk__in=[*named, *aimed]) | Q(user__in=owners)
     return list(Peer.objects.filter(known).values_list("pk", flat=True))

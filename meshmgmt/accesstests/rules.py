@@ -101,15 +101,18 @@ def _end_errors(
     if end.kind not in kinds:
         yield from choice_errors(f"{field}.kind", end.kind, kinds)
     elif end.kind in VALUES:
-        yield from _value_errors(f"{field}.value", end)
+        # Nothing leads to names that may be looked up, but not be stored.
+        yield from _value_errors(f"{field}.value", end, canonical)
     elif not known(end):
         yield FieldError(f"{field}.id", not_found(end.kind, end.ref))
 
 
-def _value_errors(field: str, end: End) -> Iterator[FieldError]:
+def _value_errors(
+    field: str, end: End, parse_name: Callable[[str], str]
+) -> Iterator[FieldError]:
     try:
         if end.kind == "domain":
-            if is_too_long(parse_query_name(end.ref)):
+            if is_too_long(parse_name(end.ref)):
                 raise ValueError("longer than DNS can carry")
         else:
             ip_address(end.ref.replace("%", " "))  # with one it is of a link alone
@@ -131,7 +134,7 @@ def _name_errors(end: End) -> Iterator[FieldError]:
         text = "a test of kind dns asks for a domain"
         yield FieldError("destination.kind", text)
     else:
-        yield from _value_errors("destination.value", end)
+        yield from _value_errors("destination.value", end, parse_query_name)
 
 
 def _content_errors(draft: AccessTestDraft) -> Iterator[FieldError]:

@@ -10,7 +10,6 @@ from django.db.models import Q
 from groups.models import Group
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accesstests.rules import VALUES, AccessTestDraft, End, draft_errors
-from meshmgmt.accesstests.standing import forget_if_last, judge_now
 from meshmgmt.accounts.models import User
 from meshmgmt.core.errors import Conflict, raise_field_errors
 from meshmgmt.core.fielderrors import FieldError
@@ -26,8 +25,6 @@ _PLAIN: Final = tuple(
 MODELS: Final = {
     "peer": Peer, "group": Group, "user": User, "resource": NetworkResource
 }  # fmt: skip
-_TOLD: Final = ("name", "description")
-"""What may change without the test being another."""
 
 
 def access_test_create(*, draft: AccessTestDraft) -> AccessTest:
@@ -39,7 +36,6 @@ def access_test_create(*, draft: AccessTestDraft) -> AccessTest:
         test = AccessTest()
         _fill(test, draft)
         test.save(force_insert=True)
-        judge_now([test])
         return test
 
 
@@ -47,13 +43,8 @@ def access_test_update(*, test_id: str, changes: Mapping[str, Any]) -> AccessTes
     """Change what is given, keep the rest. Raises NotFound, InvalidArgument, Conflict."""
     with account_write():
         test = found(AccessTest, test_id, kind=KIND)
-        before = stored_draft(test)
-        draft = replace(before, **changes)
-        _fill(test, draft)
+        _fill(test, replace(stored_draft(test), **changes))
         test.save()
-        told = {name: getattr(before, name) for name in _TOLD}
-        if replace(draft, **told) != before:
-            judge_now([test])
         return test
 
 
@@ -61,7 +52,6 @@ def access_test_delete(*, test_id: str) -> None:
     """Delete a test. Raises NotFound."""
     with account_write():
         found(AccessTest, test_id, kind=KIND).delete()
-        forget_if_last()
 
 
 def stored_draft(test: AccessTest) -> AccessTestDraft:
@@ -82,8 +72,7 @@ def naming(kind: str, ids: Collection[str]) -> list[AccessTest]:
 
 def let_go(kind: str, ids: Collection[str]) -> None:
     """Take objects that are about to be deleted out of tests, which are switched off."""
-    tests = naming(kind, ids)
-    for test in tests:
+    for test in naming(kind, ids):
         for end in _ENDS:
             if (
                 getattr(test, f"{end}_kind") == kind
@@ -92,8 +81,6 @@ def let_go(kind: str, ids: Collection[str]) -> None:
                 setattr(test, f"{end}_ref", "")
         test.enabled = False
         test.save()
-    if tests:
-        judge_now(tests)
 
 
 def _fill(test: AccessTest, draft: AccessTestDraft) -> None:

@@ -14,9 +14,9 @@ from django.db.models import Model
 from events.activities import Activity
 from events.audit.changes import Change
 from events.audit.emission import audit_record, changes_written
-from meshmgmt.accesstests.judging import Outcome, judged, judged_about
+from meshmgmt.accesstests.judging import Outcome, is_kept_by, judged
 from meshmgmt.accesstests.models import FAILING, PASSING, AccessTest, Looked
-from meshmgmt.accesstests.reading import ends_of, read_mesh, read_near
+from meshmgmt.accesstests.reading import ends_of, read_mesh, read_near, read_sides
 from meshmgmt.accesstests.rules import ACCESS, DNS
 from meshmgmt.accesstests.touching import Touch, touch_of
 from meshmgmt.accounts.models import Account
@@ -35,6 +35,8 @@ from meshmgmt.core.transactions import (
 from meshmgmt.inventory.models import Peer
 from meshmgmt.mesh import Mesh
 
+TOLD: Final = frozenset({"name", "description"})
+"""What may change without a test being another."""
 EVERY_SECONDS: Final = 10.0
 # Asked at the beginning and end of every write.
 _SERIAL: Final = f"SELECT serial FROM {Looked._meta.db_table}"  # noqa: S608 - our name
@@ -72,20 +74,6 @@ def connect() -> None:
     wholeness_asked.connect(_is_whole, dispatch_uid="accesstests.whole")
 
 
-def judge_now(tests: Sequence[AccessTest]) -> None:
-    """Note how tests go, in the running write that makes or changes them."""
-    _note(outcomes(tests))
-    if not Looked.objects.exists():
-        newest = MapChange.objects.order_by("-serial").first()
-        Looked.objects.create(serial=newest.serial if newest else 0)
-
-
-def forget_if_last() -> None:
-    """Have writes look no further when no test is left."""
-    if not AccessTest.objects.exists():
-        Looked.objects.all().delete()
-
-
 def look_after_reports() -> None:
     """Note what became of tests by what machines reported; for housekeeping.
 
@@ -118,7 +106,10 @@ def _before(**kwargs: Any) -> None:
 
 
 def _after(changes: Sequence[Change], **kwargs: Any) -> None:
-    """Judge what the write touched. Raises PromiseBroken."""
+    """Judge the tests that were written and touched. Raises PromiseBroken."""
+    written = [each for each in changes if isinstance(each.instance, AccessTest)]
+    if written:
+        _judge_written(written)
     if context.current().unattended or (since := _looked()) is None:
         return
     newest, touched = changes_since(since)
@@ -126,30 +117,48 @@ def _after(changes: Sequence[Change], **kwargs: Any) -> None:
         return
     touch = touch_of(changes, touched)
     tests = touch.tests()
-    chosen = _by_movement(tests, touch) if touch.is_of_members else []
-    near = read_near(chosen, touch) if chosen else None
-    found = [(test, judged_about(near, test, touch.moved)) for test in chosen if near]
+    kept = _kept(tests, touch)
     # Of what may have broken all is told.
-    passing = [each for each in found if each[1].state == PASSING]
-    whole = [test for test in tests if test not in {t for t, _ in passing}]
-    judged_whole = outcomes(whole)
+    judged_whole = outcomes(test for test in tests if test not in kept)
     if broken := _broken(judged_whole, timely=not any(map(_ends_logins, changes))):
         raise PromiseBroken(broken)
+    passing = [(test, Outcome(PASSING, [])) for test in kept]
     _note([*passing, *judged_whole])
     Looked.objects.update(serial=newest)
 
 
-def _by_movement(tests: Sequence[AccessTest], touch: Touch) -> list[AccessTest]:
-    """Those that passed, and go on unless those who came and went change it."""
-    between = ("peer", "group", "user")
-    thin = touch.thin_groups()
-    return [
+def _judge_written(changes: Sequence[Change]) -> None:
+    """Note how tests go that were made or are others now: what is new may fail."""
+    chosen = [change.pk for change in changes if {*change.changed_fields} - TOLD]
+    _note(outcomes(AccessTest.objects.filter(pk__in=chosen).order_by("id")))
+    if not AccessTest.objects.exists():
+        Looked.objects.all().delete()  # writes look no further
+    elif not Looked.objects.exists():
+        newest = MapChange.objects.order_by("-serial").first()
+        Looked.objects.create(serial=newest.serial if newest else 0)
+
+
+def _kept(tests: Sequence[AccessTest], touch: Touch) -> set[AccessTest]:
+    """Those that passed, and go on by what is between the touched peers."""
+    between = [
         test
         for test in tests
         if (test.kind, test.state) == (ACCESS, PASSING)
-        and test.destination_kind in between
-        and thin.isdisjoint(ref for _, ref in ends_of(test))
+        and test.destination_kind in ("peer", "group")
     ]
+    if not between:
+        return set()
+    if touch.sides is not None:
+        mesh = read_sides(touch.sides)
+        return {each for each in between if is_kept_by(mesh, each)}
+    if not touch.is_of_members:
+        return set()
+    thin = touch.thin_groups()
+    chosen = [
+        test for test in between if thin.isdisjoint(ref for _, ref in ends_of(test))
+    ]
+    mesh = read_near(chosen, touch)
+    return {each for each in chosen if is_kept_by(mesh, each, touch.moved)}
 
 
 def _is_whole(**kwargs: Any) -> bool:

@@ -1,8 +1,8 @@
 """Which tests a write may have touched: those whose objects it can be about."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import Count, Q
 
@@ -15,12 +15,13 @@ from meshmgmt.accesstests.rules import ACCESS, DNS, VALUES
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.core.queries import BATCH
 from meshmgmt.inventory.models import NetworkResource
+from meshmgmt.mesh.extent import Extent
 from meshmgmt.meshstate import Touched, are_named, groups_of, routes_something
 
-_WIDE: Final = (
-    *(Account, Policy, PolicyRule, PostureCheck, Route, Router, NetworkResource),
-)
+_WIDE: Final = (Account, Route, Router, NetworkResource)
 """What may be about any peers."""
+_RULES: Final = (Policy, PolicyRule, PostureCheck)
+_ROUTED: Final = ("resource", *VALUES)
 _NAMES: Final = (DnsSettings, NameserverGroup, Record, Zone)
 
 
@@ -28,7 +29,8 @@ _NAMES: Final = (DnsSettings, NameserverGroup, Record, Zone)
 class Touch:
     """What was touched: peers, and groups with the members that came and went.
 
-    Or `everything`, all that is `routed`, all `names`.
+    Or `everything`, all that is `routed`, all `names`; `sides` are groups and peers that
+    all changed rules name, or named, where nothing else was touched.
     """
 
     peers: frozenset[str] = frozenset()
@@ -37,6 +39,7 @@ class Touch:
     everything: bool = False
     routed: bool = False
     names: bool = False
+    sides: Extent | None = None
 
     @classmethod
     def by_machines(cls, touched: Touched | None) -> "Touch":
@@ -56,7 +59,8 @@ class Touch:
         many = len(self.peers) + len(self.groups) + len(self.moved) > BATCH
         if self.everything or many:
             return list(tests)
-        return list(tests.filter(self._about()))
+        asked = tests.order_by().values_list("kind", "destination_kind").distinct()
+        return list(tests.filter(self._about({*asked})))
 
     def thin_groups(self) -> frozenset[str]:
         """The touched groups with at most one member left."""
@@ -64,26 +68,32 @@ class Touch:
         counted = links.values_list("group").annotate(number=Count("id"))
         return self.groups - {group for group, number in counted if number > 1}
 
-    def _about(self) -> Q:
+    def _about(self, asked: Collection[tuple[str, str]]) -> Q:
+        """Which tests; nothing is looked up of kinds that none asks about."""
+        names = any(kind == DNS for kind, _ in asked)
+        ways = any(end in _ROUTED for kind, end in asked if kind == ACCESS)
         named = Q(kind=DNS) if self.names else Q(pk__in=())
         routed = self.routed
         if self.peers or self.groups:
             everyone = self.peers | self.moved
             around = self.groups | groups_of(everyone)
-            named |= Q(kind=DNS, source_ref__in={*everyone, *around})
-            named |= Q(kind=DNS) if _lead_to_peers() else Q(kind=DNS) & _of_peers()
+            if names:
+                named |= Q(kind=DNS, source_ref__in={*everyone, *around})
+                named |= Q(kind=DNS) if _lead_to_peers() else Q(kind=DNS) & _of_peers()
             # Who is in a group that no rule names meets nobody else by that.
             meeting = bool(self.groups) and are_named(self.groups)
             peers = everyone if meeting else self.peers
             groups = around if peers else self.groups
-            routed = routed or (bool(peers) and routes_something(peers, groups))
             refs = {*peers, *groups}
             named |= Q(source_ref__in=refs) | Q(destination_ref__in=refs)
             if peers:
                 # Whose they were cannot be asked any more of what is deleted or moved.
-                named |= Q(source_kind="user") | Q(destination_kind="address")
-                named |= Q(destination_kind="domain") & _of_peers()
-        elsewhere = Q(kind=ACCESS, destination_kind__in=("resource", *VALUES))
+                named |= Q(source_kind="user")
+            if peers and ways:
+                routed = routed or routes_something(peers, groups)
+                named |= Q(destination_kind="address")
+                named |= Q(kind=ACCESS, destination_kind="domain") & _of_peers()
+        elsewhere = Q(kind=ACCESS, destination_kind__in=_ROUTED)
         return named | elsewhere if routed else named
 
 
@@ -92,6 +102,7 @@ def touch_of(changes: Sequence[Change], touched: Touched | None) -> Touch:
     if touched is None:
         return Touch(everything=True)
     moved, everything, routed, names = set[str](), False, False, False
+    rules = [change for change in changes if type(change.instance) in _RULES]
     for change in changes:
         model = type(change.instance)
         blocked = model is User and change.changed("is_blocked")
@@ -102,7 +113,36 @@ def touch_of(changes: Sequence[Change], touched: Touched | None) -> Touch:
             if members := change.members.get("peers"):
                 moved |= {str(key) for key in (*members.added, *members.removed)}
     groups = touched.groups & _with_members(changes)
-    return Touch(touched.peers, groups, frozenset(moved), everything, routed, names)
+    sides = None
+    if rules and not (touched.peers or groups or everything):
+        sides = _sides(rules)
+    everything = everything or bool(rules)
+    return Touch(
+        touched.peers, groups, frozenset(moved), everything, routed, names, sides
+    )
+
+
+def _sides(changes: Sequence[Change]) -> Extent:
+    """The groups and peers on the sides of rules, before and after they changed."""
+    ids = {
+        model: [str(each.pk) for each in changes if type(each.instance) is model]
+        for model in _RULES
+    }
+    of_checks = Q(policy__posture_check_links__posture_check__in=ids[PostureCheck])
+    found = PolicyRule.objects.filter(
+        Q(pk__in=ids[PolicyRule]) | Q(policy__in=ids[Policy]) | of_checks
+    ).order_by()
+    named: set[Any] = set()
+    for side in ("source", "destination"):
+        links = found.filter(**{f"{side}_links__isnull": False})
+        named.update(links.values_list(f"{side}_links__group", flat=True))
+        named.update(found.values_list(f"{side}_resource_id", flat=True))
+        for change in changes:
+            named.add(change.before.get(f"{side}_resource_id", ""))
+            if listed := change.members.get(f"{side}s"):
+                named.update(listed.removed)
+    ids_named = frozenset(map(str, filter(None, named)))
+    return Extent(ids_named, ids_named)
 
 
 def _with_members(changes: Sequence[Change]) -> frozenset[str]:

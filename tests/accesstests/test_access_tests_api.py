@@ -66,6 +66,7 @@ class TestAccessTests(ResourceContract):
         for kind, value in (
             *(("address", "10.0.0"), ("address", "fe80::1%eth0"), ("address", "")),
             *(("domain", "a..b"), ("domain", ""), ("domain", "a." * 127 + "abc")),
+            ("domain", "-x.example"),
         ):
             odd = {"destination": {"kind": kind, "value": value}}
             yield odd, 422, "destination.value", f"'{value[:64]}' is no"

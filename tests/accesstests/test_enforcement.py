@@ -245,7 +245,7 @@ def test_admin_action_on_members_is_refused_in_words(
     path = f"/admin/groups/group/{world.staff.pk}/members/paste/"
     before = stored()
     answer = client.post(path, {"peers": world.guest.name, "add": "1"})
-    assert answer.status_code == 409
+    assert answer.status_code == 200
     assert "would fail: guest to db-01" in answer.content.decode()
     assert stored() == before
 
@@ -381,3 +381,10 @@ def test_states_on_record_are_those_of_judging_everything_anew(
         assert on_record == anew
     assert AccessTest.objects.filter(enabled=True).exists()
     assert refusals >= 0
+
+
+def test_new_test_that_fails_is_told_of_before_it_is_said_to_fail(world: World) -> None:
+    trail = Trail()
+    test = world.promise("closed", world.guest, world.server, "reach")
+    assert state(test) == "failing"
+    assert trail.codes == ["access_test.create", "access_test.fail"]
