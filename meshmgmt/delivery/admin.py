@@ -23,12 +23,13 @@ from events.admin.inputs import shown_word
 from events.api.queries import InstantField
 from events.vocabulary import TYPES
 from meshmgmt.access.admin.fields import ReadOnlyAdmin
-from meshmgmt.api.admin import ServiceForm
-from meshmgmt.api.adminlook import badge
-from meshmgmt.api.admintokens import SecretPages
+from meshmgmt.adminsite.bulk import SWITCH
+from meshmgmt.adminsite.look import badge
+from meshmgmt.adminsite.pages import ServiceForm
+from meshmgmt.adminsite.tokens import SecretPages
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.delivery.feeds import FEEDS
+from meshmgmt.delivery.feeds import newest
 from meshmgmt.delivery.homecards import DeliveryStateFilter
 from meshmgmt.delivery.models import CONFIGURED, DeadLetter, Subscription
 from meshmgmt.delivery.rules import SubscriptionDraft, masked
@@ -40,8 +41,10 @@ from meshmgmt.delivery.services import (
     subscription_replay,
     subscription_secret,
     subscription_test,
+    subscription_tried,
     subscription_update,
 )
+from meshmgmt.delivery.talks import talk_with
 
 _TARGETS: Final = {
     "webhook": ("Webhook over HTTPS, signed", ("url",)),
@@ -149,9 +152,9 @@ class SubscriptionForm(ServiceForm):
         made, self.plain = subscription_create(draft=SubscriptionDraft(**facts))
         return made
 
-    def _show(self, error: ServiceError) -> None:
+    def show(self, error: ServiceError) -> None:
         """Show each fault at the input of its field."""
-        super()._show(ServiceError(error.message, map(_at_input, error.errors)))
+        super().show(ServiceError(error.message, map(_at_input, error.errors)))
 
 
 def _at_input(fault: FieldError) -> FieldError:
@@ -164,13 +167,12 @@ def _at_input(fault: FieldError) -> FieldError:
 
 def _preview(subscription: Subscription) -> SafeString | None:
     """Return the newest event as it would be sent, None when there is none."""
-    feed = FEEDS[subscription.stream]
-    newest = feed.matching(subscription.filters).order_by(f"-{feed.position}")
-    events, _ = feed.read(newest, 1)
+    events = newest(subscription)
     if not events:
         return None
     if subscription.target.get("type") == "webhook":
-        return json_block(orjson.loads(message(f"{feed.name}.events", events)))
+        body = message(f"{subscription.stream}.events", events)
+        return json_block(orjson.loads(body))
     return json_block(orjson.loads(events[0].body))
 
 
@@ -222,6 +224,7 @@ class SubscriptionAdmin(SecretPages):
         *("id", "state", "last_success", "failures", "next_attempt", "last_error"),
         "created_at",
     ]
+    bulk = SWITCH
 
     def get_urls(self) -> list[Any]:
         """Add the page that tries out and sends again."""
@@ -238,7 +241,12 @@ class SubscriptionAdmin(SecretPages):
             raise PermissionDenied
         subscription = get_object_or_404(Subscription, pk=pk)
         form = ReplayForm(request.POST if "replay" in request.POST else None)
-        if request.method == "POST" and self._done(request, pk, form):
+        talk = None
+        if "now" in request.POST and subscription.sealed_secret:
+            last = newest(subscription)  # before the trail tells of this
+            subscription_tried(subscription_id=pk)
+            talk = talk_with(subscription, last)
+        elif request.method == "POST" and self._done(request, pk, form):
             return redirect("admin:delivery_sending", pk)
         facts: dict[str, Any] = {
             **self.admin_site.each_context(request),
@@ -247,6 +255,7 @@ class SubscriptionAdmin(SecretPages):
             "subscription": subscription,
             "state": state_row(subscription),
             "preview": _preview(subscription),
+            "talk": talk,
             "form": form if may_change else None,
             "media": self.media,
         }
@@ -329,6 +338,9 @@ class SubscriptionAdmin(SecretPages):
         """Show the secret of a webhook just made, this once."""
         if form.plain:
             self.show_secret(request, "The signing secret", form.plain)
+
+    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
+        subscription_update(subscription_id=instance.pk, changes={"enabled": enabled})
 
     def delete_object(self, instance: Subscription) -> None:
         """Delete a subscription with its dead letters."""

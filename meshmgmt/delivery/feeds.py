@@ -17,7 +17,9 @@ from events.api.auditfilters import AuditFilterSet
 from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
 from events.audit.rows import DETAIL_COLUMNS, detail_rows
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
+from meshmgmt.core import clock
 from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.ids import new_id
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.delivery.models import Subscription
 from meshmgmt.delivery.rules import MAX_BYTES
@@ -118,6 +120,23 @@ def filter_errors(stream: str, filters: dict[str, Any]) -> Iterator[FieldError]:
     if not chosen.form.errors and chosen.short_search:
         text = "is too short: lists look for that in their newest events alone"
         yield FieldError("filters.search", text)
+
+
+def sample() -> Event:
+    """Return an event that tells nothing, for trying out."""
+    now = clock.now()
+    identifier = f"test-{new_id()}"
+    stamp = f"{now:%Y-%m-%dT%H:%M:%SZ}"
+    body = f'{{"id":"{identifier}","timestamp":"{stamp}","test":true}}'.encode()
+    return Event(identifier, 0, now, "test", body)
+
+
+def newest(subscription: Subscription) -> list[Event]:
+    """Return the newest event that the filters let through, alone; none without one."""
+    feed = FEEDS[subscription.stream]
+    rows = feed.matching(subscription.filters).order_by(f"-{feed.position}")
+    events, _ = feed.read(rows, 1)
+    return events
 
 
 def following(subscription: Subscription) -> Batch:

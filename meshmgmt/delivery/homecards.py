@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from django.db.models import Q
 from django.http import HttpRequest
 
-from meshmgmt.api import home
-from meshmgmt.api.adminfilters import StateFilter
-from meshmgmt.api.home import Figure, Place, Tone
+from meshmgmt.adminsite import home
+from meshmgmt.adminsite.filters import StateFilter
+from meshmgmt.adminsite.home import Figure, Place, Tone
 from meshmgmt.delivery.models import Subscription
 
 

@@ -123,6 +123,13 @@ def subscription_test(*, subscription_id: str) -> Subscription:
         return subscription
 
 
+def subscription_tried(*, subscription_id: str) -> None:
+    """Record that somebody sends an event for trying out now. Raises NotFound."""
+    with account_write():
+        subscription = found(Subscription, subscription_id, kind=KIND)
+        _record(Activity.EVENT_SUBSCRIPTION_TEST, subscription)
+
+
 def subscription_switch_off(*, subscription_id: str, reason: str) -> None:
     """Disable a subscription whose receiver wants nothing any more."""
     with account_write():

@@ -16,13 +16,12 @@ from django.db import connections
 from django.db.models import F, Q
 
 from meshmgmt.core import clock
-from meshmgmt.core.ids import new_id
 from meshmgmt.core.transactions import queued_write
-from meshmgmt.delivery.feeds import Batch, Event, following, replayed
+from meshmgmt.delivery.feeds import Batch, Event, following, replayed, sample
 from meshmgmt.delivery.models import DeadLetter, Subscription
 from meshmgmt.delivery.rules import MAX_EVENTS, backoff
 from meshmgmt.delivery.senders import file, syslog, webhook
-from meshmgmt.delivery.senders.outcomes import Gone, NotDelivered, Refused
+from meshmgmt.delivery.senders.outcomes import Gone, NotDelivered, Refused, described
 from meshmgmt.delivery.services import subscription_switch_off
 from observability.metrics import instruments
 
@@ -148,7 +147,7 @@ def _failed(subscription: Subscription, error: Exception, count: int) -> None:
     _FAILURES.labels(subscription.pk).inc()
     failures = subscription.failures + 1
     wait = max(backoff(failures, random.random()), getattr(error, "wait", 0.0))  # noqa: S311 - spreads load
-    text = _described(error)
+    text = described(error)
     _LOG.warning("subscription %s: %s", subscription.pk, text)
     _save(
         subscription,
@@ -161,21 +160,14 @@ def _failed(subscription: Subscription, error: Exception, count: int) -> None:
 
 def _test(subscription: Subscription) -> None:
     """Send an event that tells nothing, and note what became of it."""
-    now = clock.now()
-    stamp = f"{now:%Y-%m-%dT%H:%M:%SZ}"
-    identifier = f"test-{new_id()}"
-    body = f'{{"id":"{identifier}","timestamp":"{stamp}","test":true}}'.encode()
+    event = sample()
     result = "delivered"
     try:
-        _send(subscription, "test", [Event(identifier, 0, now, "test", body)])
+        _send(subscription, "test", [event])
     except (NotDelivered, Refused, Gone, OSError) as error:
-        result = _described(error)
-    _save(subscription, test_asked=None, test_result=f"{stamp}: {result}")
-
-
-def _described(error: Exception) -> str:
-    text = error.strerror if isinstance(error, OSError) and error.strerror else error
-    return str(text) or type(error).__name__
+        result = described(error)
+    result = f"{event.time:%Y-%m-%dT%H:%M:%SZ}: {result}"
+    _save(subscription, test_asked=None, test_result=result)
 
 
 def _save(subscription: Subscription, **state: Any) -> bool:

@@ -15,3 +15,9 @@ class Refused(Exception):
 
 class Gone(Exception):
     """The receiver wants nothing any more."""
+
+
+def described(error: Exception) -> str:
+    """Return what went wrong, in the words of the system where it has some."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return str(text) or type(error).__name__

@@ -6,6 +6,8 @@ import http.client
 import socket
 import threading
 from contextlib import closing, suppress
+from dataclasses import dataclass
+from email.message import Message
 from hashlib import sha256
 from typing import Final
 from urllib.parse import urlsplit
@@ -28,16 +30,47 @@ _GONE: Final = 410
 _OK: Final = range(200, 300)
 
 
+@dataclass(frozen=True, slots=True)
+class Post:
+    """What goes out: headers by name, and the body."""
+
+    url: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back; of a long body the beginning."""
+
+    status: int
+    reason: str
+    headers: Message
+    body: bytes
+
+
 def send(subscription: Subscription, kind: str, events: list[Event]) -> None:
     """Send a batch as one message. Raises NotDelivered, Refused, Gone, OSError."""
+    check(posted(written(subscription, kind, events)))
+
+
+def written(subscription: Subscription, kind: str, events: list[Event]) -> Post:
+    """Return a batch as one signed message. Raises NotDelivered."""
     try:
         keys = [key_of(secret) for secret in secrets_of(subscription)]
     except Unreadable as error:
         text = "the secret was sealed under another SVC_SECRET_KEY: give it a new one"
         raise NotDelivered(text) from error
     body = message(kind, events)
-    headers = signed(keys, message_id(subscription.pk, body), body)
-    _check(*_posted(subscription.target["url"], headers, body))
+    url = subscription.target["url"]
+    headers = {
+        "Host": urlsplit(url).netloc,
+        "Content-Type": "application/json",
+        "User-Agent": f"meshmgmt/{meshmgmt.__version__}",
+        "Connection": "close",
+    }
+    headers |= signed(keys, message_id(subscription.pk, body), body)
+    return Post(url, headers, body)
 
 
 def message(kind: str, events: list[Event]) -> bytes:
@@ -69,9 +102,9 @@ def signed(
     }
 
 
-def _posted(url: str, headers: dict[str, str], body: bytes) -> tuple[int, str | None]:
-    """Return status and `Retry-After` of the answer; redirects are not followed."""
-    parts = urlsplit(url)
+def posted(post: Post) -> Answer:
+    """Return the answer; redirects are not followed. Raises NotDelivered, OSError."""
+    parts = urlsplit(post.url)
     tls = parts.scheme == "https"
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     host = parts.hostname or ""
@@ -80,20 +113,14 @@ def _posted(url: str, headers: dict[str, str], body: bytes) -> tuple[int, str | 
     timer = threading.Timer(WHOLE_SECONDS, _cut, [connection.sock])
     timer.daemon = True
     timer.start()
-    fixed = {
-        "Host": parts.netloc,
-        "Content-Type": "application/json",
-        "User-Agent": f"meshmgmt/{meshmgmt.__version__}",
-        "Connection": "close",
-    }
     try:
         with closing(connection):
-            connection.request("POST", path, body, {**fixed, **headers})
+            connection.request("POST", path, post.body, post.headers)
             answer = connection.getresponse()
-            read = len(answer.read(_ANSWER_BYTES))
-            if answer.length and read < _ANSWER_BYTES:
+            read = answer.read(_ANSWER_BYTES)
+            if answer.length and len(read) < _ANSWER_BYTES:
                 raise NotDelivered("the answer ended early")
-            return answer.status, answer.headers.get("Retry-After")
+            return Answer(answer.status, answer.reason, answer.headers, read)
     except http.client.HTTPException as error:
         raise NotDelivered(f"no HTTP answer: {type(error).__name__}") from error
     finally:
@@ -105,12 +132,14 @@ def _cut(connection: socket.socket) -> None:
         connection.shutdown(socket.SHUT_RDWR)
 
 
-def _check(status: int, wait: str | None) -> None:
-    if status in _OK:
+def check(answer: Answer) -> None:
+    """Raise what an answer means unless it is good: NotDelivered, Refused, Gone."""
+    if answer.status in _OK:
         return
-    text = f"the receiver answered {status}"
-    if status == _GONE:
+    text = f"the receiver answered {answer.status}"
+    if answer.status == _GONE:
         raise Gone(text)
-    if status in _REFUSALS:
+    if answer.status in _REFUSALS:
         raise Refused(text)
-    raise NotDelivered(text, retry_after(wait, clock.now()))
+    wait = retry_after(answer.headers.get("Retry-After"), clock.now())
+    raise NotDelivered(text, wait)
