@@ -140,11 +140,12 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 USE_I18N = False
-FORMAT_MODULE_PATH = ["meshmgmt.api"]
+FORMAT_MODULE_PATH = ["meshmgmt.adminsite"]
 
 INSTALLED_APPS = [
     "meshmgmt.core",
     "meshmgmt.api",
+    "meshmgmt.adminsite",
     "observability",
     "meshmgmt.serving",
     "events",
@@ -161,7 +162,7 @@ INSTALLED_APPS = [
     "meshmgmt.backup",
     "meshmgmt.planning",
     "meshmgmt.delivery",
-    "meshmgmt.api.adminconfig.SiteConfig",
+    "meshmgmt.adminsite.config.SiteConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

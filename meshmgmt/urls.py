@@ -18,6 +18,7 @@ urlpatterns = [
     # Before the admin site, which takes all that is left below its path.
     path("", include("meshmgmt.planning.urls")),
     path("", include("meshmgmt.explain.urls")),
+    path("", include("meshmgmt.control.urls")),
     path("admin/login/", sign_in),
     path("admin/", admin.site.urls),
     path("", include("meshmgmt.api.urls")),
@@ -27,7 +28,6 @@ urlpatterns = [
     path("", include("meshmgmt.delivery.urls")),
     path("", include("events.urls")),
     path("", include("meshmgmt.inventory.urls")),
-    path("", include("meshmgmt.control.urls")),
     path("", include("meshmgmt.accesstests.urls")),
     path("", include("groups.urls")),
     path("", include("dns.urls")),

@@ -5,6 +5,7 @@ of them.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from django.http.response import HttpResponseBase
@@ -12,7 +13,7 @@ from rest_framework.response import Response
 
 from meshmgmt.core.transactions import joined_write
 
-Handler = Callable[..., Any]
+Handler = Callable[[], Any]
 
 
 class Answered(Exception):
@@ -41,9 +42,9 @@ class Condition:
     def piece(self) -> None:
         """Come so in each piece of a long write, if it may go in pieces; then `begin`."""
 
-    def run(self, handler: Handler, *args: Any, **kwargs: Any) -> Response:
+    def run(self, handler: Handler) -> Response:
         """Do the write and return its answer."""
-        response: Response = handler(*args, **kwargs)
+        response: Response = handler()
         return response
 
     def written(self, response: Response) -> None:
@@ -56,23 +57,20 @@ class Condition:
         """Come when the handler has answered and nothing was written."""
 
 
-def answered(
-    handler: Handler, conditions: Sequence[Condition], *args: Any, **kwargs: Any
-) -> HttpResponseBase:
+def answered(handler: Handler, conditions: Sequence[Condition]) -> HttpResponseBase:
     """Return what the handler answers under conditions. Raises what refuses it."""
-
     begin = _in_order([condition.begin for condition in conditions])
     end = _in_order([condition.end for condition in conditions])
     piece = _in_order([condition.piece for condition in conditions])
     whole = any(condition.is_whole for condition in conditions)
     run = handler
     for condition in reversed(conditions):
-        run = _around(condition, run)
+        run = partial(condition.run, run)
     try:
         for condition in conditions:
             condition.prepare()
         with joined_write(begin, end, None if whole else piece) as write:
-            response: Response = run(*args, **kwargs)
+            response: Response = run()
             for condition in conditions if write.has_begun else ():
                 condition.written(response)
         for condition in () if write.has_begun else conditions:
@@ -88,7 +86,3 @@ def _in_order(steps: Sequence[Callable[[], None]]) -> Callable[[], None]:
             step()
 
     return run
-
-
-def _around(condition: Condition, handler: Handler) -> Handler:
-    return lambda *args, **kwargs: condition.run(handler, *args, **kwargs)

@@ -25,6 +25,10 @@ CHALLENGE: Final = 'Token realm="api"'
 RETRY_SECONDS: Final = 1
 NO_CREDENTIALS: Final = "no valid authentication provided"
 
+_HEADERS: Final = {
+    401: {"WWW-Authenticate": CHALLENGE},
+    503: {"Retry-After": str(RETRY_SECONDS)},
+}
 _constraint_messages: dict[str, str] = {}
 
 
@@ -48,12 +52,8 @@ def error_body(
 def error_response(message: str, status: int) -> HttpResponse:
     """Return an error answer for code outside of the API's views."""
     body = to_json(error_body(message, status))
-    response = HttpResponse(body, status=status, content_type=CONTENT_TYPE)
-    if status == 401:  # noqa: PLR2004
-        response["WWW-Authenticate"] = CHALLENGE
-    if status == 503:  # noqa: PLR2004
-        response["Retry-After"] = str(RETRY_SECONDS)
-    return response
+    headers = _HEADERS.get(status)
+    return HttpResponse(body, status=status, content_type=CONTENT_TYPE, headers=headers)
 
 
 def error_answer(request: HttpRequest, message: str, status: int) -> HttpResponse:
@@ -61,8 +61,8 @@ def error_answer(request: HttpRequest, message: str, status: int) -> HttpRespons
     if not wants_page(request):
         return error_response(message, status)
     page = error_page(message, status)
-    if status == 503:  # noqa: PLR2004
-        page["Retry-After"] = str(RETRY_SECONDS)
+    for name, value in _HEADERS.get(status, {}).items():
+        page[name] = value
     return page
 
 
@@ -72,15 +72,11 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
     request = context["request"]
     request.accepted_renderer = OrjsonRenderer()  # an export was perhaps asked for
     request.accepted_media_type = OrjsonRenderer.media_type
-    response = Response(error_body(message, status, errors), status=status)
+    body, headers = error_body(message, status, errors), _HEADERS.get(status, {})
     if isinstance(exc, ServiceError):
-        response.data |= exc.details
-        for name, value in exc.headers.items():
-            response[name] = value
-    if status == 401:  # noqa: PLR2004
-        response["WWW-Authenticate"] = CHALLENGE
-    elif status == 503:  # noqa: PLR2004
-        response["Retry-After"] = str(RETRY_SECONDS)
+        body |= exc.details
+        headers = exc.headers | headers
+    response = Response(body, status=status, headers=headers)
     if isinstance(exc, drf.MethodNotAllowed):
         response["Allow"] = ", ".join(getattr(context["view"], "allowed_methods", ()))
     tell(exc, status)

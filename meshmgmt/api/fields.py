@@ -5,6 +5,7 @@ required field with `required` (422). `null` counts as empty for lists and texts
 absent for anything else, because clients written in Go send it.
 """
 
+from copy import copy
 from typing import Any, Final
 
 from django.conf import settings
@@ -20,6 +21,7 @@ INT64: Final = 2**63
 class StrictMixin(serializers.Field[Any, Any, Any, Any]):
     """What strict fields share: nulls, omitted fields, type errors."""
 
+    python_type: type[Any] = object
     zero: Any = None
     json_type = "value"
 
@@ -31,108 +33,73 @@ class StrictMixin(serializers.Field[Any, Any, Any, Any]):
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
         """Apply the rules on `null` and on omitted fields."""
         if data is None:
-            data = self.zero if self._null_is_zero() else empty
-            if data is not empty:
-                return True, data
+            if self._null_is_zero():
+                return True, copy(self.zero)
+            data = empty
         if data is empty and self.required and settings.SVC.omitted_fields == "empty":
-            return True, self.zero
+            return True, copy(self.zero)
         return super().validate_empty_values(data)
 
     def _null_is_zero(self) -> bool:
         return isinstance(self.zero, str | list | dict)
 
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the value. Fails with `type` for anything else."""
+        if not isinstance(data, self.python_type):
+            self.fail(TYPE_CODE)
+        return super().to_internal_value(data)
+
 
 class TextField(StrictMixin, serializers.CharField):
     """A JSON string, kept exactly as sent; rules look at its content."""
 
+    python_type = str
     json_type = "string"
+    zero = ""
 
     def __init__(self, **kwargs: Any) -> None:
         kwargs.setdefault("allow_blank", True)
         kwargs.setdefault("trim_whitespace", False)
-        self.zero = ""
         super().__init__(**kwargs)
-
-    def to_internal_value(self, data: Any) -> str:
-        """Return the string. Fails with `type` for anything else."""
-        if not isinstance(data, str):
-            self.fail(TYPE_CODE)
-        return data
 
 
 class WholeNumberField(StrictMixin, serializers.IntegerField):
     """A JSON integer of at most 64 bits; no strings, floats or booleans."""
 
+    python_type = int
     json_type = "integer"
     zero = 0
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: Any) -> Any:
         """Return the integer. Fails with `type` for anything else."""
-        if isinstance(data, bool) or not isinstance(data, int):
+        fits = not isinstance(data, int) or -INT64 <= data < INT64
+        if isinstance(data, bool) or not fits:
             self.fail(TYPE_CODE)
-        if not -INT64 <= data < INT64:
-            self.fail(TYPE_CODE)
-        return int(data)
+        return super().to_internal_value(data)
 
 
 class TruthField(StrictMixin, serializers.BooleanField):
     """A JSON boolean; no numbers or strings."""
 
+    python_type = bool
     json_type = "boolean"
     zero = False
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-
-    def to_internal_value(self, data: Any) -> bool:
-        """Return the boolean. Fails with `type` for anything else."""
-        if not isinstance(data, bool):
-            self.fail(TYPE_CODE)
-        return data
 
 
 class ArrayField(StrictMixin, serializers.ListField):
     """A JSON array; `null` is the empty one."""
 
+    python_type = list
     json_type = "array"
-
-    def __init__(self, **kwargs: Any) -> None:
-        self.zero = []
-        super().__init__(**kwargs)
-
-    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
-        """Return a new empty list for `null`."""
-        done, value = super().validate_empty_values(data)
-        return done, list(value) if done and isinstance(value, list) else value
-
-    def to_internal_value(self, data: Any) -> list[Any]:
-        """Return the list. Fails with `type` for anything else."""
-        if not isinstance(data, list):
-            self.fail(TYPE_CODE)
-        checked: list[Any] = super().to_internal_value(data)
-        return checked
+    zero = []
 
 
 class MapField(StrictMixin, serializers.DictField):
     """A JSON object with any keys; `null` is the empty one."""
 
+    python_type = dict
     json_type = "object"
-
-    def __init__(self, **kwargs: Any) -> None:
-        self.zero = {}
-        super().__init__(**kwargs)
-
-    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
-        """Return a new empty object for `null`."""
-        done, value = super().validate_empty_values(data)
-        return done, dict(value) if done and isinstance(value, dict) else value
-
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """Return the object. Fails with `type` for anything else."""
-        if not isinstance(data, dict):
-            self.fail(TYPE_CODE)
-        checked: dict[str, Any] = super().to_internal_value(data)
-        return checked
+    zero = {}
 
 
 class OptionalArrayField(ArrayField):

@@ -17,6 +17,8 @@ from meshmgmt.api.requests import ApiRequest
 from meshmgmt.core.errors import Conflict
 
 PARAMETER: Final = "dry_run"
+QUESTION: Final = ("source", "destination", "protocol", "port")
+"""Of a dry run: what `/api/access/explain` asks, answered before and after the write."""
 HEADER: Final = "X-Plan-Hash"
 MEDIA_TYPE: Final = "application/plan+json"
 
@@ -50,11 +52,11 @@ class Draft(Protocol):
         """Return the plan of a write that does nothing."""
 
 
-_drafts: list[Callable[[], Draft]] = []
+_drafts: list[Callable[[ApiRequest], Draft]] = []
 
 
-def register(make: Callable[[], Draft]) -> None:
-    """Set what makes the draft of one write."""
+def register(make: Callable[[ApiRequest], Draft]) -> None:
+    """Set what makes the draft of one write, told its request."""
     _drafts[:] = [make]
 
 
@@ -72,9 +74,10 @@ class _Planned(Condition):
     """Draws the plan of a write, and knows its hash."""
 
     def __init__(self, request: ApiRequest) -> None:
-        self._draft = _drafts[0]()
+        self._draft = _drafts[0](request)
         query = request.query_params.copy()
-        query.pop(PARAMETER, None)
+        for name in (PARAMETER, *QUESTION):
+            query.pop(name, None)
         method = request.method or ""
         body = b"" if method == "DELETE" else request.raw_body()
         self._request = [method, request.path, query.urlencode(), _sum(body)]
@@ -128,9 +131,9 @@ class PlanGuard(_Planned):
         self._planned = planned
         self._refused = True
 
-    def run(self, handler: Handler, *args: Any, **kwargs: Any) -> Response:
+    def run(self, handler: Handler) -> Response:
         """Do the write; what refuses it says more than that it is not what was planned."""
-        response = super().run(handler, *args, **kwargs)
+        response = super().run(handler)
         self._refused = False
         return response
 

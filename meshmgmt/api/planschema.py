@@ -86,6 +86,14 @@ DRY_RUN: Final = {
                     ),
                     "description": "Access tests whose state becomes another",
                 },
+                "explain": {
+                    **_ANY,
+                    "description": (
+                        "With `source` and `destination` in the query: what"
+                        " `/api/access/explain` answers `before` and `after`; null where"
+                        " one of them is not there"
+                    ),
+                },
             },
         },
         "plan_hash": {**_TEXT, "description": f"To be sent as `{HEADER}`"},

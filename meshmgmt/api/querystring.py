@@ -49,7 +49,7 @@ def refuse_misspelt(request: Request, names: Collection[str]) -> None:
         if meant != sent and sent not in names:
             name = sent[:_LONGEST_NAME]
             text = f"{name}: there is no such parameter: did you mean {meant}?"
-            raise BadRequest(text, [FieldError(name, text)])
+            raise BadRequest.about(name, text)
 
 
 def _letters(name: str) -> str:

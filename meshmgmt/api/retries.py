@@ -6,7 +6,7 @@ transaction of the write itself, so it is there if and only if the write is.
 
 import datetime as dt
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from django.conf import settings
@@ -76,7 +76,7 @@ class Retries(Condition):
         self.prepare()
         self._keep(b"")
 
-    def run(self, handler: Handler, *args: Any, **kwargs: Any) -> Response:
+    def run(self, handler: Handler) -> Response:
         """Return the handler's answer, or its refusal; what fails is raised.
 
         Refusals by the rules of a write are kept like successes. What was refused before
@@ -84,7 +84,7 @@ class Retries(Condition):
         another request is answered 422.
         """
         try:
-            response: Response = handler(*args, **kwargs)
+            response: Response = handler()
         except Answered:
             raise
         except Exception as error:

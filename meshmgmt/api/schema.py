@@ -96,6 +96,8 @@ _PARAMETERS: Final = {
         "required": False,
         "description": (
             "Do the write, tell what it did as `plan` beside its `result`, and undo it."
+            " With `source`, `destination`, `protocol` and `port` as of"
+            " `/api/access/explain`, `plan.explain` answers that before and after."
         ),
         "schema": {"type": "boolean"},
     },

@@ -30,7 +30,17 @@ def form_data(client: Client, path: str) -> dict[str, Any]:
     """Return what a browser would send when the form at `path` is saved as it is."""
     response = client.get(path)
     assert response.status_code == 200
-    form = response.context["adminform"].form
+    sent = _sent(response.context["adminform"].form)
+    for inline in response.context["inline_admin_formsets"]:
+        formset = inline.formset
+        for form in (formset.management_form, *formset.forms):
+            sent |= _sent(form)
+            if seen := getattr(form, "seen", ""):
+                sent[f"{form.prefix}-seen"] = seen
+    return sent
+
+
+def _sent(form: Any) -> dict[str, Any]:
     sent: dict[str, Any] = {}
     for bound in form:
         value = bound.value()

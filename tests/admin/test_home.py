@@ -10,13 +10,17 @@ from django.db import connection
 from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 
+from events.admin import homecards
+from events.models import AuditEvent
 from groups.services import group_create
 from meshmgmt.access.rules.setupkeys import SetupKeyDraft
 from meshmgmt.access.services.setupkeys import setup_key_create, setup_key_update
+from meshmgmt.accesstests.rules import AccessTestDraft, End
+from meshmgmt.accesstests.services import access_test_create
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import token_create
-from meshmgmt.api import home
-from meshmgmt.api.home import Card, Figure, Line, Place, Tone
+from meshmgmt.adminsite import home
+from meshmgmt.adminsite.home import Card, Figure, Line, Place, Tone
 from meshmgmt.control.models import StreamProcess
 from meshmgmt.control.services.proxies import proxy_token_create
 from meshmgmt.core import clock
@@ -42,6 +46,7 @@ BUDGET = 20
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_findings, "_kept", [])
+    monkeypatch.setattr(homecards, "_kept", {})
 
 
 @pytest.fixture(autouse=True)
@@ -129,7 +134,7 @@ def cards_of(client: Client) -> list[Card]:
 
 def figures_of(client: Client) -> dict[str, Figure]:
     return {
-        f"{card.place}: {figure.noun}": figure
+        f"{figure.place or card.place}: {figure.noun}": figure
         for card in cards_of(client)
         for figure in card.figures
     }
@@ -157,7 +162,6 @@ def test_figures_count_what_is_to_be_looked_after(busy: User) -> None:
         "Peers: to sign in again within 3 hours": 3,
         "Last hour: dropped flows": 2,
         "Last hour: 5xx of proxies": 2,
-        "Last hour: failing subscriptions": 0,
         "Ends within 7 days: access tokens": 4,  # with the one of `api_of`
         "Ends within 7 days: setup keys": 2,
         "Ends within 7 days: proxy tokens": 2,
@@ -167,11 +171,77 @@ def test_figures_count_what_is_to_be_looked_after(busy: User) -> None:
     }
 
 
+def test_what_alarms_stands_first_and_what_there_is_none_of_nowhere(
+    busy: User,
+) -> None:
+    cards = cards_of(client_of(busy))
+    urgent = cards[0]
+    assert urgent.place is Place.ATTENTION
+    assert {figure.tone for figure in urgent.figures} <= {Tone.WARN, Tone.BAD}
+    assert "waiting for approval" in {figure.noun for figure in urgent.figures}
+    for card in cards[1:]:
+        assert not [figure for figure in card.figures if figure.is_alarming]
+        assert not [f for f in card.figures if not f.number and f.tone is not Tone.OK]
+
+
+def test_a_failing_access_test_stands_there_with_its_reason(owner: User) -> None:
+    source, destination = (End("peer", made.pk) for made in factories.peers(6)[:2])
+    made = access_test_create(
+        draft=AccessTestDraft(
+            name="kept", source=source, destination=destination, expect="reach"
+        )
+    )
+    client = client_of(owner)
+    first = cards_of(client)[0]
+    assert (first.place, first.figures[0].noun) == (
+        Place.ATTENTION,
+        "failing access test",
+    )
+    [line] = [line for line in first.lines if line.text == "kept"]
+    assert made.pk in line.url
+    assert line.detail
+    assert client.get(line.url).status_code == 200
+
+
+def trends_of(page: Any) -> dict[str, list[str]]:
+    return {
+        trend.label: [span.told for span in trend.spans]
+        for card in page.context["cards"]
+        for trend in card.trends
+    }
+
+
+def test_trends_tell_a_day_and_a_week_and_leave_out_what_was_not(busy: User) -> None:
+    client = client_of(busy)
+    assert trends_of(client.get("/admin/")) == {}
+    shown = trends_of(client.get("/admin/?trends=1"))
+    assert shown["Drops"] == ["3", "3"]
+    assert shown["Refused and failed requests to proxies"] == ["4", "4"]
+    assert shown["Changes"] == [f"{AuditEvent.objects.count():,}"] * 2
+    page = client.get("/admin/").content.decode()
+    assert page.count('<svg viewBox="0 0') == 2 * len(shown)
+    link = "/admin/events/trafficevent/?type=TYPE_DROP&amp;start_date=-7d"
+    assert link in page
+    assert len(client.get(link.replace("&amp;", "&")).context["rows"]) == 3
+
+
+def test_an_account_without_streams_shows_no_empty_trends(owner: User) -> None:
+    shown = trends_of(client_of(owner).get("/admin/?trends=1"))
+    assert shown.keys() <= {"Changes", "Peers online"}
+
+
+def test_nothing_to_do_is_said(owner: User) -> None:
+    factories.peers(6)
+    first = cards_of(client_of(owner))[0]
+    assert first.place is Place.ATTENTION
+    assert [line.text for line in first.lines] == ["Nothing does"]
+
+
 @pytest.mark.parametrize("role", WORKERS)
 def test_each_figure_leads_to_a_list_of_as_many(busy: User, role: str) -> None:
     client = client_of(person(role))
     figures = figures_of(client)
-    assert len(figures) >= 12
+    assert len(figures) >= 9
     for name, figure in figures.items():
         assert listed(client, figure) == figure.number, name
 
@@ -191,14 +261,15 @@ def test_roles_see_the_figures_of_what_they_may_read(busy: User) -> None:
         role: {figure.label for figure in figures_of(client_of(person(role))).values()}
         for role in WORKERS
     }
-    assert shown["owner"] == shown["admin"] == shown["auditor"]
-    beyond = shown["owner"] - shown["network_admin"]
+    own = {"access token{s}"}  # whose are counted is another test's
+    assert shown["owner"] - own == shown["admin"] - own == shown["auditor"] - own
+    beyond = shown["owner"] - shown["network_admin"] - own
     assert beyond == {"proxy token{s}"}
 
 
 def test_only_owners_count_the_tokens_of_others(busy: User) -> None:
     numbers = {
-        role: next(
+        role: sum(
             figure.number
             for name, figure in figures_of(client_of(person(role))).items()
             if name.startswith("Ends within 7 days: access token")
@@ -310,9 +381,9 @@ def test_the_page_says_when_it_was_made(owner: User) -> None:
     assert " style=" not in page
 
 
-def steps(client: Client, query: str = "") -> dict[str, str]:
+def steps(client: Client) -> dict[str, str]:
     """Return the first steps that the page shows, and what stands behind each."""
-    shown: Any = client.get(f"/admin/{query}").context
+    shown: Any = client.get("/admin/").context
     cards: list[Card] = shown["cards"]
     lines = [
         line for card in cards if card.place is Place.FIRST_STEPS for line in card.lines
@@ -343,12 +414,28 @@ def test_an_empty_mesh_is_led_from_its_first_key_to_its_first_guest(
     assert steps(client) == {}
 
 
-def test_first_steps_go_when_waved_off_or_when_the_mesh_is_not_empty(
-    owner: User,
-) -> None:
+def test_first_steps_go_for_all_when_one_waves_them_off(owner: User) -> None:
     client, other = client_of(owner), client_of(person("admin"))
-    assert steps(client, "?first_steps=off") == steps(client) == {}
+    way = "/admin/first-steps/dismiss/"
+    assert (
+        f'<form method="post" action="{way}">' in client.get("/admin/").content.decode()
+    )
+    assert client.get(way).headers["Location"] == "/admin/"
+    assert client_of(person("auditor")).post(way).status_code == 403
     assert steps(other)
+    trail = factories.Trail()
+    assert client.post(way).headers["Location"] == "/admin/"
+    assert client.post(way).status_code == 302
+    assert steps(client) == steps(other) == {}
+    assert trail.codes == ["account.setting.update"]
+
+
+def test_first_steps_go_when_the_mesh_is_not_empty(owner: User) -> None:
+    client = client_of(owner)
+    assert "data-soon" in client.get("/admin/").content.decode()
+    factories.peer("first")
+    assert "data-soon" not in client.get("/admin/").content.decode()
+    assert steps(client)
     assert steps(client_of(person("auditor"))) == {}
-    factories.peers(6)
-    assert steps(other) == {}
+    factories.peers(5)
+    assert steps(client) == {}

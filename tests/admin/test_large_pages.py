@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from dns.models import Zone
 from groups.models import Group, GroupPeer
 from groups.services import group_create
+from meshmgmt.access.models import Policy, SetupKey
 from meshmgmt.accounts.models import User
 from meshmgmt.core.roles import Role
 from meshmgmt.inventory.models import Peer
@@ -103,6 +104,54 @@ def test_pages_about_everybody_take_at_most_a_second(client: Client) -> None:
         f"/admin/control/proxytoken/netmap/{Peer.objects.all()[0].pk}/",
     ):
         assert spent(client, path) < BUSY * 1, path
+
+
+def middle(model: type[Model]) -> Any:
+    """Return the key of an object that is neither the first nor the last."""
+    keys = model._default_manager.order_by("pk").values_list("pk", flat=True)
+    return keys[len(keys) // 2]
+
+
+def many_peers(client: Client) -> Any:
+    """Ask what it does to block a page of the list."""
+    keys = list(Peer.objects.order_by("pk").values_list("pk", flat=True)[:100])
+    form = {"action": "block", "index": "0", "_selected_action": keys}
+    return client.post("/admin/inventory/peer/", form)
+
+
+PAGES: dict[str, tuple[int, Callable[[Client], Any]]] = {
+    "overview": (BUDGET, lambda client: client.get("/admin/")),
+    "peer": (45, lambda client: client.get(path_of(Peer, "change", middle(Peer)))),
+    "block a peer": (
+        30,
+        lambda client: client.get(f"/admin/inventory/peer/{middle(Peer)}/block/"),
+    ),
+    "block many peers": (700, many_peers),
+    "policies": (20, lambda client: client.get(path_of(Policy))),
+    "policy": (
+        40,
+        lambda client: client.get(path_of(Policy, "change", middle(Policy))),
+    ),
+    "new policy": (10, lambda client: client.get(path_of(Policy, "add"))),
+    "zone": (20, lambda client: client.get(path_of(Zone, "change", middle(Zone)))),
+    "search": (26, lambda client: client.post("/admin/search/", {"words": "site"})),
+    "rotate": (
+        10,
+        lambda client: client.get(f"/admin/access/setupkey/{middle(SetupKey)}/rotate/"),
+    ),
+}
+"""Pages about much, with the queries that each may ask."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_about_much_is_small_and_asks_little(name: str, client: Client) -> None:
+    most, ask = PAGES[name]
+    ask(client)  # what a process keeps is kept
+    with CaptureQueriesContext(connection) as asked:
+        answer = ask(client)
+    assert answer.status_code == 200
+    assert len(answer.content) <= 150_000
+    assert len(asked) <= most
 
 
 def test_nearly_everybody_joins_a_group_within_three_seconds(client: Client) -> None:

@@ -4,9 +4,14 @@ import pytest
 from django.template import Context, Template
 from django.utils.html import format_html
 
+from dns.models import Zone
 from groups.services import group_create
-from meshmgmt.api.adminlook import badge, shown
+from meshmgmt.access.models import Policy
+from meshmgmt.access.rules.setupkeys import SetupKeyDraft
+from meshmgmt.access.services.setupkeys import setup_key_create
+from meshmgmt.adminsite.look import badge, shown
 from tests.admin.signed_in import client_of
+from tests.factories import peer, rule
 from tests.people import person
 
 HOSTILE = "in\u202evoice\x1b[2J"
@@ -55,6 +60,33 @@ def test_lists_and_pages_of_objects_hide_nothing_of_their_names() -> None:
     for text in (listed, title):
         assert "\u202e" not in text
         assert "\x1b" not in text
+
+
+@pytest.mark.django_db
+def test_pages_about_objects_hide_nothing_of_hostile_names_and_escape_them() -> None:
+    bad = f"{HOSTILE}<b>"
+    owner = person("owner")
+    machine, team = peer(bad), group_create(name=bad)
+    policy = rule([team], [team], Policy.objects.create(name=bad)).policy
+    key = setup_key_create(draft=SetupKeyDraft(bad, "reusable", expires_in=0)).key
+    zone = Zone.objects.create(name=bad, domain="bad.internal")
+    client = client_of(owner)
+    search = client.post("/admin/search/", {"words": "voice"}).content.decode()
+    for path in (
+        "/admin/",
+        f"/admin/inventory/peer/{machine.pk}/change/",
+        f"/admin/inventory/peer/{machine.pk}/block/",
+        "/admin/access/policy/",
+        f"/admin/access/policy/{policy.pk}/change/",
+        f"/admin/access/setupkey/{key.pk}/rotate/",
+        f"/admin/dns/zone/{zone.pk}/change/",
+        "",
+    ):
+        page = client.get(path).content.decode() if path else search
+        assert "<b>" not in page, path
+        assert "</title>" in page
+        if path != "/admin/":
+            assert f"{SEEN}&lt;b&gt;" in page, path
 
 
 @pytest.mark.django_db

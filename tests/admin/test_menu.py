@@ -9,7 +9,7 @@ from django.urls import URLResolver, get_resolver
 
 from meshmgmt.access.rules.networks import NetworkDraft, ResourceDraft
 from meshmgmt.access.services.networks import network_create, resource_create
-from meshmgmt.api.adminmenu import MENU, is_model, place_of
+from meshmgmt.adminsite.menu import MENU, is_model, place_of
 from tests.admin.signed_in import client_of
 from tests.people import person
 

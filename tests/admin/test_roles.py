@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
-from meshmgmt.api.adminmenu import MENU, is_model
+from meshmgmt.adminsite.menu import MENU, is_model
 from tests.accounts.permission_matrix import (
     ADMIN_MODELS,
     ADMIN_PAGES,

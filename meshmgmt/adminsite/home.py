@@ -4,18 +4,20 @@ Rooms contribute to the cards in their `ready()`; what a figure counts and what 
 shows come from the same `StateFilter`, or from the same lookups.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from django.contrib import admin
+from django.contrib.admin.utils import quote
 from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from meshmgmt.api.adminfilters import StateFilter
+from meshmgmt.adminsite import charts
+from meshmgmt.adminsite.filters import StateFilter
 from meshmgmt.core.roles import Operation, allowed
 
 MOST_COUNTED: Final = 10_000
@@ -29,7 +31,9 @@ class Place(StrEnum):
     """The cards, in their order."""
 
     FIRST_STEPS = "First steps"
+    ATTENTION = "Needs attention"
     HEALTH = "Health"
+    TRENDS = "Trends"
     ACCESS = "Access"
     PEERS = "Peers"
     LAST_HOUR = "Last hour"
@@ -48,17 +52,31 @@ class Tone(StrEnum):
     BAD = "bad"
 
 
+ALARMING: Final = frozenset({Tone.WARN, Tone.BAD})
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A number; its `url` lists exactly what it counts. `tone`: of one that is not 0.
 
-    `{s}` in a label is the plural's.
+    `{s}` in a label is the plural's. `place` is where it comes from, when it is shown
+    elsewhere.
     """
 
     label: str
     number: int
     url: str
     tone: Tone = Tone.NONE
+    place: str = ""
+
+    @property
+    def is_alarming(self) -> bool:
+        return self.number > 0 and self.tone in ALARMING
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it says nothing: it counts what there is none of."""
+        return not self.number and self.tone is not Tone.OK
 
     @property
     def shown(self) -> str:
@@ -76,8 +94,8 @@ class Figure:
 class Line:
     """A sentence, with something smaller behind it; a `badge` stands before it.
 
-    `code` is something to copy. One said `later` stands for what takes too long for the
-    page: see `is_renewal`.
+    `code` is something to copy; to `post` leads a button. One said `later` stands for what
+    takes too long for the page: see `is_renewal`; one that is waited for comes `soon`.
     """
 
     text: str
@@ -87,9 +105,35 @@ class Line:
     tone: Tone = Tone.NONE
     later: bool = False
     code: str = ""
+    post: str = ""
+    soon: bool = False
 
 
-Part = Figure | Line
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of time up to now: what is to say of it, and its columns (SVG)."""
+
+    name: str
+    told: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """How something went, hour by hour; its `url` lists what was counted."""
+
+    label: str
+    url: str
+    spans: tuple[Span, ...]
+
+    width = charts.WIDTH
+    height = charts.HEIGHT
+
+
+WEEK_HOURS: Final = 168
+_SPANS: Final = {"24 hours": 24, "7 days": WEEK_HOURS}
+
+Part = Figure | Line | Trend
 Read = Callable[[HttpRequest], Iterable[Part]]
 
 
@@ -100,6 +144,7 @@ class Card:
     place: Place
     figures: list[Figure]
     lines: list[Line]
+    trends: list[Trend]
     light: Line | None
 
 
@@ -118,7 +163,50 @@ def cards(request: HttpRequest) -> list[Card]:
     for place, module, read in _contributions:
         if allowed(role, module, Operation.READ):
             parts[place] += read(request)
+    _gather(parts)
     return [_card(place, found) for place, found in parts.items() if found]
+
+
+_WHOLE: Final = frozenset({Place.FIRST_STEPS, Place.HEALTH})
+"""What stays together: steps have an order, and a light says how all of it is."""
+
+
+def _gather(parts: dict[Place, list[Part]]) -> None:
+    """Bring together what alarms, and leave out what counts nothing."""
+    if not any(parts.values()):
+        return
+    urgent: list[Figure | Line] = []
+    for place, found in parts.items():
+        if place in _WHOLE:
+            continue
+        for part in found:
+            if isinstance(part, Figure) and part.is_alarming:
+                urgent.append(replace(part, place=place))
+            elif isinstance(part, Line) and part.tone in ALARMING:
+                urgent.append(part)
+        parts[place] = [part for part in found if not _is_gathered(part)]
+    urgent.sort(key=lambda part: part.tone is not Tone.BAD)
+    parts[Place.ATTENTION] = [*urgent] or [Line("Nothing does")]
+
+
+def _is_gathered(part: Part) -> bool:
+    if isinstance(part, Figure):
+        return part.is_alarming or part.is_idle
+    return isinstance(part, Line) and part.tone in ALARMING
+
+
+def trend(
+    label: str,
+    url: str,
+    values: Sequence[float | None],
+    tell: Callable[[Sequence[float | None]], str],
+) -> Trend:
+    """Return the trend of the hours of a week, oldest first; `tell` sums a span up."""
+    spans = (
+        Span(name, tell(values[-hours:]), charts.columns(values[-hours:]))
+        for name, hours in _SPANS.items()
+    )
+    return Trend(label, url, tuple(spans))
 
 
 def is_renewal(request: HttpRequest) -> bool:
@@ -132,6 +220,7 @@ def _card(place: Place, parts: list[Part]) -> Card:
         place,
         [part for part in parts if isinstance(part, Figure)],
         lines,
+        [part for part in parts if isinstance(part, Trend)],
         next((line for line in lines if line.badge), None),
     )
 
@@ -179,3 +268,10 @@ def list_url(model: type[Model], query: Mapping[str, str]) -> str:
     meta = model._meta
     path = reverse(f"admin:{meta.app_label}_{meta.model_name}_changelist")
     return f"{path}?{urlencode(query)}"
+
+
+def object_url(row: Model) -> str:
+    """Return the address of an object's page."""
+    meta = row._meta
+    name = f"admin:{meta.app_label}_{meta.model_name}_change"
+    return reverse(name, args=[quote(row.pk)])

@@ -11,7 +11,7 @@ from typing import Any
 
 from django import forms
 
-from meshmgmt.api.admintrail import trail
+from meshmgmt.adminsite.trail import trail
 
 
 def marks(form: forms.BaseForm) -> dict[str, str]:

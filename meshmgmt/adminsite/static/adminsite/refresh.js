@@ -2,14 +2,16 @@
 
    The page itself is asked for again. What has data-headline is read out when it
    changed; the focus stays where it was. With data-later in it, a page was made without
-   what takes long, and asks for that at once. */
+   what takes long, and asks for that at once; with data-soon it waits for something, and
+   asks every five seconds. */
 "use strict";
 (function () {
   const parts = [...document.querySelectorAll("[data-refresh]")];
   if (!parts.length) return;
   const status = document.querySelector(".refresh-status");
-  const every = Number(parts[0].dataset.refresh) * 1000;
-  let due = document.querySelector("[data-later]") ? 0 : Date.now() + every;
+  const wait = () =>
+    document.querySelector("[data-soon]") ? 5000 : Number(parts[0].dataset.refresh) * 1000;
+  let due = document.querySelector("[data-later]") ? 0 : Date.now() + wait();
   let asking = false;
 
   function headline() {
@@ -50,7 +52,7 @@
     } catch (error) {
       say(`Not renewed: ${error.message}`);
     }
-    due = Date.now() + every;
+    due = Date.now() + wait();
     asking = false;
   }
 

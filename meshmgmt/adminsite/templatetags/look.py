@@ -7,13 +7,13 @@ from django.template.defaultfilters import capfirst, stringfilter
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from meshmgmt.api import adminlook, adminmenu
+from meshmgmt.adminsite import look, menu
 from meshmgmt.core.printable import printable
 
 register = template.Library()
-register.filter("shown", adminlook.shown)
-register.filter("spelt", adminlook.spelt, is_safe=True)
-register.filter("badge", adminlook.badge)
+register.filter("shown", look.shown)
+register.filter("spelt", look.spelt, is_safe=True)
+register.filter("badge", look.badge)
 
 
 def visible(text: str) -> str:
@@ -27,7 +27,7 @@ register.filter("visible", stringfilter(visible), is_safe=True)
 @register.simple_tag
 def list_title(opts: Any) -> str:
     """Return the title of a model's list: as the menu calls it, else its plural."""
-    name = adminmenu.name_of(opts.label_lower)
+    name = menu.name_of(opts.label_lower)
     return name or str(capfirst(opts.verbose_name_plural))
 
 
@@ -40,7 +40,7 @@ def cells(row: list[str], headers: list[dict[str, Any]]) -> SafeString:
 
 def _cell(html: str, header: dict[str, Any]) -> str:
     label = header.get("label") or header.setdefault("label", _label(header))
-    opening, mark, rest = adminlook.breakable(visible(html)).partition(">")
+    opening, mark, rest = look.breakable(visible(html)).partition(">")
     return f"{opening}{label}{mark}{rest}"
 
 
@@ -48,5 +48,5 @@ def _label(header: dict[str, Any]) -> SafeString:
     is_checkbox = "action-checkbox" in header["class_attrib"]
     return format_html(
         ' data-label="{}"',
-        "" if is_checkbox else adminlook.spelt(capfirst(header["text"])),
+        "" if is_checkbox else look.spelt(capfirst(header["text"])),
     )

@@ -6,4 +6,4 @@ from django.contrib.admin.apps import AdminConfig
 class SiteConfig(AdminConfig):
     """The admin site of this service."""
 
-    default_site = "meshmgmt.api.adminsite.Site"
+    default_site = "meshmgmt.adminsite.site.Site"

@@ -4,10 +4,10 @@ from typing import Any, cast
 
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils.functional import SimpleLazyObject
 
-from meshmgmt.api.adminmenu import MENU, Entry, Section, place_of
+from meshmgmt.adminsite.menu import MENU, Entry, Section, place_of
 from meshmgmt.core.roles import Operation, allowed
 
 
@@ -15,6 +15,13 @@ class Site(AdminSite):
     """Pages of all rooms."""
 
     enable_nav_sidebar = False  # the menu of the frame stands in for it
+
+    def get_urls(self) -> list[Any]:
+        """Add the search over everything."""
+        from meshmgmt.adminsite import search  # noqa: PLC0415 - needs the site
+
+        view = self.admin_view(search.page)
+        return [path("search/", view, name="search"), *super().get_urls()]
 
     def get_app_list(
         self, request: HttpRequest, app_label: str | None = None

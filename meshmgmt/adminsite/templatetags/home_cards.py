@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from meshmgmt.api import home
+from meshmgmt.adminsite import home
 from meshmgmt.core import clock
 
 register = template.Library()

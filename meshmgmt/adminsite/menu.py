@@ -40,7 +40,16 @@ class Section:
 
 
 MENU: Final = (
-    Section("Overview", (Entry("Overview", "admin:index"),)),
+    Section(
+        "Overview",
+        (
+            Entry(
+                "Overview",
+                "admin:index",
+                ("admin:search", "admin-first-steps"),
+            ),
+        ),
+    ),
     Section(
         "Peers",
         (
@@ -87,7 +96,12 @@ MENU: Final = (
     Section(
         "Events",
         (
-            Entry("Audit trail", "events.auditevent", ("admin-audit-revert",)),
+            Entry(
+                "Audit trail",
+                "events.auditevent",
+                ("admin-audit-revert", "admin-saved"),
+            ),
+            Entry("Compare two moments", "admin-compare", module="settings"),
             Entry("Network traffic", "events.trafficevent"),
             Entry("Proxy logs", "events.proxyentry"),
             Entry(
@@ -124,6 +138,13 @@ MENU: Final = (
 def is_model(target: str) -> bool:
     """Tell a model from the name of a page's path."""
     return "." in target
+
+
+def models() -> Iterator[str]:
+    """Yield the models (`app.model`) in the order of the menu, inner ones behind theirs."""
+    for section in MENU:
+        for entry in section.entries:
+            yield from filter(is_model, (entry.target, *entry.inner))
 
 
 def place_of(view: str) -> tuple[Section, Entry] | None:

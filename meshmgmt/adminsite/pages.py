@@ -5,13 +5,15 @@ in the words of the API. A page that is shown again for any reason has written n
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, Final
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.options import IS_POPUP_VAR
 from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
@@ -22,13 +24,15 @@ from django.http import (
     HttpResponseBase,
     HttpResponseRedirect,
 )
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from meshmgmt.api import adminmenu, adminstale, admintrail
-from meshmgmt.api.adminlook import spelt
+from meshmgmt.adminsite import home, menu, saved, stale, trail
+from meshmgmt.adminsite.bulk import BulkAction
+from meshmgmt.adminsite.lists import ListAdmin
+from meshmgmt.adminsite.look import spelt
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.orderedlinks import OrderedLink, member_keys
 from meshmgmt.core.transactions import account_write
@@ -71,8 +75,8 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
         """Marks of what the page shows, for the page to send back."""
         if self.adding:
             return ""
-        sent = str(self.data.get("seen", ""))
-        return sent or adminstale.written(adminstale.marks(self))
+        sent = str(self.data.get(self.add_prefix("seen"), ""))
+        return sent or stale.written(stale.marks(self))
 
     def apply(self, data: dict[str, Any]) -> models.Model:
         """Call the service with the cleaned `data` and return what it wrote."""
@@ -84,36 +88,42 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
             return
         try:
             with account_write():  # nobody changes anything after the comparison
-                if self._up_to_date():
+                if self.up_to_date():
                     written = self.apply(self.cleaned_data)
                     # The same object stays: inline forms have been told of it already.
                     vars(self.instance).update(vars(written))
         except ServiceError as error:
-            self._show(error)
+            self.show(error)
 
-    def _up_to_date(self) -> bool:
+    def up_to_date(self) -> bool:
         """Take over what others changed; return False when both sides changed a field.
 
         The page is shown again with new marks of it then: saving it again means it.
         """
-        sent = self.data.get("seen", "")
+        name = self.add_prefix("seen")
+        sent = self.data.get(name, "")
         stored = (
             type(self.instance)._default_manager.filter(pk=self.instance.pk).first()
         )
         if not sent or self.adding or stored is None:
             return True
-        now = type(self)(instance=stored)
-        both = adminstale.take_over(self, now, sent)
-        for name in both:
-            self.add_error(name, "somebody else changed it meanwhile")
+        now = self.of_stored(stored)
+        both = stale.take_over(self, now, sent)
+        for field in both:
+            self.add_error(field, "somebody else changed it meanwhile")
         if both:
-            self.add_error(None, adminstale.refusal(self, str(self.instance.pk)))
+            self.add_error(None, stale.refusal(self, str(self.instance.pk)))
             data = self.data.copy()  # type: ignore[attr-defined]  # of a request
-            data["seen"] = adminstale.renewed(now, sent, both)
+            data[name] = stale.renewed(now, sent, both)
             self.data = data
         return not both
 
-    def _show(self, error: ServiceError) -> None:
+    def of_stored(self, stored: models.Model) -> "ServiceForm":
+        """Return the form of an object as it is stored, to compare with."""
+        return type(self)(instance=stored)
+
+    def show(self, error: ServiceError) -> None:
+        """Say what a service refuses, at the fields where it names them."""
         for fault in error.errors:
             name = re.split(r"[.\[]", fault.field)[0]
             name = self.field_names.get(name, name)
@@ -136,14 +146,68 @@ def number_of(relation: str, description: str) -> Callable[[Any], Any]:
     return column
 
 
-class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
+class ServiceAdmin(ListAdmin):
     """Pages of one model; writes go through its services.
 
     A subclass names a `ServiceForm` as `form` and overrides `delete_object`.
     """
 
-    show_full_result_count = False
-    list_per_page = 50
+    bulk: Sequence[BulkAction] = ()
+    """What is done with chosen objects beside their deletion."""
+    part_of = ""
+    """The foreign key to what these objects are parts of."""
+
+    def verbs(self, request: HttpRequest) -> dict[str, str]:
+        """Return what may be done with one object: a word, and the page that does it."""
+        verbs = {each.name: each.name for each in self._bulk_of(request)}
+        if self.has_delete_permission(request):
+            verbs["delete"] = "delete"
+        return verbs
+
+    def _bulk_of(self, request: HttpRequest) -> list[BulkAction]:
+        return [each for each in self.bulk if each.is_allowed(self, request)]
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Add what is done after a preview of it."""
+        actions: dict[str, Any] = super().get_actions(request)
+        if IS_POPUP_VAR not in request.GET:
+            plural = self.opts.verbose_name_plural
+            for each in self._bulk_of(request):
+                label = f"{each.label} selected {plural}"
+                actions[each.name] = (each.run, each.name, label)
+        return actions
+
+    def get_urls(self) -> list[Any]:
+        """Add pages that do to one object what actions do to many."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}"
+        pages = [
+            path(
+                f"<path:object_id>/{each.name}/",
+                self.admin_site.admin_view(partial(self.bulk_view, each)),
+                name=f"{name}_{each.name}",
+            )
+            for each in self.bulk
+        ]
+        return [*pages, *super().get_urls()]
+
+    def bulk_view(
+        self, action: BulkAction, request: HttpRequest, object_id: str
+    ) -> HttpResponse:
+        """Ask whether an action is meant for one object, and do it."""
+        chosen = self.get_queryset(request).filter(pk=unquote(object_id))
+        row = chosen.first()
+        if row is None or not action.is_allowed(self, request):
+            raise PermissionDenied
+
+        def view() -> HttpResponse:
+            page = action.run(self, request, chosen)
+            return page or HttpResponseRedirect(home.object_url(row))
+
+        return self._refusals_as_messages(request, view)
+
+    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
+        """Switch an object through its service. Raises ServiceError."""
+        raise NotImplementedError
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         """Count what the columns made by `number_of` show."""
@@ -188,7 +252,7 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
                 self.delete_model(request, instance)
 
         try:
-            lines = admintrail.trail().foresee(request, delete)
+            lines = trail.trail().foresee(request, delete)
         except ServiceError as error:
             return [], counts, set(), [error.message]
         return lines, counts, set(), []
@@ -224,13 +288,25 @@ class ServiceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run ti
             transaction.set_rollback(True)
         return response
 
+    def message_user(
+        self,
+        request: HttpRequest,
+        message: Any,
+        level: int | str = messages.INFO,
+        extra_tags: str = "",
+        fail_silently: bool = False,
+    ) -> None:
+        """Tell what was done; of a write, the next page says what became of it."""
+        tags = saved.tags_of(level, extra_tags)
+        super().message_user(request, message, level, tags, fail_silently)
+
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: Any = None
     ) -> HttpResponse:
         """Lead to the audit trail, which has the changes over the API too."""
-        trail = reverse("admin:events_auditevent_changelist")
+        events = reverse("admin:events_auditevent_changelist")
         query = urlencode({"search": unquote(object_id)})
-        return HttpResponseRedirect(f"{trail}?{query}")
+        return HttpResponseRedirect(f"{events}?{query}")
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: Any = None
@@ -287,7 +363,7 @@ class OneRowAdmin(ServiceAdmin):
         extra_context: Any = None,
     ) -> HttpResponse:
         """Show the form by what the menu calls it."""
-        title = adminmenu.name_of(self.opts.label_lower)
+        title = menu.name_of(self.opts.label_lower)
         named = {"title": title, "subtitle": None, "one_row": True}
         context = {**named, **(extra_context or {})}
         return super().change_view(request, object_id, form_url, context)

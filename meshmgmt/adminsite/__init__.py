@@ -1,0 +1,1 @@
+"""What all pages of the admin site share: frame, menu, lists, forms, first page."""

@@ -1,0 +1,212 @@
+"""Actions over many objects: one preview of all of it, then all or nothing."""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from dns.models import NameserverGroup, Zone
+from events.models import AuditEvent
+from meshmgmt.access.models import Policy, Route, Router, SetupKey
+from meshmgmt.access.rules.setupkeys import SetupKeyDraft
+from meshmgmt.access.services.setupkeys import setup_key_create
+from meshmgmt.accesstests.models import AccessTest
+from meshmgmt.accounts.models import User
+from meshmgmt.adminsite.bulk import SWITCH
+from meshmgmt.delivery.models import Subscription
+from meshmgmt.delivery.rules import SubscriptionDraft
+from meshmgmt.delivery.services import subscription_create
+from meshmgmt.inventory.models import NetworkResource, Peer
+from tests.admin.signed_in import client_of, texts_of
+from tests.demo.test_seed import seed
+from tests.factories import Trail, group, peer, peers, rule
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+SWITCHED: list[Any] = [
+    *(AccessTest, NameserverGroup, NetworkResource, Policy, Route),
+    *(Router, Subscription, Zone),
+]
+USERS = "/admin/accounts/user/"
+POLICIES = "/admin/access/policy/"
+
+
+@pytest.fixture
+def client() -> Client:
+    return client_of(person("owner", name="Ada"))
+
+
+def chosen(action: str, *rows: Model) -> dict[str, Any]:
+    return {"action": action, "_selected_action": [row.pk for row in rows]}
+
+
+def said(page: Any) -> str:
+    assert page.status_code == 200
+    text: str = page.content.decode()
+    content = text.partition('<div id="content"')[2]
+    return " ".join(re.sub(r"<[^>]+>", " ", content).split())
+
+
+def test_more_than_500_at_once_are_refused_before_anything_is_tried(
+    client: Client,
+) -> None:
+    made = peers(501)
+    form = chosen("block", made[0]) | {"select_across": "1"}
+    trail = Trail()
+    answer = client.post("/admin/inventory/peer/", form)
+    assert "choose at most 500 at once" in texts_of(answer)
+    assert trail.codes == []
+
+
+def test_the_pages_of_everything_with_a_switch_turn_it() -> None:
+    with_switch = {
+        model
+        for model, pages in admin.site._registry.items()
+        if getattr(pages, "bulk", ()) == SWITCH
+    }
+    assert with_switch == set(SWITCHED)
+
+
+def test_everything_with_a_switch_is_switched_off_and_on_and_keeps_the_rest(
+    client: Client,
+) -> None:
+    seed("--profile", "demo")
+    draft = SubscriptionDraft(
+        name="s",
+        stream="audit",
+        target={"type": "syslog", "host": "192.0.2.1", "port": 1, "tls": False},
+    )
+    subscription_create(draft=draft)
+    for model in SWITCHED:
+        meta = model._meta
+        row = model._default_manager.filter(enabled=True)[0]
+        before = model._default_manager.filter(pk=row.pk).values()[0]
+        path = f"/admin/{meta.app_label}/{meta.model_name}/"
+        for action, enabled in (("disable", False), ("enable", True)):
+            done = client.post(path, {**chosen(action, row), "post": "yes"})
+            assert done.status_code == 302, (model, said(done))
+            row.refresh_from_db()
+            assert row.enabled is enabled, model
+        after = model._default_manager.filter(pk=row.pk).values()[0]
+        moved = {name for name in after if after[name] != before[name]}
+        assert moved <= {"updated_at", "checked_at", "state", "revision"}, model
+
+
+def test_the_page_before_says_what_happens_and_nothing_has(client: Client) -> None:
+    on, off = rule([group("a")], [group("b")]).policy, rule([], []).policy
+    off.enabled = False
+    off.save()
+    trail = Trail()
+
+    text = said(client.post(POLICIES, chosen("disable", on, off)))
+
+    assert f"policy {on.name} : will be disabled" in text
+    assert off.name not in text
+    assert "1 of the chosen stays as it is" in text
+    assert trail.codes == []
+    on.refresh_from_db()
+    assert on.enabled
+
+
+def test_a_confirmed_action_is_one_write_with_its_events(client: Client) -> None:
+    policies = [rule([], []).policy for _ in range(3)]
+    trail = Trail()
+
+    done = client.post(POLICIES, {**chosen("disable", *policies), "post": "yes"})
+
+    assert "3 policies disabled." in texts_of(done)
+    assert trail.codes == ["policy.update"] * 3
+    assert len({event.request_id for event in trail.events}) == 1
+
+
+def test_what_one_of_them_refuses_stops_all(client: Client) -> None:
+    ann = person("user", name="ann")
+    [owner] = User.objects.filter(role="owner")
+    both = chosen("block", ann, owner)
+
+    assert "Nothing can be blocked" in said(client.post(USERS, both))
+    client.post(USERS, {**both, "post": "yes"})
+
+    assert not User.objects.filter(is_blocked=True).exists()
+
+
+def test_people_are_blocked_and_unblocked_together(client: Client) -> None:
+    people = [person("user"), person("auditor")]
+    for action, code in (("block", "user.block"), ("unblock", "user.unblock")):
+        trail = Trail()
+        done = client.post(USERS, {**chosen(action, *people), "post": "yes"})
+        assert f"2 users {action}ed." in texts_of(done)
+        assert trail.codes == [code] * 2
+
+
+def test_one_is_done_from_a_page_of_its_own_that_the_search_leads_to(
+    client: Client,
+) -> None:
+    ann = person("user", email="ann@mesh.dev")
+    found = client.post(
+        "/admin/search/", {"words": "block ann"}, headers={"Accept": "application/json"}
+    ).json()["hits"]
+    path = f"{USERS}{ann.pk}/block/"
+    assert [(x["name"], x["url"]) for x in found] == [("Block user ann@mesh.dev", path)]
+
+    assert "will be blocked" in said(client.get(path))
+    assert not User.objects.get(pk=ann.pk).is_blocked
+    done = client.post(path, {"post": "yes"})
+
+    assert done["Location"] == f"{USERS}{ann.pk}/change/"
+    assert User.objects.get(pk=ann.pk).is_blocked
+    assert "Nothing is left to be blocked" in said(client.get(path))
+
+
+def test_keys_are_revoked_and_peers_approved_and_blocked_together(
+    client: Client,
+) -> None:
+    keys = [
+        setup_key_create(draft=SetupKeyDraft(name, "reusable", expires_in=0)).key
+        for name in ("a", "b")
+    ]
+    sent = {**chosen("revoke", *keys), "post": "yes"}
+    client.post("/admin/access/setupkey/", sent)
+    assert SetupKey.objects.filter(revoked=True).count() == 2
+    waiting = [peer(approval_required=True) for _ in range(2)]
+    for action, number in (("approve", 0), ("block", 2)):
+        sent = {**chosen(action, *waiting), "post": "yes"}
+        client.post("/admin/inventory/peer/", sent)
+        assert Peer.objects.filter(approval_required=True).count() == number
+
+
+@pytest.mark.parametrize("role", ["network_admin", "auditor"])
+def test_who_may_not_change_users_cannot_block_them(role: str) -> None:
+    ann, reader = person("user"), client_of(person(role))
+    events = AuditEvent.objects.count()
+    assert "block" not in reader.get(USERS).context["cl"].model_admin.get_actions(
+        reader.get(USERS).wsgi_request
+    )
+    for sent in ({}, {"post": "yes"}):
+        assert reader.post(f"{USERS}{ann.pk}/block/", sent).status_code == 403
+    reader.post(USERS, {**chosen("block", ann), "post": "yes"})
+    assert not User.objects.get(pk=ann.pk).is_blocked
+    assert AuditEvent.objects.count() == events
+
+
+def test_names_in_a_preview_are_text(client: Client) -> None:
+    bad = rule([], [], Policy.objects.create(name="<b>bold</b>")).policy
+    page = client.post(POLICIES, chosen("disable", bad)).content.decode()
+    assert "<b>bold</b>" not in page
+    assert "&lt;b&gt;bold" in page
+
+
+def test_a_preview_of_many_asks_for_each_what_its_service_asks(client: Client) -> None:
+    asked = []
+    for number in (4, 12):
+        policies = [rule([], []).policy for _ in range(number)]
+        with CaptureQueriesContext(connection) as queries:
+            client.post(POLICIES, chosen("disable", *policies))
+        asked.append(len(queries))
+    assert asked[1] < 3 * asked[0]

@@ -1,0 +1,244 @@
+"""Lists: their rows as files, chosen columns, views that each person keeps."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from groups.services import group_create
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.services.users import user_delete
+from meshmgmt.adminsite import lists
+from meshmgmt.adminsite.lists import ListAdmin
+from meshmgmt.adminsite.models import SavedView
+from meshmgmt.core.roles import Role
+from tests.admin.signed_in import client_of
+from tests.admin.test_list_speed import MODELS, path_of
+from tests.demo.test_seed import seed
+from tests.factories import group, peer, peers
+from tests.people import person, token_of
+
+pytestmark = pytest.mark.django_db
+
+PEERS = "/admin/inventory/peer/"
+GROUPS = "/admin/groups/group/"
+LISTS = [
+    model
+    for model in MODELS
+    if isinstance(admin.site.get_model_admin(model), ListAdmin)
+    and model._meta.model_name not in {"account", "dnssettings"}  # of one row
+]
+
+
+@pytest.fixture
+def client() -> Client:
+    return client_of(person("owner", name="Ada"))
+
+
+def body(client: Client, path: str) -> str:
+    answer: Any = client.get(path)
+    assert answer.status_code == 200
+    assert answer.streaming
+    assert answer["Content-Disposition"].startswith("attachment")
+    return b"".join(answer.streaming_content).decode()
+
+
+def as_json(client: Client, path: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(body(client, path))
+    return found
+
+
+def as_csv(client: Client, path: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(body(client, path), newline="")))
+
+
+def test_every_list_gives_all_its_rows_in_both_forms() -> None:
+    seed("--profile", "demo")
+    client = client_of(User.objects.filter(role=Role.OWNER)[0])
+    for model in LISTS:
+        path = path_of(model)
+        shown = client.get(path).context["cl"]
+        rows = as_json(client, f"{path}?export=json")
+        keys = [row["id"] for row in rows]
+        assert len(keys) == shown.result_count == len(set(keys)), model
+        assert keys == sorted(keys)
+        table = as_csv(client, f"{path}?export=csv")
+        assert [row["id"] for row in table] == [str(key) for key in keys], model
+        for row in rows:
+            texts = [text for text in row.values() if isinstance(text, str)]
+            assert not [text for text in texts if "<" in text and ">" in text], model
+
+
+def test_a_file_has_what_the_list_shows(client: Client) -> None:
+    made = peer("vega", ip="100.90.0.7", country_code="SE", city_name="Gothenburg")
+    for name in ("a", "b"):
+        group(name, made)
+    [row] = as_json(client, f"{PEERS}?export=json")
+    assert row["id"] == made.pk
+    assert row["name"] == f"vega; {made.dns_label}"
+    assert row["address"] == "100.90.0.7"
+    assert row["groups"] == "a, b"
+    assert row["location"] == "Gothenburg, SE"
+    assert row["state_last_seen_utc"] == "never connected"
+
+
+def test_filters_and_search_hold_for_the_file_too(client: Client) -> None:
+    for number in range(3):
+        peer(f"on {number}", connected=True)
+    peer("off")
+    assert len(as_json(client, f"{PEERS}?export=json&connected__exact=1")) == 3
+    found = as_csv(client, f"{PEERS}?export=csv&q=of")
+    assert [row["name"][:3] for row in found] == ["off"]
+    path = "/admin/accounts/user/"
+    pending = "pending_approval__exact=1"
+    files = client.get(f"{path}?{pending}&p=1").context["cl"].files
+    assert files == {kind: f"?export={kind}&{pending}" for kind in ("csv", "json")}
+    wrong: Any = client.get(f"{PEERS}?export=json&connected__exact=x&no_field=1")
+    assert wrong.status_code == 302
+    assert wrong["Location"] == f"{PEERS}?e=1"
+
+
+def test_the_members_of_a_group_are_given_alone(client: Client) -> None:
+    made = group("g", peer("in"))
+    peer("out")
+    rows = as_json(client, f"{GROUPS}{made.pk}/members/?export=json")
+    assert [row["name"][:2] for row in rows] == ["in"]
+
+
+def test_formulas_in_names_are_only_text_for_a_spreadsheet(client: Client) -> None:
+    group_create(name="=1+1")
+    assert "'=1+1" in [row["name"] for row in as_csv(client, f"{GROUPS}?export=csv")]
+    assert "=1+1" in [row["name"] for row in as_json(client, f"{GROUPS}?export=json")]
+
+
+def test_no_secret_is_in_a_file(client: Client) -> None:
+    plain = token_of(person())
+    text = body(client, "/admin/accounts/accesstoken/?export=csv")
+    assert plain not in text
+    assert "hash" not in text.splitlines()[0]
+
+
+def test_a_file_is_read_in_pieces_and_has_every_row_once(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lists, "_AT_ONCE", 10)
+    peers(35)
+    with CaptureQueriesContext(connection) as few:
+        rows = as_json(client, f"{PEERS}?export=json&o=-1")
+    assert len({row["id"] for row in rows}) == len(rows) == 35
+    pieces = [q for q in few if "LIMIT 10" in q["sql"]]
+    assert len(pieces) == 5  # the last one is empty
+    assert len(few) <= 12 + 4 * 5
+
+
+def test_who_may_not_see_a_list_gets_no_file() -> None:
+    reader = client_of(person("network_admin"))
+    path = "/admin/control/proxytoken/?export=csv"
+    assert reader.get(path).status_code == 403
+    assert reader.get(f"{PEERS}?export=csv").status_code == 200
+    assert Client().get(f"{PEERS}?export=csv").status_code == 302
+
+
+def test_columns_are_chosen_in_the_address_and_hold_for_files(client: Client) -> None:
+    peer("vega")
+    chosen: Any = client.get(f"{PEERS}?columns=name&columns=address&columns=client")
+    assert chosen["Location"] == "?columns=name%2Caddress%2Cclient"
+    shown = client.get(f"{PEERS}{chosen['Location']}")
+    assert shown.context["cl"].list_display == [
+        *("action_checkbox", "title", "address", "client")
+    ]
+    [row] = as_json(client, f"{PEERS}{chosen['Location']}&export=json")
+    assert list(row) == ["id", "name", "address", "client"]
+    for odd in ("no_such", "", "%00", "address"):  # the first column always stays
+        columns = client.get(f"{PEERS}?columns={odd}").context["cl"].list_display
+        assert columns[:2] == ["action_checkbox", "title"]
+
+
+def keep(client: Client, path: str, **sent: str) -> None:
+    assert client.post(path, {"keep_view": "1", **sent}).status_code == 302
+
+
+def test_a_view_is_kept_with_filters_columns_and_order(client: Client) -> None:
+    query = "connected__exact=1&columns=name%2Caddress&o=1"
+    keep(client, f"{PEERS}?{query}&p=2&view=all", name="on <b>")
+    page = client.get(PEERS).content.decode()
+    assert "on &lt;b&gt;" in page
+    assert SavedView.objects.get().query == query
+    assert f'href="?{query.replace("&", "&amp;")}"' in page
+
+
+def test_a_default_view_opens_with_the_list_and_can_be_left(client: Client) -> None:
+    peer("off")
+    keep(client, f"{PEERS}?connected__exact=1", name="on", is_default="on")
+    keep(client, f"{PEERS}?connected__exact=0", name="off", is_default="on")
+    assert client.get(PEERS)["Location"] == "?connected__exact=0"
+    assert SavedView.objects.filter(is_default=True).count() == 1
+    here = client.get(f"{PEERS}?connected__exact=0").context["cl"]
+    assert here.clear_all_filters_qs == "?view=all"
+    everything = client.get(f"{PEERS}?view=all")
+    assert everything.status_code == 200
+    assert everything.context["cl"].result_count == 1
+    client.post(PEERS, {"drop_view": "off"})
+    assert client.get(PEERS).status_code == 200
+
+
+def test_views_are_those_of_one_person_on_one_list(client: Client) -> None:
+    keep(client, f"{PEERS}?q=a", name="mine", is_default="on")
+    other = person("auditor")
+    assert "mine" not in client_of(other).get(PEERS).content.decode()
+    assert client.get(GROUPS).status_code == 200
+    keep(client_of(other), f"{PEERS}?q=b", name="mine")
+    client_of(other).post(PEERS, {"drop_view": "mine"})
+    assert SavedView.objects.get().query == "q=a"
+    network_admin = client_of(person("network_admin"))
+    path = "/admin/control/proxytoken/"
+    assert network_admin.post(path, {"keep_view": "1", "name": "x"}).status_code == 403
+
+
+def test_a_name_is_needed_kept_anew_and_there_is_an_end(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(client, f"{PEERS}?q=a", name="  ")
+    assert not SavedView.objects.exists()
+    keep(client, f"{PEERS}?q=a", name="x")
+    keep(client, f"{PEERS}?q=b", name="x")
+    assert SavedView.objects.get().query == "q=b"
+    monkeypatch.setattr(lists, "_MOST_VIEWS", 1)
+    keep(client, f"{PEERS}?q=a", name="y")
+    assert SavedView.objects.get().name == "x"
+
+
+def test_the_views_of_a_person_go_with_them(client: Client) -> None:
+    gone = person("auditor")
+    keep(client_of(gone), f"{PEERS}?q=a", name="x")
+    user_delete(user_id=gone.pk, by=person("owner"))
+    assert not SavedView.objects.exists()
+
+
+@pytest.mark.parametrize("model", LISTS, ids=lambda model: model._meta.label_lower)
+def test_every_list_says_what_its_columns_are_called(
+    model: type[Model], client: Client
+) -> None:
+    choice = client.get(path_of(model)).context["cl"].choice
+    keys = [key for key, _, _ in choice]
+    assert len(set(keys)) == len(keys)
+    assert all(keys)
+    assert "column" not in keys
+
+
+def test_what_is_there_to_be_clicked_stands_in_rows_and_in_no_file(
+    client: Client,
+) -> None:
+    group("Field service")
+    for query in ("", "?columns=issued"):
+        shown = client.get(f"/admin/groups/group/{query}").content.decode()
+        assert 'aria-label="Delete Field service"' in shown
+    row = next(x for x in as_json(client, "/admin/groups/group/?export=json"))
+    assert "deletion" not in row
