@@ -27,12 +27,14 @@ def register_specs() -> None:
                     added=Activity.PEER_GROUP_ADD,
                     removed=Activity.PEER_GROUP_DELETE,
                     describe=_describe_peers,
+                    identify=_group_and_peer,
                 ),
                 "resources": MemberRule(
                     reordered=Activity.GROUP_ORDER_UPDATE,
                     added=Activity.RESOURCE_GROUP_ADD,
                     removed=Activity.RESOURCE_GROUP_DELETE,
                     describe=_describe_resources,
+                    identify=_group_and_resource,
                 ),
             },
         )
@@ -67,6 +69,10 @@ def _describe_peers(group: Group, keys: Sequence[str]) -> Mapping[Any, MemberEve
     }
 
 
+def _group_and_peer(event: Any) -> tuple[str, str]:
+    return event.meta.get("group_id", ""), event.target_id
+
+
 def _describe_resources(
     group: Group, keys: Sequence[ResourceKey]
 ) -> Mapping[Any, MemberEvent]:
@@ -86,6 +92,11 @@ def _describe_resources(
         )
         for key in keys
     }
+
+
+def _group_and_resource(event: Any) -> tuple[str, ResourceKey]:
+    told = event.meta
+    return event.target_id, (told.get("resource_id", ""), told.get("resource_type", ""))
 
 
 def resource_names(keys: Sequence[ResourceKey]) -> dict[ResourceKey, str]:

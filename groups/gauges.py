@@ -1,11 +1,8 @@
 """Inventory gauges of groups."""
 
-from django.db.models import Count
-
-from groups.models import Group
+from groups.models import Group, Issued
+from observability.metrics.counting import by_value
 from observability.registries import InventoryRows, register_inventory
-
-ORIGINS = ("api", "integration", "jwt")
 
 
 def register() -> None:
@@ -15,7 +12,4 @@ def register() -> None:
 
 
 def groups_by_origin() -> InventoryRows:
-    """Count groups by origin; origins without groups are 0."""
-    rows = Group.objects.order_by().values_list("issued").annotate(Count("pk"))
-    found = dict(rows)
-    return {(origin,): found.get(origin, 0) for origin in ORIGINS}
+    return by_value(Group.objects, "issued", *Issued.values)

@@ -22,14 +22,14 @@ from meshmgmt.core.queries import batches
 class Usage:
     """One place where an object refers to a group.
 
-    `kind` and `id` name the object, `relation` the field of it; `disabled_by_deletion`
+    `kind` and `id` name the object, `field` the list of it; `disabled_by_deletion`
     says that the object is enabled now and would not be once the group is gone.
     """
 
     kind: str
     id: str
     name: str
-    relation: str
+    field: str
     disabled_by_deletion: bool = False
 
 
@@ -101,7 +101,7 @@ class ListReference:
                 kind=self.kind,
                 id=str(owner.pk),
                 name=self.named(owner),
-                relation=self.link.relation,
+                field=self.link.relation,
                 disabled_by_deletion=owner.pk not in kept and self._turns_off(owner),
             )
             for owner in owners.values()
@@ -176,7 +176,7 @@ class JsonReference:
                 kind=self.kind,
                 id=str(row.pk),
                 name=self.named(row),
-                relation=self.column,
+                field=self.column,
                 disabled_by_deletion=self._turns_off(row, group_id),
             )
             for row in self._holders(group_id)

@@ -1,69 +1,23 @@
 """Reads of groups; the number of queries does not depend on the size of the data."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple, TypedDict
+from dataclasses import asdict
+from typing import Any, Final
 
 from django.db.models import Count, QuerySet
 
 from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from groups.references import usages_of
 from meshmgmt.core.ids import is_id
-from meshmgmt.core.orderedlinks import link_rows
+from meshmgmt.core.orderedlinks import OrderedLink, link_rows
 from meshmgmt.core.queries import Prepared, batches, found, known_ids
 from meshmgmt.inventory.contributions import ShortGroup
 from meshmgmt.inventory.models import NetworkResource, Peer
 
 KIND: Final = "group"
-
-
-class ShortPeer(TypedDict):
-    id: str
-    name: str
-
-
-class ShortResource(TypedDict):
-    id: str
-    type: str
-
-
-class GroupRow(TypedDict):
-    id: str
-    name: str
-    peers_count: int
-    resources_count: int
-    issued: str
-    peers: list[ShortPeer]
-    resources: list[ShortResource]
-
-
-class GroupHead(NamedTuple):
-    """The columns of a group that the API shows."""
-
-    id: str
-    name: str
-    issued: str
-
-
-class UsageEntry(TypedDict):
-    """One place where an object refers to a group."""
-
-    kind: str
-    id: str
-    name: str
-    field: str
-    disabled_by_deletion: bool
-
-
-class UsageRow(TypedDict):
-    """What refers to a group, as the API shows it."""
-
-    id: str
-    name: str
-    deletable: bool
-    peers_count: int
-    resources_count: int
-    unknown_resources: list[ShortResource]
-    references: list[UsageEntry]
+Row = dict[str, Any]
+Lists = dict[str, list[Row]]
+"""By group: what it lists, in the order of the list."""
 
 
 def all_group_id() -> str:
@@ -118,10 +72,8 @@ def short_groups(group_ids: Sequence[str] | None = None) -> dict[str, ShortGroup
         groups = groups.filter(pk__in=group_ids)
         peers = peers.filter(group__in=group_ids)
         resources = resources.filter(group__in=group_ids)
-    peer_counts = _by_group(peers.values_list("group_id").annotate(n=Count("id")))
-    resource_counts = _by_group(
-        resources.values_list("group_id").annotate(n=Count("id"))
-    )
+    peer_counts = dict(peers.values_list("group_id").annotate(n=Count("id")))
+    resource_counts = dict(resources.values_list("group_id").annotate(n=Count("id")))
     return {
         pk: {
             "id": pk,
@@ -157,10 +109,6 @@ def short_groups_by_peer(
     return lambda peer_id: by_peer.get(peer_id, common)
 
 
-def _by_group(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-    return dict(counts)
-
-
 def _is_all(name: str, issued: str) -> bool:
     return name == ALL and issued == Issued.API
 
@@ -175,9 +123,7 @@ def resource_types(ids: Iterable[str]) -> dict[str, str]:
     return types
 
 
-def group_rows(
-    group_ids: Sequence[str] | None = None, *, name: str = ""
-) -> list[GroupRow]:
+def group_rows(group_ids: Sequence[str] | None = None, *, name: str = "") -> list[Row]:
     """Return groups as the API shows them, in the order of creation.
 
     `name` keeps those with exactly this name, "" keeps all.
@@ -188,23 +134,31 @@ def group_rows(
     chosen = None if group_ids is None and not name else [row[0] for row in heads]
     wants_all = chosen is None or any(_is_all(row[1], row[2]) for row in heads)
     everybody = _every_peer() if wants_all else []
-    peers = _listed_peers(everybody) if chosen is None else _peers_of(chosen)
-    resources = _resources_by_group(chosen)
-    return [
-        _row(
-            GroupHead(pk, group_name, issued),
-            everybody if _is_all(group_name, issued) else peers.get(pk, []),
-            resources.get(pk, []),
+    if chosen is None:
+        listed = _listed_peers(everybody)
+    else:
+        listed = _entries(GroupPeer, chosen, id="peer_id", name="peer__name")
+    resources = _entries(GroupResource, chosen, id="resource_id", type="resource_type")
+    rows = []
+    for pk, its_name, issued in heads:
+        peers = everybody if _is_all(its_name, issued) else listed.get(pk, [])
+        rows.append(
+            {
+                "id": pk,
+                "name": its_name,
+                "peers_count": len(peers),
+                "resources_count": len(resources.get(pk, [])),
+                "issued": issued,
+                "peers": peers,
+                "resources": resources.get(pk, []),
+            }
         )
-        for pk, group_name, issued in heads
-    ]
+    return rows
 
 
-def _heads(group_ids: Sequence[str] | None, name: str) -> list[tuple[str, str, str]]:
+def _heads(group_ids: Sequence[str] | None, name: str) -> list[Any]:
     if group_ids is not None and len(group_ids) == 1 and not name:
-        return [
-            (pk, its_name, issued) for pk, its_name, issued in _HEAD.rows(*group_ids)
-        ]
+        return [*_HEAD.rows(*group_ids)]
     groups = Group.objects.order_by("pk")
     if group_ids is not None:
         groups = groups.filter(pk__in=group_ids)
@@ -218,21 +172,7 @@ _HEAD: Final = Prepared(
 )
 
 
-def _row(
-    head: GroupHead, peers: list[ShortPeer], resources: list[ShortResource]
-) -> GroupRow:
-    return {
-        "id": head.id,
-        "name": head.name,
-        "peers_count": len(peers),
-        "resources_count": len(resources),
-        "issued": head.issued,
-        "peers": peers,
-        "resources": resources,
-    }
-
-
-def _listed_peers(everybody: list[ShortPeer]) -> dict[str, list[ShortPeer]]:
+def _listed_peers(everybody: list[Row]) -> Lists:
     """Return the listed peers of all groups, by group, in the order of the lists.
 
     Peers and lists are read apart: a peer in many groups is then made into a dict once,
@@ -240,37 +180,29 @@ def _listed_peers(everybody: list[ShortPeer]) -> dict[str, list[ShortPeer]]:
     """
     peers = {peer["id"]: peer for peer in everybody}
     links = GroupPeer.objects.order_by("group_id", "position", "id")
-    by_group: dict[str, list[ShortPeer]] = {}
+    by_group: Lists = {}
     for group_id, peer_id in links.values_list("group_id", "peer_id"):
         by_group.setdefault(group_id, []).append(peers[peer_id])
     return by_group
 
 
-def _peers_of(group_ids: Sequence[str]) -> dict[str, list[ShortPeer]]:
-    """Return the listed peers of some groups, by group, in the order of the lists."""
-    rows = link_rows(GroupPeer, group_ids, "peer_id", "peer__name")
-    by_group: dict[str, list[ShortPeer]] = {}
-    for group_id, pk, name in rows:
-        by_group.setdefault(group_id, []).append({"id": pk, "name": name})
+def _entries(
+    link: type[OrderedLink], group_ids: Sequence[str] | None, **columns: str
+) -> Lists:
+    """Return what groups list, None: all groups; two `columns` by how they are shown."""
+    by_group: Lists = {}
+    one, other = columns
+    for group_id, first, second in link_rows(link, group_ids, *columns.values()):
+        by_group.setdefault(group_id, []).append({one: first, other: second})
     return by_group
 
 
-def _resources_by_group(
-    group_ids: Sequence[str] | None,
-) -> dict[str, list[ShortResource]]:
-    rows = link_rows(GroupResource, group_ids, "resource_id", "resource_type")
-    by_group: dict[str, list[ShortResource]] = {}
-    for group_id, identifier, kind in rows:
-        by_group.setdefault(group_id, []).append({"id": identifier, "type": kind})
-    return by_group
-
-
-def _every_peer() -> list[ShortPeer]:
+def _every_peer() -> list[Row]:
     rows = Peer.objects.order_by("pk").values_list("pk", "name")
     return [{"id": pk, "name": name} for pk, name in rows]
 
 
-def group_usage(group_id: str) -> UsageRow:
+def group_usage(group_id: str) -> Row:
     """Return what refers to a group and what its deletion would do. Raises NotFound."""
     group = found(Group, group_id, kind=KIND)
     row = group_rows([group_id])[0]
@@ -284,14 +216,5 @@ def group_usage(group_id: str) -> UsageRow:
         "unknown_resources": [
             entry for entry in row["resources"] if entry["id"] not in known
         ],
-        "references": [
-            {
-                "kind": usage.kind,
-                "id": usage.id,
-                "name": usage.name,
-                "field": usage.relation,
-                "disabled_by_deletion": usage.disabled_by_deletion,
-            }
-            for usage in usages_of(group_id)
-        ],
+        "references": [asdict(usage) for usage in usages_of(group_id)],
     }

@@ -9,7 +9,6 @@ from groups.rules import ResourceKey
 from groups.selectors import KIND, resource_types, static_groups
 from meshmgmt.core import textrules
 from meshmgmt.core.errors import InvalidArgument, raise_field_errors
-from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.orderedlinks import (
     append_members,
     drop_members,
@@ -113,11 +112,6 @@ def set_groups_of_peer(peer_id: str, group_ids: Sequence[str]) -> None:
         )
 
 
-def add_peer_to_groups(peer_id: str, group_ids: Sequence[str]) -> None:
-    """Add one peer to groups, of which `All` needs no adding."""
-    change_groups_of_peers([peer_id], join=group_ids)
-
-
 def set_groups_of_resource(
     resource_id: str, kind: str, group_ids: Sequence[str], *, kind_before: str = ""
 ) -> None:
@@ -156,7 +150,7 @@ def take_resources_out(ids: Sequence[str], **kwargs: Any) -> None:
 
 def _refuse_all(group: Group, message: str) -> None:
     if group.is_all:
-        raise InvalidArgument(message, [FieldError("name", message)])
+        raise InvalidArgument.about("name", message)
 
 
 def _check(

@@ -17,14 +17,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
-from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from groups.memberships import Part, carry_out, plan
 from groups.models import GroupPeer
 from groups.selectors import static_groups
-from meshmgmt.api.adminfields import OrderedListField
-from meshmgmt.core import context
+from meshmgmt.adminsite.fields import OrderedListField
 from meshmgmt.core.counting import counted
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import account_write
@@ -73,11 +71,13 @@ class Deed:
         doing = "apply" in request.POST
         with account_write() if doing else nullcontext():
             page = _Page(self, pages, request, peers)
-            if doing and page.may_apply:
+            done = doing and page.may_apply
+            if done:
                 carry_out(page.plan)
-                page.tell()
-                return HttpResponseRedirect(self.then or request.get_full_path())
-        return page.response()
+        if not done:
+            return page.response()
+        page.tell()  # the end of the write may still refuse it
+        return HttpResponseRedirect(self.then or request.get_full_path())
 
 
 class _Page:
@@ -154,8 +154,7 @@ class _Page:
 
     def tell(self) -> None:
         """Say what was done, with ways to look at it."""
-        lines = format_html_join(" ", "{}.", ((_done(x),) for x in self.plan.parts))
-        told = format_html("{} {}", lines, trail_link(self.request))
+        told = format_html_join(" ", "{}.", ((_done(x),) for x in self.plan.parts))
         level = messages.SUCCESS if self.plan.changes else messages.INFO
         self.pages.message_user(self.request, told, level)
 
@@ -177,12 +176,3 @@ def _done(part: Part) -> SafeString:
 def group_link(group: Any) -> SafeString:
     path = reverse("admin:groups_group_members", args=[group.pk])
     return format_html('<a href="{}"><bdi>{}</bdi></a>', path, printable(group.name))
-
-
-def trail_link(request: HttpRequest) -> SafeString | str:
-    """Return a link to the events of this request, for who may read them."""
-    if not request.user.has_perm("events.view_auditevent"):
-        return ""
-    path = reverse("admin:events_auditevent_changelist")
-    query = urlencode({"search": context.current().request_id})
-    return format_html('<a href="{}?{}">Audit trail</a>', path, query)

@@ -16,12 +16,12 @@ from events.admin.objectpages import ObjectPage, ObjectPages
 from groups.admin.members import urls as member_urls
 from groups.admin.resources import ResourcesField, key_of
 from groups.audit import resource_names
-from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
+from groups.models import Group, GroupPeer, GroupResource
 from groups.references import Usage, usages_of
 from groups.selectors import static_groups
 from groups.services import group_create, group_delete, group_update
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
-from meshmgmt.api.adminlook import shown
+from meshmgmt.adminsite.look import shown
+from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
 from meshmgmt.core.counting import counted
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.printable import printable
@@ -73,6 +73,7 @@ class GroupAdmin(ServiceAdmin):
     list_display = ["name", "issued", "peers_count", "resources_count", "created_at"]
     list_filter = ["issued"]
     search_fields = ["name", "=id"]
+    tools = ("deletion",)
     ordering = ["id"]
     fields = [
         *("id", "name", "issued", "members", "member_count"),
@@ -140,11 +141,11 @@ class GroupAdmin(ServiceAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let `All` be read only."""
-        return super().has_change_permission(request, obj) and not _is_all(obj)
+        return super().has_change_permission(request, obj) and not (obj and obj.is_all)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Keep `All`."""
-        return super().has_delete_permission(request, obj) and not _is_all(obj)
+        return super().has_delete_permission(request, obj) and not (obj and obj.is_all)
 
     def delete_object(self, instance: Group) -> None:
         group_delete(group_id=instance.pk)
@@ -158,7 +159,7 @@ class GroupAdmin(ServiceAdmin):
     @admin.display(description="deletion")
     def deletion(self, group: Any) -> SafeString | str:
         """The page that tells what would break, and deletes."""
-        if _is_all(group):
+        if group.is_all:
             return ""
         path = reverse("admin:groups_group_delete", args=[group.pk])
         name = printable(group.name)
@@ -207,7 +208,7 @@ class GroupAdmin(ServiceAdmin):
             known.get(x.id) or group.pages.only(x.kind.replace("_", "")) for x in usages
         )
         lines = (
-            (_line(usage, page, stays=_is_all(group)),)
+            (_line(usage, page, stays=group.is_all),)
             for usage, page in zip(usages, pages, strict=True)
         )
         return format_html("<ul>{}</ul>", format_html_join("", "<li>{}</li>", lines))
@@ -218,10 +219,6 @@ def _link(page: str, group: Group, text: object) -> SafeString:
     return format_html('<a href="{}">{}</a>', path, text)
 
 
-def _is_all(group: Group | None) -> bool:
-    return group is not None and group.name == ALL and group.issued == Issued.API
-
-
 def _line(usage: Usage, page: ObjectPage | None, *, stays: bool) -> SafeString:
     """Return a line about a reference to a group; one that `stays` disables nothing."""
     disabled = usage.disabled_by_deletion and not stays
@@ -229,6 +226,6 @@ def _line(usage: Usage, page: ObjectPage | None, *, stays: bool) -> SafeString:
         "{} {}: {}{}",
         usage.kind.replace("_", " "),
         replace(page, name=shown(usage.name)).link if page else shown(usage.name),
-        usage.relation.replace("_", " "),
+        usage.field.replace("_", " "),
         "; will be disabled with the group" if disabled else "",
     )

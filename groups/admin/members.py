@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -12,13 +12,14 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.html import format_html
 
-from groups.admin.changing import Deed, group_link, trail_link
+from groups.admin.changing import Deed, group_link
 from groups.admin.filters import GroupFilter, members, strangers
 from groups.admin.peers import GroupedPeerAdmin
 from groups.memberships import Plan, carry_out, plan
 from groups.models import Group
 from groups.pasting import Candidate, Resolved, resolve
 from meshmgmt.accounts.models import Account
+from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
@@ -33,6 +34,7 @@ class MemberList(GroupedPeerAdmin):
     list_filter = [GroupFilter, "connected", "approval_required", "login_expired"]
     ordering = ["name", "id"]
     actions = ["remove_members", "add_members"]
+    keeps_views = False
 
     def __init__(self, group: Group, *, inside: bool) -> None:
         super().__init__(Peer, admin.site)
@@ -118,13 +120,19 @@ def _paste(request: HttpRequest, group_id: str) -> HttpResponse:
     form = PasteForm(request.POST or None)
     shown: dict[str, Any] = {"resolved": None, "plan": None}
     if form.is_valid():
-        with account_write():
-            resolved = _resolved(form.cleaned_data["peers"])
-            wanted = plan(resolved.peers, join=[group.pk], leave=[])
-            if _is_meant(request, resolved, wanted):
-                carry_out(wanted)
+        try:
+            with account_write():
+                resolved = _resolved(form.cleaned_data["peers"])
+                wanted = plan(resolved.peers, join=[group.pk], leave=[])
+                meant = _is_meant(request, resolved, wanted)
+                if meant:
+                    carry_out(wanted)
+        except ServiceError as error:
+            form.add_error("peers", error.message)
+        else:
+            if meant:
                 return _added(request, group, wanted)
-        shown = {"resolved": resolved, "plan": wanted}
+            shown = {"resolved": resolved, "plan": wanted}
     context = {
         **admin.site.each_context(request),
         "title": f"Add members to {printable(group.name)}",
@@ -156,13 +164,12 @@ def _added(request: HttpRequest, group: Group, done: Plan) -> HttpResponse:
     [part] = done.parts
     pages = admin.site.get_model_admin(Peer)
     text = format_html(
-        "{} joined {}, {} were in it. {}",
+        "{} joined {}, {} were in it.",
         len(part.changing),
         group_link(group),
         part.same,
-        trail_link(request),
     )
-    pages.message_user(request, text)
+    pages.message_user(request, text, messages.SUCCESS)
     return HttpResponseRedirect(_members_path(group))
 
 

@@ -10,17 +10,18 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from events.admin.facts import Fact, joined
 from groups.admin.changing import Deed, group_link
 from groups.admin.filters import FilterForm, GroupFilter
 from groups.models import Group, GroupPeer
 from groups.selectors import all_group_id, static_groups
 from groups.services import set_groups_of_peer
-from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.adminsite.fields import OrderedListField
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import account_write
-from meshmgmt.inventory.admin import PeerAdmin, PeerForm
+from meshmgmt.inventory.admin.peerlist import PeerList
+from meshmgmt.inventory.admin.peers import PeerAdmin, PeerForm
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.peerlist import PeerList
 
 SHOWN: Final = 3
 """How many groups of a peer a list names."""
@@ -52,9 +53,9 @@ class GroupedPeerForm(PeerForm):
 
 
 class GroupedPeerList(PeerList):
-    def complete(self, shown: list[Any]) -> None:
+    def complete(self, request: HttpRequest, shown: list[Any]) -> None:
         """Read the groups of all peers of the page at once."""
-        super().complete(shown)
+        super().complete(request, shown)
         by_peer: dict[str, list[Group]] = {}
         links = GroupPeer.objects.filter(peer__in=[peer.pk for peer in shown])
         for link in links.select_related("group").order_by("group__name", "id"):
@@ -114,6 +115,13 @@ class GroupedPeerAdmin(PeerAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return [*super().get_readonly_fields(request, obj), *_SHOWN_GROUPS]
+
+    def page_facts(self, peer: Peer) -> list[Fact]:
+        """Add the groups, with links to them."""
+        return [
+            *super().page_facts(peer),
+            Fact("Groups", joined(*map(group_link, _groups_of(peer)))),
+        ]
 
     def has_membership_permission(self, request: HttpRequest) -> bool:
         """Tell whether somebody may change groups, which the actions do."""

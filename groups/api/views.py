@@ -40,7 +40,7 @@ class GroupViewSet(ResourceViewSet):
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         """Return groups; the whole list may be narrowed by `?name=`."""
         name = self.request.query_params.get("name", "") if ids is None else ""
-        return [dict(row) for row in group_rows(ids, name=name)]
+        return group_rows(ids, name=name)
 
     def create_object(self, data: dict[str, Any]) -> str:
         return str(group_create(**_arguments(data)).pk)

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from django.http import HttpRequest
 from django.urls import reverse
 
-from meshmgmt.access.adminfilters import SetupKeyStateFilter
+from meshmgmt.access.admin.filters import SetupKeyStateFilter
 from meshmgmt.access.models import SetupKey
-from meshmgmt.api import home
-from meshmgmt.api.home import Figure, Line, Place, Tone
+from meshmgmt.adminsite import home
+from meshmgmt.adminsite.home import Figure, Line, Place, Tone
 
 
 def contribute() -> None:

@@ -72,8 +72,7 @@ def register_specs() -> None:
         AuditSpec(
             model=AccessToken,
             created=Activity.PERSONAL_ACCESS_TOKEN_CREATE,
-            # A token never changes but by an emergency in the database.
-            updated=Activity.USER_UPDATE,
+            updated=Activity.PERSONAL_ACCESS_TOKEN_UPDATE,
             deleted=Activity.PERSONAL_ACCESS_TOKEN_DELETE,
             unaudited=frozenset({"last_used", "created_at", "created_by"}),
             secret=frozenset({"hash"}),

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from django.http import HttpRequest
 
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.api import home
-from meshmgmt.api.adminfilters import EndFilter
-from meshmgmt.api.home import Figure, Place, Tone
+from meshmgmt.adminsite import home
+from meshmgmt.adminsite.filters import EndFilter
+from meshmgmt.adminsite.home import Figure, Place, Tone
 
 
 def contribute() -> None:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from django.http import HttpRequest
 
-from meshmgmt.api import home
-from meshmgmt.api.home import Figure, Place, Tone
-from meshmgmt.inventory.adminfilters import PeerStateFilter
+from meshmgmt.adminsite import home
+from meshmgmt.adminsite.home import Figure, Place, Tone
+from meshmgmt.inventory.admin.filters import PeerStateFilter
 from meshmgmt.inventory.models import Peer
 
 

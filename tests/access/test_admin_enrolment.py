@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from meshmgmt.access import models as access
@@ -36,6 +37,9 @@ def test_setup_key_is_shown_once(client: Client) -> None:
     assert response.status_code == 302, errors_of(response)
     found = re.search(r"<code>([0-9A-F-]{36})</code>", texts_of(response))
     assert found is not None
+    port = settings.SVC.grpc_bind.rpartition(":")[2]
+    command = f"--management-url http://testserver:{port} --setup-key {found[1]}"
+    assert f"<code>netbird up {command}</code>" in texts_of(response)
     made = access.SetupKey.objects.get()
     assert made.key_hash == setup_key_hash(found[1])
     client.get(path("access/setupkey"))  # shows the message

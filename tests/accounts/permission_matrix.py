@@ -187,7 +187,7 @@ POST    /api/users/invites/{inviteToken}/accept             public
 ADMIN_MODELS: Final = """
 access.invite               users        CRD
 access.policy               policies     CRD
-access.policyrule           policies     CRD
+access.policyrule           policies     R
 access.posturecheck         policies     CRD
 accesstests.accesstest      policies     CRD
 access.route                routes       CRD
@@ -217,12 +217,16 @@ inventory.peer              peers        CRD
 
 ADMIN_PAGES: Final = """
 admin:index         anybody
+admin:search        anybody
 admin-dns-explain   dns R
 admin-dns-lint      dns R
 admin-reach         policies R
 admin-graph         policies R
 admin-metrics       events R
+admin-first-steps   settings U
 admin-audit-revert  events R
+admin-saved         peers R
+admin-compare       settings R
 admin-log-level     events U
 admin:control_netmap   peers R
 admin:control_jobs     remote_jobs R

@@ -10,9 +10,12 @@ from django.test.utils import CaptureQueriesContext
 
 from groups.models import Group, GroupPeer
 from groups.selectors import all_group_id
+from meshmgmt.accesstests.rules import AccessTestDraft, End
+from meshmgmt.accesstests.services import access_test_create
 from meshmgmt.core.orderedlinks import member_keys
+from meshmgmt.inventory.models import Peer
 from tests.admin.signed_in import client_of, texts_of
-from tests.factories import Trail, group, peer, peers
+from tests.factories import Trail, group, peer, peers, rule
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -184,3 +187,39 @@ def test_pages_offer_what_one_may_do(role: str, *, offered: bool) -> None:
     assert (at(team, "paste/") in form) is offered
     assert (at(team, "paste/") in members_page) is offered
     assert ("remove_members" in members_page) is offered
+
+
+@pytest.fixture
+def closed() -> tuple[Group, Peer]:
+    """Servers, and a guest of whom an enforced test says that they never reach them."""
+    guest, server = peer("guest"), peer("db-01")
+    servers, staff = group("servers", server), group("staff")
+    rule([staff], [servers])
+    never = End("peer", guest.pk), End("group", servers.pk)
+    draft = AccessTestDraft("apart", *never, "never", enforce=True)
+    access_test_create(draft=draft)
+    return staff, guest
+
+
+def test_a_refused_list_stays_and_says_why(
+    client: Client, closed: tuple[Group, Peer]
+) -> None:
+    staff, guest = closed
+    page = client.post(at(staff, "paste/"), {"peers": guest.name, "add": "1"})
+    assert page.status_code == 200
+    assert "access test &#x27;apart&#x27; would fail" in page.content.decode()
+    assert f">\n{guest.name}</textarea>" in page.content.decode()
+    assert members(staff) == []
+
+
+def test_of_a_refused_choice_nothing_is_said_to_be_done(
+    client: Client, closed: tuple[Group, Peer]
+) -> None:
+    staff, guest = closed
+    asked = {"action": "add_members", "_selected_action": [guest.pk], "chosen": "1"}
+    preview = client.post(at(staff, "choose/"), asked)
+    mark = preview.context["plan"].mark
+    done = client.post(at(staff, "choose/"), {**asked, "apply": "1", "shown": mark})
+    assert "would fail" in texts_of(done)
+    assert "joined" not in texts_of(done)
+    assert members(staff) == []

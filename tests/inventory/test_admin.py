@@ -136,10 +136,12 @@ def test_page_shows_groups_and_state(client: Client) -> None:
     group("kitchen", one)
 
     page = client.get(f"{PEERS}{one.pk}/change/").content.decode()
+    form = client.get(f"{PEERS}{one.pk}/change/?edit=1").content.decode()
 
-    assert "<bdi>All</bdi>" in page
-    assert "selected>kitchen</option>" in page
+    assert "<bdi>All</bdi></a>" in page
+    assert "<bdi>kitchen</bdi></a>" in page
     assert "DE" in page
+    assert "selected>kitchen</option>" in form
 
 
 def test_deleting_a_peer_takes_it_out_of_its_groups(client: Client) -> None:

@@ -8,18 +8,21 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from meshmgmt.access.admin.fields import ReadOnlyAdmin, groups_field
-from meshmgmt.access.adminfilters import SetupKeyStateFilter
+from meshmgmt.access.admin.filters import SetupKeyStateFilter
+from meshmgmt.access.enrolling import enrol_command
 from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup, UserAutoGroup
 from meshmgmt.access.rules.setupkeys import SetupKeyDraft, state_of
 from meshmgmt.access.services.setupkeys import (
     setup_key_create,
     setup_key_delete,
+    setup_key_rotate,
     setup_key_update,
 )
-from meshmgmt.api.admin import ServiceForm
-from meshmgmt.api.adminfields import DurationField
-from meshmgmt.api.adminlook import badge
-from meshmgmt.api.admintokens import SecretPages
+from meshmgmt.adminsite.bulk import BulkAction
+from meshmgmt.adminsite.fields import DurationField
+from meshmgmt.adminsite.look import badge
+from meshmgmt.adminsite.pages import ServiceForm
+from meshmgmt.adminsite.tokens import SecretPages
 from meshmgmt.core import clock
 
 _DAY = 24 * 60 * 60
@@ -76,7 +79,17 @@ class SetupKeyAdmin(SecretPages):
     search_fields = ["name", "key_prefix", "=id"]
     search_help_text = "A name, or a pasted key, which leads to what is known of it."
     hash_column = "key_hash"
+    rotates = True
     ordering = ["id"]
+    bulk = (
+        BulkAction(
+            *("revoke", "Revoke", "revoked"),
+            lambda pages, request, key: setup_key_update(
+                key_id=key.pk, changes={"revoked": True}
+            ),
+            lambda key: not key.revoked,
+        ),
+    )
     made = (
         *("id", "masked", "state", "name", "type", "expires_at", "usage_limit"),
         *("used_times", "last_used", "ephemeral", "allow_extra_dns_labels"),
@@ -109,6 +122,11 @@ class SetupKeyAdmin(SecretPages):
         """Show a key just made, this once."""
         if form.plain:
             self.show_secret(request, "The key", form.plain)
+            if command := enrol_command(request, form.plain):
+                self.show_secret(request, "The command that enrols", command)
+
+    def rotate(self, request: HttpRequest, instance: SetupKey, *, at_once: bool) -> str:
+        return setup_key_rotate(key_id=instance.pk, at_once=at_once).plain
 
     def delete_object(self, instance: SetupKey) -> None:
         """Delete a key; peers that it enrolled stay."""

@@ -8,8 +8,9 @@ from django.contrib.admin.widgets import AutocompleteSelect
 from django.db import models
 
 from groups.models import GroupLink
-from meshmgmt.api.admin import refused
-from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.adminsite.fields import OrderedListField
+from meshmgmt.adminsite.lists import ListAdmin
+from meshmgmt.adminsite.pages import refused
 
 
 def groups_field(link: type[GroupLink], **kwargs: Any) -> OrderedListField:
@@ -34,11 +35,9 @@ class KeyField(forms.ModelChoiceField):  # type: ignore[type-arg]  # not at run 
         return str(value or "")
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
+class ReadOnlyAdmin(ListAdmin):
     """Pages to look at objects that are written elsewhere."""
 
-    show_full_result_count = False
-    list_per_page = 50
     ordering = ["id"]
 
     has_add_permission = has_change_permission = has_delete_permission = refused

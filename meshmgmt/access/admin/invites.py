@@ -20,10 +20,10 @@ from meshmgmt.access.services.invites import (
     invite_delete,
     invite_regenerate,
 )
-from meshmgmt.accounts.adminforms import ByAdmin, ByForm
-from meshmgmt.api.adminfields import DurationField
-from meshmgmt.api.adminlook import badge
-from meshmgmt.api.admintokens import SecretPages
+from meshmgmt.accounts.admin.forms import ByAdmin, ByForm
+from meshmgmt.adminsite.fields import DurationField
+from meshmgmt.adminsite.look import badge
+from meshmgmt.adminsite.tokens import SecretPages
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.transactions import account_write
 

@@ -26,9 +26,10 @@ from meshmgmt.access.services.networks import (
     router_delete,
     router_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm, number_of
-from meshmgmt.api.adminfields import OrderedListField
-from meshmgmt.api.adminlook import enabled
+from meshmgmt.adminsite.bulk import SWITCH
+from meshmgmt.adminsite.fields import OrderedListField
+from meshmgmt.adminsite.look import enabled
+from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm, number_of
 from meshmgmt.inventory.models import Network, NetworkResource
 
 
@@ -94,6 +95,7 @@ class InNetworkAdmin(ServiceAdmin):
     """Pages of something that lies in a network for good."""
 
     ordering = ["id"]
+    part_of = "network"
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields; a new object has no id yet."""
@@ -143,6 +145,14 @@ class NetworkResourceAdmin(InNetworkAdmin):
     list_select_related = ["network"]
     search_fields = ["name", "address", "network__name", "=id"]
     own_fields = ("name", "description", "address", "enabled", "groups")
+    bulk = SWITCH
+
+    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
+        resource_update(
+            network_id=instance.network_id,
+            resource_id=instance.pk,
+            changes={"enabled": enabled},
+        )
 
     def delete_object(self, instance: NetworkResource) -> None:
         resource_delete(network_id=instance.network_id, resource_id=instance.pk)
@@ -182,6 +192,14 @@ class RouterAdmin(InNetworkAdmin):
     list_select_related = ["network", "peer"]
     search_fields = ["network__name", "peer__name", "=id"]
     own_fields = ("peer", "peer_groups", "metric", "masquerade", "enabled")
+    bulk = SWITCH
+
+    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
+        router_update(
+            network_id=instance.network_id,
+            router_id=instance.pk,
+            changes={"enabled": enabled},
+        )
 
     def delete_object(self, instance: Router) -> None:
         router_delete(network_id=instance.network_id, router_id=instance.pk)

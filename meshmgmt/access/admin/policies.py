@@ -8,17 +8,9 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import path, reverse
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 
-from groups.audit import resource_names
-from meshmgmt.access.admin.policylist import (
-    PolicyColumns,
-    PolicyList,
-    keys_of,
-    rule_line,
-)
-from meshmgmt.access.admin.rules import RuleFields
+from meshmgmt.access.admin.policylist import PolicyColumns, PolicyList
+from meshmgmt.access.admin.rules import RuleFormSet, RuleInline
 from meshmgmt.access.models import Policy, PolicyPostureCheck
 from meshmgmt.access.rules.policies import PolicyDraft
 from meshmgmt.access.services.policies import (
@@ -26,17 +18,17 @@ from meshmgmt.access.services.policies import (
     policy_delete,
     policy_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
-from meshmgmt.api.adminfields import OrderedListField
-from meshmgmt.api.adminlook import enabled, shown
+from meshmgmt.adminsite.bulk import SWITCH
+from meshmgmt.adminsite.fields import OrderedListField, part_asked
+from meshmgmt.adminsite.look import enabled
+from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
 from meshmgmt.core.errors import ServiceError
-from meshmgmt.core.fielderrors import FieldError
 
 _OWN = ("name", "description", "enabled", "source_posture_checks")
 
 
 class PolicyForm(ServiceForm):
-    """A policy; its rules have pages of their own."""
+    """A policy; its rules come from the rows of the same page."""
 
     name = forms.CharField(required=False, strip=False)
     source_posture_checks = OrderedListField(
@@ -50,40 +42,16 @@ class PolicyForm(ServiceForm):
     lists = {"source_posture_checks": PolicyPostureCheck}
 
     def apply(self, data: dict[str, Any]) -> Policy:
-        changes = {name: data[name] for name in _OWN}
-        return policy_update(policy_id=self.instance.pk, changes=changes)
-
-
-class NewPolicyForm(RuleFields, PolicyForm):
-    """A new policy with its first rule, for no policy is without."""
-
-    class Meta(PolicyForm.Meta):
-        pass
-
-    def apply(self, data: dict[str, Any]) -> Policy:
-        own = {name: data[name] for name in _OWN}
+        """Write the policy and its rules as one."""
+        rules: RuleFormSet = self.instance.sent_rules
+        values = {name: data[name] for name in _OWN}
+        values["rules"] = rules.drafts()
         try:
-            return policy_create(
-                draft=PolicyDraft(rules=[self.rule_draft(data)], **own)
-            )
+            if self.adding:
+                return policy_create(draft=PolicyDraft(**values))
+            return policy_update(policy_id=self.instance.pk, changes=values)
         except ServiceError as error:
-            raise _of_first_rule(error) from error
-
-
-def _of_first_rule(error: ServiceError) -> ServiceError:
-    """Return the error with the rule's fields under the names of this form."""
-    faults = []
-    for fault in error.errors:
-        path = fault.field.removeprefix("rules[0].")
-        if path != fault.field and path.startswith("name"):
-            path = "rule_name"
-        elif path == fault.field == "name":
-            path = "policy_name"
-        faults.append(FieldError(path, fault.message))
-    return ServiceError(error.message, faults)
-
-
-NewPolicyForm.field_names = {**RuleFields.field_names, "policy_name": "name"}
+            raise rules.place(error) from error
 
 
 @admin.register(Policy)
@@ -93,8 +61,9 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
     list_filter = ["enabled"]
     search_fields = ["name", "description", "=id"]
     ordering = ["id"]
-    fields = [*_OWN, "rule_list", "id", "created_at"]
     readonly_fields = ["rule_list", "id", "created_at"]
+    bulk = SWITCH
+    inlines = [RuleInline]
 
     def get_urls(self) -> list[Any]:
         """Add where the switch of a row leads."""
@@ -116,45 +85,37 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
             raise PermissionDenied
         on = bool(request.POST.get("enabled"))
         policy = get_object_or_404(Policy, pk=pk)
-        policy_update(policy_id=pk, changes={"enabled": on})
+        self.set_enabled(policy, enabled=on)
         text = f"{policy.name} is {'enabled' if on else 'disabled'} now."
         self.message_user(request, text, messages.SUCCESS)
         back = reverse("admin:access_policy_changelist")
         came = request.headers.get("Referer", "").partition("?")[2]
         return redirect(f"{back}?{came}" if came else back)
 
-    def get_form(
-        self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any
-    ) -> Any:
-        """Return the form; that of a new policy has a rule in it."""
-        if obj is None:
-            kw["form"] = NewPolicyForm
-        return super().get_form(request, obj, change, **kw)
+    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+        """Return the rules as rows to those who may change them."""
+        return (
+            super().get_inlines(request, obj) if self._may_write(request, obj) else []
+        )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        if obj is None:
-            return [*_OWN, *RuleFields.base_fields]
-        return self.fields
+        """Return the fields; who may only look gets the rules in words."""
+        made = [] if obj is None else ["id", "created_at"]
+        may_write = self._may_write(request, obj)
+        return [*_OWN, *made] if may_write else [*_OWN, "rule_list", *made]
 
-    @admin.display(description="rules")
-    def rule_list(self, policy: Policy) -> SafeString:
-        rules = list(policy.rules.order_by("position", "id"))
-        names = resource_names([key for rule in rules for key in keys_of(rule)])
-        page = "admin:access_policyrule_change"
-        items = format_html_join(
-            "",
-            '<li><a href="{}">{}</a> {}</li>',
-            (
-                (
-                    reverse(page, args=[rule.pk]),
-                    shown(rule.name),
-                    rule_line(rule, names),
-                )
-                for rule in rules
-            ),
-        )
-        new = f"{reverse('admin:access_policyrule_add')}?policy={policy.pk}"
-        return format_html('<ol>{}</ol><a href="{}">Add a rule</a>', items, new)
+    def _may_write(self, request: HttpRequest, obj: Any) -> bool:
+        return obj is None or self.has_change_permission(request, obj)
+
+    def get_formset_kwargs(
+        self, request: HttpRequest, obj: Any, inline: Any, prefix: str
+    ) -> dict[str, Any]:
+        """Tell which part of many rules is shown."""
+        given = super().get_formset_kwargs(request, obj, inline, prefix)
+        return {**given, **part_asked(request)}
+
+    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
+        policy_update(policy_id=instance.pk, changes={"enabled": enabled})
 
     def delete_object(self, instance: Policy) -> None:
         policy_delete(policy_id=instance.pk)

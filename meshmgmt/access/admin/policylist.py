@@ -1,20 +1,23 @@
 """The list of policies: who may do what, and how often that happened lately."""
 
 import datetime as dt
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
-from django.db.models import Count, Prefetch, prefetch_related_objects
+from django.db.models import Prefetch, QuerySet, prefetch_related_objects
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from events.models import TrafficEvent
+from events.streams.subjects import TRAFFIC_SUBJECT
+from events.streams.summaries import events_by
 from groups.admin.changing import group_link
 from groups.audit import resource_names
+from groups.models import Group
+from groups.rules import ResourceKey
 from meshmgmt.access.models import (
     Policy,
     PolicyPostureCheck,
@@ -22,8 +25,9 @@ from meshmgmt.access.models import (
     RuleDestination,
     RuleSource,
 )
-from meshmgmt.api import home
-from meshmgmt.api.adminlook import badge, shown
+from meshmgmt.adminsite import home
+from meshmgmt.adminsite.lists import ServiceList
+from meshmgmt.adminsite.look import badge, shown
 from meshmgmt.core import clock
 
 SHOWN: Final = 3
@@ -31,41 +35,44 @@ SHOWN: Final = 3
 WEEK: Final = dt.timedelta(days=7)
 _ENDS: Final = ("source", "destination")
 
+Names = Mapping[ResourceKey, str]
 
-class PolicyList(ChangeList):
+
+class PolicyList(ServiceList):
     """A page of policies with their rules, read for all of them at once."""
 
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        self.result_list: Any = list(self.result_list)
+    def complete(self, request: HttpRequest, shown: list[Any]) -> None:
+        """Read rules and checks of all policies of the page, and how often they hit."""
         checks = PolicyPostureCheck.objects.select_related("posture_check")
-        ordered: Any = PolicyRule.objects.order_by("position", "id")
-        rules = ordered.prefetch_related(
-            Prefetch("source_links", RuleSource.objects.select_related("group")),
-            Prefetch(
-                "destination_links", RuleDestination.objects.select_related("group")
-            ),
-        )
         prefetch_related_objects(
-            self.result_list,
-            Prefetch("rules", rules),
+            shown,
+            Prefetch("rules", ruled()),
             Prefetch("posture_check_links", checks),
         )
-        keys = {
-            key
-            for row in self.result_list
-            for rule in row.rules.all()
-            for key in keys_of(rule)
-        }
-        names = resource_names(list(keys)) if keys else {}
-        hits = _hits(request, [policy.pk for policy in self.result_list])
-        for policy in self.result_list:
+        names = names_of(x for row in shown for x in row.rules.all())
+        hits = _hits(request, [policy.pk for policy in shown])
+        for policy in shown:
             policy.resource_names = names
             policy.hits = None if hits is None else hits.get(policy.pk, 0)
 
 
-def keys_of(rule: PolicyRule) -> Iterator[tuple[str, str]]:
-    """Yield id and type of the peers or resources that stand in place of groups."""
+def ruled(rules: QuerySet[PolicyRule] | None = None) -> QuerySet[PolicyRule]:
+    """Return rules in their order, with the groups of both sides."""
+    found: Any = PolicyRule.objects.all() if rules is None else rules
+    ordered: QuerySet[PolicyRule] = found.order_by("position", "id").prefetch_related(
+        Prefetch("source_links", RuleSource.objects.select_related("group")),
+        Prefetch("destination_links", RuleDestination.objects.select_related("group")),
+    )
+    return ordered
+
+
+def names_of(rules: Iterable[PolicyRule]) -> Names:
+    """Return the names of the peers or resources that stand in place of groups."""
+    keys = {key for rule in rules for key in _keys_of(rule)}
+    return resource_names(list(keys)) if keys else {}
+
+
+def _keys_of(rule: PolicyRule) -> Iterator[ResourceKey]:
     for end in _ENDS:
         if identifier := getattr(rule, f"{end}_resource_id"):
             yield identifier, getattr(rule, f"{end}_resource_type")
@@ -75,11 +82,7 @@ def _hits(request: HttpRequest, policy_ids: list[str]) -> dict[str, int] | None:
     """Return the flows of the last week by policy; None for who may not see them."""
     if not admin.site.get_model_admin(TrafficEvent).has_view_permission(request):
         return None
-    flows = TrafficEvent.objects.filter(
-        policy_id__in=policy_ids, time__gte=clock.now() - WEEK
-    )
-    counts = flows.order_by().values_list("policy_id").annotate(number=Count("pk"))
-    return dict(counts)
+    return events_by(TRAFFIC_SUBJECT, "policy", policy_ids, clock.now() - WEEK)
 
 
 def traffic_text(rule: PolicyRule) -> str:
@@ -90,35 +93,49 @@ def traffic_text(rule: PolicyRule) -> str:
     return f"{protocol} {ports}".strip()
 
 
-def _side(rule: Any, end: str, names: dict[Any, str]) -> SafeString:
+def _side(rule: Any, end: str, names: Names, name: Callable[[Group], Any]) -> Any:
     key = getattr(rule, f"{end}_resource_id"), getattr(rule, f"{end}_resource_type")
     if key[0]:
         return shown(names.get(key, key[0]))
     links = list(getattr(rule, f"{end}_links").all())
-    groups = format_html_join(
-        ", ", "{}", ((group_link(x.group),) for x in links[:SHOWN])
-    )
+    groups = format_html_join(", ", "{}", ((name(x.group),) for x in links[:SHOWN]))
     if (more := len(links) - SHOWN) > 0:
         return format_html("{} and {} more", groups, more)
     return groups or format_html("{}", "nobody")
 
 
-def rule_line(rule: PolicyRule, names: dict[Any, str]) -> SafeString:
-    """Return what a rule says; `names` are those of what stands in place of groups."""
+def rule_line(rule: PolicyRule, names: Names, *, linked: bool = True) -> SafeString:
+    """Return what a rule says, `linked`: with links to its groups.
+
+    `names` are those of what stands in place of groups.
+    """
     arrow = "\N{LEFT RIGHT ARROW}" if rule.bidirectional else "\N{RIGHTWARDS ARROW}"
     words = [traffic_text(rule)]
     words += ["dropped"] * (rule.action == "drop") + ["off"] * (not rule.enabled)
+    name: Callable[[Group], Any] = group_link if linked else _plain_name
     return format_html(
-        '<div class="rule">{} {} {} <span class="below">{}</span></div>',
-        _side(rule, "source", names),
+        '<span class="rule">{} {} {} <span class="below">{}</span></span>',
+        _side(rule, "source", names, name),
         arrow,
-        _side(rule, "destination", names),
+        _side(rule, "destination", names, name),
         ", ".join(words),
     )
 
 
+def _plain_name(group: Group) -> SafeString:
+    return shown(group.name)
+
+
 class PolicyColumns:
     """Columns of `PolicyList`."""
+
+    @admin.display(description="rules")
+    def rule_list(self, policy: Policy) -> SafeString:
+        """All rules of one policy."""
+        rules = list(ruled(policy.rules.all()))
+        names = names_of(rules)
+        lines = ((shown(rule.name), rule_line(rule, names)) for rule in rules)
+        return format_html("<ol>{}</ol>", format_html_join("", "<li>{} {}</li>", lines))
 
     @admin.display(description="sources → destinations, traffic")
     def rules_shown(self, policy: Any) -> SafeString:

@@ -14,9 +14,9 @@ from meshmgmt.access.services.posture import (
     posture_check_delete,
     posture_check_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
-from meshmgmt.api.adminfields import LinesField
-from meshmgmt.api.adminlook import shown
+from meshmgmt.adminsite.fields import LinesField
+from meshmgmt.adminsite.look import shown
+from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
 from meshmgmt.core.errors import ServiceError
 
 _SYSTEM_NAMES: Final = {

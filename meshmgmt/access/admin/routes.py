@@ -14,9 +14,10 @@ from meshmgmt.access.models import (
 )
 from meshmgmt.access.rules.routes import RouteDraft
 from meshmgmt.access.services.routes import route_create, route_delete, route_update
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm, number_of
-from meshmgmt.api.adminfields import LinesField
-from meshmgmt.api.adminlook import enabled
+from meshmgmt.adminsite.bulk import SWITCH
+from meshmgmt.adminsite.fields import LinesField
+from meshmgmt.adminsite.look import enabled
+from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm, number_of
 
 
 class RouteForm(ServiceForm):
@@ -65,10 +66,14 @@ class RouteAdmin(ServiceAdmin):
     search_fields = ["network_id", "network", "description", "peer__name", "=id"]
     ordering = ["id"]
     readonly_fields = ["id", "created_at"]
+    bulk = SWITCH
 
     @admin.display(description="destination")
     def destination(self, route: Route) -> str:
         return route.network or ", ".join(route.domains)
+
+    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
+        route_update(route_id=instance.pk, changes={"enabled": enabled})
 
     def delete_object(self, instance: Route) -> None:
         route_delete(route_id=instance.pk)

@@ -1,19 +1,22 @@
-"""Pages of policy rules; a rule is written as a part of its policy."""
+"""Rules on the page of their policy, of which each is written as a part."""
 
 import re
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Q
-from django.http import HttpRequest
+from django.contrib.admin.utils import unquote
+from django.db.models import Model, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 
 from groups.models import Group, GroupPeer
 from meshmgmt.access.admin.fields import KeyField, groups_field
+from meshmgmt.access.admin.policylist import names_of, rule_line, ruled
 from meshmgmt.access.models import (
     Action,
-    Policy,
     PolicyRule,
     Protocol,
     RuleDestination,
@@ -24,23 +27,56 @@ from meshmgmt.access.rules.policies import (
     ResourceRef,
     RuleDraft,
 )
-from meshmgmt.access.services.policies import policy_update, stored_draft
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm, number_of
-from meshmgmt.api.adminfields import LinesField
-from meshmgmt.api.adminlook import enabled, spelt
-from meshmgmt.core.errors import ServiceError
+from meshmgmt.access.services.policies import stored_rule
+from meshmgmt.adminsite.fields import LinesField, PartFormSet
+from meshmgmt.adminsite.look import enabled, spelt
+from meshmgmt.adminsite.pages import ServiceForm, refused
+from meshmgmt.core.errors import InvalidArgument, ServiceError
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import NetworkResource
 
-_OWN = re.compile(r"rules\[(\d+)\]\.?")
+RULES_A_PAGE: Final = 20
+"""Of a policy with more the rest is on further pages: each is some ten fields."""
+SEE_BELOW: Final = "nothing was saved: see what is said at the rules below"
+_OF_RULE: Final = re.compile(r"rules\[(\d+)\]\.?")
+_ENDS: Final = ("source", "destination")
 _PEER: Final = GroupPeer._meta.get_field("peer")
+DATALIST: Final = "known-resources"
+"""The id of the list that pages with `ResourceField` have."""
+
+Resources = Mapping[str, ResourceRef]
 
 
-def _resource_field(label: str) -> forms.ModelChoiceField:  # type: ignore[type-arg]
-    """Return a choice of one resource of a network by its name, or none."""
-    resources = NetworkResource.objects.order_by("name", "id")
-    return forms.ModelChoiceField(resources, required=False, label=label)
+def known_resources() -> Resources:
+    """Return the resources of networks by name."""
+    rows = NetworkResource.objects.order_by("name")
+    found = rows.values_list("name", "pk", "type")
+    return {name: ResourceRef(pk, kind) for name, pk, kind in found}
+
+
+class ResourceField(forms.CharField):
+    """A resource of a network by its name; one that is gone is called by its id."""
+
+    known: Resources = {}
+
+    def __init__(self, **kwargs: Any) -> None:
+        widget = forms.TextInput(attrs={"list": DATALIST, "autocomplete": "off"})
+        super().__init__(required=False, strip=False, widget=widget, **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the name of an id; what was typed stays as it is."""
+        return next((x for x, ref in self.known.items() if ref.id == value), value)
+
+    def clean(self, value: Any) -> ResourceRef | None:
+        """Return the resource. Raises ValidationError for an unknown name."""
+        text = super().clean(value)
+        if text.strip() and text not in self.known:
+            raise forms.ValidationError(f"no resource is called {text[:64]!r}")
+        return self.known.get(text)
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Tell whether another resource is named."""
+        return super().has_changed(self.prepare_value(initial), data)
 
 
 class PortsField(forms.CharField):
@@ -68,22 +104,27 @@ def ports_text(rule: RuleDraft) -> str:
 PROTOCOLS: Final = [(value, spelt(label)) for value, label in Protocol.choices]
 
 
-class RuleFields(ServiceForm):
-    """The fields of a rule; forms of policies have them for their first rule."""
+class RuleForm(ServiceForm):
+    """The fields of a rule: on the page of its policy, and on one of its own."""
 
     rule_name = forms.CharField(label="Rule name", required=False, strip=False)
-    action = forms.ChoiceField(choices=Action.choices)
-    protocol = forms.ChoiceField(choices=PROTOCOLS)
-    bidirectional = forms.BooleanField(required=False, initial=True)
+    description = forms.CharField(required=False, strip=False)
+    action = forms.ChoiceField(choices=Action.choices, initial=Action.ACCEPT)
+    protocol = forms.ChoiceField(choices=PROTOCOLS, initial=Protocol.ALL)
+    bidirectional = forms.BooleanField(
+        required=False, initial=True, label="Both directions"
+    )
     ports = PortsField()
-    sources = groups_field(RuleSource, help_text="Groups, or one of the next two.")
+    sources = groups_field(
+        RuleSource, label="Source groups", help_text="Or one of the next two."
+    )
     source_peer = KeyField(_PEER, label="Source peer")
-    source_resource = _resource_field("Source resource")
+    source_resource = ResourceField(label="Source resource")
     destinations = groups_field(
-        RuleDestination, help_text="Groups, or one of the next two."
+        RuleDestination, label="Destination groups", help_text="Or one of the next two."
     )
     destination_peer = KeyField(_PEER, label="Destination peer")
-    destination_resource = _resource_field("Destination resource")
+    destination_resource = ResourceField(label="Destination resource")
     authorized_groups = LinesField(
         help_text="NetBird SSH alone: a group per line, and after a colon the local users"
         " that its users may sign in as, such as Admins: root deploy."
@@ -96,10 +137,33 @@ class RuleFields(ServiceForm):
         "destinationResource": "destination_resource",
     }
 
+    class Meta:
+        model = PolicyRule
+        fields = ["description", "enabled"]
+
+    def __init__(
+        self, *args: Any, resources: Resources | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.resources = known_resources() if resources is None else resources
+        for end in _ENDS:
+            field: Any = self.fields[f"{end}_resource"]
+            field.known = self.resources
+        if not self.adding:
+            self.initial.update(_shown(self.instance))
+
+    def of_stored(self, stored: Model) -> "RuleForm":
+        """Return the form of the rule as it is stored."""
+        return type(self)(instance=stored, resources=self.resources)
+
     def rule_draft(self, data: dict[str, Any]) -> RuleDraft:
+        """Return the rule as a client would send it. Raises ServiceError."""
         ports, ranges = data["ports"]
         return RuleDraft(
+            id="" if self.adding else self.instance.pk,
             name=data["rule_name"],
+            description=data["description"],
+            enabled=data["enabled"],
             action=data["action"],
             protocol=data["protocol"],
             bidirectional=data["bidirectional"],
@@ -111,6 +175,31 @@ class RuleFields(ServiceForm):
             destination_resource=_resource(data, "destination"),
             authorized_groups=dict(map(_authorized, data["authorized_groups"])),
         )
+
+
+def _shown(rule: PolicyRule) -> dict[str, Any]:
+    """Return what the fields show of a stored rule."""
+    draft = stored_rule(rule)
+    groups = Group.objects.in_bulk(list(draft.authorized_groups))
+    found = {
+        name: getattr(draft, name)
+        for name in ("action", "protocol", "bidirectional", "sources", "destinations")
+    }
+    found |= {"rule_name": draft.name, "ports": ports_text(draft)}
+    found["authorized_groups"] = [
+        _signing_in(groups[pk].name, users)
+        for pk, users in draft.authorized_groups.items()
+    ]
+    for end in _ENDS:
+        kind = getattr(rule, f"{end}_resource_type")
+        field = f"{end}_{'peer' if kind == 'peer' else 'resource'}"
+        found[field] = getattr(rule, f"{end}_resource_id")
+    return found
+
+
+def _signing_in(name: str, users: Sequence[str]) -> str:
+    """Return a group and its local users as a line: with a colon after a name with one."""
+    return f"{name}: {' '.join(users)}".strip() if users or ":" in name else name
 
 
 def _authorized(line: str) -> tuple[str, list[str]]:
@@ -130,117 +219,161 @@ def _resource(data: dict[str, Any], end: str) -> ResourceRef | None:
     if peer and resource:
         text = "choose a peer or a resource, not both"
         raise ServiceError(text, [FieldError(f"{end}_resource", text)])
-    if resource:
-        return ResourceRef(resource.pk, resource.type)
-    return ResourceRef(peer, "peer") if peer else None
+    return ResourceRef(peer, "peer") if peer else resource
 
 
-class PolicyRuleForm(RuleFields):
-    policy = KeyField(PolicyRule._meta.get_field("policy"))
+_Placed = tuple[RuleDraft | None, "RuleRow | None"]
 
-    class Meta:
-        model = PolicyRule
-        fields = ["description", "enabled"]
+
+class RuleRow(RuleForm):
+    """A rule on the page of its policy, which writes it with all others."""
+
+    is_open = True
+    """Whether the page shows its fields from the start."""
+
+    def _post_clean(self) -> None:
+        """Leave the writing to the policy."""
+
+    def draft(self) -> RuleDraft | None:
+        """Return the rule as it is to be; None where the row says what is wrong."""
+        try:
+            return self.rule_draft(self.cleaned_data) if self.up_to_date() else None
+        except ServiceError as error:
+            self.show(error)
+            return None
+
+
+class RuleFormSet(PartFormSet):
+    """The rules on the page of their policy, which takes from here what is sent."""
+
+    size = RULES_A_PAGE
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self.adding:
-            return
-        rule = self.instance
-        draft = stored_draft(rule.policy, [rule]).rules[0]
-        for name in ("action", "protocol", "bidirectional", "sources", "destinations"):
-            self.initial.setdefault(name, getattr(draft, name))
-        self.initial["rule_name"] = draft.name
-        self.initial["ports"] = ports_text(draft)
-        groups = Group.objects.in_bulk(list(draft.authorized_groups))
-        self.initial["authorized_groups"] = [
-            f"{groups[pk].name}: {' '.join(users)}".removesuffix(": ")
-            for pk, users in draft.authorized_groups.items()
-        ]
-        for end in ("source", "destination"):
-            kind = getattr(rule, f"{end}_resource_type")
-            field = f"{end}_{'peer' if kind == 'peer' else 'resource'}"
-            self.initial[field] = getattr(rule, f"{end}_resource_id")
+        self.resources = known_resources()
+        self.form_kwargs["resources"] = self.resources
+        # The form of the policy, of which this is the object too, writes both at once.
+        self.instance.sent_rules = self
+        self._rows: list[RuleRow | None] = []
 
-    def apply(self, data: dict[str, Any]) -> PolicyRule:
-        """Put the rule at its place of the policy, a new one at the end."""
-        wanted = replace(
-            self.rule_draft(data),
-            id="" if self.adding else self.instance.pk,
-            description=data["description"],
-            enabled=data["enabled"],
-        )
-        policy_id = data["policy"] if self.adding else self.instance.policy_id
-        with account_write():
-            stored = list(PolicyRule.objects.filter(policy=policy_id))
-            stored.sort(key=lambda rule: (rule.position, rule.pk))
-            place = next(
-                (at for at, rule in enumerate(stored) if rule.pk == wanted.id),
-                len(stored),
+    def add_fields(self, form: Any, index: int | None) -> None:
+        """Say what a row is deleted by."""
+        super().add_fields(form, index)
+        if "DELETE" in form.fields:
+            form.fields["DELETE"].label = "Delete this rule"
+
+    def described(self) -> Iterator[tuple[RuleRow, Any]]:
+        """Yield each row, those of stored rules with what the rule says in words."""
+        names = names_of(self.get_queryset())
+        alone = self.initial_form_count() <= 1
+        row: Any
+        for row in self.forms:
+            rule = None if row.adding else row.instance
+            row.is_open = bool(row.errors) or (
+                alone and (rule is not None or not self.initial_form_count())
             )
-            return self._written(policy_id, stored, place, wanted)
+            yield row, rule_line(rule, names, linked=False) if rule else ""
 
-    def _written(
-        self, policy_id: str, stored: list[PolicyRule], place: int, wanted: RuleDraft
-    ) -> PolicyRule:
-        policy = Policy.objects.filter(pk=policy_id).first()
-        if policy is None:
-            message = "choose the policy of the rule"
-            raise ServiceError(message, [FieldError("policy", message)])
-        drafts = list(stored_draft(policy, stored).rules)
-        drafts[place : place + 1] = [wanted]
-        try:
-            policy_update(policy_id=policy_id, changes={"rules": drafts})
-        except ServiceError as error:
-            raise _of_rule(error, place) from error
-        return PolicyRule.objects.get(policy=policy_id, position=place)
+    def drafts(self) -> list[RuleDraft]:
+        """Return the rules as they are to be: as stored where no row says otherwise.
+
+        Raises InvalidArgument when a row is wrong, which says what by then.
+        """
+        row: Any
+        if not self.is_valid():
+            raise InvalidArgument(SEE_BELOW)
+        policy = self.instance
+        stored = [] if policy._state.adding else list(ruled(policy.rules.all()))
+        found: dict[str, _Placed] = {
+            rule.pk: (stored_rule(rule), None) for rule in stored
+        }
+        added: list[_Placed] = []
+        gone: Any = self.deleted_forms
+        for row in self.forms:
+            if row in gone:
+                found.pop(row.instance.pk, None)
+            elif row.has_changed() and row.adding:
+                added.append((row.draft(), row))
+            elif row.has_changed():
+                found[row.instance.pk] = (row.draft(), row)
+        rows = [*found.values(), *added]
+        self._rows = [row for _, row in rows]
+        drafts = [draft for draft, _ in rows if draft is not None]
+        if len(drafts) < len(rows):
+            raise InvalidArgument(SEE_BELOW)
+        return drafts
+
+    def place(self, error: ServiceError) -> ServiceError:
+        """Show what is wrong with rules at their rows; return the rest of an error."""
+        rest = []
+        for fault in error.errors:
+            match = _OF_RULE.match(fault.field)
+            row = self._rows[int(match[1])] if match else None
+            if row is not None and match:
+                own = FieldError(fault.field[match.end() :], fault.message)
+                row.show(ServiceError(fault.message, [own]))
+            elif match or fault.field == "rules":
+                self.non_form_errors().append(fault.message)
+            else:
+                rest.append(fault)
+        return InvalidArgument(SEE_BELOW if not rest else error.message, rest)
+
+    def save(self, commit: bool = True) -> list[Any]:
+        """Do nothing: the rules are written with their policy."""
+        self.new_objects, self.changed_objects = [], []
+        self.deleted_objects: list[Any] = []
+        return []
 
 
-def _of_rule(error: ServiceError, place: int) -> ServiceError:
-    """Return the error with the fields of the rule at `place` under their own names."""
-    faults = []
-    for fault in error.errors:
-        match = _OWN.match(fault.field)
-        if match is None or int(match[1]) != place:
-            message = f"another rule of the policy is faulty: {fault.message}"
-            faults.append(FieldError("", message))
-        else:
-            faults.append(FieldError(fault.field[match.end() :], fault.message))
-    return ServiceError(error.message, faults)
+class RuleInline(admin.StackedInline):  # type: ignore[type-arg]  # not at run time
+    """Rules on the page of their policy, in place of which the menu shows none."""
+
+    model = PolicyRule
+    form = RuleRow
+    formset = RuleFormSet
+    template = "admin/access/policy/rules.html"
+    verbose_name = "rule"
+    extra = 1
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """Return rules with what their headings say."""
+        return ruled(super().get_queryset(request))
 
 
 @admin.register(PolicyRule)
-class PolicyRuleAdmin(ServiceAdmin):
-    form = PolicyRuleForm
+class PolicyRuleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
+    """A list of the rules of all policies; each is changed on its policy's page."""
+
+    show_full_result_count = False
+    list_per_page = 50
     list_display = [
         *("name", "policy", enabled, "action", "protocol", "bidirectional"),
-        number_of("source_links", "source groups"),
-        number_of("destination_links", "destination groups"),
     ]
     list_filter = ["enabled", "action", "protocol", "bidirectional"]
     list_select_related = ["policy"]
     search_fields = ["name", "policy__name", "=id"]
     ordering = ["policy", "position", "id"]
-    fields = [
-        *("policy", "rule_name", "description", "enabled", "action", "protocol"),
-        *("ports", "bidirectional", "sources"),
-        *("source_peer", "source_resource", "destinations"),
-        *("destination_peer", "destination_resource"),
-        "authorized_groups",
-    ]
+    part_of = "policy"
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields; a rule stays in its policy."""
-        return self.fields if obj is None else ["id", *(self.fields or [])]
+    has_add_permission = has_change_permission = has_delete_permission = refused
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return [] if obj is None else ["id", "policy"]
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: Any = None,
+    ) -> HttpResponse:
+        """Lead to the rule on the page of its policy; nothing is written here."""
+        rule = PolicyRule.objects.filter(pk=unquote(object_id)).first()
+        reads = request.method == "GET" and self.has_view_permission(request)
+        if rule is None or not reads:
+            return super().change_view(request, object_id, form_url, extra_context)
+        return redirect(rule_url(rule))
 
-    def delete_object(self, instance: PolicyRule) -> None:
-        """Take the rule out of its policy, which needs at least one."""
-        with account_write():
-            policy = instance.policy
-            stored = list(policy.rules.order_by("position", "id"))
-            drafts = stored_draft(policy, stored).rules
-            kept = [draft for draft in drafts if draft.id != instance.pk]
-            policy_update(policy_id=policy.pk, changes={"rules": kept})
+
+def rule_url(rule: PolicyRule) -> str:
+    """Return where a rule stands on the page of its policy."""
+    page = reverse("admin:access_policy_change", args=[rule.policy_id])
+    number, place = divmod(rule.position, RULES_A_PAGE)
+    return f"{page}?part={number + 1}#rules-{place}"

@@ -83,11 +83,12 @@ def stored_draft(policy: Policy, rules: Sequence[PolicyRule]) -> PolicyDraft:
         description=policy.description,
         enabled=policy.enabled,
         source_posture_checks=member_keys(PolicyPostureCheck, policy),
-        rules=[_stored_rule(rule) for rule in rules],
+        rules=[stored_rule(rule) for rule in rules],
     )
 
 
-def _stored_rule(rule: PolicyRule) -> RuleDraft:
+def stored_rule(rule: PolicyRule) -> RuleDraft:
+    """Return a stored rule in the form in which clients send one."""
     return RuleDraft(
         id=rule.pk,
         name=rule.name,

@@ -19,6 +19,7 @@ from meshmgmt.access.rules.setupkeys import (
     usage_limit_of,
 )
 from meshmgmt.core import clock
+from meshmgmt.core.durations import GRACE
 from meshmgmt.core.errors import NotFound, PreconditionFailed, raise_field_errors
 from meshmgmt.core.orderedlinks import ids_by_owner, member_keys, set_members
 from meshmgmt.core.queries import Prepared, columns_of, found, loaded, stored
@@ -98,6 +99,36 @@ def setup_key_update(*, key_id: str, changes: Mapping[str, Any]) -> SetupKey:
             key.save(update_fields=["revoked", "updated_at"])
             set_members(SetupKeyAutoGroup, key, groups)
         return key
+
+
+def setup_key_rotate(*, key_id: str, at_once: bool) -> NewSetupKey:
+    """Make a key like another, which is revoked at once or ends within `GRACE`.
+
+    Raises NotFound, InvalidArgument.
+    """
+    with account_write():
+        old = found(SetupKey, key_id, kind=KIND)
+        life = 0
+        if old.expires_at is not None:
+            life = max(1, round((old.expires_at - old.created_at).total_seconds()))
+        draft = SetupKeyDraft(
+            name=old.name,
+            type=old.type,
+            expires_in=life,
+            auto_groups=member_keys(SetupKeyAutoGroup, old),
+            usage_limit=old.usage_limit,
+            ephemeral=old.ephemeral,
+            allow_extra_dns_labels=old.allow_extra_dns_labels,
+        )
+        made = setup_key_create(draft=draft)
+        end = clock.now() + GRACE
+        if at_once and not old.revoked:
+            setup_key_update(key_id=key_id, changes={"revoked": True})
+        elif not at_once and (old.expires_at is None or old.expires_at > end):
+            old.expires_at = end
+            old.updated_at = clock.now()
+            old.save(update_fields=["expires_at", "updated_at"])
+        return made
 
 
 _BY_HASH: Final = Prepared(

@@ -41,6 +41,9 @@ class Account(AuditedModel):
     domain_category = models.CharField(max_length=20, blank=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)
     created_by = models.CharField(max_length=64, blank=True, editable=False)
+    first_steps_dismissed = models.BooleanField(
+        default=False, db_default=False, editable=False
+    )
 
     peer_login_expiration_enabled = models.BooleanField(default=True)
     peer_login_expiration = models.PositiveIntegerField(default=DAY)

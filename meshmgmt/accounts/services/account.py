@@ -19,7 +19,8 @@ from meshmgmt.accounts.signals import ranges_changed
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.transactions import account_write
 
-WRITABLE: Final = frozenset({*SETTINGS, *EXTRA_SETTINGS, "default_dns_domain"})
+_OTHERS: Final = ("default_dns_domain", "first_steps_dismissed")
+WRITABLE: Final = frozenset({*SETTINGS, *EXTRA_SETTINGS, *_OTHERS})
 
 
 def account_update(*, settings: dict[str, Any]) -> Account:

@@ -90,7 +90,7 @@ def free_ipv6(network_range: str) -> str:
 def no_free_address(network_range: str) -> InvalidArgument:
     """Return the error for a range whose addresses are all taken."""
     message = f"the network range {network_range} has no free address"
-    return InvalidArgument(message, [FieldError("ip", message)])
+    return InvalidArgument.about("ip", message)
 
 
 def peer_prepare(peer: Peer, values: Values, taken: Taken) -> list[FieldError]:
@@ -198,7 +198,7 @@ def _check_expiration(peer: Peer, changes: Mapping[str, Any]) -> None:
             message = (
                 f"nobody owns this peer, so its {kind} expiration cannot be changed"
             )
-            raise PreconditionFailed(message, [FieldError(name, message)])
+            raise PreconditionFailed.about(name, message)
 
 
 def _check_ipv6(peer: Peer, changes: Mapping[str, Any]) -> None:
@@ -208,8 +208,8 @@ def _check_ipv6(peer: Peer, changes: Mapping[str, Any]) -> None:
     account = stored_account()
     if account is None or not account.network_range_v6:
         message = "IPv6 is not configured for this account"
-        raise PreconditionFailed(message, [FieldError("ipv6", message)])
+        raise PreconditionFailed.about("ipv6", message)
     groups = {group["id"] for group in contributions.peer_groups([peer.pk])(peer.pk)}
     if groups.isdisjoint(account.ipv6_enabled_groups):
         message = "this peer is in no group that has IPv6"
-        raise PreconditionFailed(message, [FieldError("ipv6", message)])
+        raise PreconditionFailed.about("ipv6", message)

@@ -6,7 +6,6 @@ from typing import Final
 from meshmgmt.accounts.models import Account
 from meshmgmt.core import context
 from meshmgmt.core.errors import InvalidArgument
-from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.inventory.addresses import Network, is_for_peers, lowest_address
 from meshmgmt.inventory.models import Peer
 
@@ -38,7 +37,7 @@ def _renumber(column: str, setting: str, network: Network | None) -> None:
             found = lowest_address(network, taken, number)
             if found is None:
                 message = f"{network} has too few addresses for {len(held)} peers"
-                raise InvalidArgument(message, [FieldError(setting, message)])
+                raise InvalidArgument.about(setting, message)
             address, number = found
             taken.add(address)
         setattr(peer, column, address)

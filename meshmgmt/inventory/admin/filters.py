@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from django.db.models import Q
 
-from meshmgmt.api.adminfilters import StateFilter
+from meshmgmt.adminsite.filters import StateFilter
 from meshmgmt.inventory.states import login_ends_soon, peer_states
 
 

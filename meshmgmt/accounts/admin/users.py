@@ -1,25 +1,19 @@
-"""Admin pages of users, access tokens and the account."""
+"""Admin pages of users."""
 
 from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from meshmgmt.accounts.adminforms import ByAdmin, ByForm, viewer_of
+from meshmgmt.accounts.admin.forms import ByAdmin, ByForm, viewer_of
 from meshmgmt.accounts.authority import (
-    check_may_manage_tokens,
-    check_may_revoke_tokens,
     check_may_touch,
-    manages_foreign_tokens,
 )
 from meshmgmt.accounts.contributions import contributions
-from meshmgmt.accounts.models import AccessToken, Account, User
-from meshmgmt.accounts.models.account import DAY
-from meshmgmt.accounts.services.account import account_update
-from meshmgmt.accounts.services.tokens import token_create, token_delete
+from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.users import (
     user_approve,
     user_create,
@@ -30,13 +24,10 @@ from meshmgmt.accounts.services.users import (
     user_set_password,
     user_set_role,
 )
-from meshmgmt.accounts.settingrules import GROUP_LISTS
-from meshmgmt.api.admin import OneRowAdmin, ServiceForm, number_of
-from meshmgmt.api.adminfields import DurationField, LinesField, OrderedListField
-from meshmgmt.api.adminfilters import EndFilter
-from meshmgmt.api.adminlook import badge
-from meshmgmt.api.admintokens import TokenPages
-from meshmgmt.core import clock
+from meshmgmt.adminsite.bulk import BulkAction
+from meshmgmt.adminsite.fields import OrderedListField
+from meshmgmt.adminsite.look import badge
+from meshmgmt.adminsite.pages import number_of
 from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.roles import Role
@@ -102,6 +93,16 @@ class UserForm(ByForm):
         return User.objects.get(pk=user.pk)
 
 
+def _blocking(name: str, *, blocked: bool) -> BulkAction:
+    return BulkAction(
+        *(name, name.capitalize(), f"{name}ed"),
+        lambda pages, request, user: user_set_blocked(
+            user_id=user.pk, blocked=blocked, by=viewer_of(request)
+        ),
+        lambda user: user.is_blocked != blocked and not user.pending_approval,
+    )
+
+
 @admin.register(User)
 class UserAdmin(ByAdmin):
     form = UserForm
@@ -119,6 +120,7 @@ class UserAdmin(ByAdmin):
     search_fields = ["email", "name", "=id"]
     ordering = ["id"]
     actions = ["let_in"]
+    bulk = (_blocking("block", blocked=True), _blocking("unblock", blocked=False))
     readonly_fields = ["id", "issued", "pending_approval", "created_at", "last_login"]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -168,132 +170,3 @@ class UserAdmin(ByAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         user_delete(user_id=obj.pk, by=viewer_of(request))
-
-
-class TokenForm(ByForm):
-    """A new token; tokens are never changed."""
-
-    name = forms.CharField(required=False, strip=False)
-    expires_in = DurationField(
-        label="Life", unit=DAY, initial=30, help_text="1 to 365 days."
-    )
-    plain = ""
-
-    class Meta:
-        model = AccessToken
-        fields = ["user", "name", "scope"]
-
-    def apply(self, data: dict[str, Any]) -> AccessToken:
-        """Create the token and keep it for the one page that shows it."""
-        check_may_manage_tokens(self.by, data["user"])
-        made = token_create(
-            user_id=data["user"].pk,
-            name=data["name"],
-            expires_in=data["expires_in"],
-            scope=data["scope"],
-        )
-        self.plain = made.plain
-        return made.token
-
-
-@admin.register(AccessToken)
-class AccessTokenAdmin(TokenPages, ByAdmin):
-    """Access tokens: one's own, for admins those of service users, for owners all."""
-
-    form = TokenForm
-    list_display = [
-        *("name", "user", "scope", "created_at", "expires_at", "last_used", "valid")
-    ]
-    list_filter = [EndFilter, "scope", "user__is_service_user"]
-    list_select_related = ["user"]
-    search_fields = ["name", "user__email", "user__name", "=id"]
-    autocomplete_fields = ["user"]
-    ordering = ["id"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[AccessToken]:
-        """Leave out the tokens that are no business of the viewer."""
-        viewer = viewer_of(request)
-        tokens: QuerySet[AccessToken] = super().get_queryset(request)
-        if viewer.role == Role.OWNER:
-            return tokens
-        mine = Q(user=viewer)
-        if manages_foreign_tokens(viewer):
-            mine |= Q(user__is_service_user=True)
-        return tokens.filter(mine)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Let everybody make tokens of their own; the form refuses those of others."""
-        return bool(request.user.is_staff)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Let everybody revoke what they see, as far as the service agrees."""
-        return bool(request.user.is_staff)
-
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Suggest a token of one's own."""
-        return {
-            "user": viewer_of(request).pk,
-            **super().get_changeform_initial_data(request),
-        }
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        if obj is None:
-            return ["user", "name", "expires_in", "scope"]
-        return ["id", "user", "name", "scope", "created_by", *self._moments]
-
-    _moments = ("created_at", "expires_at", "last_used")
-
-    @admin.display(description="state", ordering="expires_at")
-    def valid(self, token: AccessToken) -> SafeString:
-        return badge("valid" if token.expires_at > clock.now() else "expired")
-
-    def save_model(
-        self, request: HttpRequest, obj: Any, form: Any, change: Any
-    ) -> None:
-        """Show the token made, this once."""
-        self.show_secret(request, "The token", form.plain)
-
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        check_may_revoke_tokens(viewer_of(request), obj.user)
-        token_delete(user_id=obj.user_id, token_id=obj.pk)
-
-
-class AccountForm(ServiceForm):
-    """The settings."""
-
-    peer_login_expiration = DurationField(help_text="Such as 90 days or 24 h.")
-    peer_inactivity_expiration = DurationField(help_text="Such as 7 days or 10 min.")
-    jwt_allow_groups = LinesField(
-        label="JWT allow groups", help_text="One name per line."
-    )
-
-    class Meta:
-        model = Account
-        exclude = ["domain", "domain_category"]
-        labels = {
-            "network_range_v6": "Network range IPv6",
-            "local_mfa_enabled": "Local MFA enabled",
-        }
-        field_classes = {
-            "dns_domain": forms.CharField,
-            "network_range": forms.CharField,
-        }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        column = contributions.auto_group_column
-        if column is not None:
-            for name in self.fields.keys() & set(GROUP_LISTS):  # all, or to be read
-                label = self.fields[name].label
-                self.fields[name] = OrderedListField(column, label=label)
-
-    def apply(self, data: dict[str, Any]) -> Account:
-        return account_update(settings=data)
-
-
-@admin.register(Account)
-class AccountAdmin(OneRowAdmin):
-    """The settings of the one account, which goes with the database."""
-
-    form = AccountForm
-    readonly_fields = ["id", "created_at", "created_by"]

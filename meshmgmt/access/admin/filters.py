@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.db.models import F, Q
 
 from meshmgmt.access.rules.setupkeys import EXPIRED, OVERUSED, REVOKED, VALID
-from meshmgmt.api.adminfilters import EndFilter, StateFilter
+from meshmgmt.adminsite.filters import EndFilter, StateFilter
 
 
 class SetupKeyStateFilter(StateFilter):

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from meshmgmt.accounts.models import Account
+from meshmgmt.adminsite.lists import ServiceList
 from meshmgmt.core import clock
 from meshmgmt.core.printable import printable
 from meshmgmt.inventory.models import Peer
@@ -50,17 +50,11 @@ def _span(length: dt.timedelta) -> str:
     return "moments"
 
 
-class PeerList(ChangeList):
+class PeerList(ServiceList):
     """A page of peers that knows the account, which states depend on."""
 
-    def get_results(self, request: HttpRequest) -> None:
-        """Read the page, and hand each peer what its columns show."""
-        super().get_results(request)
-        self.result_list: Any = list(self.result_list)
-        self.complete(self.result_list)
-
-    def complete(self, shown: list[Any]) -> None:
-        """Add to the peers of the page what is read for all of them at once."""
+    def complete(self, request: HttpRequest, shown: list[Any]) -> None:
+        """Tell each peer how it stands."""
         account = Account.objects.get()
         for peer in shown:
             peer.standing = standing_of(peer, account)
@@ -96,13 +90,17 @@ class PeerColumns:
     @admin.display(description="location", ordering="country_code")
     def location(self, peer: Peer) -> SafeString | str:
         """Where it connects from: city and country, over the address."""
-        place = ", ".join(filter(None, (peer.city_name, peer.country_code)))
-        return _two(printable(place) or "-", peer.connection_ip)
+        return _two(printable(place_of(peer)) or "-", peer.connection_ip)
 
     @admin.display(description="client", ordering="version")
     def client(self, peer: Peer) -> SafeString:
         """Its operating system, over the version of the client."""
         return _two(printable(peer.os) or "-", printable(peer.version))
+
+
+def place_of(peer: Peer) -> str:
+    """Return city and country of where a peer connects from, "" if unknown."""
+    return ", ".join(filter(None, (peer.city_name, peer.country_code)))
 
 
 def _moment(moment: dt.datetime | None) -> SafeString:

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from meshmgmt.accounts.models import User
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
+from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
 
 
 def viewer_of(request: HttpRequest) -> User:

@@ -1,28 +1,41 @@
-"""Admin pages of the inventory."""
+"""Admin pages of peers."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from events.admin.facts import Fact
+from events.admin.peerparts import changes_of, traffic_of
 from meshmgmt.accounts.models import User
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm
-from meshmgmt.api.adminfields import LinesField
-from meshmgmt.inventory.adminfilters import PeerStateFilter
+from meshmgmt.adminsite.bulk import BulkAction
+from meshmgmt.adminsite.fields import LinesField
+from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
+from meshmgmt.inventory.admin.filters import PeerStateFilter
+from meshmgmt.inventory.admin.peerlist import PeerColumns, PeerList
+from meshmgmt.inventory.admin.peerpage import state_facts
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.peerlist import PeerColumns, PeerList
 from meshmgmt.inventory.services.peers import peer_create, peer_delete, peer_update
+
+PAGE = "admin/inventory/peer/page.html"
+EDIT = "edit"
+"""The parameter of a peer's page that shows its settings as a form."""
 
 _USER = Peer._meta.get_field("user")
 
 _STATE = (
     *("connected", "last_seen", "last_login", "connection_ip", "country_code"),
     *("city_name", "geoname_id"),
+)
+_MADE = (
+    *("id", "dns_label", "setup_key_name", "created_at", "allow_extra_dns_labels"),
 )
 _MACHINE = (
     "hostname",
@@ -41,6 +54,7 @@ _SWITCHES = (
     *("ssh_enabled", "login_expiration_enabled", "inactivity_expiration_enabled"),
     *("login_expired", "approval_required", "disapproval_reason", "ephemeral"),
 )
+_READ = ("reported", "collapse")
 
 
 class PeerForm(ServiceForm):
@@ -78,26 +92,25 @@ class PeerForm(ServiceForm):
             if not self.adding:
                 self.initial[name] = getattr(self.instance, name)
         self.initial["user"] = self.instance.user_id
-        flags = self.instance.local_flags
-        self.initial["local_flags"] = [flag for flag in flags if flags[flag]]
 
     def apply(self, data: dict[str, Any]) -> Peer:
         values = dict(data)
-        if not self.adding:  # the client reports some of the others by itself
+        if not self.adding:  # others are told of what was changed alone
             values = {n: values[n] for n in self.changed_data if n in values}
         if "user" in values:
             user = values.pop("user")
             values["user_id"] = None if user is None else user.pk
-        if "local_flags" in values:
-            values["local_flags"] = self._flags(values["local_flags"])
         if self.adding:
+            values["local_flags"] = dict.fromkeys(values["local_flags"], True)
             return peer_create(**values)
         return peer_update(peer_id=self.instance.pk, **values)
 
-    def _flags(self, chosen: list[str]) -> dict[str, bool]:
-        """Return the flags; those that were never set and are not now stay away."""
-        flags = dict.fromkeys(self.instance.local_flags, False)
-        return {**flags, **dict.fromkeys(chosen, True)}
+
+def _let_in(*, approval_required: bool) -> Callable[[Any, HttpRequest, Any], object]:
+    """Return what approves a peer, or blocks it until somebody does."""
+    return lambda pages, request, peer: peer_update(
+        peer_id=peer.pk, approval_required=approval_required
+    )
 
 
 @admin.register(Peer)
@@ -120,39 +133,86 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
         *("name", "ip", "ipv6", "dns_label", "hostname", "user__email", "=id")
     ]
     ordering = ["id"]
-    readonly_fields = [
-        "id",
-        "dns_label",
-        "setup_key_name",
-        "created_at",
-        "allow_extra_dns_labels",
-        *_REPORTED,
-        *_STATE,
-    ]
+    bulk = (
+        BulkAction(
+            *("approve", "Approve", "approved"),
+            _let_in(approval_required=False),
+            lambda peer: bool(peer.approval_required),
+        ),
+        BulkAction(
+            *("block", "Block", "blocked"),
+            _let_in(approval_required=True),
+            lambda peer: not peer.approval_required,
+        ),
+    )
+    readonly_fields = [*_MADE, "flags", *_REPORTED, *_STATE]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the form's parts; a new peer has no state yet."""
+        """Return the form's parts; what the client of a stored peer reports is read."""
         given = ("name", "wg_public_key", "ip", "ipv6", "user", "extra_dns_labels")
         parts: list[Any] = [
             (None, {"fields": given}),
-            ("Machine", {"fields": _MACHINE}),
-            ("Switches", {"fields": (*_SWITCHES, "local_flags")}),
+            ("Switches", {"fields": _SWITCHES}),
         ]
         if obj is None:
-            return parts
-        made = ("id", "dns_label", "setup_key_name", "created_at")
-        rights = ("allow_extra_dns_labels",)
+            machine = ("Machine", {"fields": (*_MACHINE, "local_flags")})
+            return [*parts, machine]
+        reported = (*_MACHINE, "flags", *_REPORTED)
         return [
             *parts,
-            ("Reported by its client", {"fields": _REPORTED, "classes": ["collapse"]}),
-            ("State", {"fields": (*made, *rights, *_STATE)}),
+            ("Reported by its client", {"fields": reported, "classes": _READ}),
+            ("Record", {"fields": (*_MADE, *_STATE), "classes": _READ}),
         ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return what no form changes; a peer made here has what is typed of it."""
+        fields = super().get_readonly_fields(request, obj)
+        return fields if obj is None else [*fields, *_MACHINE]
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show how a peer is; its form where it is asked for, or was refused."""
+        peer = context["original"]
+        context |= {
+            "show_save_and_continue": False,
+            "show_save_and_add_another": peer is None,
+        }
+        response: Any = super().render_change_form(request, context, *args, **kwargs)
+        if peer is None or request.method == "POST" or EDIT in request.GET:
+            return response  # type: ignore[no-any-return]
+        context |= {
+            "title": "Peer",
+            "facts": self.page_facts(peer),
+            "traffic": traffic_of(request, peer.pk),
+            "changes": changes_of(request, peer.pk),
+        }
+        response.template_name = PAGE
+        return response  # type: ignore[no-any-return]
+
+    def page_facts(self, peer: Peer) -> list[Fact]:
+        """Return what a peer's page tells first."""
+        return state_facts(peer)
+
+    def response_post_save_change(
+        self, request: HttpRequest, obj: Any
+    ) -> HttpResponseRedirect:
+        """Lead back to the peer."""
+        return HttpResponseRedirect(
+            reverse("admin:inventory_peer_change", args=[obj.pk])
+        )
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PeerList]:
         return PeerList
 
     def delete_object(self, instance: Peer) -> None:
         peer_delete(peer_id=instance.pk)
+
+    @admin.display(description="set on the machine")
+    def flags(self, peer: Peer) -> str:
+        """What its owner decided on the machine itself."""
+        chosen = [flag for flag in LOCAL_FLAGS if peer.local_flags.get(flag)]
+        return ", ".join(flag.replace("_", " ") for flag in chosen) or "-"
 
     @admin.display(description="network addresses")
     def addresses(self, peer: Peer) -> SafeString:

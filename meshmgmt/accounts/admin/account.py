@@ -1,0 +1,54 @@
+"""Admin page of the account."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+
+from meshmgmt.accounts.contributions import contributions
+from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.services.account import account_update
+from meshmgmt.accounts.settingrules import GROUP_LISTS
+from meshmgmt.adminsite.fields import DurationField, LinesField, OrderedListField
+from meshmgmt.adminsite.pages import OneRowAdmin, ServiceForm
+
+
+class AccountForm(ServiceForm):
+    """The settings."""
+
+    peer_login_expiration = DurationField(help_text="Such as 90 days or 24 h.")
+    peer_inactivity_expiration = DurationField(help_text="Such as 7 days or 10 min.")
+    jwt_allow_groups = LinesField(
+        label="JWT allow groups", help_text="One name per line."
+    )
+
+    class Meta:
+        model = Account
+        exclude = ["domain", "domain_category"]
+        labels = {
+            "network_range_v6": "Network range IPv6",
+            "local_mfa_enabled": "Local MFA enabled",
+        }
+        field_classes = {
+            "dns_domain": forms.CharField,
+            "network_range": forms.CharField,
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        column = contributions.auto_group_column
+        if column is not None:
+            for name in self.fields.keys() & set(GROUP_LISTS):  # all, or to be read
+                label = self.fields[name].label
+                self.fields[name] = OrderedListField(column, label=label)
+
+    def apply(self, data: dict[str, Any]) -> Account:
+        return account_update(settings=data)
+
+
+@admin.register(Account)
+class AccountAdmin(OneRowAdmin):
+    """The settings of the one account, which goes with the database."""
+
+    form = AccountForm
+    readonly_fields = ["id", "created_at", "created_by"]

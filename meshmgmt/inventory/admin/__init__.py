@@ -1,0 +1,3 @@
+"""Admin pages of peers."""
+
+from meshmgmt.inventory.admin import peers  # noqa: F401 - registered

@@ -1,0 +1,461 @@
+"""Policies in the admin site: the list, and the page on which a policy is written whole."""
+
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from events.audit.audited import audited_bulk_create
+from events.models import AuditEvent
+from events.streams import batches
+from events.streams.catalogue import TRAFFIC
+from groups.models import Group
+from meshmgmt.access.models import (
+    Policy,
+    PolicyPostureCheck,
+    PolicyRule,
+    RuleDestination,
+    RuleSource,
+)
+from meshmgmt.access.rules.policies import (
+    PolicyDraft,
+    PortRange,
+    ResourceRef,
+    RuleDraft,
+)
+from meshmgmt.access.rules.posture import PostureDraft
+from meshmgmt.access.selectors.policies import policy_rows
+from meshmgmt.access.services.policies import (
+    policy_create,
+    policy_update,
+    stored_draft,
+)
+from meshmgmt.access.services.posture import posture_check_create
+from meshmgmt.core.orderedlinks import member_keys, set_members
+from meshmgmt.core.transactions import account_write
+from meshmgmt.inventory.models import NetworkResource, Peer
+from tests.admin.signed_in import client_of, errors_of, form_data
+from tests.events.samples import moment, traffic
+from tests.factories import Trail, group, peer, resource, rule
+from tests.people import person
+
+pytestmark = pytest.mark.django_db
+
+LIST = "/admin/access/policy/"
+ADD = f"{LIST}add/"
+MOST_BYTES = 150_000
+MOST_QUERIES = 14
+RULE = {"rule_name": "r", "action": "accept", "protocol": "tcp", "enabled": "on"}
+NEW_ROW = {"action": "accept", "protocol": "all", "bidirectional": "on"}
+
+
+def page_of(policy: Policy) -> str:
+    return f"{LIST}{policy.pk}/change/"
+
+
+def rows(*fields: dict[str, Any], **policy: Any) -> dict[str, Any]:
+    """Return what a browser sends for a new policy with these rows."""
+    sent: dict[str, Any] = {"name": "p", "enabled": "on", **policy}
+    sent |= {"rules-TOTAL_FORMS": len(fields), "rules-INITIAL_FORMS": 0}
+    for number, row in enumerate(fields):
+        sent |= {f"rules-{number}-{name}": value for name, value in row.items()}
+    return sent
+
+
+def row_errors(response: Any) -> list[dict[str, list[str]]]:
+    """Return what is said at each row of a page that is shown again."""
+    assert response.status_code == 200, "the page was accepted"
+    [inline] = response.context["inline_admin_formsets"]
+    return [
+        {field: list(texts) for field, texts in form.errors.items()}
+        for form in inline.formset.forms
+    ]
+
+
+def about_all(response: Any) -> list[str]:
+    [inline] = response.context["inline_admin_formsets"]
+    return list(inline.formset.non_form_errors())
+
+
+def opened(client: Client, policy: Policy) -> dict[str, Any]:
+    """Return what a browser sends for a page as it is, its marks included."""
+    path = page_of(policy)
+    seen = client.get(path).context["adminform"].form.seen
+    return {**form_data(client, path), "seen": seen}
+
+
+def saved(response: Any) -> None:
+    if response.status_code == 200:
+        raise AssertionError([row_errors(response), about_all(response)])
+    assert response.status_code == 302
+
+
+def test_a_policy_is_made_with_all_its_rules_in_one_transaction(client: Client) -> None:
+    kitchen, office = group("kitchen"), group("office")
+    ends = {"sources": [office.pk, kitchen.pk], "destinations": [kitchen.pk]}
+    web = {**RULE, "rule_name": "web", "ports": "443-443, 8000-8010", **ends}
+    back = {**NEW_ROW, "rule_name": "back", "enabled": "on", **ends}
+    trail = Trail()
+
+    saved(client.post(ADD, rows(web, back, {**NEW_ROW, "enabled": "on"})))
+
+    first, second = PolicyRule.objects.order_by("position")
+    assert (first.policy.name, first.name, first.protocol) == ("p", "web", "tcp")
+    ranges = [{"start": 443, "end": 443}, {"start": 8000, "end": 8010}]
+    assert first.port_ranges == ranges
+    assert not first.bidirectional
+    assert second.bidirectional
+    assert member_keys(RuleSource, first) == [office.pk, kitchen.pk]
+    assert trail.codes == ["policy.add", "rule.add", "rule.add"]
+    assert len(set(AuditEvent.objects.values_list("request_id", flat=True)[:3])) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"sources": []}, "sources", "give either sources or sourceResource"),
+        ({"ports": "70000"}, "ports", "a port is a number from 1 to 65535"),
+        ({"ports": "9-1"}, "ports", "a port range has"),
+        ({"ports": "1, 2-3"}, "ports", "give either ports or port_ranges"),
+        ({"ports": "1", "protocol": "icmp"}, "ports", "protocol icmp has no ports"),
+        ({"destinations": [], "destination_peer": "x"}, "destination_resource", ""),
+        ({"rule_name": "x" * 300}, "rule_name", "rule name"),
+        ({"source_resource": "nope"}, "source_resource", "no resource is called"),
+        ({"authorized_groups": "nobody"}, "authorized_groups", "no group is called"),
+    ],
+)
+def test_the_row_that_is_wrong_says_what_the_api_says(
+    client: Client, changes: dict[str, Any], field: str, message: str
+) -> None:
+    team = group("team")
+    ends = {"sources": [team.pk], "destinations": [team.pk]}
+    good, trail = {**RULE, **ends}, Trail()
+
+    response = client.post(ADD, rows(good, {**good, **changes}))
+
+    first, second = row_errors(response)
+    assert first == {}
+    assert list(second) == [field]
+    assert message in second[field][0]
+    assert list(errors_of(response)) == ["__all__"]
+    assert "<details open>" in response.content.decode()
+    assert trail.codes == []
+    assert not Policy.objects.exists()
+
+
+def test_a_policy_needs_a_name_and_a_rule(client: Client) -> None:
+    team = group("team")
+    ends = {"sources": [team.pk], "destinations": [team.pk]}
+    nameless = client.post(ADD, rows({**RULE, **ends}, name=""))
+    assert "name" in errors_of(nameless)
+    empty = client.post(ADD, rows({**NEW_ROW, "enabled": "on"}))
+    assert about_all(empty) == ["a policy needs at least one rule"]
+    policy = rule([team], [team]).policy
+    sent = {**opened(client, policy), "rules-0-DELETE": "on"}
+    refused = client.post(page_of(policy), sent)
+    assert about_all(refused) == ["a policy needs at least one rule"]
+    assert policy.rules.count() == 1
+
+
+def test_rules_are_changed_added_and_deleted_on_the_page_of_their_policy(
+    client: Client,
+) -> None:
+    team, other = group("team"), group("other")
+    first = rule([team], [team])
+    policy = first.policy
+    second = rule([team], [team], policy, position=1)
+    trail = Trail()
+    sent = opened(client, policy)
+    sent |= {"rules-0-sources": [other.pk, team.pk], "rules-1-DELETE": "on"}
+    ends = {"sources": [team.pk], "destinations": [other.pk]}
+    new = {**RULE, "rule_name": "third", **ends}
+    sent |= {f"rules-2-{name}": value for name, value in new.items()}
+
+    saved(client.post(page_of(policy), sent))
+
+    assert [x.name for x in policy.rules.order_by("position")] == [first.name, "third"]
+    assert member_keys(RuleSource, first) == [other.pk, team.pk]
+    # As over the API, a rule without id takes the place, so the id, of one that is gone.
+    assert set(trail.targets) == {
+        ("policy.update", policy.pk),
+        ("rule.update", first.pk),
+        ("rule.update", second.pk),
+    }
+
+
+def test_rules_that_others_add_and_change_meanwhile_stay(client: Client) -> None:
+    team, other = group("team"), group("other")
+    first = rule([team], [team])
+    policy = first.policy
+    late = {**opened(client, policy), "rules-0-rule_name": "renamed"}
+    stored = list(policy.rules.all())
+    [draft] = stored_draft(policy, stored).rules
+    changed = RuleDraft(
+        id=first.pk, name=draft.name, action="accept", protocol="tcp", ports=["22"]
+    )
+    theirs: dict[str, Any] = {"sources": [other.pk], "destinations": [team.pk]}
+    added = RuleDraft(name="theirs", action="drop", protocol="all", **theirs)
+    ends = {"sources": [team.pk], "destinations": [team.pk]}
+    kept = RuleDraft(**_slots(changed) | ends)
+    policy_update(policy_id=policy.pk, changes={"rules": [kept, added]})
+
+    saved(client.post(page_of(policy), late))
+
+    names = [(x.name, x.protocol, x.ports) for x in policy.rules.order_by("position")]
+    assert names == [("renamed", "tcp", ["22"]), ("theirs", "all", [])]
+
+
+def _slots(draft: RuleDraft) -> dict[str, Any]:
+    return {name: getattr(draft, name) for name in RuleDraft.__slots__}
+
+
+def test_a_field_of_a_rule_that_both_changed_is_refused_once_and_then_meant(
+    client: Client,
+) -> None:
+    team = group("team")
+    one = rule([team], [team])
+    policy, page = one.policy, page_of(one.policy)
+    late = {**opened(client, policy), "rules-0-rule_name": "mine"}
+    [draft] = stored_draft(policy, [one]).rules
+    theirs = RuleDraft(**_slots(draft) | {"name": "theirs"})
+    policy_update(policy_id=policy.pk, changes={"rules": [theirs]})
+
+    refused = client.post(page, late)
+
+    [errors, _] = row_errors(refused)
+    assert errors["rule_name"] == ["somebody else changed it meanwhile"]
+    one.refresh_from_db()
+    assert one.name == "theirs"
+    [inline] = refused.context["inline_admin_formsets"]
+    again = {**late, "rules-0-seen": inline.formset.forms[0].seen}
+    saved(client.post(page, again))
+    one.refresh_from_db()
+    assert one.name == "mine"
+
+
+def test_a_rule_that_is_gone_meanwhile_is_said_at_its_row(client: Client) -> None:
+    team = group("team")
+    one = rule([team], [team])
+    gone = rule([team], [team], one.policy, position=1)
+    late = {**opened(client, one.policy), "rules-1-rule_name": "late"}
+    [first, _] = stored_draft(one.policy, list(one.policy.rules.all())).rules
+    policy_update(policy_id=one.policy_id, changes={"rules": [first]})
+
+    response = client.post(page_of(one.policy), late)
+
+    errors = row_errors(response)[1]
+    assert "somebody else removed it meanwhile" in errors["__all__"][0]
+    assert not PolicyRule.objects.filter(pk=gone.pk).exists()
+
+
+def test_a_policy_of_many_rules_is_written_part_by_part(client: Client) -> None:
+    team = group("team")
+    ends: dict[str, Any] = {"sources": [team.pk], "destinations": [team.pk]}
+    drafts = [
+        RuleDraft(name=f"r{number}", action="accept", protocol="all", **ends)
+        for number in range(25)
+    ]
+    policy = policy_create(draft=PolicyDraft("many", drafts))
+    last = policy.rules.get(name="r24")
+    alone = client.get(f"/admin/access/policyrule/{last.pk}/change/")
+    assert alone.headers["Location"] == f"{page_of(policy)}?part=2#rules-4"
+    text = client.get(page_of(policy)).content.decode()
+    assert "25 rules" in text
+    assert 'href="?part=2"' in text
+    assert "<bdi>r19</bdi>" in text
+    assert "<bdi>r20</bdi>" not in text
+    path = f"{page_of(policy)}?part=2"
+    sent = {**form_data(client, path), "rules-4-rule_name": "last"}
+    saved(client.post(path, sent))
+    names = policy.rules.order_by("position").values_list("name", flat=True)
+    assert list(names) == [*(f"r{number}" for number in range(24)), "last"]
+    for odd in ("0", "x", "999999", "-1"):
+        assert client.get(f"{page_of(policy)}?part={odd}").status_code == 200
+
+
+def test_a_rule_names_a_peer_or_a_resource_by_choice(client: Client) -> None:
+    gate, team = peer("gate"), group("team")
+    printer = resource("printer", address="10.0.0.7/32")
+    text = client.get(ADD).content.decode()
+    assert '<option value="printer"></option>' in text
+    ends = {"source_peer": gate.pk, "destination_resource": "printer"}
+    saved(client.post(ADD, rows({**RULE, **ends})))
+    made = PolicyRule.objects.get()
+    assert (made.source_resource_type, made.source_resource_id) == ("peer", gate.pk)
+    stored = (made.destination_resource_type, made.destination_resource_id)
+    assert stored == ("host", printer.pk)
+    shown = form_data(client, page_of(made.policy))
+    assert shown["rules-0-source_peer"] == [gate.pk]
+    assert shown["rules-0-destination_resource"] == "printer"
+    row = client.get(LIST).content.decode()
+    assert "<bdi>gate</bdi> → <bdi>printer</bdi>" in row
+    both = {**RULE, "sources": [team.pk], "destination_peer": gate.pk}
+    answer = client.post(ADD, rows({**both, "destination_resource": "printer"}))
+    wanted = {"destination_resource": ["choose a peer or a resource, not both"]}
+    assert row_errors(answer) == [wanted]
+
+
+def test_groups_that_sign_in_by_ssh_are_named(client: Client) -> None:
+    admins, team = group("Admins: all"), group("team")
+    ends = {"sources": [team.pk], "destinations": [team.pk]}
+    lines = "Admins: all: root deploy\nteam"
+    ssh = {**RULE, **ends, "protocol": "netbird-ssh", "authorized_groups": lines}
+    saved(client.post(ADD, rows(ssh)))
+    made = PolicyRule.objects.get()
+    links = made.authorized_group_links.values_list("group", "local_users")
+    assert list(links) == [(admins.pk, "root\ndeploy"), (team.pk, "")]
+    shown = form_data(client, page_of(made.policy))
+    assert shown["rules-0-authorized_groups"] == lines
+
+
+def test_who_may_only_look_reads_the_rules_in_words(client: Client) -> None:
+    made = rule([group("Engineers")], [group("Servers")], protocol="tcp", ports=["22"])
+    reader = client_of(person("auditor"))
+    text = reader.get(page_of(made.policy)).content.decode()
+    said = " ".join(re.sub(r"<[^>]+>", " ", text).split())
+    assert f"{made.name} Engineers ↔ Servers TCP 22" in said
+    assert "rules-0-rule_name" not in text
+    sent = rows({**RULE, "rule_name": "x"})
+    assert reader.post(page_of(made.policy), sent).status_code == 403
+
+
+PORTS = st.lists(st.integers(1, 65535).map(str), max_size=3, unique=True)
+RANGES = st.builds(
+    lambda ends: PortRange(min(ends), max(ends)),
+    st.tuples(st.integers(1, 65535), st.integers(1, 65535)),
+)
+NAMES = st.text(
+    st.characters(exclude_categories=["C"], exclude_characters="\u2028\u2029"),
+    min_size=1,
+    max_size=20,
+)
+
+
+@st.composite
+def rule_drafts(draw: st.DrawFn) -> RuleDraft:
+    groups = list(Group.objects.values_list("pk", flat=True))
+    chosen = st.lists(st.sampled_from(groups), min_size=1, unique=True)
+    refs = [
+        *(ResourceRef(x.pk, "peer") for x in Peer.objects.all()),
+        *(ResourceRef(x.pk, x.type) for x in NetworkResource.objects.all()),
+    ]
+    protocol = draw(st.sampled_from(["all", "tcp", "udp", "icmp", "netbird-ssh"]))
+    ported = protocol in {"tcp", "udp"}
+    ports, ranges = draw(PORTS) if ported else [], []
+    if ported and not ports:
+        ranges = draw(st.lists(RANGES, max_size=2))
+    ends: dict[str, Any] = {}
+    for end in ("source", "destination"):
+        stands = draw(st.none() | st.sampled_from(refs))
+        ends[f"{end}_resource"] = stands
+        ends[f"{end}s"] = None if stands else draw(chosen)
+    signed = {}
+    if protocol == "netbird-ssh":
+        signed = {pk: draw(st.sampled_from([[], ["root"]])) for pk in groups}
+    return RuleDraft(
+        name=draw(NAMES),
+        description=draw(st.just("") | NAMES),
+        action=draw(st.sampled_from(["accept", "drop"])),
+        protocol=protocol,
+        enabled=draw(st.booleans()),
+        bidirectional=draw(st.booleans()),
+        ports=ports,
+        port_ranges=ranges,
+        authorized_groups=signed,
+        **ends,
+    )
+
+
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_any_policy_saved_as_it_is_stays_as_it_is(
+    client: Client, data: st.DataObject
+) -> None:
+    if not Group.objects.filter(name="a").exists():
+        group("a")
+        group("b: c")
+        peer("gate")
+        resource("printer")
+    drafts = data.draw(st.lists(rule_drafts(), min_size=1, max_size=3))
+    policy = policy_create(draft=PolicyDraft("any", drafts))
+    before, trail = policy_rows([policy.pk]), Trail()
+
+    saved(client.post(page_of(policy), opened(client, policy)))
+
+    assert policy_rows([policy.pk]) == before
+    assert trail.codes == []
+
+
+def test_the_list_says_who_may_do_what_and_how_often_it_happened(
+    client: Client,
+) -> None:
+    made = rule([group("Engineers")], [group("Servers"), group("Printers")])
+    made.protocol, made.ports, made.bidirectional = "tcp", ["22", "443"], False
+    made.save()
+    check = posture_check_create(
+        draft=PostureDraft("fresh", {"nb_version_check": {"min_version": "1.0.0"}})
+    )
+    set_members(PolicyPostureCheck, made.policy, [check.pk])
+    flows = [traffic(policy={"id": made.policy_id}), traffic()]
+    old = traffic(policy={"id": made.policy_id}, window_end=moment(8 * 24 * 60))
+    batches.ingest_events(TRAFFIC, [*flows, old])
+    text = client.get(LIST).content.decode()
+    row = text[text.index(f">{made.policy.name}<") :]
+    said = " ".join(re.sub(r"<[^>]+>", " ", row[: row.index("</tr>")]).split())
+    wanted = "Engineers → Servers , Printers TCP 22, 443 fresh 1 enabled"
+    assert said.endswith(wanted)
+    query = f"start_date=-7d&amp;policy_id={made.policy_id}"
+    assert f'href="/admin/events/trafficevent/?{query}"' in row
+
+
+def test_a_policy_is_switched_off_and_on_in_the_list(client: Client) -> None:
+    policy = rule([group("a")], [group("b")]).policy
+    switch = f"{LIST}{policy.pk}/switch/"
+    assert switch in client.get(LIST).content.decode()
+    trail = Trail()
+    for sent, enabled in (("", False), ("1", True)):
+        answer = client.post(switch, {"enabled": sent}, headers={"Referer": "x?q=po"})
+        assert answer.headers["Location"] == f"{LIST}?q=po"
+        policy.refresh_from_db()
+        assert policy.enabled is enabled
+    assert trail.codes == ["policy.update"] * 2
+    reader = client_of(person("auditor"))
+    assert reader.post(switch, {"enabled": ""}).status_code == 403
+    assert "switch/" not in reader.get(LIST).content.decode()
+
+
+def many_policies(number: int) -> None:
+    """Store policies from four groups and a peer in place of groups to four groups."""
+    groups = [group(f"site-{x:03}").pk for x in range(8)]
+    gate = {"source_resource_id": peer("gate").pk, "source_resource_type": "peer"}
+    made = [Policy(name=f"policy {x}") for x in range(number)]
+    rules = [
+        PolicyRule(policy=policy, name=f"rule {x}", position=x, **ends)
+        for policy in made
+        for x, ends in enumerate([{}, gate])
+    ]
+    with account_write():
+        audited_bulk_create(made)
+        audited_bulk_create(rules)
+        for one in rules[::2]:
+            set_members(RuleSource, one, groups[:4], new=True)
+            set_members(RuleDestination, one, groups[4:], new=True)
+
+
+@pytest.mark.slow
+def test_a_list_of_a_thousand_policies_is_small_and_asks_little(client: Client) -> None:
+    many_policies(1_000)
+    with CaptureQueriesContext(connection) as asked:
+        response = client.get(LIST)
+    assert len(asked) <= MOST_QUERIES, [each["sql"][:200] for each in asked]
+    assert len(response.content) <= MOST_BYTES
+    assert response.context["cl"].result_count == 1_000

@@ -1,0 +1,170 @@
+"""The page of a peer: how it is and what it does, its settings behind "Edit"."""
+
+import datetime as dt
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshmgmt.accounts.models import User
+from meshmgmt.core import clock
+from meshmgmt.inventory.admin.peerpage import newest_version
+from meshmgmt.inventory.models import Peer
+from meshmgmt.mesh.versions import at_least
+from tests.admin.signed_in import client_of
+from tests.events.samples import moment, traffic
+from tests.factories import group, peer, rule
+from tests.people import api_of, person
+
+pytestmark = pytest.mark.django_db
+
+NUMBERS = st.lists(st.integers(0, 99), min_size=1, max_size=4)
+
+
+def path_of(machine: Peer) -> str:
+    return f"/admin/inventory/peer/{machine.pk}/change/"
+
+
+def facts_of(client: Client, machine: Peer) -> dict[str, str]:
+    """Return the facts of the page as plain text."""
+    facts = client.get(path_of(machine)).context["facts"]
+    return {fact.label: re.sub("<[^>]*>", "", str(fact.value)) for fact in facts}
+
+
+def test_a_connected_peer_says_since_when_and_from_where(client: Client) -> None:
+    began = clock.now().replace(microsecond=0) - dt.timedelta(hours=2)
+    machine = peer(
+        "web",
+        connected=True,
+        stream_started=int(began.timestamp()) * 10**9,
+        last_seen=clock.now(),
+        connection_ip="198.51.100.7",
+        city_name="Porto",
+        country_code="PT",
+        ip="100.64.7.7",
+        dns_label="web",
+        setup_key_name="gate",
+    )
+    group("kitchen", machine)
+    facts = facts_of(client, machine)
+    assert facts["State"] == "connected"
+    assert facts["Online since"] == f"{began:%Y-%m-%d %H:%M:%S} UTC"
+    assert facts["Connects from"] == "198.51.100.7, Porto, PT"
+    assert facts["Address"] == "100.64.7.7"
+    assert facts["Name in DNS"].startswith("web.")
+    assert facts["Owner"] == "setup key gate"
+    assert facts["Groups"] == "All, kitchen"
+
+
+def test_an_old_agent_is_compared_with_the_newest_seen(client: Client) -> None:
+    old, new = peer(version="0.9.4"), peer(version="0.60.0")
+    peer(version="1.0.0-rc1")
+    peer(version="development")
+    assert facts_of(client, old)["Agent"] == "0.9.4 newest seen: 0.60.0"
+    assert facts_of(client, new)["Agent"] == "0.60.0 newest seen"
+
+
+@given(st.lists(NUMBERS.map(lambda parts: ".".join(map(str, parts))), min_size=1))
+def test_the_newest_version_is_at_least_every_other(versions: list[str]) -> None:
+    newest = newest_version(versions)
+    assert newest in versions
+    assert all(at_least(newest, each) for each in versions)
+
+
+def test_nothing_is_newest_where_nothing_is_a_version() -> None:
+    assert newest_version(["", "development", "2.0.0-rc1"]) == ""
+
+
+def test_settings_are_behind_edit_and_reports_are_read(client: Client) -> None:
+    machine = peer("web", os="Debian 12")
+    page = client.get(path_of(machine)).content.decode()
+    form = client.get(f"{path_of(machine)}?edit=1").content.decode()
+    assert 'name="name"' not in page
+    assert "Debian 12" in page
+    assert 'name="name"' in form
+    assert "Debian 12" not in form
+    sent = {"name": "new", "wg_public_key": machine.wg_public_key, "os": "other"}
+    sent |= {"ip": machine.ip}
+    done: Any = client.post(f"{path_of(machine)}?edit=1", sent)
+    assert done["Location"] == path_of(machine)
+    machine.refresh_from_db()
+    assert (machine.name, machine.os) == ("new", "Debian 12")
+
+
+def test_a_refused_form_is_shown_again_with_its_errors(client: Client) -> None:
+    machine = peer("web")
+    sent = {"name": " ", "wg_public_key": machine.wg_public_key, "ip": machine.ip}
+    page = client.post(path_of(machine), sent).content.decode()
+    assert "name must not be empty or blank" in page
+    assert 'name="name"' in page
+
+
+def test_names_of_others_are_escaped(client: Client) -> None:
+    machine = peer("<b>web", city_name="<i>", setup_key_name="<u>", version="<s>")
+    page = client.get(path_of(machine)).content.decode()
+    for text in ("<b>web", "<i>", "<u>", "<s>"):
+        assert text not in page
+
+
+def test_the_traffic_of_a_day_names_the_others_and_counts_drops(
+    client: Client, owner: User
+) -> None:
+    web, db = peer("web"), peer("db", ip="100.64.7.2", dns_label="db")
+    ends = {"source": {"id": web.pk, "type": "PEER", "name": "web", "address": web.ip}}
+    ends |= {"destination": {**ends["source"], "id": db.pk, "name": "db"}}
+    drop = {"type": "TYPE_DROP", "timestamp": moment(5)}
+    sent = [
+        traffic(**ends, window_end=moment(5), rx_bytes=1000, tx_bytes=24),
+        traffic(**ends, window_end=moment(5), rx_bytes=0, tx_bytes=0, events=[drop]),
+        traffic(**ends, window_end=moment(60 * 30), rx_bytes=5000),
+    ]
+    answer = api_of(owner).post("/api/events/network-traffic", sent)
+    assert answer.status < 300, answer.json
+    shown = client.get(path_of(web)).context["traffic"]
+    assert (shown["size"], shown["drops"]) == ("1.0 KiB", 1)
+    outward, inward = shown["sides"]
+    assert [(other.name, other.size) for other in outward["others"]] == [
+        ("db", "1.0 KiB")
+    ]
+    assert inward["others"] == []
+    rows = client.get(outward["others"][0].url).context["rows"]
+    assert len(rows) == 2
+    assert len(client.get(outward["drops_url"]).context["rows"]) == 1
+
+
+def test_the_newest_changes_lead_to_their_events(client: Client) -> None:
+    machine = peer("web")
+    client.post(
+        path_of(machine),
+        {"name": "new", "wg_public_key": machine.wg_public_key, "ip": machine.ip},
+    )
+    told = client.get(path_of(machine)).context["changes"][0]
+    assert "name" in told.detail
+    assert client.get(told.url).status_code == 200
+
+
+def test_who_may_not_edit_reads_the_settings() -> None:
+    machine = peer("web")
+    auditor = client_of(person("auditor"))
+    page = auditor.get(path_of(machine)).content.decode()
+    assert ">Settings</a>" in page
+    assert auditor.get(f"{path_of(machine)}?edit=1").status_code == 200
+
+
+def test_the_number_of_queries_does_not_grow_with_the_mesh(client: Client) -> None:
+    few = asked(client, peer("one"))
+    machine = peer("two")
+    everybody = group("team", machine, *(peer() for _ in range(30)))
+    rule([everybody], [everybody])
+    assert asked(client, machine) <= few + 5
+
+
+def asked(client: Client, machine: Peer) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(path_of(machine)).status_code == 200
+    return len(queries)
