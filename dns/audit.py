@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dns.models import DnsSettings, NameserverGroup, Record, Zone
+from dns.models.settings import SINGLE_ROW
+from dns.selectors.zones import shown_record
 from events.activities import Activity
 from events.audit.changes import MemberKey
 from events.audit.lookup import objects_by_id
@@ -35,6 +37,7 @@ def register_specs() -> None:
                     removed=Activity.DNS_SETTING_DISABLED_MANAGEMENT_GROUP_DELETE,
                     reordered=Activity.DNS_SETTING_UPDATE,
                     describe=_describe_groups,
+                    identify=_settings_and_group,
                 )
             },
             target=lambda change, activity: account_id(),
@@ -57,13 +60,14 @@ def register_specs() -> None:
 
 def _record_meta(record: Record) -> Meta:
     return {
-        "name": record.name,
-        "type": record.type,
-        "content": record.content,
-        "ttl": record.ttl,
+        **shown_record(record),
         "zone_id": record.zone_id,
         "zone_name": record.zone.name,
     }
+
+
+def _settings_and_group(event: Any) -> tuple[str, MemberKey]:
+    return str(SINGLE_ROW), event.meta.get("group_id", "")
 
 
 def _describe_groups(

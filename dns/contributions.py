@@ -1,6 +1,6 @@
 """What the other rooms learn from DNS when the service starts."""
 
-from dns.services.peerdomain import domain_free_errors
+from dns.services.zones import domain_free_errors
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import modelmodules

@@ -2,13 +2,12 @@
 
 from typing import Final
 
-from django.db.models import Count, Q
+from django.db.models import Q
 
+from dns.content import RECORD_TYPES
 from dns.models import NameserverGroup, Record, Zone
-from observability.metrics.counting import by_state
+from observability.metrics.counting import by_state, by_value
 from observability.registries import InventoryRows, register_inventory
-
-TYPES = ("A", "AAAA", "CNAME")
 
 
 def register() -> None:
@@ -38,6 +37,4 @@ _ENABLED: Final = {"enabled": Q(enabled=True), "disabled": Q(enabled=False)}
 
 
 def records() -> InventoryRows:
-    """Count records by type; types without records are 0."""
-    found = dict(Record.objects.order_by().values_list("type").annotate(Count("pk")))
-    return {(name,): found.get(name, 0) for name in TYPES}
+    return by_value(Record.objects, "type", *RECORD_TYPES)

@@ -10,11 +10,13 @@ from dns.rules.nameservers import NameserverDraft, NameserverGroupDraft
 from dns.services.nameservers import (
     nameserver_group_create,
     nameserver_group_delete,
+    nameserver_group_switch,
     nameserver_group_update,
 )
-from meshmgmt.api.admin import ServiceAdmin, ServiceForm, number_of
-from meshmgmt.api.adminfields import LinesField, OrderedListField
-from meshmgmt.api.adminlook import enabled
+from meshmgmt.adminsite.bulk import SWITCH
+from meshmgmt.adminsite.fields import LinesField, OrderedListField
+from meshmgmt.adminsite.look import enabled
+from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm, number_of
 
 DNS_PORT: Final = 53
 
@@ -95,6 +97,7 @@ class NameserverGroupAdmin(ServiceAdmin):
     search_fields = ["name", "description", "domains", "nameservers", "=id"]
     ordering = ["id"]
     readonly_fields = ["id", "created_at"]
+    bulk = SWITCH
     fields = [*NameserverGroupForm.Meta.fields, "id", "created_at"]
 
     @admin.display(description="match domains")
@@ -104,6 +107,9 @@ class NameserverGroupAdmin(ServiceAdmin):
     @admin.display(description="servers")
     def servers(self, group: NameserverGroup) -> str:
         return ", ".join(_server_text(server) for server in group.nameservers)
+
+    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
+        nameserver_group_switch(group_id=instance.pk, enabled=enabled)
 
     def delete_object(self, instance: NameserverGroup) -> None:
         nameserver_group_delete(group_id=instance.pk)

@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.admin.utils import unquote
 from django.http import HttpRequest, HttpResponse
 
-from meshmgmt.api.admin import ServiceAdmin
+from meshmgmt.adminsite.pages import ServiceAdmin
 
 
 class PiecesAdmin(ServiceAdmin):

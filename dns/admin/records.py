@@ -19,8 +19,8 @@ from dns.services.records import (
     records_delete,
 )
 from dns.services.zones import RECORDS_AT_ONCE
-from meshmgmt.api.admin import ServiceForm
-from meshmgmt.api.adminfields import DurationField, NamedFormSet
+from meshmgmt.adminsite.fields import DurationField, PartFormSet
+from meshmgmt.adminsite.pages import ServiceForm
 from meshmgmt.core.durations import words
 from meshmgmt.core.errors import NotFound
 
@@ -46,6 +46,15 @@ class RecordForm(ServiceForm):
         model = Record
         fields = ["zone", "name", "type", "content", "ttl"]
 
+    @property
+    def seconds(self) -> int:
+        """The lifetime that the page shows in words."""
+        return int(self.instance.ttl)
+
+    def up_to_date(self) -> bool:
+        """Ask only for a record that was touched: a page has a hundred."""
+        return not self.has_changed() or super().up_to_date()
+
     def apply(self, data: dict[str, Any]) -> Record:
         """Create the record, or change it; leave one alone that nobody touched."""
         record: Record = self.instance
@@ -64,8 +73,10 @@ def _zone_refused(data: dict[str, Any]) -> bool:
     return "zone" in data and data["zone"]._state.adding
 
 
-class RecordFormSet(NamedFormSet):
+class RecordFormSet(PartFormSet):
     """The records on a zone's page; those marked go first, to make room for others."""
+
+    searched = ("name", "content")
 
     def full_clean(self) -> None:
         """Delete what is marked, then write what changed."""
@@ -84,11 +95,12 @@ class RecordFormSet(NamedFormSet):
 
 
 class RecordInline(admin.TabularInline):  # type: ignore[type-arg]  # not at run time
-    """Records on the page of a zone that has not too many."""
+    """Records on the page of their zone, a hundred at once."""
 
     model = Record
     form = RecordForm
     formset = RecordFormSet
+    template = "admin/dns/zone/records.html"
     fields = ["name", "type", "content", "ttl"]
     extra = 1
     ordering = ["id"]
@@ -105,6 +117,7 @@ class RecordAdmin(PiecesAdmin):
     list_select_related = ["zone"]
     search_fields = ["name", "content", "=id", "=zone__id"]
     autocomplete_fields = ["zone"]
+    part_of = "zone"
     ordering = ["id"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -119,7 +132,7 @@ class RecordAdmin(PiecesAdmin):
 
     @admin.display(description="TTL", ordering="ttl")
     def lifetime(self, record: Record) -> str:
-        return words(record.ttl)
+        return f"{words(record.ttl)} ({record.ttl:,} s)"
 
     def delete_object(self, instance: Record) -> None:
         record_delete(zone_id=instance.zone_id, record_id=instance.pk)

@@ -6,8 +6,8 @@ from django.contrib import admin
 
 from dns.models import DisabledManagementGroup, DnsSettings
 from dns.services.settings import dns_settings_update
-from meshmgmt.api.admin import OneRowAdmin, ServiceForm
-from meshmgmt.api.adminfields import OrderedListField
+from meshmgmt.adminsite.fields import OrderedListField
+from meshmgmt.adminsite.pages import OneRowAdmin, ServiceForm
 
 
 class DnsSettingsForm(ServiceForm):

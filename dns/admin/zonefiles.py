@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
 
 from dns.api.zonefiles import ZONE_FILE_BYTES, zone_file_response, zone_file_text
 from dns.models import Zone
@@ -20,6 +21,9 @@ from dns.services.zonefiles import (
     zone_import_preview,
 )
 from dns.zonefile.changes import Diff
+from dns.zonefile.tables import as_zone_lines
+from events.models import AuditEvent
+from meshmgmt.core.context import current
 from meshmgmt.core.errors import NotFound, ServiceError
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.mesh.snapshot import Record
@@ -38,15 +42,21 @@ class ZoneFileText(forms.CharField):
         kwargs |= {"required": False, "strip": False, "initial": "$TTL 300\n"}
         super().__init__(widget=forms.Textarea(attrs=look), **kwargs)
 
+    def clean(self, value: Any) -> str:
+        """Return lines of a zone file; "" where nothing was added to what stood there."""
+        text: str = super().clean(value)
+        same = text.split() == str(self.initial).split()
+        return "" if same else as_zone_lines(text)
+
 
 class ImportForm(forms.Form):
     """A zone file, pasted or chosen, and what becomes of the records it lacks."""
 
     text = ZoneFileText(
         rows=12,
-        label="Paste a zone file",
-        help_text="Lines such as: www 300 A 10.0.0.1. Names without a final dot are"
-        " relative to the zone; A, AAAA and CNAME are taken.",
+        label="Paste a zone file, or rows of a table",
+        help_text="Lines such as: www 300 A 10.0.0.1, or www,A,10.0.0.1,300. Names without"
+        " a final dot are relative to the zone; A, AAAA and CNAME are taken.",
     )
     file = forms.FileField(required=False, label="or choose a file")
     mode = forms.ChoiceField(
@@ -139,6 +149,17 @@ def import_page(request: HttpRequest, zone_id: str) -> HttpResponse:
     )
 
 
+def offer_undo(request: HttpRequest) -> None:
+    """Say where what this request did can be taken back, all of it at once."""
+    done = AuditEvent.objects.filter(request_id=current().request_id)
+    last = done.order_by("-id").first()
+    if last is not None and request.user.has_perm("events.view_auditevent"):
+        way = reverse("admin-audit-revert", args=[last.pk])
+        messages.info(
+            request, format_html('<a href="{}?whole=1">Take it back</a>', way)
+        )
+
+
 def faults(error: ServiceError) -> list[str]:
     """Return what is wrong with a zone file; the messages name the places."""
     return [fault.message for fault in error.errors] or [error.message]
@@ -176,6 +197,7 @@ def _imported(
         f"Records of {zone.domain}: {len(diff.added)} added, {len(diff.changed)} changed,"
         f" {len(diff.removed)} removed.",
     )
+    offer_undo(request)
     return True
 
 

@@ -1,14 +1,14 @@
 """Pages of zones."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.db.models import Count
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 
 from dns.admin import zonefiles
 from dns.admin.pieces import PiecesAdmin
@@ -23,16 +23,14 @@ from dns.services.zones import (
     zone_thin_out,
     zone_update,
 )
-from meshmgmt.api.admin import ServiceForm, number_of
-from meshmgmt.api.adminfields import OrderedListField
-from meshmgmt.api.adminlook import enabled
+from groups.selectors import short_groups
+from meshmgmt.adminsite.bulk import SWITCH
+from meshmgmt.adminsite.fields import OrderedListField, part_asked
+from meshmgmt.adminsite.look import enabled, shown
+from meshmgmt.adminsite.pages import ServiceForm, number_of
 from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import InvalidArgument, ServiceError
 from meshmgmt.core.fielderrors import FieldError
-
-# Beyond it the records have a list of their own: each takes seven fields of the page,
-# and Django refuses forms with more than a thousand.
-MAX_INLINE_RECORDS: Final = 100
 
 
 class ZoneForm(ServiceForm):
@@ -43,9 +41,10 @@ class ZoneForm(ServiceForm):
     paste = zonefiles.ZoneFileText(
         rows=6,
         label="Records by paste",
-        help_text=f"Up to {RECORDS_AT_ONCE} lines such as: www 300 A 10.0.0.1. Names"
-        " without a final dot are relative to the domain. Import takes more, once the zone"
-        " is there.",
+        help_text=f"Up to {RECORDS_AT_ONCE} lines such as: www 300 A 10.0.0.1, or"
+        " www,A,10.0.0.1,300 from a spreadsheet. Names without a final dot are relative"
+        " to the domain. Import takes more, once the zone is there, and shows first what"
+        " changes.",
     )
     distribution_groups = OrderedListField(
         ZoneGroup._meta.get_field("group"),
@@ -61,11 +60,6 @@ class ZoneForm(ServiceForm):
 
     lists = {"distribution_groups": ZoneGroup}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not self.adding:
-            self.fields.pop("paste", None)
-
     def clean_paste(self) -> str:
         """Refuse what would keep others waiting: the whole page is one transaction."""
         text: str = self.cleaned_data["paste"]
@@ -77,11 +71,12 @@ class ZoneForm(ServiceForm):
         return text
 
     def apply(self, data: dict[str, Any]) -> Zone:
-        """Create the zone with what was pasted, or change it."""
-        if not self.adding:
-            return zone_update(zone_id=self.instance.pk, **data)
+        """Create the zone, or change it, and take in what was pasted."""
         pasted = data.pop("paste")
-        zone = zone_create(draft=ZoneDraft(**data))
+        if self.adding:
+            zone = zone_create(draft=ZoneDraft(**data))
+        else:
+            zone = zone_update(zone_id=self.instance.pk, **data)
         if pasted:
             _take_in(zone, pasted)
         return zone
@@ -109,19 +104,37 @@ class ZoneAdmin(PiecesAdmin):
     list_filter = ["enabled", "enable_search_domain"]
     search_fields = ["name", "domain", "=id"]
     ordering = ["id"]
-    readonly_fields = ["all_records", "id", "created_at"]
+    readonly_fields = ["receivers", "all_records", "id", "created_at"]
+    bulk = SWITCH
     inlines = [RecordInline]
 
     def get_urls(self) -> list[Any]:
         """Add the pages that answer questions and take in files."""
         return [*zonefiles.urls(), *super().get_urls()]
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the columns; the link to the records once there is a zone."""
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the columns, links once there is a zone, and room to paste into."""
+        name, domain, *others = ZoneForm.Meta.fields
         if obj is None:
-            name, domain, *others = ZoneForm.Meta.fields
-            return [name, domain, "paste", *others]
-        return [*ZoneForm.Meta.fields, *self.readonly_fields]
+            return [(None, {"fields": [name, domain, "paste", *others]})]
+        shown = [(None, {"fields": [name, domain, *others, *self.readonly_fields]})]
+        if not self.has_change_permission(request, obj):
+            return shown
+        paste = {"fields": ["paste"], "classes": ["collapse"]}
+        return [*shown, ("Add records by paste", paste)]
+
+    def get_formset_kwargs(
+        self, request: HttpRequest, obj: Any, inline: Any, prefix: str
+    ) -> dict[str, Any]:
+        """Tell which records are shown, of many."""
+        given = super().get_formset_kwargs(request, obj, inline, prefix)
+        return {**given, **part_asked(request)}
+
+    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        """Lead on, and offer to take back what was done."""
+        response = super().response_change(request, obj)
+        zonefiles.offer_undo(request)
+        return response
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show as text what a form cannot change."""
@@ -129,11 +142,18 @@ class ZoneAdmin(PiecesAdmin):
             self.readonly_fields if obj is None else ["domain", *self.readonly_fields]
         )
 
-    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
-        """Leave the records to their own list when there are many."""
-        if obj is not None and obj.records.count() > MAX_INLINE_RECORDS:
-            return []
-        return super().get_inlines(request, obj)
+    @admin.display(description="peers that get it")
+    def receivers(self, zone: Zone) -> Any:
+        """Return its groups, each with how many peers it has, leading to those."""
+        groups = short_groups([link.group_id for link in zone.group_links.all()])
+        peers = reverse("admin:inventory_peer_changelist")
+        lines = (
+            (shown(group["name"]), peers, pk, counted(group["peers_count"], "peer"))
+            for pk, group in groups.items()
+        )
+        return format_html_join(
+            "", '<div>{}: <a href="{}?group={}">{}</a></div>', lines
+        ) or format_html("{}", "none: it is in no group")
 
     @admin.display(description="records")
     def all_records(self, zone: Zone) -> str:
@@ -161,6 +181,9 @@ class ZoneAdmin(PiecesAdmin):
         """Delete records of large zones."""
         for pk in Zone.objects.filter(pk__in=ids).values_list("pk", flat=True):
             zone_thin_out(zone_id=pk)
+
+    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
+        zone_update(zone_id=instance.pk, enabled=enabled)
 
     def delete_object(self, instance: Zone) -> None:
         zone_delete(zone_id=instance.pk)

@@ -1,5 +1,6 @@
 """A zone as a zone file (RFC 1035): reading, replacing, merging."""
 
+from dataclasses import asdict
 from typing import Any, Final
 
 from django.http import HttpResponse
@@ -9,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from dns.api.serializers import ZoneImportSerializer
-from dns.selectors.zones import ZONE_KIND
+from dns.selectors.zones import ZONE_KIND, shown_record
 from dns.services.zonefiles import (
     Export,
     Import,
@@ -21,7 +22,6 @@ from dns.zonefile.writer import Authority
 from meshmgmt.api.querystring import choice, truth
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core.errors import BadRequest
-from meshmgmt.mesh.snapshot import Record
 
 MEDIA_TYPE: Final = "text/dns"
 MODES: Final = ("replace", "merge")
@@ -78,7 +78,7 @@ class ZoneFileView(ApiView):
         perform = zone_import_preview if preview else zone_import
         done = perform(
             zone_id=path_id(ZONE_KIND, kwargs["zoneId"]),
-            text=_text(request),
+            text=zone_file_text(request.stream.read()),
             merge=merge,
             strict=strict,
         )
@@ -95,10 +95,6 @@ def zone_file_response(export: Export, disposition: str) -> HttpResponse:
     )
 
 
-def _text(request: Request) -> str:
-    return zone_file_text(request.stream.read())
-
-
 def zone_file_text(data: bytes) -> str:
     """Return the text of a zone file. Raises BadRequest."""
     try:
@@ -112,26 +108,14 @@ def import_json(done: Import, *, preview: bool) -> dict[str, Any]:
     diff, file = done.diff, done.file
     return {
         "preview": preview,
-        "added": [_record(record) for record in diff.added],
+        "added": [shown_record(record) for record in diff.added],
         "changed": [
-            {"before": _record(change.before), "after": _record(change.after)}
-            for change in diff.changed
+            {"before": shown_record(one.before), "after": shown_record(one.after)}
+            for one in diff.changed
         ],
-        "removed": [_record(record) for record in diff.removed],
+        "removed": [shown_record(record) for record in diff.removed],
         "unchanged": diff.unchanged,
-        "skipped": [
-            {"line": skipped.line, "name": skipped.name, "type": skipped.type}
-            for skipped in file.skipped
-        ],
+        "skipped": [asdict(skipped) for skipped in file.skipped],
         "ignored": file.ignored,
         "repeated": file.repeated,
-    }
-
-
-def _record(record: Record) -> dict[str, Any]:
-    return {
-        "name": record.name,
-        "type": record.type,
-        "content": record.content,
-        "ttl": record.ttl,
     }

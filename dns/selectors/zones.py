@@ -7,6 +7,7 @@ from dns.content import is_digest
 from dns.models import Record, Zone, ZoneGroup
 from dns.rules.records import RECORD_COLUMNS
 from dns.rules.zones import ZONE_COLUMNS
+from meshmgmt.core import drafts
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.names import canonical
 from meshmgmt.core.orderedlinks import ids_by_owner
@@ -53,6 +54,11 @@ def record_rows(zone_id: str, ids: Sequence[str] | None = None) -> list[Row]:
     if not rows and not Zone.objects.filter(pk=zone_id).exists():
         raise NotFound.of(ZONE_KIND, zone_id)
     return rows
+
+
+def shown_record(record: Record | snapshot.Record) -> Row:
+    """Return a record as it is told of, without its id."""
+    return drafts.values(record, RECORD_COLUMNS)
 
 
 def plain_record(stored: Record) -> snapshot.Record:

@@ -46,6 +46,18 @@ def nameserver_group_update(
         return group
 
 
+def nameserver_group_switch(*, group_id: str, enabled: bool) -> NameserverGroup:
+    """Switch a nameserver group on or off. Raises NotFound, InvalidArgument."""
+    with account_write():
+        group = found(NameserverGroup, group_id, kind=NAMESERVER_GROUP_KIND)
+        columns = drafts.values(group, NAMESERVER_GROUP_COLUMNS)
+        columns["nameservers"] = [NameserverDraft(**x) for x in group.nameservers]
+        columns["enabled"] = enabled
+        groups = member_keys(NameserverGroupGroup, group)
+        draft = NameserverGroupDraft(groups=groups, **columns)
+        return nameserver_group_update(group_id=group_id, draft=draft)
+
+
 def nameserver_group_delete(*, group_id: str) -> None:
     """Delete a nameserver group. Raises NotFound."""
     with account_write():

@@ -7,11 +7,12 @@ from dns.content import stored_form
 from dns.models import Zone, ZoneGroup
 from dns.rules.zones import ZONE_COLUMNS, ZoneDraft, zone_errors
 from dns.selectors.zones import ZONE_KIND
-from dns.services.peerdomain import peer_domain
 from events.audit.audited import audited_bulk_delete
 from groups.selectors import known_groups
+from meshmgmt.accounts.selectors import account_domain
 from meshmgmt.core import drafts
 from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.queries import found
@@ -98,7 +99,7 @@ def check_zone(*, draft: ZoneDraft, zone: Zone | None = None) -> None:
         zone_errors(
             draft,
             known_groups=known_groups(draft.distribution_groups),
-            peer_domain=peer_domain(),
+            peer_domain=account_domain(),
             used_domains=_namesakes(draft.domain),
             stored_domain=None if zone is None else zone.domain,
         )
@@ -108,6 +109,14 @@ def check_zone(*, draft: ZoneDraft, zone: Zone | None = None) -> None:
 def zone_get(zone_id: str) -> Zone:
     """Return a zone. Raises NotFound."""
     return found(Zone, zone_id, kind=ZONE_KIND)
+
+
+def domain_free_errors(domain: str) -> list[FieldError]:
+    """Object to a DNS domain (canonical form) of the peers that a zone has."""
+    if not Zone.objects.filter(canonical_domain=stored_form(domain)).exists():
+        return []
+    text = f"the DNS domain {domain!r} is the domain of a zone"
+    return [FieldError("dns_domain", text)]
 
 
 def _namesakes(domain: str) -> set[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from dns.content import RECORD_TYPES
 from dns.rules.records import MAX_TTL, RecordDraft, StoredRecord, record_errors
 from dns.zonefile.lexer import Entry, Fault, Token, ZoneFileError, entries
+from meshmgmt.core.durations import UNITS
 from meshmgmt.core.names import MAX_TEXT, quoted
 from meshmgmt.mesh.snapshot import Record
 
@@ -19,7 +20,6 @@ MAX_FAULTS = 20
 _SOA_FIELDS = 7
 _TTL = re.compile(r"(?:\d{1,10}[smhdw]){1,5}|\d{1,10}", re.ASCII | re.IGNORECASE)
 _TTL_PART = re.compile(r"(\d+)([smhdw])", re.ASCII)
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _CLASSES = {"IN", "CLASS1"}
 _ANY_CLASS = re.compile(r"IN|CH|CHAOS|HS|CS|ANY|NONE|CLASS\d{1,5}", re.ASCII)
 _OTHER_TYPES = re.compile(
@@ -89,7 +89,7 @@ def parse_ttl(token: Token) -> int:
         seconds = int(text)
     else:
         parts = _TTL_PART.findall(text)
-        seconds = sum(int(number) * _UNITS[unit] for number, unit in parts)
+        seconds = sum(int(number) * UNITS[unit] for number, unit in parts)
     if seconds > MAX_TTL:
         raise ZoneFileError([token.fault(f"the TTL is over {MAX_TTL} seconds")])
     return seconds

@@ -134,8 +134,9 @@ def test_what_was_shown_is_imported(browser: Client, stored: str) -> None:
         302,
         f"/admin/dns/zone/{stored}/change/",
     )
-    [message] = get_messages(done.wsgi_request)
+    message, undo = get_messages(done.wsgi_request)
     assert "1 added, 1 changed, 0 removed" in str(message)
+    assert "Take it back" in str(undo)
     assert names() == {"www.svc.test", "new.svc.test"}
 
 

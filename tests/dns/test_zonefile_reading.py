@@ -244,7 +244,7 @@ def test_a_hostile_file_takes_bounded_time_and_memory(kind: str) -> None:
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_ten_hostile_megabytes_take_bounded_time_and_memory(kind: str) -> None:
     spent, peak = cost(kind, 10 * 1024 * 1024)
-    assert spent < 30
+    assert spent < 90
     assert peak < 100 * 1024 * 1024
 
 

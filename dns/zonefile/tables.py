@@ -1,0 +1,75 @@
+"""Rows of a spreadsheet as lines of a zone file, each in its place.
+
+A row has name, type, content and, wherever it stands, a TTL; a head row that says `name`
+and `type` tells another order. Cells are parted by commas or tabs.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+DEFAULT_TTL: Final = "300"
+_LEAST: Final = 3
+"""Cells of a row: fewer make no record."""
+_CONTENT: Final = ("content", "value", "address", "data", "target")
+
+
+def as_zone_lines(text: str) -> str:
+    """Return the text with its table rows as lines of a zone file.
+
+    What is no such row stays; line n stays line n.
+    """
+    return "\n".join(_lines(text))
+
+
+def _lines(text: str) -> Iterator[str]:
+    head: list[str] = []
+    default = DEFAULT_TTL
+    for line in text.splitlines():
+        cells = _cells(line)
+        words = line.split()
+        if words[:1] and words[0].upper() == "$TTL":
+            default = ""
+        lower = [cell.lower() for cell in cells]
+        if {"name", "type"} <= set(lower):
+            head = ["content" if cell in _CONTENT else cell for cell in lower]
+            yield f"; {line}"
+        elif cells:
+            yield _record(_named(cells, head), default)
+        else:
+            yield line
+
+
+def _cells(line: str) -> list[str]:
+    """Return the cells of a table row, nothing for another line."""
+    if line.startswith((";", "$", "(")) or not line.strip():
+        return []
+    parting = "," if "," in line else "\t"
+    [found] = csv.reader([line], delimiter=parting, skipinitialspace=True)
+    cells = [cell.strip() for cell in found]
+    table = len(cells) >= _LEAST and " " not in cells[0]
+    in_order = parting == "," or not {"IN", "in"} & set(cells[1:])
+    return cells if table and in_order else []
+
+
+def _named(cells: Sequence[str], head: Sequence[str]) -> dict[str, str]:
+    """Return the cells by what they are."""
+    if head:
+        return dict(zip(head, cells, strict=False))
+    name = cells[0]
+    rest = [cell for cell in cells[1:] if cell.upper() != "IN"]
+    if rest[:1] and rest[0][:1].isdigit():
+        ttl, *rest = rest
+        rest = [*rest[:2], ttl, *rest[2:]]
+    kind, content, ttl, *more = [*rest, "", "", ""]
+    return {
+        "name": name,
+        "type": kind,
+        "content": " ".join([content, *filter(None, more)]),
+        "ttl": ttl,
+    }
+
+
+def _record(row: dict[str, str], default: str) -> str:
+    cells = (row.get("name") or "@", row.get("ttl") or default)
+    return " ".join(filter(None, [*cells, row.get("type"), row.get("content")]))
