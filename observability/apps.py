@@ -16,5 +16,5 @@ class ObservabilityConfig(AppConfig):
 
         store.connect()
         homecards.contribute()
-        declare_emitted("observability.loglevelform", Activity.LOG_LEVEL_UPDATE)
+        declare_emitted("observability.admin.loglevels", Activity.LOG_LEVEL_UPDATE)
         limits.connect()

@@ -1,17 +1,18 @@
 """The health light of the admin site's first page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
-from meshmgmt.api import home
-from meshmgmt.api.home import Line, Place, Tone
+from meshmgmt.adminsite import home
+from meshmgmt.adminsite.home import Line, Place, Tone, Trend
 from observability.health import readiness
 from observability.health.readiness import Finding
 from observability.health.relay import relay_health
+from observability.metrics import history
 
 RELAY_SECONDS: Final = 60.0
 """How old the relay's health may be here: a listener that hangs costs seconds."""
@@ -19,6 +20,19 @@ RELAY_SECONDS: Final = 60.0
 
 def contribute() -> None:
     home.contribute(Place.HEALTH, "events", _health)
+    home.contribute(Place.TRENDS, "peers", _peers_online)
+
+
+def _peers_online(request: HttpRequest) -> Iterator[Trend]:
+    del request
+    values = history.connected_by_hour(settings.SVC.runtime_dir)
+    if any(values):
+        url = reverse("admin:inventory_peer_changelist")
+        yield home.trend("Peers online", url, values, _most)
+
+
+def _most(values: Sequence[float | None]) -> str:
+    return f"at most {max(filter(None, values), default=0):,.0f}"
 
 
 def _health(request: HttpRequest) -> Iterator[Line]:

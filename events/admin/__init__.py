@@ -4,8 +4,8 @@ from events.admin.audit import AuditEventAdmin
 from events.admin.foresight import Foresight
 from events.admin.proxy import ProxyEntryAdmin
 from events.admin.traffic import TrafficEventAdmin
-from meshmgmt.api import admintrail
+from meshmgmt.adminsite import trail
 
 __all__ = ["AuditEventAdmin", "ProxyEntryAdmin", "TrafficEventAdmin"]
 
-admintrail.register(Foresight())
+trail.register(Foresight())

@@ -12,7 +12,7 @@ from events.admin.cells import only, plain, shown_instant
 from events.admin.changetable import change_table, mentioned_ids, shown_value
 from events.admin.explorer import Explorer
 from events.admin.facts import Fact, joined, named, present, see_also
-from events.admin.here import Here
+from events.admin.here import Here, link_to
 from events.admin.names import Kinds
 from events.admin.objectpages import EVERY_KIND, ObjectPages, kind_of
 from events.admin.pageparts import TIME, Column, View
@@ -149,7 +149,12 @@ def _see_also(row: AuditEvent) -> SafeString:
         "everything its initiator did": ("initiator_id", row.initiator_id),
         "all of the same request": ("search", row.request_id),
     }
-    take_back = format_html(
-        '<a href="{}">take it back</a>', reverse("admin-audit-revert", args=[row.pk])
+    compare = f"{reverse('admin-compare')}{link_to({'event': str(row.pk)})}"
+    return joined(
+        see_also(trail, ways),
+        format_html('<a href="{}">the configuration before and after</a>', compare),
+        format_html(
+            '<a href="{}">take it back</a>',
+            reverse("admin-audit-revert", args=[row.pk]),
+        ),
     )
-    return joined(see_also(trail, ways), take_back)

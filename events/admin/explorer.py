@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Final
 
 import orjson
 from django.contrib import admin
-from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.http import (
     HttpRequest,
@@ -37,12 +36,13 @@ from events.admin.names import Kinds, Names, Unclear, meant
 from events.admin.objectpages import ObjectPages
 from events.admin.pageparts import ORDER, Column, Controls, Row, View, heading
 from events.admin.rowpages import RowPage, read_rows
-from events.api.exports import RENDERERS
 from events.api.filters import StreamFilterSet
 from events.api.queries import TextField, require_valid
 from events.streams.subjects import Subject
-from meshmgmt.api.admin import refused
-from meshmgmt.api.adminmenu import name_of
+from meshmgmt.adminsite import home
+from meshmgmt.adminsite.menu import name_of
+from meshmgmt.adminsite.pages import refused
+from meshmgmt.api.exports import RENDERERS
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import BadRequest
 
@@ -207,10 +207,8 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
 
     def _time_cell(self, row: Any) -> SafeString:
         """Return the time of a row, which leads to its page."""
-        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
-        url = reverse(name, args=[quote(row.pk)])
         moment = shown_second(getattr(row, self.time_field))
-        return format_html('<a href="{}">{}</a>', url, moment)
+        return format_html('<a href="{}">{}</a>', home.object_url(row), moment)
 
     def _context(
         self, request: HttpRequest, filters: StreamFilterSet, here: Here, page: RowPage

@@ -15,10 +15,19 @@ from events.models import AuditEvent
 from meshmgmt.core.transactions import account_write
 
 MOST: Final = 500
+_DONE: Final = {
+    ".token.delete": "revoked",
+    ".delete": "deleted",
+    ".revoke": "revoked",
+    ".approve": "approved",
+    ".unblock": "unblocked",
+    ".block": "blocked",
+}
+"""By the end of a code, in the order in which they are looked at: what becomes of it."""
 
 
 class Foresight:
-    """Answers for `meshmgmt.api.admintrail`."""
+    """Answers for `meshmgmt.adminsite.trail`."""
 
     def last_change(self, key: str) -> str:
         """Return who wrote the newest event that names an object, and when."""
@@ -69,14 +78,16 @@ def _lost(event: AuditEvent) -> str:
 
 def effect(event: AuditEvent, gone: Mapping[str, str]) -> str:
     """Say what becomes of the event's target; `gone` names what it may lose, by id."""
-    if event.changes.get("enabled", {}).get("after") is False:
-        return "will be disabled"
+    before, after = (
+        event.changes.get("enabled", {}).get(end) for end in ("before", "after")
+    )
+    if before is not None and after is not None:
+        return "will be enabled" if after else "will be disabled"
     if event.activity_code.endswith(".group.delete"):
         return _lost(event)
-    if event.activity_code.endswith(".token.delete"):
-        return "will be revoked"
-    if event.activity_code.endswith(".delete"):
-        return "will be deleted"
+    for end, done in _DONE.items():
+        if event.activity_code.endswith(end):
+            return f"will be {done}"
     fields = ", ".join(field.replace("_", " ") for field in event.changes)
     removed = [
         key for change in event.changes.values() for key in change.get("removed", ())

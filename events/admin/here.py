@@ -1,9 +1,10 @@
 """The address of an explorer, and links that change one thing of it."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
+from django.core.paginator import Page
 from django.http import QueryDict
 
 PLACE: Final = frozenset({"cursor", "fragment"})
@@ -40,6 +41,15 @@ class Here:
     def without(self, name: str, value: str) -> str:
         """Return a link here with one of a parameter's values less."""
         return link_to(pair for pair in self.pairs if pair != (name, value))
+
+    def ways(self, page: Page[Any], name: str) -> list[tuple[str, str]]:
+        """Return the words and links that lead to the pages beside one."""
+        beside = {"Previous": page.number - 1, "Next": page.number + 1}
+        return [
+            (word, self.with_(**{name: str(number)}))
+            for word, number in beside.items()
+            if 1 <= number <= page.paginator.num_pages
+        ]
 
     def is_at(self, query: Pairs) -> bool:
         return sorted(self.pairs) == sorted(query)

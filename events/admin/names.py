@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from django.db.models import Model
 from django.http import HttpRequest
@@ -13,12 +13,12 @@ from events.admin.here import Here
 from events.admin.objectpages import EVERY_KIND, ObjectPages
 from events.models import AuditEvent
 from events.search import fold
+from meshmgmt.adminsite.search import detail_of
 from meshmgmt.core.ids import is_id
 
 MOST: Final = 12
 """How many of several possible objects are named."""
 _GONE_ROWS: Final = 200
-_DETAILS: Final = ("email", "ip", "address", "domain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,4 @@ def meant(
 
 def _named(rows: Iterable[Model], key: str) -> Iterator[Named]:
     for row in rows:
-        name = str(row)
-        details: Iterator[Any] = (getattr(row, each, "") for each in _DETAILS)
-        detail = next((text for text in details if text and text != name), "")
-        yield Named(str(getattr(row, key)), name, str(detail))
+        yield Named(str(getattr(row, key)), str(row), detail_of(row))

@@ -8,23 +8,15 @@ from operator import or_
 from typing import Any, Final
 
 from django.contrib import admin
-from django.contrib.admin.utils import quote
-from django.db.models import (
-    CharField,
-    GenericIPAddressField,
-    Model,
-    Q,
-    QuerySet,
-    TextField,
-)
+from django.db.models import CharField, Model, Q, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from events.audit.specs import all_specs
 from events.directory import directory
 from events.models import AuditEvent
+from meshmgmt.adminsite import home, search
 from meshmgmt.core.account import account_id
 
 EVERY_KIND: Final = ("*",)
@@ -100,17 +92,14 @@ class ObjectPages:
     def search(self, kinds: Iterable[str], part: str, most: int) -> Iterator[Model]:
         """Yield objects that the searches of their lists find, of each kind some."""
         for model in _models_of(kinds):
-            pages = admin.site.get_model_admin(model)
-            rows = self._visible(model).order_by("pk")
-            found, _ = pages.get_search_results(self._request, rows, part)
-            yield from found[:most] if pages.search_fields else ()
+            yield from search.best(self._request, model, part, most)
 
     def having(
         self, kinds: Iterable[str], word: str, most: int, attribute: str = ""
     ) -> Iterator[Model]:
         """Yield objects that have `word` for a text that they are searched by."""
         for model in _models_of(kinds):
-            names = {attribute} if attribute else _searched(model)
+            names = {attribute} if attribute else search.texts_of(model)
             same = (Q(**{f"{name}__iexact": word}) for name in names)
             wanted = reduce(or_, same, Q(pk__in=()))
             yield from self._visible(model).filter(wanted).order_by("pk")[:most]
@@ -126,10 +115,7 @@ class ObjectPages:
             yield from self._visible(model).filter(pk__in=list(ids))
 
     def _visible(self, model: type[Model]) -> QuerySet[Any]:
-        pages = admin.site.get_model_admin(model)
-        if not pages.has_view_permission(self._request):
-            return model._default_manager.none()
-        return pages.get_queryset(self._request)
+        return home.visible(self._request, model)
 
     def _first(self, rows: Iterable[Model]) -> ObjectPage | None:
         return next((_page(row) for row in rows), None)
@@ -162,21 +148,8 @@ def _models_of(kinds: Iterable[str]) -> Iterator[type[Model]]:
     return (known[kind] for kind in (known if kinds == EVERY_KIND else kinds))
 
 
-def _searched(model: type[Model]) -> set[str]:
-    """Return the columns of texts that a list of the model is searched by."""
-    named = admin.site.get_model_admin(model).search_fields
-    texts = (CharField, TextField, GenericIPAddressField)
-    return {
-        field.name
-        for field in model._meta.concrete_fields
-        if field.name in named and isinstance(field, texts)
-    }
-
-
 def _page(row: Model) -> ObjectPage:
-    meta = row._meta
-    name = f"admin:{meta.app_label}_{meta.model_name}_change"
-    return ObjectPage(str(row), reverse(name, args=[quote(row.pk)]))
+    return ObjectPage(str(row), home.object_url(row))
 
 
 def _is_address(text: str) -> bool:

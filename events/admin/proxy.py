@@ -24,7 +24,7 @@ from events.api.queries import require_valid
 from events.api.streams import ProxyEntriesView
 from events.directory import directory
 from events.models import ProxyEntry
-from events.streams.subjects import PROXY_SUBJECT
+from events.streams.subjects import PROXY_ROLL_UPS, PROXY_SUBJECT
 from events.vocabulary import METHODS
 from meshmgmt.core import clock
 
@@ -71,17 +71,10 @@ class ProxyEntryAdmin(Explorer):
         *("auth_method", "reason", "country_code"),
     )
     bar_filters = {
-        "host": "host",
+        **PROXY_ROLL_UPS.filters,
         "path": "exact_path",
         "method": "method",
         "status": "status",
-        "status_code": "status_code",
-        "source_ip": "source_ip",
-        "user": "user_id",
-        "service": "service_id",
-        "auth_method": "auth_method",
-        "reason": "reason",
-        "country": "country_code",
     }
     suggestions = {
         "method": methods,

@@ -3,20 +3,16 @@
 What comes in meanwhile moves no page, and a deep one costs what the first does.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from datetime import datetime
+from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, QuerySet
 
+from events.keyset import beyond, parsed, written
 from meshmgmt.core.errors import BadRequest
-from meshmgmt.core.fielderrors import FieldError
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_CURSOR: Final = re.compile(r"(before|newer)\.(\d{1,17})\.([^\0]{1,200})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +34,7 @@ def read_rows(
         rows = found[:size]
         return RowPage(rows, older=_older(rows, time) if len(found) > size else "")
     upwards, moment, key = _parsed(cursor, matching.model)
-    side = "gt" if upwards else "lt"
-    beyond = Q(**{f"{time}__{side}": moment}) | Q(**{time: moment, f"pk__{side}": key})
-    wanted = matching.filter(beyond, **{f"{time}__{side}e": moment})
+    wanted = matching.filter(beyond(time, moment, key, newer=upwards))
     order = (time, "pk") if upwards else newest_first
     found = list(wanted.order_by(*order)[: size + 1])
     more, rows = len(found) > size, found[:size]
@@ -61,27 +55,18 @@ def sorted_rows(matching: QuerySet[Any], order: Sequence[str], size: int) -> Row
 
 
 def _older(rows: Sequence[Any], time: str) -> str:
-    return f"before.{_place(rows[-1], time)}" if rows else ""
+    return written(getattr(rows[-1], time), rows[-1].pk) if rows else ""
 
 
 def _newer(rows: Sequence[Any], time: str) -> str:
-    return f"newer.{_place(rows[0], time)}" if rows else ""
-
-
-def _place(row: Any, time: str) -> str:
-    micros = (getattr(row, time) - _EPOCH) // timedelta(microseconds=1)
-    return f"{micros}.{row.pk}"
+    return written(getattr(rows[0], time), rows[0].pk, newer=True) if rows else ""
 
 
 def _parsed(cursor: str, model: type[Model]) -> tuple[bool, datetime, Any]:
     """Return whether a cursor leads to newer rows, and from which time and key."""
-    match = _CURSOR.fullmatch(cursor)
+    pk: Any = model._meta.pk
     try:
-        if match is None:
-            raise ValueError(cursor)
-        moment = _EPOCH + timedelta(microseconds=int(match[2]))
-        pk: Any = model._meta.pk
-        return match[1] == "newer", moment, pk.to_python(match[3])
+        newer, moment, key = parsed(cursor)
+        return newer, moment, pk.to_python(key)
     except (ValueError, OverflowError, ValidationError) as error:
-        text = "cursor: is no place in this list"
-        raise BadRequest(text, [FieldError("cursor", text)]) from error
+        raise BadRequest.about("cursor", "cursor: is no place in this list") from error

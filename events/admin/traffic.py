@@ -19,7 +19,7 @@ from events.admin.pageparts import TIME, Column, View
 from events.api.filters import TrafficFilterSet
 from events.api.streams import TrafficEventsView
 from events.models import TrafficEvent
-from events.streams.subjects import TRAFFIC_SUBJECT
+from events.streams.subjects import TRAFFIC_ROLL_UPS, TRAFFIC_SUBJECT
 from events.vocabulary import CONNECTIONS, DIRECTIONS
 from meshmgmt.core import clock
 
@@ -53,16 +53,7 @@ class TrafficEventAdmin(Explorer):
     )
     filters = ("type", "source", "destination", "protocol", "direction", "search")
     more_filters = ("user_id", "policy_id", "connection_type", "reporter_id")
-    bar_filters = {
-        "source": "source",
-        "destination": "destination",
-        "user": "user_id",
-        "policy": "policy_id",
-        "protocol": "protocol",
-        "reporter": "reporter_id",
-        "direction": "direction",
-        "connection_type": "connection_type",
-    }
+    bar_filters = TRAFFIC_ROLL_UPS.filters
     suggestions = {"protocol": protocols}
     named = {
         "source": _END,

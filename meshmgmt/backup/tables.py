@@ -13,6 +13,7 @@ from django.core.management.color import no_style
 from django.db import connection, models
 from django.db.models.functions import Collate
 
+from events.models import ProxyRollUp, RollUpGap, RollUpMark, TrafficRollUp
 from events.streams import partitions
 from events.streams.catalogue import STREAMS, Stream
 from meshmgmt.backup.archive import CHUNK, Content, Sum, Watched, chunks
@@ -24,8 +25,11 @@ EVENT_TABLES: Final = frozenset(
     model._meta.db_table
     for stream in STREAMS.values()
     for model in (stream.model, stream.tally_model)
+) | frozenset(
+    model._meta.db_table
+    for model in (TrafficRollUp, ProxyRollUp, RollUpMark, RollUpGap)
 )
-"""What a backup may leave out: the streams, and the tallies that count them."""
+"""What a backup may leave out: the streams, and what counts and adds them up."""
 
 _ARRIVAL: Final = "arrival"
 _COUNTED_FROM: Final = 10**15

@@ -10,7 +10,7 @@ def register_specs() -> None:
         AuditSpec(
             model=ProxyToken,
             created=Activity.PERSONAL_ACCESS_TOKEN_CREATE,
-            updated=Activity.PERSONAL_ACCESS_TOKEN_CREATE,
+            updated=Activity.PERSONAL_ACCESS_TOKEN_UPDATE,
             deleted=Activity.PERSONAL_ACCESS_TOKEN_DELETE,
             unaudited=frozenset({"last_used"}),
             secret=frozenset({"hash"}),

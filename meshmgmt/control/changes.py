@@ -125,8 +125,7 @@ def changes_since(serial: int) -> tuple[int, Touched | None]:
         cursor.execute(_SINCE, [serial])
         rows = cursor.fetchall()
     if not rows or rows[0][0] != serial:
-        newest = MapChange.objects.order_by("-serial").first()
-        return (0 if newest is None else newest.serial), None
+        return newest_serial(), None
     touched = Touched()
     for _, text in rows[1:]:
         if text == EVERYTHING:
@@ -137,12 +136,15 @@ def changes_since(serial: int) -> tuple[int, Touched | None]:
     return rows[-1][0], touched
 
 
+def newest_serial() -> int:
+    """Return the serial of the maps, 0 before there was any."""
+    newest = MapChange.objects.order_by("-serial").first()
+    return 0 if newest is None else newest.serial
+
+
 def forget_old() -> int:
     """Delete rows that nobody needs any more; return how many. The newest one stays."""
-    newest = MapChange.objects.order_by("-serial").first()
-    if newest is None:
-        return 0
-    before = min(newest.serial, _milliseconds() - KEPT_MILLISECONDS)
+    before = min(newest_serial(), _milliseconds() - KEPT_MILLISECONDS)
     return MapChange.objects.filter(serial__lt=before).delete()[0]
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from django.http import HttpRequest
 
-from meshmgmt.api import home
-from meshmgmt.api.adminfilters import EndFilter
-from meshmgmt.api.home import Figure, Line, Place, Tone
+from meshmgmt.adminsite import home
+from meshmgmt.adminsite.filters import EndFilter
+from meshmgmt.adminsite.home import Figure, Line, Place, Tone
 from meshmgmt.control.firststeps import first_steps
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.server import figures
@@ -26,7 +26,8 @@ def _streams(request: HttpRequest) -> Iterator[Line]:
     if not found:
         return
     yield Line(f"{sum(each.connected for each in found):,} connected to this host")
-    yield Line(counted(sum(each.signal_streams for each in found), "signal stream"))
+    if streams := sum(each.signal_streams for each in found):
+        yield Line(counted(streams, "signal stream"))
     if wait := max(each.oldest_wait_seconds for each in found):
         yield Line(f"A map has waited for {wait:.0f} s", tone=Tone.WARN)
     else:

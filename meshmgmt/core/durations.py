@@ -1,11 +1,14 @@
 """Lengths of time as people write them: 90 days, 24 h, 10m, 1h30m."""
 
+import datetime as dt
 import re
 from typing import Final
 
 LIMIT: Final = 24 * 3600
-_UNITS: Final = {"d": 86400, "h": 3600, "m": 60, "s": 1}
-_WORDS: Final = {"w": 7 * 86400, **_UNITS}
+GRACE: Final = dt.timedelta(hours=24)
+"""How long a secret that was replaced is good, for those that hold it to take the new."""
+UNITS: Final = {"w": 7 * 86400, "d": 86400, "h": 3600, "m": 60, "s": 1}
+"""Seconds of each unit."""
 _PART: Final = (
     r"(\d{1,10})\s*(w|d|h|m|s)(?:eeks?|ays?|ours?|in|ins|inutes?|ec|econds?)?"
 )
@@ -20,7 +23,7 @@ def total(text: str) -> int:
         raise ValueError(
             f"{text!r} is no length of time such as 90 days, 24 h or 5 min"
         )
-    return sum(int(number) * _WORDS[unit] for number, unit in parts)
+    return sum(int(number) * UNITS[unit] for number, unit in parts)
 
 
 def parse(text: str) -> int:
@@ -40,7 +43,7 @@ def parse(text: str) -> int:
 def write(seconds: float) -> str:
     """Return seconds as commands write them, rounded to whole ones: 1h30m."""
     left, words = round(seconds), []
-    for unit, size in list(_UNITS.items())[1:]:
+    for unit, size in list(UNITS.items())[2:]:
         count, left = divmod(left, size)
         if count:
             words.append(f"{count}{unit}")
@@ -53,3 +56,8 @@ def words(seconds: int) -> str:
         if seconds and seconds % size == 0 and seconds != size * (name == "days"):
             return f"{seconds // size} {name}"
     return f"{seconds} s"
+
+
+def days_between(start: dt.datetime, end: dt.datetime, most: int) -> int:
+    """Return whole days, rounded, from 1 to `most`."""
+    return min(max(1, round((end - start) / dt.timedelta(days=1))), most)

@@ -1,7 +1,7 @@
 """Errors of the domain; each knows its HTTP status (decisions: Transport, Errors)."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 from meshmgmt.core.fielderrors import FieldError
 
@@ -19,6 +19,11 @@ class ServiceError(Exception):
         """What the answer says in headers of its own."""
         self.details: dict[str, Any] = {}
         """What the body of the answer has beside the sentence."""
+
+    @classmethod
+    def about(cls, field: str, message: str) -> Self:
+        """Return the refusal for one faulty field."""
+        return cls(message, [FieldError(field, message)])
 
 
 class BadRequest(ServiceError):

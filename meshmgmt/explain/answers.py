@@ -38,21 +38,29 @@ from meshmgmt.meshstate import load, load_around, nothing_to_collect
 _further: Final[list[Callable[[], Iterable[Finding]]]] = []
 
 
+class Sight:
+    """The mesh around one peer, read once for all that is asked of it.
+
+    Raises NotFound when it is made; `neighbours` is None for a peer that takes no part.
+    """
+
+    def __init__(self, peer_id: str) -> None:
+        self.peer_id = peer_id
+        context.update(peer_id=peer_id)
+        started = time.perf_counter()
+        mesh = _mesh(lambda: load_around(peer_id))
+        self.dns = PeerDns(mesh, peer_id)
+        observe_map(self.dns, seconds=time.perf_counter() - started)
+        self._mesh = mesh
+
+    @property
+    def neighbours(self) -> Neighbours | None:
+        return neighbours(self._mesh, self.peer_id)
+
+
 def peer_dns(peer_id: str) -> PeerDns:
     """Return the configuration of one peer. Raises NotFound."""
-    context.update(peer_id=peer_id)
-    started = time.perf_counter()
-    config = PeerDns(_mesh(lambda: load_around(peer_id)), peer_id)
-    observe_map(config, seconds=time.perf_counter() - started)
-    return config
-
-
-def peer_neighbours(peer_id: str) -> Neighbours | None:
-    """Return whom a peer reaches and who reaches it, None for one that takes no part.
-
-    Raises NotFound.
-    """
-    return neighbours(_mesh(lambda: load_around(peer_id)), peer_id)
+    return Sight(peer_id).dns
 
 
 def all_peer_dns() -> Iterator[PeerDns]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from django.http import HttpRequest
 from django.urls import reverse
 
-from meshmgmt.api import home
-from meshmgmt.api.home import Figure, Line, Place, Tone
+from meshmgmt.adminsite import home
+from meshmgmt.adminsite.home import Figure, Line, Place, Tone
 from meshmgmt.explain.findings import are_kept, findings_count
 
 

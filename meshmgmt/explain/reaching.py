@@ -44,6 +44,19 @@ class Answer(NamedTuple):
     verdict: Verdict
 
 
+class Question(NamedTuple):
+    """What is asked, as clients say it."""
+
+    source: str
+    destination: str
+    traffic: Traffic
+
+    def answered(self, *, past: bool = False) -> Answer:
+        """Answer; see `reach`. Raises NotFound, BadRequest, Conflict."""
+        to = destination_of(self.destination)
+        return reach(self.source, to, self.traffic, past=past)
+
+
 def traffic_of(protocol: str, port: str | int | None) -> Traffic:
     """Return what is asked about. Raises BadRequest, InvalidArgument for such ports."""
     if port in (None, ""):

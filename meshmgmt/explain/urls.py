@@ -3,7 +3,8 @@
 from django.contrib import admin
 from django.urls import path
 
-from meshmgmt.explain import adminpages
+from meshmgmt.explain.admin import questions
+from meshmgmt.explain.admin.graph import graph_page
 from meshmgmt.explain.api.peers import AccessiblePeersView
 from meshmgmt.explain.api.reports import (
     AccessGraphView,
@@ -12,10 +13,9 @@ from meshmgmt.explain.api.reports import (
     PeerDnsView,
     ReachView,
 )
-from meshmgmt.explain.graphpage import graph_page
 
 urlpatterns = [
-    *adminpages.urls(),
+    *questions.urls(),
     path(
         "admin/access/graph/",
         admin.site.admin_view(graph_page),

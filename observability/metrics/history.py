@@ -16,6 +16,8 @@ from observability.metrics.exposition import Family
 FILE: Final = "history.json"
 EVERY_SECONDS: Final = 10.0
 KEEP: Final = 360
+HOUR: Final = 3600
+HOURS: Final = 168
 
 _CODES: Final = "management_http_response_code_total"
 _DURATION: Final = "management_http_request_duration_ms"
@@ -53,6 +55,7 @@ class Recorder:
         self._path = runtime_dir / FILE
         self._last: _Totals | None = None
         self._points: list[dict[str, Any]] = []
+        self._hours: list[list[float]] = _stored(runtime_dir).get("hours", [])
 
     def add(self, families: Iterable[Family], now: float) -> None:
         """Take the figures of a scrape at `now`. Raises OSError."""
@@ -61,16 +64,44 @@ class Recorder:
         last, self._last = self._last, totals
         if last is None or totals.time <= last.time:
             return
-        self._points.append(asdict(_point(by_name, last, totals)))
+        point = _point(by_name, last, totals)
+        self._points.append(asdict(point))
         del self._points[:-KEEP]
-        runtime.write_json(self._path, {"points": self._points})
+        self._count(point)
+        runtime.write_json(self._path, {"points": self._points, "hours": self._hours})
+
+    def _count(self, point: Point) -> None:
+        """Add connected peers to the sum of the hour: its number, sum and points."""
+        if point.peers_connected is None:
+            return
+        hour = point.time // HOUR
+        if not self._hours or self._hours[-1][0] != hour:
+            self._hours.append([hour, 0.0, 0])
+        self._hours[-1][1] += point.peers_connected
+        self._hours[-1][2] += 1
+        del self._hours[:-HOURS]
 
 
 def read(runtime_dir: Path) -> list[Point]:
     """Return the points of the last hour, oldest first."""
-    document = runtime.read_json(runtime_dir / FILE) or {"points": []}
+    points = _stored(runtime_dir).get("points", [])
     since = time.time() - KEEP * EVERY_SECONDS
-    return [Point(**point) for point in document["points"] if point["time"] >= since]
+    return [Point(**point) for point in points if point["time"] >= since]
+
+
+def connected_by_hour(runtime_dir: Path) -> list[float | None]:
+    """Return how many peers were connected on average in each hour of the last week.
+
+    Oldest first, the running hour last; None where nothing counted them.
+    """
+    stored = _stored(runtime_dir).get("hours", [])
+    means = {int(hour): total / points for hour, total, points in stored}
+    last = int(time.time() // HOUR)
+    return [means.get(hour) for hour in range(last - HOURS + 1, last + 1)]
+
+
+def _stored(runtime_dir: Path) -> dict[str, Any]:
+    return runtime.read_json(runtime_dir / FILE) or {}
 
 
 def _point(families: dict[str, Family], last: _Totals, totals: _Totals) -> Point:

@@ -5,11 +5,12 @@ from typing import Any
 
 from dns.models import DnsSettings
 from events.audit.emission import _masked, shown_value
+from events.audit.histories import owner_of
 from events.audit.signals import current_values
 from events.audit.specs import AuditSpec, all_specs
 from events.models import AuditEvent
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
-from meshmgmt.planning.inverse import list_changes, moved, owner_of
+from meshmgmt.planning.lists import list_changes, move
 
 Key = tuple[str, str]
 """Name of the model and id of the object."""
@@ -45,8 +46,9 @@ def replayed() -> State:
         for (link, owner), change in list_changes(event):
             key = (owner_of(link)._meta.model_name or "", owner)
             if key in state.values or key[0] == "dnssettings":  # not deleted by it
-                known = state.members.get((key, link.relation), [])
-                state.set_members(key, link.relation, moved(known, change))
+                known = dict.fromkeys(state.members.get((key, link.relation), []))
+                move(known, change)
+                state.set_members(key, link.relation, list(known))
     return state
 
 

@@ -21,7 +21,7 @@ from tests.api_client import Api
 from tests.dns.bodies import created
 from tests.events.samples import traffic
 from tests.factories import account_settings, group, peer, resource
-from tests.people import api_as, person
+from tests.people import api_of, person
 
 pytestmark = pytest.mark.django_db
 
@@ -64,6 +64,47 @@ def explain(owner: Api, source: str, destination: str, query: str = "") -> Any:
 
 def web() -> Peer:
     return Peer.objects.get(name="web")
+
+
+def test_plan_answers_before_and_after(owner: Api, database: Peer) -> None:
+    policy = owner.get("/api/policies").json[0]["id"]
+    ends = f"source={web().pk}&destination={database.pk}&protocol=tcp&port=5432"
+    path = f"/api/policies/{policy}?dry_run=true&{ends}"
+    answer = owner.delete(path).json
+    explained = answer["plan"]["explain"]
+    assert (
+        explained["before"]
+        == explain(owner, web().pk, database.pk, "&protocol=tcp&port=5432").json
+    )
+    assert explained["before"]["verdict"] == "allowed"
+    assert (explained["after"]["verdict"], explained["after"]["path"]) == (
+        "blocked",
+        None,
+    )
+    gone = owner.delete(f"/api/peers/{database.pk}?dry_run=true&{ends}").json
+    assert gone["plan"]["explain"]["after"] is None
+    unasked = owner.delete(f"/api/policies/{policy}?dry_run=true").json
+    assert "explain" not in unasked["plan"]
+    assert unasked["plan_hash"] == answer["plan_hash"]  # asking changes no plan
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("source=&destination=100.64.0.1", 400),
+        ("destination=100.64.0.1", 400),
+        ("source=SOURCE", 400),
+        ("source=SOURCE&destination=100.64.0.1&port=22", 422),
+        ("source=SOURCE&destination=100.64.0.1&protocol=gre", 400),
+    ],
+)
+def test_plan_refuses_what_is_no_question(
+    owner: Api, database: Peer, query: str, status: int
+) -> None:
+    asked = query.replace("SOURCE", web().pk)
+    answer = owner.delete(f"/api/peers/{database.pk}?dry_run=true&{asked}")
+    assert answer.status == status
+    assert Peer.objects.filter(pk=database.pk).exists()
 
 
 def test_the_answer_names_the_rule_that_lets_it_through(
@@ -164,7 +205,14 @@ def test_questions_that_make_no_sense_are_refused(
 
 
 def test_who_may_not_read_policies_may_not_ask(database: Peer) -> None:
-    assert explain(api_as("user"), database.pk, database.pk).status == 403
+    somebody = person("user")
+    api = api_of(somebody)
+    assert explain(api, database.pk, database.pk).status == 403
+    tokens = f"/api/users/{somebody.pk}/tokens?dry_run=true"
+    body = {"name": "t", "expires_in": 9}
+    assert api.post(tokens, body).status == 200
+    ends = f"source={database.pk}&destination={database.pk}"
+    assert api.post(f"{tokens}&{ends}", body).status == 403
 
 
 def test_a_resource_behind_a_routing_peer(owner: Api, database: Peer) -> None:

@@ -1,10 +1,11 @@
 """The admin's metrics page and the history behind it."""
 
+import time
 from pathlib import Path
 
 import pytest
 
-from observability import adminpages
+from observability.admin import metrics
 from observability.metrics import history
 from observability.metrics.exposition import Family, Sample
 from tests.admin.signed_in import client_of
@@ -43,8 +44,6 @@ def scrape(good: float, bad: float, fast: float, slow: float) -> list[Family]:
 
 
 def test_points_are_the_increase_since_the_last_one(tmp_path: Path) -> None:
-    import time  # noqa: PLC0415
-
     now = time.time()
     recorder = history.Recorder(tmp_path)
     recorder.add(scrape(100, 5, 90, 10), now - 20)
@@ -81,16 +80,16 @@ def test_quantiles_are_those_of_prometheus(
 
 def test_a_chart_leaves_gaps_where_there_is_no_value() -> None:
     values = [(0.0, 1.0), (60.0, None), (120.0, 2.0)]
-    path = adminpages.line(values, 2.0)
+    path = metrics.line(values, 2.0)
     assert path == "M0.0 30.0 M300.0 2.0"
-    assert adminpages.line([], 0) == ""
+    assert metrics.line([], 0) == ""
 
 
 def test_the_table_has_a_row_for_five_minutes_the_newest_first(tmp_path: Path) -> None:
     recorder = history.Recorder(tmp_path)
     for number in range(35):
         recorder.add(scrape(100 * number, 0, 0, 0), FUTURE + 10 * number)
-    rows = adminpages.table(history.read(tmp_path))
+    rows = metrics.table(history.read(tmp_path))
     assert [moment.timestamp() - FUTURE for moment, _ in rows] == [340, 40]
     assert rows[0][1] == ["10", "0", "-", "-", "0", "-"]
 
@@ -111,3 +110,19 @@ def test_a_running_server_writes_its_history(folder: Path) -> None:
             "a point",
         )
         assert history.read(server.runtime_dir)[0].requests_per_second > 0
+
+
+def test_connected_peers_are_kept_by_the_hour_over_a_restart(tmp_path: Path) -> None:
+    def families(connected: int) -> list[Family]:
+        sample = Sample("mesh_peers", (("state", "connected"),), connected)
+        return [Family("mesh_peers", "gauge", "", [sample])]
+
+    now = time.time()
+    for before, connected in ((history.HOUR, 4), (0, 6)):
+        recorder = history.Recorder(tmp_path)  # what it kept is there again
+        for second in range(3):
+            recorder.add(families(connected + second), now - before + second / 100)
+    *older, last_but_one, last = history.connected_by_hour(tmp_path)
+    assert (last_but_one, last) == (5.5, 7.5)
+    assert set(older) == {None}
+    assert len(older) + 2 == history.HOURS

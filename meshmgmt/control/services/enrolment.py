@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from groups.selectors import all_group_id
-from groups.services import add_peer_to_groups
+from groups.services import change_groups_of_peers
 from meshmgmt.access.models import UserAutoGroup
 from meshmgmt.access.services.setupkeys import setup_key_use, usable_setup_key
 from meshmgmt.accounts.models import Account
@@ -121,7 +121,7 @@ def _create(public_key: str, facts: dict[str, Any], entitled: _Entitled) -> Peer
         full = bool(error.errors) and error.errors[0].field == "ip"
         code = Code.RESOURCE_EXHAUSTED if full else Code.INVALID_ARGUMENT
         raise Refused(code, error.message) from error
-    add_peer_to_groups(peer.pk, entitled.groups)
+    change_groups_of_peers([peer.pk], join=entitled.groups)
     return peer
 
 

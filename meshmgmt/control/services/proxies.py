@@ -16,7 +16,9 @@ from meshmgmt.control.protocol import proxy_pb2
 from meshmgmt.control.services.meta import plain
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock
-from meshmgmt.core.errors import NotFound, raise_field_errors
+from meshmgmt.core.durations import GRACE, days_between
+from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.queries import found
 from meshmgmt.core.textrules import name_errors, range_errors
 from meshmgmt.core.transactions import account_write
 
@@ -68,13 +70,30 @@ def proxy_token_create(*, name: str, expires_in: int = 0) -> NewProxyToken:
         return NewProxyToken(plain_token, token)
 
 
+def proxy_token_rotate(*, token_id: str, at_once: bool) -> NewProxyToken:
+    """Make a token like another, which ends at once or within `GRACE`.
+
+    Raises NotFound.
+    """
+    with account_write():
+        old = found(ProxyToken, token_id, kind=KIND)
+        days = 0
+        if old.expires_at is not None:
+            days = days_between(old.created_at, old.expires_at, MAX_DAYS)
+        made = proxy_token_create(name=old.name, expires_in=days)
+        end = clock.now() + GRACE
+        if at_once:
+            old.delete()
+        elif old.expires_at is None or old.expires_at > end:
+            old.expires_at = end
+            old.save(update_fields=["expires_at"])
+        return made
+
+
 def proxy_token_delete(*, token_id: str) -> None:
     """Revoke a token. Raises NotFound."""
     with account_write():
-        token = ProxyToken.objects.filter(pk=token_id).first()
-        if token is None:
-            raise NotFound.of(KIND, token_id)
-        token.delete()
+        found(ProxyToken, token_id, kind=KIND).delete()
 
 
 def check_proxy_token(authorization: str) -> str:

@@ -15,7 +15,7 @@ from meshmgmt.explain.api import schema
 from meshmgmt.explain.graphing import FOCUS, access_graph
 from meshmgmt.explain.lint.finding import to_json as finding_json
 from meshmgmt.explain.peerjson import to_json as config_json
-from meshmgmt.explain.reaching import destination_of, reach, to_json, traffic_of
+from meshmgmt.explain.reaching import Question, to_json, traffic_of
 from meshmgmt.explain.resolution.model import RECORD_TYPES
 from meshmgmt.explain.resolution.model import to_json as explanation_json
 from meshmgmt.mesh.reach import PROTOCOLS
@@ -81,6 +81,15 @@ class ExplainView(ApiView):
         return Response(explanation_json(explanation))
 
 
+def reach_question(request: Request) -> Question:
+    """Read what is asked from the query. Raises BadRequest, InvalidArgument, NotFound."""
+    source = path_id("peer", required_text(request, "source"))
+    text = required_text(request, "destination")
+    port = request.query_params.get("port")
+    traffic = traffic_of(choice(request, "protocol", PROTOCOLS), port)
+    return Question(source, text, traffic)
+
+
 class ReachView(ApiView):
     """Whether a peer reaches something."""
 
@@ -91,14 +100,10 @@ class ReachView(ApiView):
     @extend_schema(operation_id="access_explain", parameters=_REACH_PARAMETERS)
     def get(self, request: Request) -> Response:
         """Return whether it is let through, by which rules, and what is in the way."""
-        source = path_id("peer", required_text(request, "source"))
-        text = required_text(request, "destination")
-        port = request.query_params.get("port")
-        traffic = traffic_of(choice(request, "protocol", PROTOCOLS), port)
+        question = reach_question(request)
         with read_snapshot():
             past = history.PARAMETER in request.query_params
-            answer = reach(source, destination_of(text), traffic, past=past)
-        return Response(to_json(answer))
+            return Response(to_json(question.answered(past=past)))
 
 
 class AccessGraphView(ApiView):

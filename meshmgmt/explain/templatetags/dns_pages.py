@@ -9,10 +9,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from meshmgmt.core.transactions import read_snapshot
-from meshmgmt.explain.adminpages import PAGES, may_read
-from meshmgmt.explain.answers import peer_dns, peer_neighbours
+from meshmgmt.explain.admin.graph import rows
+from meshmgmt.explain.admin.questions import PAGES, may_read
+from meshmgmt.explain.answers import Sight
 from meshmgmt.explain.graphing import policy_effect
-from meshmgmt.explain.graphpage import rows
 from meshmgmt.explain.resolution.model import (
     Phrase,
 )
@@ -23,27 +23,31 @@ register = template.Library()
 SHOWN_RECORDS = 20
 
 
+@register.simple_tag
+def sight_of(peer_id: str) -> Sight:
+    """Return the mesh around a peer, for the tags below; it is read once for them."""
+    with read_snapshot():
+        return Sight(peer_id)
+
+
 @register.inclusion_tag("admin/dns/includes/configuration.html", takes_context=True)
-def effective_dns(context: template.Context, peer_id: str) -> dict[str, Any]:
+def effective_dns(context: template.Context, sight: Sight) -> dict[str, Any]:
     """Show what a peer gets, with the first records of each zone."""
     request = context.get("request")
     if request is None or not may_read(request.user):
         return {"config": None}
-    with read_snapshot():
-        config = peer_dns(peer_id)
-    return {"config": config, "record_limit": SHOWN_RECORDS}
+    return {"config": sight.dns, "record_limit": SHOWN_RECORDS}
 
 
 @register.inclusion_tag("admin/dns/includes/neighbours.html", takes_context=True)
-def reach_of(context: template.Context, peer_id: str) -> dict[str, Any]:
+def reach_of(context: template.Context, sight: Sight) -> dict[str, Any]:
     """Show whom a peer reaches and who reaches it, by which policies."""
     request = context.get("request")
     if request is None or not may_read(request.user, "policies"):
         return {"shown": False}
-    with read_snapshot():
-        found = peer_neighbours(peer_id)
+    found = sight.neighbours
     sides = found and (("Reaches", found.reaches), ("Is reached by", found.reached_by))
-    return {"shown": True, "sides": sides, "peer_id": peer_id}
+    return {"shown": True, "sides": sides, "peer_id": sight.peer_id}
 
 
 @register.inclusion_tag("admin/dns/includes/policyeffect.html")

@@ -1,25 +1,23 @@
-"""Admin pages of the peer protocol's own objects."""
+"""Admin pages of proxy tokens."""
 
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 
-from meshmgmt.api.admin import ServiceForm
-from meshmgmt.api.adminfields import DurationField
-from meshmgmt.api.adminfilters import EndFilter
-from meshmgmt.api.adminlook import badge
-from meshmgmt.api.admintokens import TokenPages
-from meshmgmt.control import adminpages
+from meshmgmt.adminsite.fields import DurationField
+from meshmgmt.adminsite.filters import EndFilter
+from meshmgmt.adminsite.pages import ServiceForm
+from meshmgmt.adminsite.tokens import TokenPages
+from meshmgmt.control.admin import netmap
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.services.proxies import (
     MAX_DAYS,
     proxy_token_create,
     proxy_token_delete,
+    proxy_token_rotate,
 )
-from meshmgmt.core import clock
 
 
 class ProxyTokenForm(ServiceForm):
@@ -57,7 +55,7 @@ class ProxyTokenAdmin(TokenPages):
 
     def get_urls(self) -> list[Any]:
         """Add the pages about one peer."""
-        return [*adminpages.urls(), *super().get_urls()]
+        return [*netmap.urls(), *super().get_urls()]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the columns: of a new token, or of a stored one."""
@@ -65,16 +63,10 @@ class ProxyTokenAdmin(TokenPages):
             return ["name", "expires_in"]
         return ["id", "name", "created_at", "expires_at", "last_used"]
 
-    @admin.display(description="state", ordering="expires_at")
-    def valid(self, token: ProxyToken) -> SafeString:
-        expired = token.expires_at is not None and token.expires_at <= clock.now()
-        return badge("expired" if expired else "valid")
-
-    def save_model(
-        self, request: HttpRequest, obj: Any, form: Any, change: Any
-    ) -> None:
-        """Show the token made, this once."""
-        self.show_secret(request, "The token", form.plain)
+    def rotate(
+        self, request: HttpRequest, instance: ProxyToken, *, at_once: bool
+    ) -> str:
+        return proxy_token_rotate(token_id=instance.pk, at_once=at_once).plain
 
     def delete_object(self, instance: ProxyToken) -> None:
         proxy_token_delete(token_id=instance.pk)

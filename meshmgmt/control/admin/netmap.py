@@ -1,21 +1,29 @@
 """The admin's page that shows the network map of a peer."""
 
 import time
+from typing import Any, Final
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
-from meshmgmt.control.jobpage import jobs_page
+from events.admin.here import Here
+from meshmgmt.control.admin.jobs import jobs_page
 from meshmgmt.control.maps import MapStore, Unsendable
-from meshmgmt.control.rendering import render
+from meshmgmt.control.rendering import Table, tables
 from meshmgmt.control.server import figures
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.explain.resolution.model import text_of
 from meshmgmt.inventory.models import Peer
+from meshmgmt.mesh.hints import hints
+
+ROWS: Final = 50
+SEARCH: Final = "search"
 
 
 def urls() -> list[URLPattern]:
@@ -39,20 +47,40 @@ def map_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
     peer = get_object_or_404(Peer, pk=peer_id)
     store = MapStore(serving=False)
     store.refresh()
+    refusal, found = "", []
     try:
-        text = render(store, peer_id)
+        found = tables(store, peer_id)
     except NotFound as error:
         raise Http404 from error
     except Unsendable as error:
-        text = f"The peer is told nothing: {error}"
+        refusal = f"The peer is told nothing: {error}"
     facts = {
         **admin.site.each_context(request),
         "title": f"Network map of {peer.name}",
         "peer": peer,
-        "text": text,
         "standing": standing(peer, store.serial),
+        "serial": store.serial,
+        "refusal": refusal,
+        "reasons": [] if refusal else hints(store.mesh, peer_id),
+        "search": request.GET.get(SEARCH, ""),
+        "parts": [_part(request, table) for table in found],
     }
     return TemplateResponse(request, "admin/control/netmap.html", facts)
+
+
+def _part(request: HttpRequest, table: Table) -> dict[str, Any]:
+    """Return the rows of a table that are looked for, a page of them at a time."""
+    wanted = request.GET.get(SEARCH, "").casefold()
+    rows = [
+        row for row in table.rows if wanted in " ".join(map(text_of, row)).casefold()
+    ]
+    page = Paginator(rows, ROWS).get_page(request.GET.get(table.name))
+    return {
+        "table": table,
+        "page": page,
+        "ways": Here(request.GET).ways(page, table.name),
+        "rows": [list(zip(table.headings, row, strict=True)) for row in page],
+    }
 
 
 def standing(peer: Peer, serial: int) -> str:

@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 
 from meshmgmt.accounts.models import User
-from meshmgmt.api.adminlook import badge
+from meshmgmt.adminsite.look import badge
 from meshmgmt.control.jobrules import LONGEST_MINUTES, MOST_LOG_FILES
 from meshmgmt.control.models import JobStatus, PeerJob
 from meshmgmt.control.services.jobs import job_create

@@ -11,7 +11,7 @@ from groups.models import Group
 from meshmgmt.access.models import Policy
 from meshmgmt.core.errors import NotFound, ServiceError
 from meshmgmt.core.transactions import read_snapshot
-from meshmgmt.explain.adminpages import check, page
+from meshmgmt.explain.admin.questions import check, page
 from meshmgmt.explain.graphing import (
     FOCUS,
     WIDTH,

@@ -14,8 +14,8 @@ from django.template.response import TemplateResponse
 
 from meshmgmt.core import clock
 from meshmgmt.core.roles import Operation, allowed
+from observability.admin.loglevels import LogLevelForm, holding
 from observability.health import status
-from observability.loglevelform import LogLevelForm, holding
 from observability.metrics import history
 from observability.metrics.history import Point
 

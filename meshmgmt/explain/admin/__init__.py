@@ -1,0 +1,1 @@
+"""Pages of questions and findings in the admin site."""

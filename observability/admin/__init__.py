@@ -1,0 +1,1 @@
+"""Pages of metrics, checks and log levels in the admin site."""
