@@ -8,10 +8,11 @@ RUN_STAMP := $(VENV)/.base-$(shell sha256sum requirements/base.txt | cut -c1-16)
 TEST_STAMP := $(VENV)/.test-$(shell sha256sum requirements/test.txt | cut -c1-16)
 NETBIRD_STAMP := .venv-netbird/.installed-$(shell sha256sum requirements/netbird.txt | cut -c1-16)
 OIDC_STAMP := .venv-oidc/.installed-$(shell sha256sum requirements/oidc.txt | cut -c1-16)
+DOCS_STAMP := .venv-docs/.installed-$(shell sha256sum requirements/docs.txt | cut -c1-16)
 OTEL_STAMP := .venv-otel/.installed-$(shell cat requirements/base.txt requirements/otel.txt | sha256sum | cut -c1-16)
 JOBS ?= auto
 
-.PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench pictures openapi dist protos lock clean
+.PHONY: help run migrate test test-sqlite test-postgresql test-slow check lint bench pictures openapi dist deb docs protos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -48,6 +49,12 @@ $(OTEL_STAMP):
 	@.venv-otel/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/otel.txt
 	@touch $@
 
+$(DOCS_STAMP):
+	@echo "Installing what makes the documentation site ..."
+	@$(PYTHON) -m venv .venv-docs
+	@.venv-docs/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/docs.txt
+	@touch $@
+
 run: $(RUN_STAMP) ## start the service with demo data (DEMO=0: without)
 	@exec $(PY) manage.py run $(if $(filter 0,$(DEMO)),,--demo) $(ARGS)
 
@@ -63,7 +70,7 @@ test-sqlite: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP)
 test-postgresql: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP) $(OTEL_STAMP) ## the full counts: property tests, kills, soak
+test-slow: $(TEST_STAMP) $(NETBIRD_STAMP) $(OIDC_STAMP) $(OTEL_STAMP) $(DOCS_STAMP) ## the full counts: property tests, kills, soak
 	env -u SVC_DATABASE_URL $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --timeout 900 $(ARGS)
 	scripts/postgres $(if $(filter true,$(CI)),,--keep-going-without) $(PY) -m pytest -n 0 tests/events/test_replica.py
@@ -84,8 +91,14 @@ pictures: $(TEST_STAMP) ## take the documentation's pictures of the admin site a
 openapi: $(TEST_STAMP) ## write openapi.yaml from the code
 	$(PY) manage.py spectacular --validate --fail-on-warn --file openapi.yaml
 
-dist: $(TEST_STAMP) ## build wheel and sdist of the committed version into dist/
+dist: $(TEST_STAMP) ## build a release of what is committed into dist/: wheel, sdist, bill of materials
 	$(PY) scripts/dist
+
+deb: $(TEST_STAMP) ## add a Debian package of the same commit to dist/ (needs Debian)
+	$(PY) scripts/deb
+
+docs: $(DOCS_STAMP) ## make the documentation site in build/docs, which needs no server
+	@.venv-docs/bin/python scripts/docs
 
 protos: $(TEST_STAMP) ## compile the .proto files of the peer protocol
 	$(PY) scripts/protos
@@ -94,7 +107,7 @@ lock: $(TEST_STAMP) ## compile the lock files from requirements/*.in
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
 	  requirements/base.in requirements/test.in -o requirements/test.txt
-	@for name in base netbird oidc; do \
+	@for name in base netbird oidc docs; do \
 	  $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
 	    requirements/$$name.in -o requirements/$$name.txt || exit 1; \
@@ -105,4 +118,4 @@ lock: $(TEST_STAMP) ## compile the lock files from requirements/*.in
 	  -c requirements/base.txt requirements/otel.in -o requirements/otel.txt
 
 clean: ## remove environments and caches; keeps var/ (your data)
-	rm -rf $(VENV) .venv-netbird .venv-oidc .venv-otel .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* build *.egg-info
+	rm -rf $(VENV) .venv-netbird .venv-oidc .venv-otel .venv-docs .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* build *.egg-info

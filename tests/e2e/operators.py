@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page
 from meshmgmt.env import BASE_DIR
 
 MOST_STEPS: Final = 5
+MOST_TABS: Final = 120
 BAR: Final = """(number) => {
   const chart = Chart.getChart("chart-top");
   const bar = chart.getDatasetMeta(0).data[number];
@@ -21,7 +22,7 @@ def _told(task: str) -> tuple[int, list[str]]:
     """Return the clicks that the heading of a task promises, and what is bold in it."""
     page = (BASE_DIR / "docs" / "admin.md").read_text("utf-8")
     [(clicks, text)] = re.findall(
-        rf"^### {re.escape(task)}: (\d+) clicks\n(.*?)(?=^#|\Z)",
+        rf"^### {re.escape(task)}: (\d+) clicks?\n(.*?)(?=^#|\Z)",
         page,
         re.MULTILINE | re.DOTALL,
     )
@@ -35,6 +36,8 @@ class Operator:
 
     def __init__(self, page: Page, task: str, pictures: Path) -> None:
         self.page = page
+        self.keys = False
+        """Whether what is to be clicked is gone to with Tab, and pressed with Enter."""
         self.pictures = Path(os.environ.get("SCREENSHOTS") or pictures)
         self.promised, self.told = _told(task)
         self.clicks: list[str] = []
@@ -46,8 +49,28 @@ class Operator:
             page.get_by_role(role, name=name, exact=True) for role in ("link", "button")
         )
         found = link.or_(button) if target is None else target
-        found.filter(visible=True).first.click()
+        found = found.filter(visible=True).first
+        if self.keys:
+            self._tab_to(found)
+            page.keyboard.press("Enter")
+        else:
+            found.click()
         self.clicks.append(name)
+
+    def _tab_to(self, target: Locator) -> None:
+        target.wait_for()
+        for _ in range(MOST_TABS):
+            if target.evaluate("target => target === document.activeElement"):
+                return
+            self.page.keyboard.press("Tab")
+        raise AssertionError(f"Tab does not reach {target}")
+
+    def find(self, words: str) -> None:
+        """Open the search over everything, type, and go where its first line leads."""
+        self.page.keyboard.press("Control+k")
+        self.page.keyboard.type(words)
+        with self.page.expect_navigation():  # the answer is waited for
+            self.page.keyboard.press("Enter")
 
     def choose(self, name: str, targets: Locator) -> None:
         """Choose from a list, which is one more click than opening it."""

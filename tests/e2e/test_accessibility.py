@@ -3,17 +3,19 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from meshmgmt.api.adminmenu import MENU, is_model
-from tests.e2e.browsers import chromium, needs_a_browser, owner_password, sign_in
-from tests.servers import Server, running_server
+from meshmgmt.adminsite.menu import MENU, is_model
+from tests.e2e.browsers import OWNER, chromium, needs_a_browser, owner_password, sign_in
+from tests.servers import Server, free_port, running_server
 
-pytestmark = needs_a_browser
+# What people click does not differ by database.
+pytestmark = [*needs_a_browser, pytest.mark.sqlite]
 
 DEMO_OWNER = "mara.lindqvist@halden.internal"
 DESKTOP, PHONE = 1440, 390
@@ -25,6 +27,9 @@ THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 FIELDS: Final = "#content :is(input, select, textarea, [role=combobox])"
 COLOURS: Final = ["color-contrast", "link-in-text-block"]
 """The rules that depend on the theme."""
+STILL: Final = (
+    "* { transition: none !important } .submit-row { position: static !important }"
+)
 LOADING: Final = """
 () => document.readyState === "complete"
     && document.querySelector("[data-later]") === null
@@ -123,10 +128,7 @@ def findings(page: Page, address: str = "", leaving_out: str = "") -> list[str]:
         page.goto(address)
     page.wait_for_function(LOADING)
     # What lies under the bar of a form is scrolled to.
-    still = (
-        "* { transition: none !important } .submit-row { position: static !important }"
-    )
-    page.add_style_tag(content=still)
+    page.add_style_tag(content=STILL)
     found = []
     for theme in THEMES:
         page.emulate_media(color_scheme=theme)
@@ -172,13 +174,45 @@ def test_pages_of_every_day_bar_nobody(site: Site) -> None:
     page = site.page()
     zone = first(page, "/admin/dns/zone/")
     peer = first(page, "/admin/inventory/peer/")
-    for address in ("/admin/", "/admin/inventory/peer/", peer, zone):
+    policy = first(page, "/admin/access/policy/")
+    key = first(page, "/admin/access/setupkey/")
+    for address in (
+        *("/admin/", "/admin/inventory/peer/", peer, zone, "/admin/search/"),
+        *("/admin/access/policy/", policy, "/admin/access/policy/add/"),
+        *(re.sub("change/$", "block/", peer), re.sub("change/$", "rotate/", key)),
+    ):
         assert findings(page, address) == []
+
+
+def test_first_steps_bar_nobody(site: Site, tmp_path: Path) -> None:
+    for_peers = {"SVC_GRPC_BIND": f"127.0.0.1:{free_port()}"}
+    with running_server(tmp_path / "var", for_peers) as server:
+        server.manage("welcome")
+        page = site.context().new_page()
+        page.goto(f"{server.url}/admin/login/?next=/admin/")
+        sign_in(page, OWNER, owner_password(server))
+        expect(page.get_by_role("heading", name="First steps")).to_be_visible()
+        assert findings(page) == []
+
+
+def test_what_a_webhook_was_sent_and_answered_bars_nobody(site: Site) -> None:
+    page = site.page()
+    page.goto("/admin/delivery/subscription/add/")
+    page.fill("[name=url]", "https://127.0.0.1/hook")
+    page.fill("[name=name]", LONG[:90])
+    send(page, "[name=_save]")
+    address = first(page, "/admin/delivery/subscription/")
+    page.goto(
+        re.sub(r"subscription/(\w+)/change/$", r"subscription/\1/sending/", address)
+    )
+    send(page, "[name=now]")
+    expect(page.locator("#talk")).to_be_visible()
+    assert findings(page) == []
 
 
 def test_names_of_250_characters_bar_nobody_and_widen_no_page(site: Site) -> None:
     page = site.page()
-    peer = first(page, "/admin/inventory/peer/")
+    peer = first(page, "/admin/inventory/peer/") + "?edit=1"
     names = {peer: LONG, first(page, "/admin/access/policy/"): LONG}
     for address, name in names.items():
         page.goto(address)
@@ -199,7 +233,8 @@ def test_names_of_250_characters_bar_nobody_and_widen_no_page(site: Site) -> Non
 def test_the_skip_link_leads_to_the_first_field_within_five_tabs(site: Site) -> None:
     page = site.page()
     objects = [
-        first(page, f"/admin/{kind}/") for kind in ("dns/zone", "inventory/peer")
+        first(page, "/admin/dns/zone/"),
+        first(page, "/admin/inventory/peer/") + "?edit=1",
     ]
     for address in (*objects, "/admin/dns/zone/explain/", "/admin/events/auditevent/"):
         page.goto(address)
@@ -277,6 +312,65 @@ def test_a_zone_and_its_record_are_made_with_the_keyboard_alone(site: Site) -> N
     assert "10.9.8.7" in page.locator("#result_list tbody tr").inner_text()
 
 
+def test_views_columns_and_files_of_a_list_bar_nobody(site: Site) -> None:
+    page = site.page()
+    page.goto("/admin/access/policy/?enabled__exact=1")
+    page.get_by_text("Views", exact=True).click()
+    page.get_by_label("Keep filters, columns and order as").fill("in force")
+    send(page, "[name=keep_view]")
+    page.add_style_tag(content=STILL)
+    for name in ("Views", "Columns", "Export"):
+        page.get_by_text(name, exact=True).click()
+        for theme in THEMES:
+            page.emulate_media(color_scheme=theme)
+            assert violations(page) == [], name
+    page.get_by_text("Columns", exact=True).click()
+    page.get_by_label("Posture").uncheck()
+    send(page, "#changelist-filter form[method=get] button")
+    headings = page.get_by_role("columnheader").all_inner_texts()
+    assert "Posture" not in headings
+    page.get_by_text("Export", exact=True).click()
+    with page.expect_download() as started:
+        page.get_by_role("link", name="CSV").click()
+    text = started.value.path().read_text("utf-8")
+    assert text.startswith("id,name,")
+    assert "posture" not in text.splitlines()[0]
+
+
+def test_the_search_over_everything_is_used_with_the_keyboard_alone(site: Site) -> None:
+    page = site.page()
+    page.goto("/admin/dns/zone/")
+    page.locator("#searchbar").focus()
+    page.keyboard.type("/")  # typed, as the field has the focus
+    expect(page.locator("#palette")).not_to_be_visible()
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("/")
+    box = page.get_by_role("combobox", name="A page, an object")
+    expect(box).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#palette")).not_to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("db-0")
+    second = page.get_by_role("option").nth(1)
+    expect(second).to_contain_text("db-02")
+    page.keyboard.press("ArrowDown")
+    expect(second).to_have_attribute("aria-selected", "true")
+    assert box.get_attribute("aria-activedescendant") == second.get_attribute("id")
+    page.add_style_tag(content=STILL)
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme)
+        assert violations(page) == []
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert "db-02" in page.locator("h1").inner_text()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("audit trail")
+    with page.expect_navigation():  # the answer is waited for
+        page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/admin/events/auditevent/$"))
+    assert findings(page, "/admin/search/") == []
+
+
 def test_pages_before_there_is_an_owner_bar_nobody(site: Site) -> None:
     assert site.at_setup == []
 
@@ -333,7 +427,6 @@ def test_the_frame_of_the_api_documentation_bars_nobody(site: Site) -> None:
     assert findings(site.page(), "/api/docs", leaving_out="#swagger-ui > *") == []
 
 
-@pytest.mark.sqlite
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_no_page_bars_anybody(site: Site) -> None:

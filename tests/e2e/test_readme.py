@@ -90,13 +90,6 @@ def test_the_first_five_minutes_work_literally(server: Server, tmp_path: Path) -
     assert {email for _, email, *_ in events} == {"owner@mesh.internal"}
 
 
-def test_every_link_leads_to_a_file() -> None:
-    links = re.findall(r"\]\(([^)#]+)", README.read_text(encoding="utf-8"))
-    local = [link for link in links if not link.startswith("http")]
-    assert local
-    assert [link for link in local if not (BASE_DIR / link).exists()] == []
-
-
 @pytest.fixture(scope="module")
 def demo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Yield a running server over the demo data, prepared as `make run` does."""

@@ -56,7 +56,7 @@ def test_files_are_compressed(server: Server, page: str) -> None:
 
 
 def test_plain_names_work_but_are_asked_for_again(server: Server) -> None:
-    with get(server, "/static/api/admin.css") as answer:
+    with get(server, "/static/adminsite/admin.css") as answer:
         assert "immutable" not in answer.headers["Cache-Control"]
 
 
