@@ -103,19 +103,17 @@ docs: $(DOCS_STAMP) ## make the documentation site in build/docs, which needs no
 protos: $(TEST_STAMP) ## compile the .proto files of the peer protocol
 	$(PY) scripts/protos
 
+# Extras are kept: without them pip 23 takes the newest release in place of the pinned one.
+LOCK = $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-strip-extras --no-emit-index-url --no-emit-find-links --no-header --no-annotate
+
 lock: $(TEST_STAMP) ## compile the lock files from requirements/*.in
-	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
-	  requirements/base.in requirements/test.in -o requirements/test.txt
+	@$(LOCK) requirements/base.in requirements/test.in -o requirements/test.txt
 	@for name in base netbird oidc docs; do \
-	  $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	    --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
-	    requirements/$$name.in -o requirements/$$name.txt || exit 1; \
+	  $(LOCK) requirements/$$name.in -o requirements/$$name.txt || exit 1; \
 	done
 	@# Installed beside the run-time set, so it must agree with it.
-	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --no-header --no-annotate \
-	  -c requirements/base.txt requirements/otel.in -o requirements/otel.txt
+	@$(LOCK) -c requirements/base.txt requirements/otel.in -o requirements/otel.txt
 
 clean: ## remove environments and caches; keeps var/ (your data)
 	rm -rf $(VENV) .venv-netbird .venv-oidc .venv-otel .venv-docs .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* build *.egg-info

@@ -93,7 +93,8 @@ def test_the_bill_of_materials_lists_the_locked_packages(
     release = said["metadata"]["component"]
     assert (release["name"], release["version"]) == ("meshmgmt", meshmgmt.__version__)
     lock_file = (BASE_DIR / "requirements" / "base.txt").read_text()
-    locked = set(re.findall(r"^([^ ]+==[^ ]+) \\$", lock_file, re.MULTILINE))
+    pins = re.findall(r"^([\w.-]+)(?:\[.+\])?(==[^ ]+) \\$", lock_file, re.MULTILINE)
+    locked = {name + version for name, version in pins}
     packages = {
         f"{canonicalize_name(part['name'])}=={part['version']}": part["purl"]
         for part in said["components"]
