@@ -109,7 +109,8 @@ class AuditEventAdmin(Explorer):
 
     def facts(self, row: AuditEvent, pages: ObjectPages) -> list[Fact]:
         group = str(row.meta.get("group_id", ""))
-        ids = {row.initiator_id, row.token_id, group, *mentioned_ids(row.changes)}
+        said = [row.meta, row.changes]
+        ids = {row.initiator_id, row.token_id, group, *mentioned_ids(said)}
         known = pages.of_ids(ids)
         target = pages.of_event(row)
         at = {} if target is None else {row.target_id: target}

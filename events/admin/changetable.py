@@ -2,18 +2,20 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import orjson
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from events.admin.objectpages import ObjectPage
+from meshmgmt.adminsite.look import spelt
 
 Changes = Mapping[str, Mapping[str, Any]]
 Pages = Mapping[str, ObjectPage]
 
 _ID: Final = re.compile(r"[0-9a-v]{20}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
 _NOTHING: Final = SafeString('<span class="quiet">none</span>')
 
 
@@ -38,7 +40,7 @@ def change_table(changes: Changes, pages: Pages) -> SafeString:
     rows = format_html_join(
         "",
         '<tr><th scope="row">{}</th><td>{}</td><td>{}</td></tr>',
-        ((name, *_sides(change, pages)) for name, change in changes.items()),
+        ((_label(name), *_sides(change, pages)) for name, change in changes.items()),
     )
     head = SafeString(
         '<thead><tr><th scope="col">Field</th><th scope="col">Before</th>'
@@ -49,16 +51,37 @@ def change_table(changes: Changes, pages: Pages) -> SafeString:
     )
 
 
+def _label(name: str) -> str:
+    """Return a field's name as people write it."""
+    return spelt(name.removesuffix("_id").replace("_", " ").capitalize())
+
+
 def _sides(change: Mapping[str, Any], pages: Pages) -> tuple[SafeString, SafeString]:
     if "before" in change or "after" in change:
-        return (
-            shown_value(change.get("before"), pages),
-            shown_value(change.get("after"), pages),
-        )
+        before, after = change.get("before"), change.get("after")
+        if _is_of_objects(before) and _is_of_objects(after):
+            before, after = _only(before, after), _only(after, before)
+        return shown_value(before, pages), shown_value(after, pages)
     came, went = change.get("added", []), change.get("removed", [])
     if not came and not went:
         return SafeString(""), _items(change.get("order", []), pages, "")
     return _items(went, pages, "- "), _items(came, pages, "+ ")
+
+
+def _is_of_objects(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list) and any(isinstance(part, dict) for part in value)
+
+
+def _only(members: list[Any], others: list[Any]) -> list[Any]:
+    """Return the members that the others lack; all, if only their order differs."""
+    known = set(map(_text, others))
+    return [x for x in members if _text(x) not in known] or (
+        members if known == set(map(_text, members)) else []
+    )
+
+
+def _text(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def _items(members: Iterable[Any], pages: Pages, sign: str) -> SafeString:
@@ -67,23 +90,38 @@ def _items(members: Iterable[Any], pages: Pages, sign: str) -> SafeString:
 
 
 def shown_value(value: Any, pages: Pages) -> SafeString:
-    """Return a JSON value as people read it: no quotes, one line per element."""
-    if value in (None, "", [], {}):
+    """Return a JSON value as people read it: no quotes, one line per element.
+
+    What is empty within an object is left out.
+    """
+    if value in _EMPTY:
         return _NOTHING
     match value:
-        case str():
-            return pages[value].link if value in pages else format_html("{}", value)
+        case str() if value in pages:
+            return pages[value].link
         case [str() as key, str() as kind] if key in pages and not _ID.fullmatch(kind):
             # a resource of a group
             return format_html("{} ({})", pages[key].link, kind)
         case list():
             return _items(value, pages, "")
-        case dict() if _is_flat(value):
-            rows = ((name, shown_value(part, pages)) for name, part in value.items())
-            return format_html_join(", ", "{}: {}", rows)
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
-    return format_html("{}", text)
+        case dict():
+            return _object(value, pages)
+    return format_html(
+        "{}", value if type(value) is not bool else "yes" if value else "no"
+    )
 
 
-def _is_flat(value: Mapping[str, Any]) -> bool:
-    return not any(isinstance(part, dict | list) for part in value.values())
+def _object(value: Mapping[str, Any], pages: Pages) -> SafeString:
+    """Return the fields of an object, in one line where they are all single values."""
+    said = {name: part for name, part in value.items() if part not in _EMPTY}
+    rows = [(_label(name), _inline(part, pages)) for name, part in said.items()]
+    if any(isinstance(part, dict | list) for part in said.values()):
+        return format_html_join("", '<div class="part">{}: {}</div>', rows)
+    return format_html_join(", ", "{}: {}", rows)
+
+
+def _inline(value: Any, pages: Pages) -> SafeString:
+    """Return the value of an object's field, a list of texts in one line."""
+    if isinstance(value, list) and not any(isinstance(x, dict | list) for x in value):
+        return format_html_join(", ", "{}", ((shown_value(x, pages),) for x in value))
+    return shown_value(value, pages)

@@ -21,7 +21,7 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from events.admin.cells import json_block, shown_second
+from events.admin.cells import json_block
 from events.admin.facts import Fact
 from events.admin.here import Here, link_to
 from events.admin.inputs import (
@@ -40,6 +40,7 @@ from events.api.filters import StreamFilterSet
 from events.api.queries import TextField, require_valid
 from events.streams.subjects import Subject
 from meshmgmt.adminsite import home
+from meshmgmt.adminsite.look import moment
 from meshmgmt.adminsite.menu import name_of
 from meshmgmt.adminsite.pages import refused
 from meshmgmt.api.exports import RENDERERS
@@ -207,8 +208,8 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
 
     def _time_cell(self, row: Any) -> SafeString:
         """Return the time of a row, which leads to its page."""
-        moment = shown_second(getattr(row, self.time_field))
-        return format_html('<a href="{}">{}</a>', home.object_url(row), moment)
+        shown = moment(getattr(row, self.time_field))
+        return format_html('<a href="{}">{}</a>', home.object_url(row), shown)
 
     def _context(
         self, request: HttpRequest, filters: StreamFilterSet, here: Here, page: RowPage

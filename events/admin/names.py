@@ -139,5 +139,9 @@ def meant(
 
 
 def _named(rows: Iterable[Model], key: str) -> Iterator[Named]:
-    for row in rows:
-        yield Named(str(getattr(row, key)), str(row), detail_of(row))
+    found = list(rows)
+    kinds = {row._meta.verbose_name for row in found}
+    for row in found:
+        kind = str(row._meta.verbose_name) if len(kinds) > 1 else ""
+        detail = ", ".join(filter(None, (kind, detail_of(row))))
+        yield Named(str(getattr(row, key)), str(row), detail)

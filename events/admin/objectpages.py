@@ -128,19 +128,22 @@ def _changed(event: AuditEvent) -> str:
 
 
 def kind_of(target_type: str) -> str:
-    model = _models().get(target_type)
+    """Return what people call a kind of object, for the name of its model."""
+    model = _audited().get(target_type)
     return target_type if model is None else str(model._meta.verbose_name)
 
 
 @cache
+def _audited() -> dict[str, type[Model]]:
+    """Return the audited models by name."""
+    return {str(spec.model._meta.model_name): spec.model for spec in all_specs()}
+
+
+@cache
 def _models() -> dict[str, type[Model]]:
-    """Return the audited models that have pages, by name."""
-    models = (spec.model for spec in all_specs())
-    return {
-        str(model._meta.model_name): model
-        for model in models
-        if admin.site.is_registered(model)
-    }
+    """Return those that have pages."""
+    known = _audited().items()
+    return {name: model for name, model in known if admin.site.is_registered(model)}
 
 
 def _models_of(kinds: Iterable[str]) -> Iterator[type[Model]]:

@@ -4,15 +4,17 @@ from typing import Any, Final, NamedTuple
 
 from django.db.models import Q
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from events.admin.audit import initiator_name
-from events.admin.cells import shown_second, shown_size
+from events.admin.cells import shown_size
 from events.audit.reading import newest_first
 from events.models import AuditEvent, TrafficEvent
 from events.streams.courses import HOUR, course, first_hour
 from events.streams.subjects import TRAFFIC_SUBJECT
 from events.streams.summaries import Question, summarise
 from meshmgmt.adminsite import charts, home
+from meshmgmt.adminsite.look import moment
 from meshmgmt.core import clock
 
 HOURS: Final = 24
@@ -33,7 +35,7 @@ class Told(NamedTuple):
 
     activity: str
     who: str
-    time: str
+    time: SafeString
     detail: str
     url: str
 
@@ -96,7 +98,7 @@ def _told(event: AuditEvent) -> Told:
     return Told(
         event.activity,
         initiator_name(event) or event.initiator_id,
-        shown_second(event.timestamp),
+        moment(event.timestamp),
         _detail(event),
         home.object_url(event),
     )

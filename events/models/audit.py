@@ -14,7 +14,7 @@ _LABELS: Final = {activity.value: str(activity.label) for activity in Activity}
 
 _NAMES: Final = (
     *("name", "new_name", "setupkey", "user_name", "username", "email", "peer_fqdn"),
-    "peer",
+    *("peer", "policy_name"),
 )
 """Keys of the metadata that name the target, the surest first."""
 

@@ -1,5 +1,6 @@
 """How pages of the admin site show states, and texts that others chose."""
 
+import datetime as dt
 import re
 from typing import Any, Final
 
@@ -39,6 +40,21 @@ def badge(state: str, tone: str = "") -> SafeString:
 def enabled(row: Any) -> SafeString:
     """Return whether an object is switched on, as a column of lists."""
     return badge("enabled" if row.enabled else "disabled")
+
+
+def moment(when: dt.datetime) -> SafeString:
+    """Return a time to the second, which says all that is known of it when pointed at.
+
+    What it stands in says that times are UTC.
+    """
+    when = when.astimezone(dt.UTC)
+    full = when.isoformat(" ").removesuffix("+00:00")
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        when.isoformat(),
+        full,
+        full[:19],
+    )
 
 
 def spelt(label: object) -> str:

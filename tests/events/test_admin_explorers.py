@@ -153,12 +153,33 @@ def test_an_event_has_no_history_of_its_own(site: Client) -> None:
     ("changes", "before", "after"),
     [
         ({"ttl": {"before": 60, "after": 300}}, "60", "300"),
-        ({"on": {"before": True, "after": False}}, "true", "false"),
+        ({"on": {"before": True, "after": False}}, "yes", "no"),
         ({"name": {"before": None, "after": "<b>"}}, NONE, "&lt;b&gt;"),
         (
             {"servers": {"before": [], "after": [{"ip": "192.0.2.1", "port": 53}]}},
             NONE,
-            "<div>ip: 192.0.2.1, port: 53</div>",
+            "<div>IP: 192.0.2.1, Port: 53</div>",
+        ),
+        (
+            {
+                "rules": {
+                    "before": [{"name": "a", "ports": ["22"]}, {"name": "b"}],
+                    "after": [{"name": "a", "ports": ["22", "80"]}, {"name": "b"}],
+                }
+            },
+            (
+                '<div><div class="part">Name: a</div>'
+                '<div class="part">Ports: 22</div></div>'
+            ),
+            (
+                '<div><div class="part">Name: a</div>'
+                '<div class="part">Ports: 22, 80</div></div>'
+            ),
+        ),
+        (
+            {"rules": {"before": [{"a": 1}, {"a": 2}], "after": [{"a": 2}, {"a": 1}]}},
+            "<div>A: 1</div><div>A: 2</div>",
+            "<div>A: 2</div><div>A: 1</div>",
         ),
         (
             {"peers": {"added": [GONE], "removed": [KNOWN]}},

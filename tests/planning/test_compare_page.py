@@ -107,7 +107,7 @@ def test_another_name_is_one_change(api: Api) -> None:
     ok(api.put(f"/api/groups/{staff['id']}", {"name": "people", "peers": []}))
     text = compared(signed_in(), first)
     assert headings(text) == ["Group people changed"]
-    assert re.search(r"name</th><td>staff</td><td>people</td>", text)
+    assert re.search(r"Name</th><td>staff</td><td>people</td>", text)
 
 
 def test_members_of_a_group_are_not_taken_for_changes_of_it(api: Api) -> None:
