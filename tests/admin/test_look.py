@@ -1,10 +1,13 @@
 """How pages show states, moments, and texts that others chose."""
 
+import re
+
 import pytest
 from django.template import Context, Template
 from django.utils.html import format_html
 
 from dns.models import Zone
+from groups.models import Group
 from groups.services import group_create
 from meshmgmt.access.models import Policy
 from meshmgmt.access.rules.setupkeys import SetupKeyDraft
@@ -90,7 +93,17 @@ def test_pages_about_objects_hide_nothing_of_hostile_names_and_escape_them() -> 
 
 
 @pytest.mark.django_db
-def test_moments_are_written_as_iso_8601_in_utc() -> None:
-    group = group_create(name="dated")
+def test_lists_write_moments_short_and_in_full_on_hover() -> None:
+    made = group_create(name="dated").created_at
     page = client_of(person("owner")).get("/admin/groups/group/").content.decode()
-    assert f"{group.created_at:%Y-%m-%d %H:%M:%SZ}" in page
+    full = f"{made:%Y-%m-%d %H:%M:%S} UTC"
+    assert f'<time title="{full}">{made:%Y-%m-%d %H:%M}</time>' in page
+
+
+@pytest.mark.django_db
+def test_columns_of_numbers_stand_to_the_right_headings_too() -> None:
+    group_create(name="10.0.0.0")
+    page = client_of(person("owner")).get("/admin/groups/group/").content.decode()
+    marked = re.findall(r"<t[hd][^>]*(?:column|field)-(\w+)[^>]* data-number", page)
+    assert set(marked) == {"peers_count", "resources_count"}
+    assert len(marked) == 2 * (1 + Group.objects.count())

@@ -1,6 +1,7 @@
 """Tags and filters of the admin site's look."""
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from django import template
 from django.template.defaultfilters import capfirst, stringfilter
@@ -10,10 +11,16 @@ from django.utils.safestring import SafeString, mark_safe
 from meshmgmt.adminsite import look, menu
 from meshmgmt.core.printable import printable
 
+_MOMENT: Final = re.compile(r"(?<=>)(\d{4}-\d\d-\d\d \d\d:\d\d)(:\d\d)Z(?=<)")
+"""A time as Django writes one into a cell."""
+_TAGS: Final = re.compile(r"<[^>]*>|\s")
+_NUMBER: Final = re.compile(r"[\d,]+(?:\.\d+)?|-?|all")
+
 register = template.Library()
 register.filter("shown", look.shown)
 register.filter("spelt", look.spelt, is_safe=True)
 register.filter("badge", look.badge)
+register.filter("moment", look.moment)
 
 
 def visible(text: str) -> str:
@@ -32,6 +39,16 @@ def list_title(opts: Any) -> str:
 
 
 @register.simple_tag
+def mark_numbers(headers: list[dict[str, Any]], rows: list[list[str]]) -> str:
+    """Have the columns of numbers stand to the right, headings too."""
+    for number, header in enumerate(headers):
+        column = [_TAGS.sub("", row[number]) for row in rows]
+        is_number = any(map(str.isdigit, "".join(column)))
+        header["is_number"] = is_number and all(map(_NUMBER.fullmatch, column))
+    return ""
+
+
+@register.simple_tag
 def cells(row: list[str], headers: list[dict[str, Any]]) -> SafeString:
     """Return the cells of a row, each with its column's name, for phones to show."""
     marked: SafeString = mark_safe("".join(map(_cell, row, headers)))  # noqa: S308 - all markup
@@ -40,8 +57,10 @@ def cells(row: list[str], headers: list[dict[str, Any]]) -> SafeString:
 
 def _cell(html: str, header: dict[str, Any]) -> str:
     label = header.get("label") or header.setdefault("label", _label(header))
-    opening, mark, rest = look.breakable(visible(html)).partition(">")
-    return f"{opening}{label}{mark}{rest}"
+    shown = _MOMENT.sub(r'<time title="\1\2 UTC">\1</time>', visible(html))
+    opening, mark, rest = look.breakable(shown).partition(">")
+    number = " data-number" if header.get("is_number") else ""
+    return f"{opening}{label}{number}{mark}{rest}"
 
 
 def _label(header: dict[str, Any]) -> SafeString:
