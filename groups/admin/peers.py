@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from events.admin.facts import Fact, joined
@@ -17,14 +17,13 @@ from groups.models import Group, GroupPeer
 from groups.selectors import all_group_id, static_groups
 from groups.services import set_groups_of_peer
 from meshmgmt.adminsite.fields import OrderedListField
+from meshmgmt.adminsite.lists import is_in_file
+from meshmgmt.adminsite.look import some
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.admin.peerlist import PeerList
 from meshmgmt.inventory.admin.peers import PeerAdmin, PeerForm
 from meshmgmt.inventory.models import Peer
-
-SHOWN: Final = 3
-"""How many groups of a peer a list names."""
 
 
 class GroupedPeerForm(PeerForm):
@@ -147,12 +146,7 @@ class GroupedPeerAdmin(PeerAdmin):
     @admin.display(description="groups")
     def group_names(self, peer: Any) -> SafeString:
         """The first groups, and how many more there are."""
-        groups = peer.listed_groups
-        names = format_html_join(", ", "{}", ((group_link(x),) for x in groups[:SHOWN]))
-        more = len(groups) - SHOWN
-        if more <= 0:
-            return names or format_html("{}", "-")
-        return format_html('{} <span class="below">and {} more</span>', names, more)
+        return some(map(group_link, peer.listed_groups), whole=is_in_file(peer))
 
     @admin.display(description="always in")
     def fixed_groups(self, peer: Peer) -> SafeString:

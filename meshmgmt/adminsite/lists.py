@@ -86,7 +86,8 @@ class ServiceList(ChangeList):
         """Yield what the columns show of all rows, by the order of their keys.
 
         Rows are read in pieces, each by a query of its own, so that memory stays flat and
-        a slow reader holds no cursor open.
+        a slow reader holds no cursor open. They are marked as `in_file`, where a column
+        shows all that a page shows the first of.
         """
         pages = self.model_admin
         known = columns_of(self.list_display, self.model, pages)
@@ -95,6 +96,7 @@ class ServiceList(ChangeList):
         while piece:
             self.complete(request, piece)
             for row in piece:
+                row.in_file = True
                 cells = {key: _cell(x, row, pages) for key, (x, _) in known.items()}
                 yield {"id": row.pk, **cells}
             piece = list(ordered.filter(pk__gt=piece[-1].pk)[:_AT_ONCE])
@@ -191,6 +193,11 @@ def columns_of(
             key = "_".join(re.findall(r"\w+", label.lower()))
             found[key] = (column, label)
     return found
+
+
+def is_in_file(row: Any) -> bool:
+    """Tell whether a row is written into a file, not onto a page."""
+    return getattr(row, "in_file", False)
 
 
 def _query_of(sent: QueryDict) -> str:

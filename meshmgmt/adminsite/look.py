@@ -2,14 +2,17 @@
 
 import datetime as dt
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 from django.contrib import admin
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from meshmgmt.core.printable import printable
 
+SHOWN: Final = 3
+"""How many of several things a row of a list names."""
 _AT: Final = re.compile("@(?=[^<>]*<)")
 """An `@` between tags, not within one."""
 _TONES: Final = {
@@ -55,6 +58,18 @@ def moment(when: dt.datetime) -> SafeString:
         full,
         full[:19],
     )
+
+
+def some(
+    parts: Iterable[Any], *, whole: bool, separator: str = ", ", none: str = "-"
+) -> SafeString:
+    """Return the first of several parts and how many more there are, `whole`: all."""
+    found = list(parts)
+    first = found if whole else found[:SHOWN]
+    text = format_html_join(separator, "{}", ((part,) for part in first))
+    if (more := len(found) - len(first)) > 0:
+        return format_html('{} <span class="quiet">and {} more</span>', text, more)
+    return text or format_html("{}", none)
 
 
 def spelt(label: object) -> str:

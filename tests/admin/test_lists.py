@@ -22,7 +22,7 @@ from meshmgmt.core.roles import Role
 from tests.admin.signed_in import client_of
 from tests.admin.test_list_speed import MODELS, path_of
 from tests.demo.test_seed import seed
-from tests.factories import group, peer, peers
+from tests.factories import group, peer, peers, rule
 from tests.people import person, token_of
 
 pytestmark = pytest.mark.django_db
@@ -87,6 +87,26 @@ def test_a_file_has_what_the_list_shows(client: Client) -> None:
     assert row["groups"] == "a, b"
     assert row["location"] == "Gothenburg, SE"
     assert row["state_last_seen_utc"] == "never connected"
+
+
+def test_a_file_has_all_that_a_row_of_the_page_shows_the_first_of(
+    client: Client,
+) -> None:
+    made = peer("p0")
+    many = [group(f"g{number}", made) for number in range(5)]
+    names = ", ".join(each.name for each in many)
+    rows = as_json(client, f"{PEERS}?export=json&q=p0")
+    assert [row["groups"] for row in rows] == [names]
+    assert "and 2 more" in client.get(f"{PEERS}?q=p0").content.decode()
+
+    first = rule(many, many)
+    for position in range(1, 5):
+        rule(many, many, policy=first.policy, position=position)
+    path = "/admin/access/policy/"
+    [row] = as_json(client, f"{path}?export=json")
+    line = f"{names} \N{LEFT RIGHT ARROW} {names}; any traffic"
+    assert row["sources_destinations_traffic"] == "; ".join([line] * 5)
+    assert client.get(path).content.decode().count("and 2 more") == 3 * 2 + 1
 
 
 def test_filters_and_search_hold_for_the_file_too(client: Client) -> None:

@@ -87,7 +87,7 @@ def test_a_row_says_who_where_and_in_which_groups(client: Client) -> None:
         "ann<wbr>@mesh.dev",
         "<bdi>Bergen, NO</bdi>",
         '<bdi>Debian 12</bdi><span class="below">0.60.1</span>',
-        '<bdi>c</bdi></a> <span class="below">and 1 more</span>',
+        '<bdi>c</bdi></a> <span class="quiet">and 1 more</span>',
     ):
         assert part in page
     assert "<bdi>d</bdi>" not in page

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from django.contrib import admin
@@ -26,12 +27,10 @@ from meshmgmt.access.models import (
     RuleSource,
 )
 from meshmgmt.adminsite import home
-from meshmgmt.adminsite.lists import ServiceList
-from meshmgmt.adminsite.look import badge, shown
+from meshmgmt.adminsite.lists import ServiceList, is_in_file
+from meshmgmt.adminsite.look import badge, shown, some
 from meshmgmt.core import clock
 
-SHOWN: Final = 3
-"""How many rules, and groups of each side, a row names."""
 WEEK: Final = dt.timedelta(days=7)
 _ENDS: Final = ("source", "destination")
 
@@ -93,19 +92,20 @@ def traffic_text(rule: PolicyRule) -> str:
     return f"{protocol} {ports}".strip()
 
 
-def _side(rule: Any, end: str, names: Names, name: Callable[[Group], Any]) -> Any:
+def _side(
+    rule: Any, end: str, names: Names, name: Callable[[Group], Any], *, whole: bool
+) -> SafeString:
     key = getattr(rule, f"{end}_resource_id"), getattr(rule, f"{end}_resource_type")
     if key[0]:
         return shown(names.get(key, key[0]))
-    links = list(getattr(rule, f"{end}_links").all())
-    groups = format_html_join(", ", "{}", ((name(x.group),) for x in links[:SHOWN]))
-    if (more := len(links) - SHOWN) > 0:
-        return format_html("{} and {} more", groups, more)
-    return groups or format_html("{}", "nobody")
+    groups = (name(link.group) for link in getattr(rule, f"{end}_links").all())
+    return some(groups, whole=whole, none="nobody")
 
 
-def rule_line(rule: PolicyRule, names: Names, *, linked: bool = True) -> SafeString:
-    """Return what a rule says, `linked`: with links to its groups.
+def rule_line(
+    rule: PolicyRule, names: Names, *, linked: bool = True, whole: bool = False
+) -> SafeString:
+    """Return what a rule says, `linked`: with links to its groups, `whole`: to all.
 
     `names` are those of what stands in place of groups.
     """
@@ -115,9 +115,9 @@ def rule_line(rule: PolicyRule, names: Names, *, linked: bool = True) -> SafeStr
     name: Callable[[Group], Any] = group_link if linked else _plain_name
     return format_html(
         '<span class="rule">{} {} {} <span class="below">{}</span></span>',
-        _side(rule, "source", names, name),
+        _side(rule, "source", names, name, whole=whole),
         arrow,
-        _side(rule, "destination", names, name),
+        _side(rule, "destination", names, name, whole=whole),
         ", ".join(words),
     )
 
@@ -140,17 +140,10 @@ class PolicyColumns:
     @admin.display(description="sources → destinations, traffic")
     def rules_shown(self, policy: Any) -> SafeString:
         """Who may begin what with whom, a line for each rule."""
-        rules = list(policy.rules.all())
-        lines: Iterable[Any] = (
-            (rule_line(rule, policy.resource_names),) for rule in rules[:SHOWN]
-        )
-        more = len(rules) - SHOWN
-        rest = (
-            format_html('<span class="below">and {} more</span>', more)
-            if more > 0
-            else ""
-        )
-        return format_html("{}{}", format_html_join("", "{}", lines), rest)
+        whole = is_in_file(policy)
+        line = partial(rule_line, names=policy.resource_names, whole=whole)
+        between = "; " if whole else ""
+        return some(map(line, policy.rules.all()), whole=whole, separator=between)
 
     @admin.display(description="posture")
     def posture(self, policy: Any) -> SafeString:
