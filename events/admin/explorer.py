@@ -11,7 +11,6 @@ from django.http import (
     HttpRequest,
     HttpResponse,
     HttpResponseRedirect,
-    JsonResponse,
     QueryDict,
 )
 from django.http.response import HttpResponseBase
@@ -32,7 +31,7 @@ from events.admin.inputs import (
     shown_word,
     span_of,
 )
-from events.admin.names import Kinds, Names, Unclear, meant
+from events.admin.names import Kinds, Names, Unclear, meant, suggestions
 from events.admin.objectpages import ObjectPages
 from events.admin.pageparts import ORDER, Column, Controls, Row, View, heading
 from events.admin.rowpages import RowPage, read_rows
@@ -116,11 +115,9 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
 
     def names_view(self, request: HttpRequest) -> HttpResponse:
         """Answer what may be meant by the beginning of a word in a filter."""
-        kinds = self.named.get(request.GET.get("filter", ""))
-        if kinds is None or not self.has_view_permission(request):
+        if not self.has_view_permission(request):
             raise PermissionDenied
-        found = Names(request).suggested(kinds, request.GET.get("part", ""))
-        return JsonResponse([[each.name, each.detail] for each in found], safe=False)
+        return suggestions(request, self.named.get(request.GET.get("filter", "")))
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
         """Return what the API exports for the same filters, to whoever is signed in."""

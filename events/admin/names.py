@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.db.models import Model
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, JsonResponse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
@@ -103,6 +103,14 @@ class Names:
             and (kinds.kinds == EVERY_KIND or event.target_type in kinds.kinds)
         )
         return [Named(key, word, "deleted") for key in dict.fromkeys(keys)]
+
+
+def suggestions(request: HttpRequest, kinds: Kinds | None) -> JsonResponse:
+    """Answer what may be meant by the beginning of a word (`part`), and its detail."""
+    if kinds is None:
+        raise Http404
+    found = Names(request).suggested(kinds, request.GET.get("part", ""))
+    return JsonResponse([[each.name, each.detail] for each in found], safe=False)
 
 
 def meant(

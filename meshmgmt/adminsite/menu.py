@@ -68,7 +68,7 @@ MENU: Final = (
             Entry("Policies", "access.policy", ("access.policyrule",)),
             Entry("Posture checks", "access.posturecheck"),
             Entry("Access tests", "accesstests.accesstest"),
-            Entry("Can A reach B?", "admin-reach", module="policies"),
+            Entry("Can A reach B?", "admin-reach", ("admin-reach-names",), "policies"),
             Entry("Who reaches whom", "admin-graph", module="policies"),
         ),
     ),

@@ -221,6 +221,7 @@ admin:search        anybody
 admin-dns-explain   dns R
 admin-dns-lint      dns R
 admin-reach         policies R
+admin-reach-names   policies R
 admin-graph         policies R
 admin-metrics       events R
 admin-first-steps   settings U

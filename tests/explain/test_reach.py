@@ -13,8 +13,9 @@ from django.core.management import CommandError, call_command
 
 from events.streams import batches
 from events.streams.catalogue import TRAFFIC
-from meshmgmt.access.models import PolicyRule
+from meshmgmt.access.models import Policy, PolicyRule
 from meshmgmt.core import clock
+from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import NetworkResource, Peer
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
@@ -332,7 +333,7 @@ PAGE = "/admin/access/reach/"
 def test_the_page_says_yes_or_no_first_and_links_what_decides(database: Peer) -> None:
     browser = client_of(person("owner"))
     empty = browser.get(PAGE).content.decode()
-    assert '<option value="db">100.64.7.2</option>' in empty
+    assert empty.count(f'data-names="{PAGE}names/"') == 2
     assert "What decides" not in empty
     asked = f"{PAGE}?source=web&destination=db&protocol=tcp&port="
     page = browser.get(f"{asked}5432").content.decode()
@@ -342,6 +343,37 @@ def test_the_page_says_yes_or_no_first_and_links_what_decides(database: Peer) ->
     page = browser.get(f"{asked}22").content.decode()
     assert "<h2>No</h2>" in page
     assert f"add TCP 22 to policy {link}" in page
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ("source", [["db", "100.64.7.2"]]),
+        ("destination", [["db", "peer, 100.64.7.2"], ["db files", "network resource"]]),
+        (
+            "focus",
+            [
+                ["dbs", "group"],
+                ["all db", "group"],
+                ["db to web", "policy"],
+                ["db files", "network resource"],
+                ["db", "peer, 100.64.7.2"],
+            ],
+        ),
+    ],
+)
+def test_names_are_suggested_with_what_they_are(
+    database: Peer, field: str, expected: list[list[str]]
+) -> None:
+    group("all db")
+    resource("db files", address="")
+    with account_write():
+        policy = Policy.objects.get(name="web to db")
+        policy.name = "db to web"
+        policy.save()
+    path = f"{PAGE}names/?filter={field}&part=db"
+    assert client_of(person("owner")).get(path).json() == expected
+    assert client_of(person("user")).get(path).status_code in {302, 403}
 
 
 @pytest.mark.parametrize(

@@ -22,18 +22,6 @@
   for (const select of document.querySelectorAll("select[form=filters]")) {
     select.addEventListener("change", () => form.requestSubmit());
   }
-  /* Names of objects are looked up as one types. */
-  for (const input of form.querySelectorAll("[data-names]")) {
-    let asked = 0;
-    input.addEventListener("input", async () => {
-      const number = ++asked;
-      const query = new URLSearchParams({ filter: input.name, part: input.value });
-      const answer = await fetch(`names/?${query}`);
-      if (!answer.ok || answer.redirected || number !== asked) return;
-      const found = await answer.json();
-      input.list.replaceChildren(...found.map(([name, more]) => new Option(more, name)));
-    });
-  }
   form.addEventListener("submit", () => {
     for (const input of form.elements) {
       const first = input.form && input.tagName === "SELECT" && input.hasAttribute("form")

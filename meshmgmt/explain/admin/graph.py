@@ -11,7 +11,7 @@ from groups.models import Group
 from meshmgmt.access.models import Policy
 from meshmgmt.core.errors import NotFound, ServiceError
 from meshmgmt.core.transactions import read_snapshot
-from meshmgmt.explain.admin.questions import check, page
+from meshmgmt.explain.admin.questions import check, page, suggesting
 from meshmgmt.explain.graphing import (
     FOCUS,
     WIDTH,
@@ -26,7 +26,6 @@ from meshmgmt.inventory.selectors import only_one
 from meshmgmt.mesh.graph import Edge, Graph
 
 _KINDS: Final[tuple[type[Model], ...]] = (Group, Policy, NetworkResource, Peer)
-_SUGGESTED: Final = 200
 
 
 class FocusForm(forms.Form):
@@ -34,7 +33,7 @@ class FocusForm(forms.Form):
         required=False,
         label="Only what is about",
         help_text="A group, policy, resource or peer: name or id; empty: everything",
-        widget=forms.TextInput(attrs={"list": "known-focus", "autocomplete": "off"}),
+        widget=forms.TextInput(attrs=suggesting("focus")),
     )
 
     def clean_focus(self) -> str:
@@ -56,7 +55,7 @@ def graph_page(request: HttpRequest) -> TemplateResponse:
     """Show who may begin what with whom: a table, and a picture of the same."""
     check(request, "policies")
     form = FocusForm(request.GET)
-    facts: dict[str, Any] = {"form": form, "known": _known(), "width": WIDTH}
+    facts: dict[str, Any] = {"form": form, "width": WIDTH}
     if form.is_valid():
         with read_snapshot():
             drawn = access_graph(form.cleaned_data["focus"])
@@ -80,11 +79,3 @@ def rows(drawn: Graph) -> list[dict[str, Any]]:
         }
 
     return [row(edge) for edge in drawn.edges]
-
-
-def _known() -> list[str]:
-    found: list[str] = []
-    for kind in _KINDS:
-        names = kind._default_manager.order_by("name").values_list("name", flat=True)
-        found += names[:_SUGGESTED]
-    return found

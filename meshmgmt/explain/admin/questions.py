@@ -6,10 +6,11 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, JsonResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse_lazy
 
+from events.admin.names import Kinds, suggestions
 from groups.models import GroupPeer
 from meshmgmt.core import history
 from meshmgmt.core.errors import BadRequest, NotFound, ServiceError
@@ -22,11 +23,23 @@ from meshmgmt.explain.live import LiveAnswer, ask_all
 from meshmgmt.explain.reaching import destination_of, headline, reach, traffic_of
 from meshmgmt.explain.resolution.model import RECORD_TYPES, Explanation
 from meshmgmt.explain.resolution.render import ENDS, STAGES
-from meshmgmt.inventory.models import NetworkResource, Peer
+from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.selectors import peer_known_as
 from meshmgmt.mesh.reach import LAST_PORT, PROTOCOLS
 
-SUGGESTED: Final = 500
+_PEERS: Final = ("peer",)
+_SUGGESTED: Final = {
+    "source": Kinds("peer", _PEERS),
+    "destination": Kinds("peer or resource", (*_PEERS, "networkresource")),
+    "focus": Kinds("object", ("group", "policy", "networkresource", *_PEERS)),
+}
+"""What the names are of that fields take."""
+
+
+def suggesting(name: str) -> dict[str, Any]:
+    """Return the attributes of a field that suggests names as one types."""
+    url = reverse_lazy("admin-reach-names")
+    return {"list": f"known-{name}", "autocomplete": "off", "data-names": url}
 
 
 class ExplainForm(forms.Form):
@@ -44,7 +57,7 @@ class ExplainForm(forms.Form):
 
 
 class ReachForm(forms.Form):
-    """Texts with suggestions, which need no script; what is known as several is refused."""
+    """Texts, which need no script; what is known as several is refused."""
 
     source = forms.CharField(label="From", help_text="A peer: name, address or id")
     destination = forms.CharField(
@@ -66,8 +79,7 @@ class ReachForm(forms.Form):
     def __init__(self, data: Any, **options: Any) -> None:
         super().__init__(data, **options)
         for name in ("source", "destination"):
-            self.fields[name].widget.attrs["list"] = f"known-{name}"
-            self.fields[name].widget.attrs["autocomplete"] = "off"
+            self.fields[name].widget.attrs |= suggesting(name)
 
     def clean(self) -> dict[str, Any]:
         """Find what the texts mean."""
@@ -94,6 +106,7 @@ def urls() -> list[URLPattern]:
     return [
         path("admin/dns/zone/explain/", view(explain_page), name="admin-dns-explain"),
         path("admin/access/reach/", view(reach_page), name="admin-reach"),
+        path("admin/access/reach/names/", view(names_page), name="admin-reach-names"),
         path("admin/dns/zone/lint/", view(lint_page), name="admin-dns-lint"),
         path(
             "admin/dns/zone/peer/<str:peer_id>/",
@@ -150,10 +163,14 @@ def reach_page(request: HttpRequest) -> TemplateResponse:
         "form": form,
         "answer": answer,
         "headline": headline(answer) if answer else "",
-        "peers": Peer.objects.order_by("name")[:SUGGESTED],
-        "resources": NetworkResource.objects.order_by("name")[:SUGGESTED],
     }
     return page(request, "reach", "Can A reach B?", facts)
+
+
+def names_page(request: HttpRequest) -> JsonResponse:
+    """Suggest names of what may be asked about."""
+    check(request, "policies")
+    return suggestions(request, _SUGGESTED.get(request.GET.get("filter", "")))
 
 
 def lint_page(request: HttpRequest) -> TemplateResponse:
