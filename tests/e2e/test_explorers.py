@@ -143,6 +143,21 @@ def test_a_name_is_suggested_and_taken_for_its_object(operator: Operator) -> Non
     expect(page.locator("[name=group_id]")).to_have_value("All")
 
 
+def test_pages_that_ask_for_a_name_suggest_some(operator: Operator) -> None:
+    page, first = operator.page, operator.page.url
+    for path, field in (("graph/?focus=", "focus"), ("reach/", "destination")):
+        page.goto(f"{first}access/{path}")
+        suggested = page.locator(f"#known-{field} option")
+        expect(suggested).to_have_count(0)
+        made = f"al{field}"
+        operator.ask("POST", "/api/groups", {"name": made})
+        with page.expect_response("**/access/reach/names/**") as asked:
+            page.locator(f"[name={field}]").press_sequentially("l")
+        names = [name for name, _ in asked.value.json()]
+        expect(suggested).to_have_count(len(names))
+        assert (made in names) == (field == "focus")
+
+
 def test_a_chosen_filter_is_in_the_address_and_empty_ones_are_not(
     operator: Operator,
 ) -> None:
