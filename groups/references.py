@@ -6,7 +6,7 @@ registered is a defect; a test walks all relations to `Group` to find one.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from django.db import models
@@ -16,6 +16,7 @@ from events.audit.audited import AuditedModel
 from meshmgmt.core import context
 from meshmgmt.core.orderedlinks import OrderedLink, remove_from_lists, set_members
 from meshmgmt.core.queries import batches
+from meshmgmt.core.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,37 +195,20 @@ class JsonReference:
             row.save(update_fields=changed)
 
 
-@dataclass(frozen=True, slots=True)
-class _Registry:
-    references: list[Reference] = field(default_factory=list)
-    owned: list[type[OrderedLink]] = field(default_factory=list)
-
-
-_registry: Final = _Registry()
+REFERENCES: Final = Registry[tuple[type[models.Model], str], Reference]()
+OWNED: Final = Registry[type[OrderedLink], str]()
+"""Lists of what is in a group, with the field that names the group."""
 
 
 def register(*references: Reference) -> None:
     """Add references, in the order in which deletion takes them out."""
     for reference in references:
-        place = (reference.model, reference.column)
-        if place in registered_columns():
-            raise ValueError(f"{place[0].__name__}.{place[1]} is registered already")
-        _registry.references.append(reference)
+        REFERENCES.add((reference.model, reference.column), reference)
 
 
 def register_members(link: type[OrderedLink]) -> None:
     """Add a list that belongs to the group itself: what is in it."""
-    _registry.owned.append(link)
-
-
-def registered_references() -> list[Reference]:
-    return list(_registry.references)
-
-
-def registered_columns() -> set[tuple[type[models.Model], str]]:
-    """Return every (model, field) that the registry knows."""
-    places = {(ref.model, ref.column) for ref in _registry.references}
-    return places | {(link, link.owner_field) for link in _registry.owned}
+    OWNED.add(link, link.owner_field)
 
 
 def usages_of(group_id: str) -> list[Usage]:
@@ -246,7 +230,7 @@ def unlink_group(group: models.Model, *, name: str) -> None:
     with context.scope(reason=deletion_reason(name)):
         for reference in _referring(group.pk):
             reference.unlink(group.pk)
-        for link in _registry.owned:
+        for link in OWNED:
             set_members(link, group, [])
 
 
@@ -256,7 +240,7 @@ def _referring(group_id: str) -> list[Reference]:
         reference.rows(group_id)
         .order_by()
         .values_list(models.Value(number, models.IntegerField()))
-        for number, reference in enumerate(_registry.references)
+        for number, reference in enumerate(REFERENCES.values())
     ]
     found = {number for (number,) in numbered[0].union(*numbered[1:])}
-    return [ref for number, ref in enumerate(_registry.references) if number in found]
+    return [ref for number, ref in enumerate(REFERENCES.values()) if number in found]

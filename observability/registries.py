@@ -5,7 +5,9 @@ Rooms above may not be imported here; they register in `AppConfig.ready()`, each
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+from meshmgmt.core.registry import Registry
 
 InventoryRows = Mapping[tuple[str, ...], float]
 """Label values (in the order of the labels) to a number; `()` without labels."""
@@ -30,16 +32,10 @@ class BundleSection:
     at_start: bool = False
 
 
-INVENTORY: Final[dict[str, Inventory]] = {}
-BUNDLE_SECTIONS: Final[dict[str, BundleSection]] = {}
-READINESS_CHECKS: Final[dict[str, Callable[[], str]]] = {}
-_HOST_NAMES: Final[dict[str, Callable[[], Iterable[str]]]] = {}
-
-
-def _add(registry: dict[str, Any], name: str, entry: object) -> None:
-    if name in registry:
-        raise ValueError(f"{name} is registered already")
-    registry[name] = entry
+INVENTORY: Final = Registry[str, Inventory]()
+BUNDLE_SECTIONS: Final = Registry[str, BundleSection]()
+READINESS_CHECKS: Final = Registry[str, Callable[[], str]]()
+_HOST_NAMES: Final = Registry[str, Callable[[], Iterable[str]]]()
 
 
 def register_inventory(
@@ -49,7 +45,7 @@ def register_inventory(
     callable: Callable[[], InventoryRows],  # noqa: A002
 ) -> None:
     """Register a gauge; `name` as exposed, such as `mesh_peers`."""
-    _add(INVENTORY, name, Inventory(name, help, tuple(labels), callable))
+    INVENTORY.add(name, Inventory(name, help, tuple(labels), callable))
 
 
 def register_bundle_section(
@@ -59,17 +55,17 @@ def register_bundle_section(
     at_start: bool = False,
 ) -> None:
     """Register a text file of the debug bundle."""
-    _add(BUNDLE_SECTIONS, filename, BundleSection(filename, callable, at_start))
+    BUNDLE_SECTIONS.add(filename, BundleSection(filename, callable, at_start))
 
 
 def register_readiness_check(name: str, callable: Callable[[], str]) -> None:  # noqa: A002
     """Register a check of `/readyz`: a sentence, or "" when all is well, in a second."""
-    _add(READINESS_CHECKS, name, callable)
+    READINESS_CHECKS.add(name, callable)
 
 
 def register_host_names(source: str, read: Callable[[], Iterable[str]]) -> None:
     """Register names that tell what a network's hosts are; anonymised output hides them."""
-    _add(_HOST_NAMES, source, read)
+    _HOST_NAMES.add(source, read)
 
 
 def host_names() -> set[str]:

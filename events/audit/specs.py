@@ -5,12 +5,13 @@ Each app registers one `AuditSpec` per audited model in its `AppConfig.ready()`.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from django.db import models
 
 from events.activities import Activity
 from events.audit.changes import Change, MemberKey
+from meshmgmt.core.registry import Registry
 
 Meta = dict[str, Any]
 ActivityOf = Activity | Callable[[Change], Activity]
@@ -101,16 +102,14 @@ class AuditSpec:
         return [code for code in candidates if isinstance(code, Activity)]
 
 
-_specs: dict[type[models.Model], AuditSpec] = {}
-_emitted_elsewhere: dict[Activity, str] = {}
+_specs: Final = Registry[type[models.Model], AuditSpec]()
+_emitted_elsewhere: Final = Registry[Activity, str]()
 
 
 def register(*specs: AuditSpec) -> None:
     """Add the specs of models. Raises ValueError when there is one already."""
     for spec in specs:
-        if spec.model in _specs:
-            raise ValueError(f"{spec.model.__name__} has an audit spec already")
-        _specs[spec.model] = spec
+        _specs.add(spec.model, spec)
 
 
 def written(
@@ -161,7 +160,7 @@ def register_members(
 def declare_emitted(where: str, *codes: Activity) -> None:
     """Note codes that a callable or an explicit record emits, for the overview."""
     for code in codes:
-        _emitted_elsewhere[code] = where
+        _emitted_elsewhere.add(code, where)
 
 
 def spec_of(model: type[models.Model]) -> AuditSpec | None:

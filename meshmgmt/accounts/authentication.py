@@ -25,6 +25,7 @@ from meshmgmt.api.pages import admin_site
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Forbidden, Unauthenticated
 from meshmgmt.core.queries import Prepared, columns_of, loaded
+from meshmgmt.core.registry import Registry
 
 INVALID: Final = "token invalid"
 EXPIRED: Final = "token expired"
@@ -32,7 +33,7 @@ EXPIRED: Final = "token expired"
 Credentials = tuple[User, Any]
 BearerAuthenticator = Callable[[Request, str], Credentials | None]
 
-_bearer_authenticators: list[BearerAuthenticator] = []
+_bearer_authenticators: Final = Registry[BearerAuthenticator, BearerAuthenticator]()
 
 _BY_HASH: Final = Prepared(
     lambda digest: (
@@ -51,7 +52,7 @@ def register_bearer(authenticator: BearerAuthenticator) -> None:
     It returns the user and what `request.auth` shall be, None for what is not its
     business, or raises Unauthenticated.
     """
-    _bearer_authenticators.append(authenticator)
+    _bearer_authenticators.add(authenticator, authenticator)
 
 
 class TokenAuthentication(BaseAuthentication):

@@ -18,6 +18,7 @@ from django.utils.http import urlencode
 
 from meshmgmt.adminsite import charts
 from meshmgmt.adminsite.filters import StateFilter
+from meshmgmt.core.registry import Registry
 from meshmgmt.core.roles import Operation, allowed
 
 MOST_COUNTED: Final = 10_000
@@ -148,19 +149,19 @@ class Card:
     light: Line | None
 
 
-_contributions: Final[list[tuple[Place, str, Read]]] = []
+_contributions: Final = Registry[tuple[Place, Read], str]()
 
 
 def contribute(place: Place, module: str, read: Read) -> None:
     """Add figures and lines to a card, for roles that may read a module."""
-    _contributions.append((place, module, read))
+    _contributions.add((place, read), module)
 
 
 def cards(request: HttpRequest) -> list[Card]:
     """Return the cards that the signed-in user may see; empty ones are left out."""
     role = getattr(request.user, "role", "")
     parts: dict[Place, list[Part]] = {place: [] for place in Place}
-    for place, module, read in _contributions:
+    for (place, read), module in _contributions.items():
         if allowed(role, module, Operation.READ):
             parts[place] += read(request)
     _gather(parts)

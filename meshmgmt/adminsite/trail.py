@@ -1,9 +1,11 @@
 """What the audit trail tells pages of the admin site; the room of events answers."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from django.http import HttpRequest
+
+from meshmgmt.core.registry import Registry
 
 
 class Trail(Protocol):
@@ -19,14 +21,14 @@ class Trail(Protocol):
         """
 
 
-_trail: list[Trail] = []
+_trail: Final = Registry[str, Trail]()
 
 
 def register(trail: Trail) -> None:
     """Set who answers."""
-    _trail[:] = [trail]
+    _trail.add("trail", trail)
 
 
 def trail() -> Trail:
     """Return who answers."""
-    return _trail[0]
+    return _trail.only

@@ -18,6 +18,7 @@ from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer, to_json
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.lane import BUSY
+from meshmgmt.core.registry import Registry
 
 log = logging.getLogger(__name__)
 
@@ -29,12 +30,12 @@ _HEADERS: Final = {
     401: {"WWW-Authenticate": CHALLENGE},
     503: {"Retry-After": str(RETRY_SECONDS)},
 }
-_constraint_messages: dict[str, str] = {}
+_constraint_messages: Final = Registry[str, str]()
 
 
 def register_constraint(name: str, message: str) -> None:
     """Give the sentence for a violated unique constraint (answered 409)."""
-    _constraint_messages[name] = message
+    _constraint_messages.add(name, message)
 
 
 def error_body(

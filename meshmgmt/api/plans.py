@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from meshmgmt.api.conditions import Answered, Condition, Handler
 from meshmgmt.api.requests import ApiRequest
 from meshmgmt.core.errors import Conflict
+from meshmgmt.core.registry import Registry
 
 PARAMETER: Final = "dry_run"
 QUESTION: Final = ("source", "destination", "protocol", "port")
@@ -52,12 +53,12 @@ class Draft(Protocol):
         """Return the plan of a write that does nothing."""
 
 
-_drafts: list[Callable[[ApiRequest], Draft]] = []
+_drafts: Final = Registry[str, Callable[[ApiRequest], Draft]]()
 
 
 def register(make: Callable[[ApiRequest], Draft]) -> None:
     """Set what makes the draft of one write, told its request."""
-    _drafts[:] = [make]
+    _drafts.add("draft", make)
 
 
 class PlanChanged(Conflict):
@@ -74,7 +75,7 @@ class _Planned(Condition):
     """Draws the plan of a write, and knows its hash."""
 
     def __init__(self, request: ApiRequest) -> None:
-        self._draft = _drafts[0](request)
+        self._draft = _drafts.only(request)
         query = request.query_params.copy()
         for name in (PARAMETER, *QUESTION):
             query.pop(name, None)

@@ -22,6 +22,7 @@ from rest_framework.response import Response
 from meshmgmt.api.conditions import Condition
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.core.errors import BadRequest, PreconditionFailed
+from meshmgmt.core.registry import Registry
 
 IF_MATCH: Final = "If-Match"
 IF_NONE_MATCH: Final = "If-None-Match"
@@ -36,7 +37,7 @@ _UNCHANGED: Final = ("Cache-Control", "Content-Location", "ETag", "Expires", "Va
 
 _Key = tuple[str, ...]
 
-_state: list[Callable[[], object]] = []
+_state: Final = Registry[str, Callable[[], object]]()
 
 
 def register_state(read: Callable[[], object]) -> None:
@@ -44,7 +45,7 @@ def register_state(read: Callable[[], object]) -> None:
 
     None stands for a state that cannot be told from others.
     """
-    _state[:] = [read]
+    _state.add("state", read)
 
 
 def etag_of(body: bytes) -> str:
@@ -132,7 +133,7 @@ class ConditionalRead:
         """
         if self._beside is None:
             return None
-        state = self._read_already or _state[0]()
+        state = self._read_already or _state.only()
         if state is not None:
             self._at = (state, self._beside)
         answer = _memory.get(self._key, self._at)

@@ -8,17 +8,18 @@ from typing import Final
 
 from meshmgmt.core import clock
 from meshmgmt.core.errors import BadRequest
+from meshmgmt.core.registry import Registry
 
 At = Callable[[datetime], AbstractContextManager[None]]
 
 PARAMETER: Final = "at"
-_at: list[At] = []
+_at: Final = Registry[str, At]()
 _moment: ContextVar[datetime | None] = ContextVar("shown_moment", default=None)
 
 
 def register(at: At) -> None:
     """Set what shows the account as it was at a moment, for a block of reads."""
-    _at[:] = [at]
+    _at.add(PARAMETER, at)
 
 
 def account_at(text: str) -> AbstractContextManager[None]:
@@ -47,7 +48,7 @@ def moment_of(text: str) -> datetime:
 
 @contextmanager
 def _shown(moment: datetime) -> Iterator[None]:
-    with _at[0](moment):
+    with _at.only(moment):
         token = _moment.set(moment)
         try:
             yield

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from meshmgmt.core.registry import Registry
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -17,7 +19,7 @@ class Job:
     run: Callable[[], object]
 
 
-_jobs: Final[dict[str, Job]] = {}
+_jobs: Final = Registry[str, Job]()
 
 
 def register_job(
@@ -26,9 +28,7 @@ def register_job(
     callable: Callable[[], object],  # noqa: A002
 ) -> None:
     """Register a job under a name of its own. Raises ValueError when it is taken."""
-    if name in _jobs:
-        raise ValueError(f"job {name} is registered already")
-    _jobs[name] = Job(name, every_seconds, callable)
+    _jobs.add(name, Job(name, every_seconds, callable))
 
 
 def registered_jobs() -> tuple[Job, ...]:

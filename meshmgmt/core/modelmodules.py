@@ -3,9 +3,12 @@
 The admin site asks by model; each app names its models' modules in its `ready()`.
 """
 
+from typing import Final
+
+from meshmgmt.core.registry import Registry
 from meshmgmt.core.roles import MODULES
 
-_modules: dict[str, str] = {}
+_modules: Final = Registry[str, str]()
 
 
 def assign(module: str, *models: str) -> None:
@@ -16,7 +19,7 @@ def assign(module: str, *models: str) -> None:
     if module not in MODULES:
         raise ValueError(f"{module!r} is not a module of the role table")
     for model in models:
-        _modules[model.lower()] = module
+        _modules.add(model.lower(), module)
 
 
 def module_of(app_label: str, model_name: str) -> str | None:

@@ -4,13 +4,16 @@ Rooms register in their `ready()`; a notice may hold what must never be logged.
 """
 
 from collections.abc import Callable
+from typing import Final
 
-_notices: list[Callable[[], str]] = []
+from meshmgmt.core.registry import Registry
+
+_notices: Final = Registry[Callable[[], str], Callable[[], str]]()
 
 
 def register_start_notice(notice: Callable[[], str]) -> None:
     """Add a function that returns a text to print, "" for none."""
-    _notices.append(notice)
+    _notices.add(notice, notice)
 
 
 def start_notices() -> list[str]:

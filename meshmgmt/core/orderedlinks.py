@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import cache
 from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
+from django.apps import apps
 from django.db import models
 from django.dispatch import Signal
 
@@ -21,7 +22,6 @@ members_changed: Final = Signal()
 """
 
 LinkT = TypeVar("LinkT", bound="OrderedLink")
-_links: list[type["OrderedLink"]] = []
 
 
 class LinkQuerySet(models.QuerySet[LinkT]):
@@ -54,11 +54,6 @@ class OrderedLink(models.Model):
         abstract = True
         ordering = ["position", "id"]
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "relation" in cls.__dict__:
-            _links.append(cls)
-
     def __str__(self) -> str:
         owner = getattr(self, self.owner_field)
         return f"{self.relation.replace('_', ' ')} of {owner}"
@@ -75,7 +70,8 @@ def listed_once(name: str, *fields: str) -> list[models.BaseConstraint]:
 
 
 def all_links() -> list[type[OrderedLink]]:
-    return list(_links)
+    """Return the models of all lists."""
+    return [model for model in apps.get_models() if issubclass(model, OrderedLink)]
 
 
 def _key(parts: Iterable[Any]) -> Hashable:

@@ -9,6 +9,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.core import context
 from meshmgmt.core.errors import BadRequest, NotFound
 from meshmgmt.core.history import shown_moment
+from meshmgmt.core.registry import Registry
 from meshmgmt.explain.lint import lint
 from meshmgmt.explain.lint.finding import Finding
 from meshmgmt.explain.mapsize import observe_all_maps, observe_map
@@ -35,7 +36,9 @@ from meshmgmt.mesh.reasons import Subject
 from meshmgmt.mesh.snapshot import Snapshot
 from meshmgmt.meshstate import load, load_around, nothing_to_collect
 
-_further: Final[list[Callable[[], Iterable[Finding]]]] = []
+Read = Callable[[], Iterable[Finding]]
+
+_further: Final = Registry[Read, Read]()
 
 
 class Sight:
@@ -111,9 +114,9 @@ def account_findings() -> list[Finding]:
     return [*lint(_mesh(load)), *(each for read in _further for each in read())]
 
 
-def contribute_findings(read: Callable[[], Iterable[Finding]]) -> None:
+def contribute_findings(read: Read) -> None:
     """Add what a higher room finds, of codes at the end of the catalogue."""
-    _further.append(read)
+    _further.add(read, read)
 
 
 def accessible_peer_rows(viewer: User, peer_id: str) -> list[PeerRow]:

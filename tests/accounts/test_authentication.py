@@ -241,7 +241,7 @@ class TestForeignBearers:
 
         register_bearer(judge)
         yield seen
-        authentication._bearer_authenticators.remove(judge)
+        del authentication._bearer_authenticators[judge]
 
     def test_they_are_asked_for_what_is_not_ours(self, judged: list[str]) -> None:
         user = person("auditor", name="a.b.c")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from groups.references import registered_references
+from groups.references import REFERENCES
 
 DOCUMENT = Path("docs/groups.md")
 
@@ -11,5 +11,5 @@ def test_every_kind_of_reference_is_documented() -> None:
     section = DOCUMENT.read_text(encoding="utf-8").partition("## Deleting a group")[2]
     table = section.partition("## ")[0]
 
-    for reference in registered_references():
+    for reference in REFERENCES.values():
         assert f"`{reference.kind}`" in table
