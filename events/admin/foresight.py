@@ -16,12 +16,16 @@ from meshmgmt.core.transactions import account_write
 
 MOST: Final = 500
 _DONE: Final = {
-    ".token.delete": "revoked",
-    ".delete": "deleted",
-    ".revoke": "revoked",
-    ".approve": "approved",
-    ".unblock": "unblocked",
-    ".block": "blocked",
+    ".token.delete": "will be revoked",
+    ".delete": "will be deleted",
+    ".approval.revoke": "will wait for approval",
+    ".revoke": "will be revoked",
+    ".approve": "will be approved",
+    ".unblock": "will be unblocked",
+    ".block": "will be blocked",
+    ".login.expire": "will have to sign in again",
+    "access_test.fail": "will fail",
+    "access_test.pass": "will hold again",
 }
 """By the end of a code, in the order in which they are looked at: what becomes of it."""
 
@@ -87,7 +91,7 @@ def effect(event: AuditEvent, gone: Mapping[str, str]) -> str:
         return _lost(event)
     for end, done in _DONE.items():
         if event.activity_code.endswith(end):
-            return f"will be {done}"
+            return done
     fields = ", ".join(field.replace("_", " ") for field in event.changes)
     removed = [
         key for change in event.changes.values() for key in change.get("removed", ())

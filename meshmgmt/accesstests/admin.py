@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Case, When
 from django.http import HttpRequest
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from groups.models import GroupPeer
@@ -176,6 +176,13 @@ class AccessTestAdmin(ServiceAdmin):
 
     def set_enabled(self, instance: Any, *, enabled: bool) -> None:
         access_test_update(test_id=instance.pk, changes={"enabled": enabled})
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Tell too which tests refuse writes no longer."""
+        lines, *rest = super().get_deleted_objects(objs, request)
+        text = "writes that break “{}” will not be refused any more"
+        kept = [test for test in objs if test.enabled and test.enforce]
+        return [*lines, *(format_html(text, test.name) for test in kept)], *rest
 
     def delete_object(self, instance: AccessTest) -> None:
         access_test_delete(test_id=instance.pk)

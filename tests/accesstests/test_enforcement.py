@@ -388,3 +388,21 @@ def test_new_test_that_fails_is_told_of_before_it_is_said_to_fail(world: World) 
     test = world.promise("closed", world.guest, world.server, "reach")
     assert state(test) == "failing"
     assert trail.codes == ["access_test.create", "access_test.fail"]
+
+
+def test_the_page_that_asks_before_a_deletion_says_what_it_ends() -> None:
+    world = World()
+    tests = [world.reach(), world.never(enforce=False)]
+    operator = client_of(person("owner"))
+    text = "will not be refused any more"
+    for test, number in zip(tests, (1, 0), strict=True):
+        path = f"/admin/accesstests/accesstest/{test.pk}/delete/"
+        assert operator.get(path).content.decode().count(text) == number
+
+
+def test_the_page_that_asks_before_a_block_says_which_tests_will_fail() -> None:
+    world = World()
+    test = world.reach(enforce=False)
+    path = f"/admin/inventory/peer/{world.server.pk}/block/"
+    page = client_of(person("owner")).get(path).content.decode()
+    assert f"{test.name}</a>: will fail" in page

@@ -175,9 +175,11 @@ def test_keys_are_revoked_and_peers_approved_and_blocked_together(
     client.post("/admin/access/setupkey/", sent)
     assert SetupKey.objects.filter(revoked=True).count() == 2
     waiting = [peer(approval_required=True) for _ in range(2)]
+    told = {"approve": "will be approved", "block": "will wait for approval"}
     for action, number in (("approve", 0), ("block", 2)):
-        sent = {**chosen(action, *waiting), "post": "yes"}
-        client.post("/admin/inventory/peer/", sent)
+        sent = chosen(action, *waiting)
+        assert told[action] in said(client.post("/admin/inventory/peer/", sent))
+        client.post("/admin/inventory/peer/", {**sent, "post": "yes"})
         assert Peer.objects.filter(approval_required=True).count() == number
 
 
