@@ -27,7 +27,7 @@ MODELS = sorted(
     key=lambda model: model._meta.label,
 )
 MOST_QUERIES = 13
-MOST_BYTES = 300 * 1024
+MOST_BYTES = 150_000
 
 
 @pytest.fixture(scope="module")
