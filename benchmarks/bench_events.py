@@ -24,6 +24,7 @@ from django.db import connection
 
 from benchmarks.event_data import proxy_entries, traffic_events
 from benchmarks.event_drops import drop_while_ingesting
+from benchmarks.event_shippers import shippers
 from benchmarks.event_summaries import cost_of_sums, summaries
 from benchmarks.load import Connection, request
 from benchmarks.report import Report, alternating_medians, median_seconds
@@ -82,6 +83,7 @@ def run(workspace: Workspace, report: Report) -> None:
     bench = EventsBench(workspace, report)
     bench.ingest(TRAFFIC, TRAFFIC_PATH, traffic_events)
     bench.ingest(PROXY, PROXY_PATH, proxy_entries)
+    shippers(bench)
     bench.settle()
     bench.big_page()
     bench.page_of_a_thousand()
