@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
+import msgspec
 import orjson
 from django.db.models import QuerySet
 
@@ -79,13 +80,11 @@ def ndjson_pieces(texts: Iterable[list[bytes]]) -> Iterator[bytes]:
 
 def csv_pieces(stream: Stream, texts: Iterable[list[bytes]]) -> Iterator[bytes]:
     fields = CSV_FIELDS[stream.name]
-    places = [_column(name, _OBJECTS[stream.name]) for name in fields]
-    # Neighbours lie in the same object mostly, which is looked for once.
-    runs = [
-        (path, [name for _, name in run])
-        for path, run in groupby(places, key=itemgetter(0))
-    ]
-    rows = (_cells(orjson.loads(text), runs) for chunk in texts for text in chunk)
+    paths = [_path(field, _OBJECTS[stream.name]) for field in fields]
+    # A type of its own reads an event in half the time that dictionaries take.
+    read = msgspec.json.Decoder(_shape(paths)).decode
+    cells = attrgetter(*map(".".join, paths))
+    rows = (cells(read(text)) for chunk in texts for text in chunk)
     return csv_lines(fields, rows)
 
 
@@ -108,23 +107,18 @@ def every_text(
         wanted = ordered.filter(beyond(time, moment, last["id"]))
 
 
-def _column(field: str, objects: Sequence[str]) -> tuple[tuple[str, ...], str]:
+def _path(field: str, objects: Sequence[str]) -> tuple[str, ...]:
     """Return the objects that a column lies in, and its name in the innermost."""
     for name in objects:
         if field.startswith(f"{name}_"):
-            inner, last = _column(field.removeprefix(f"{name}_"), objects)
-            return (name, *inner), last
-    return (), field
+            return name, *_path(field.removeprefix(f"{name}_"), objects)
+    return (field,)
 
 
-def _cells(
-    content: dict[str, Any], runs: Iterable[tuple[tuple[str, ...], list[str]]]
-) -> list[Any]:
-    """Return the values of an event's columns; None where it has none."""
-    cells: list[Any] = []
-    for path, names in runs:
-        place = content
-        for name in path:
-            place = place[name]
-        cells.extend(map(place.get, names))
-    return cells
+def _shape(paths: Iterable[tuple[str, ...]]) -> type[msgspec.Struct]:
+    """Return what events look like that hold these columns; None where one has none."""
+    fields: list[Any] = []
+    for name, run in groupby(sorted(paths), key=itemgetter(0)):
+        inner = [path[1:] for path in run if path[1:]]
+        fields.append((name, _shape(inner)) if inner else (name, Any, None))
+    return msgspec.defstruct("Shape", fields, kw_only=True, gc=False)
