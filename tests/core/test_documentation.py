@@ -39,6 +39,14 @@ def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
             assert anchor in anchors(target), link
 
 
+def test_every_page_stands_in_a_chapter_of_the_site() -> None:
+    script = (BASE_DIR / "scripts" / "docs").read_text(encoding="utf-8")
+    chapters = script.partition("CHAPTERS: Final = {")[2].partition("}")[0]
+    named = set(re.findall(r"[\w-]+", chapters))
+    pages = {page.stem for page in BASE_DIR.glob("docs/*.md")}
+    assert pages - named == {"index"}
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site that `make docs` makes; a warning of Sphinx is a failure."""
