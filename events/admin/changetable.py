@@ -15,6 +15,7 @@ Changes = Mapping[str, Mapping[str, Any]]
 Pages = Mapping[str, ObjectPage]
 
 _ID: Final = re.compile(r"[0-9a-v]{20}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_OWN_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
 _NOTHING: Final = SafeString('<span class="quiet">none</span>')
 
@@ -52,15 +53,17 @@ def change_table(changes: Changes, pages: Pages) -> SafeString:
 
 
 def _label(name: str) -> str:
-    """Return a field's name as people write it."""
-    return spelt(name.removesuffix("_id").replace("_", " ").capitalize())
+    """Return a name of ours as people write it; others stay as they are."""
+    if not _OWN_NAME.fullmatch(name):
+        return name
+    return spelt(f"{name[:1].upper()}{name[1:].replace('_', ' ')}")
 
 
 def _sides(change: Mapping[str, Any], pages: Pages) -> tuple[SafeString, SafeString]:
     if "before" in change or "after" in change:
         before, after = change.get("before"), change.get("after")
         if _is_of_objects(before) and _is_of_objects(after):
-            before, after = _only(before, after), _only(after, before)
+            return _differing(before, after, pages), _differing(after, before, pages)
         return shown_value(before, pages), shown_value(after, pages)
     came, went = change.get("added", []), change.get("removed", [])
     if not came and not went:
@@ -72,12 +75,19 @@ def _is_of_objects(value: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and any(isinstance(part, dict) for part in value)
 
 
-def _only(members: list[Any], others: list[Any]) -> list[Any]:
-    """Return the members that the others lack; all, if only their order differs."""
+def _differing(members: list[Any], others: list[Any], pages: Pages) -> SafeString:
+    """Return the members that the others lack, and how many they have, too.
+
+    Where only their order differs, all of them.
+    """
     known = set(map(_text, others))
-    return [x for x in members if _text(x) not in known] or (
-        members if known == set(map(_text, members)) else []
-    )
+    own = [x for x in members if _text(x) not in known]
+    if known == set(map(_text, members)):
+        return shown_value(members, pages)
+    text = '{}<div class="quiet">{} unchanged</div>'
+    same = len(members) - len(own)
+    items = _items(own, pages, "")
+    return format_html(text, items, same) if same else items
 
 
 def _text(value: Any) -> bytes:
@@ -114,6 +124,8 @@ def shown_value(value: Any, pages: Pages) -> SafeString:
 def _object(value: Mapping[str, Any], pages: Pages) -> SafeString:
     """Return the fields of an object, in one line where they are all single values."""
     said = {name: part for name, part in value.items() if part not in _EMPTY}
+    if not said:
+        return _NOTHING
     rows = [(_label(name), _inline(part, pages)) for name, part in said.items()]
     if any(isinstance(part, dict | list) for part in said.values()):
         return format_html_join("", '<div class="part">{}: {}</div>', rows)

@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from events.activities import Activity
 from events.admin.objectpages import ObjectPages, kind_of
 from events.audit.reading import newest_first
 from events.models import AuditEvent
@@ -28,6 +29,17 @@ _DONE: Final = {
     "access_test.pass": "will hold again",
 }
 """By the end of a code, in the order in which they are looked at: what becomes of it."""
+
+_LOSING: Final = {
+    code for code in Activity.values if code.endswith(".group.delete")
+} - {Activity.NAMESERVER_GROUP_DELETE}
+_LOSSES: Final = {
+    # Groups of users and keys are those that peers they enrol will join.
+    "user": "loses auto-group",
+    "setupkey": "loses auto-group",
+    "dnssettings": "will manage the DNS of group",
+}
+"""What becomes of a target, by its kind, that loses a group."""
 
 
 class Foresight:
@@ -75,8 +87,7 @@ def _line(event: AuditEvent, pages: ObjectPages, gone: Mapping[str, str]) -> Saf
 def _lost(event: AuditEvent) -> str:
     if event.target_type == "group":
         return f"loses resource {event.meta.get('resource_name', '')}".strip()
-    # Groups of users are those that peers they enrol will join.
-    verb = "loses auto-group" if event.target_type == "user" else "leaves group"
+    verb = _LOSSES.get(event.target_type, "leaves group")
     return f"{verb} {event.meta.get('group', '')}".strip()
 
 
@@ -87,7 +98,7 @@ def effect(event: AuditEvent, gone: Mapping[str, str]) -> str:
     )
     if before is not None and after is not None:
         return "will be enabled" if after else "will be disabled"
-    if event.activity_code.endswith(".group.delete"):
+    if event.activity_code in _LOSING:
         return _lost(event)
     for end, done in _DONE.items():
         if event.activity_code.endswith(end):

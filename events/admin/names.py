@@ -1,5 +1,6 @@
 """What people type into an explorer's filters, made into what the API's filters take."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -74,9 +75,19 @@ class Names:
         self._pages = ObjectPages(request)
 
     def suggested(self, kinds: Kinds, part: str) -> list[Named]:
-        """Return the first objects that the searches of their lists find."""
+        """Return the first objects that the searches of their lists find.
+
+        What fits best comes first; of what fits as well, some of each kind.
+        """
         found = self._pages.search(kinds.kinds, part, MOST)
-        return list(_named(found, kinds.key))[:MOST]
+        seen: Counter[tuple[type[Model], int]] = Counter()
+
+        def place(row: Model) -> tuple[int, int]:
+            rank = vars(row)["search_rank"]
+            seen[type(row), rank] += 1
+            return rank, seen[type(row), rank]
+
+        return list(_named(sorted(found, key=place)[:MOST], kinds.key))
 
     def exact(self, kinds: Kinds, word: str) -> list[Named]:
         """Return what has the word for a name, an address or another of its texts."""

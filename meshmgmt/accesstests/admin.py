@@ -182,7 +182,7 @@ class AccessTestAdmin(ServiceAdmin):
         lines, *rest = super().get_deleted_objects(objs, request)
         text = "writes that break “{}” will not be refused any more"
         kept = [test for test in objs if test.enabled and test.enforce]
-        return [*lines, *(format_html(text, test.name) for test in kept)], *rest
+        return [*lines, *(format_html(text, shown(test.name)) for test in kept)], *rest
 
     def delete_object(self, instance: AccessTest) -> None:
         access_test_delete(test_id=instance.pk)

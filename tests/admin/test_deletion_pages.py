@@ -11,8 +11,10 @@ from events.models import AuditEvent
 from groups.models import Group
 from meshmgmt.accounts.models import User
 from meshmgmt.inventory.models import Peer
+from tests.api_client import Api
 from tests.factories import group, peer, peers, resource
 from tests.people import person
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -110,3 +112,27 @@ def test_the_page_before_a_deletion_asks_as_much_for_many_members_as_for_few(
         assert text.count("leaves group") == number
         asked.append(len(queries))
     assert asked[1] <= asked[0] + 2
+
+
+def test_each_thing_says_in_its_own_words_what_it_loses(
+    client: Client, api: Api
+) -> None:
+    made = group("g")
+    servers = [{"ip": "192.0.2.1", "ns_type": "udp", "port": 53}]
+    body = {"name": "resolvers", "nameservers": servers, "groups": [made.pk]}
+    more = {"enabled": True, "primary": True, "domains": [], "description": ""}
+    found = ok(
+        api.post(
+            "/api/dns/nameservers", body | more | {"search_domains_enabled": False}
+        )
+    )
+    page = said(client, f"/admin/dns/nameservergroup/{found['id']}/delete/")
+    assert "nameserver group resolvers: will be deleted" in page
+    assert "leaves group" not in page
+
+    ok(api.put("/api/dns/settings", {"disabled_management_groups": [made.pk]}))
+    key = {"name": "vms", "type": "reusable", "expires_in": 86400, "usage_limit": 0}
+    ok(api.post("/api/setup-keys", key | {"auto_groups": [made.pk]}))
+    text = said(client, f"/admin/groups/group/{made.pk}/delete/")
+    assert "setup key vms: loses auto-group g" in text
+    assert "DNS settings: will manage the DNS of group g" in text

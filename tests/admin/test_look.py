@@ -103,7 +103,9 @@ def test_lists_write_moments_short_and_in_full_on_hover() -> None:
 @pytest.mark.django_db
 def test_columns_of_numbers_stand_to_the_right_headings_too() -> None:
     group_create(name="10.0.0.0")
+    group_create(name="2024-01-01 00:00:01Z")
     page = client_of(person("owner")).get("/admin/groups/group/").content.decode()
     marked = re.findall(r"<t[hd][^>]*(?:column|field)-(\w+)[^>]* data-number", page)
+    assert "2024-01-01 00:00:01Z" in page
     assert set(marked) == {"peers_count", "resources_count"}
     assert len(marked) == 2 * (1 + Group.objects.count())

@@ -157,5 +157,6 @@ def test_the_commands_of_a_page_work(page: str, demo: Server, tmp_path: Path) ->
         text=True,
         check=False,
     )
+    assert "Traceback" not in done.stderr
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert not re.search(r'^\{"message":', done.stdout, re.MULTILINE), done.stdout

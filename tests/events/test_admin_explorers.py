@@ -170,12 +170,20 @@ def test_an_event_has_no_history_of_its_own(site: Client) -> None:
             (
                 '<div><div class="part">Name: a</div>'
                 '<div class="part">Ports: 22</div></div>'
+                '<div class="quiet">1 unchanged</div>'
             ),
             (
                 '<div><div class="part">Name: a</div>'
                 '<div class="part">Ports: 22, 80</div></div>'
+                '<div class="quiet">1 unchanged</div>'
             ),
         ),
+        (
+            {"rules": {"before": [{"a": 1}], "after": [{"a": 1}, {"X-Trace_id": 2}]}},
+            '<div class="quiet">1 unchanged</div>',
+            '<div>X-Trace_id: 2</div><div class="quiet">1 unchanged</div>',
+        ),
+        ({"filters": {"before": {"a": None}, "after": {"a_b": 1}}}, NONE, "A b: 1"),
         (
             {"rules": {"before": [{"a": 1}, {"a": 2}], "after": [{"a": 2}, {"a": 1}]}},
             "<div>A: 1</div><div>A: 2</div>",

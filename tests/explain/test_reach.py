@@ -353,11 +353,11 @@ def test_the_page_says_yes_or_no_first_and_links_what_decides(database: Peer) ->
         (
             "focus",
             [
+                ["db", "peer, 100.64.7.2"],
                 ["dbs", "group"],
-                ["all db", "group"],
                 ["db to web", "policy"],
                 ["db files", "network resource"],
-                ["db", "peer, 100.64.7.2"],
+                ["all db", "group"],
             ],
         ),
     ],
@@ -374,6 +374,19 @@ def test_names_are_suggested_with_what_they_are(
     path = f"{PAGE}names/?filter={field}&part=db"
     assert client_of(person("owner")).get(path).json() == expected
     assert client_of(person("user")).get(path).status_code in {302, 403}
+
+
+def test_what_fits_exactly_and_some_of_each_kind_are_suggested(database: Peer) -> None:
+    for number in range(15):
+        peer(f"zz-{number:02}")
+        group(f"zz-{number:02}")
+    resource("zz", address="")
+    path = f"{PAGE}names/?filter=focus&part=zz"
+    found = client_of(person("owner")).get(path).json()
+    assert found[0] == ["zz", "network resource"]
+    kinds = [detail.partition(",")[0] for _, detail in found[1:]]
+    assert len(kinds) == 11
+    assert abs(kinds.count("peer") - kinds.count("group")) == 1
 
 
 @pytest.mark.parametrize(

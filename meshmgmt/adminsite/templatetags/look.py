@@ -11,8 +11,8 @@ from django.utils.safestring import SafeString, mark_safe
 from meshmgmt.adminsite import look, menu
 from meshmgmt.core.printable import printable
 
-_MOMENT: Final = re.compile(r"(?<=>)(\d{4}-\d\d-\d\d \d\d:\d\d)(:\d\d)Z(?=<)")
-"""A time as Django writes one into a cell."""
+_MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d)(:\d\d)Z(?=</t[dh]>$)")
+"""A cell that is a time, as Django writes one, without its opening tag."""
 _TAGS: Final = re.compile(r"<[^>]*>|\s")
 _NUMBER: Final = re.compile(r"[\d,]+(?:\.\d+)?|-?|all")
 
@@ -57,8 +57,9 @@ def cells(row: list[str], headers: list[dict[str, Any]]) -> SafeString:
 
 def _cell(html: str, header: dict[str, Any]) -> str:
     label = header.get("label") or header.setdefault("label", _label(header))
-    shown = _MOMENT.sub(r'<time title="\1\2 UTC">\1</time>', visible(html))
-    opening, mark, rest = look.breakable(shown).partition(">")
+    opening, mark, rest = look.breakable(visible(html)).partition(">")
+    if found := _MOMENT.match(rest):
+        rest = found.expand(r'<time title="\1\2 UTC">\1</time>') + rest[found.end() :]
     number = " data-number" if header.get("is_number") else ""
     return f"{opening}{label}{number}{mark}{rest}"
 
