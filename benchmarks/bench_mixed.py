@@ -85,7 +85,7 @@ def run(workspace: Workspace, report: Report) -> None:
         failed += load.failed
         report.note(f"{connections:3} connections: {_figures(load)}")
     assert server.process is not None
-    peak = sum(memory(pid, "VmHWM") for pid in _family(server.process.pid)) / 1024
+    peak = sum(memory(pid, "VmHWM") for pid in family(server.process.pid)) / 1024
     report.note(f"memory of all processes at their peak: {peak:.0f} MiB")
     if failed:
         report.note(f"first failure: {failed[0][:200]!r}")
@@ -144,7 +144,7 @@ def _get(port: int, token: str, path: str) -> Any:
     return json.loads(body)
 
 
-def _family(pid: int) -> list[int]:
+def family(pid: int) -> list[int]:
     """Return a process and all below it."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(member for child in children for member in _family(int(child)))]
+    return [pid, *(member for child in children for member in family(int(child)))]

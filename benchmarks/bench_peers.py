@@ -127,7 +127,7 @@ class ApiLatency(threading.Thread):
 def run(workspace: Workspace, report: Report) -> None:
     """Measure with 5,000 agents in a process of their own, that only read bytes."""
     workspace.large_mesh()
-    _give_keys()
+    give_keys(AGENTS)
     server = workspace.server()
     port = free_port()
     environment = {
@@ -149,9 +149,9 @@ def run(workspace: Workspace, report: Report) -> None:
         bench.change_for_some()
 
 
-def _give_keys() -> None:
-    """Give the peers keys whose private half the agents know."""
-    ids = list(Peer.objects.order_by("id").values_list("pk", flat=True)[:AGENTS])
+def give_keys(count: int) -> None:
+    """Give so many peers keys whose private half the agents know."""
+    ids = list(Peer.objects.order_by("id").values_list("pk", flat=True)[:count])
     rows = [
         (Agent("http://localhost:1", private_key=private_key(n)).public_key, peer_id)
         for n, peer_id in enumerate(ids)

@@ -19,8 +19,8 @@ from http.client import HTTPConnection
 from typing import Any, Final
 from urllib.parse import quote
 
-from benchmarks.bench_mixed import INGEST, _family
-from benchmarks.bench_peers import Process, _give_keys, memory, started, wait_for_port
+from benchmarks.bench_mixed import INGEST, family
+from benchmarks.bench_peers import Process, give_keys, memory, started, wait_for_port
 from benchmarks.event_data import traffic_events
 from benchmarks.report import Report
 from benchmarks.workspace import Workspace
@@ -91,7 +91,7 @@ class Everybody:
 def run(workspace: Workspace, report: Report) -> None:
     """Let all work, then tell of what they saw and what it took."""
     workspace.large_mesh()
-    _give_keys()
+    give_keys(AGENTS)
     server, port = workspace.server(), free_port()
     environment = {
         **workspace.environment,
@@ -205,5 +205,5 @@ def _last_change(report: Report, all_: Everybody, agents: Process, breaks: int) 
 
 def _memory(roots: list[int]) -> float:
     """Return what processes and all below them have resident, in MiB."""
-    family = [pid for root in roots for pid in _family(root)]
-    return sum(memory(pid, "VmRSS") for pid in family) / 1024
+    pids = [pid for root in roots for pid in family(root)]
+    return sum(memory(pid, "VmRSS") for pid in pids) / 1024

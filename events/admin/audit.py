@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from events.activities import Activity
-from events.admin.cells import only, plain, shown_instant
+from events.admin.cells import only, plain
 from events.admin.changetable import change_table, mentioned_ids, shown_value
 from events.admin.explorer import Explorer
 from events.admin.facts import Fact, joined, named, present, see_also
@@ -22,6 +22,7 @@ from events.audit.rows import LABELS, detail_row
 from events.audit.specs import all_specs
 from events.models import AuditEvent
 from events.streams.subjects import AUDIT_SUBJECT
+from meshmgmt.adminsite.look import instant
 
 _LEFT: Final = ["peer.group.delete", "resource.group.delete"]
 
@@ -118,7 +119,7 @@ class AuditEventAdmin(Explorer):
         changes = change_table(row.changes, known) if row.changes else "none"
         return present(
             [
-                Fact("Time", shown_instant(row.timestamp)),
+                Fact("Time", instant(row.timestamp)),
                 Fact(
                     "Activity", joined(LABELS.get(row.activity_code), row.activity_code)
                 ),

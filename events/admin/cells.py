@@ -1,6 +1,5 @@
 """How explorers write times, sizes, names and links."""
 
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
@@ -12,16 +11,6 @@ from events.admin.here import Here
 _STEP: Final = 1024
 _LARGER_UNITS: Final = ("KiB", "MiB", "GiB", "TiB")
 NOTHING: Final = SafeString('<span class="quiet">-</span>')
-
-
-def shown_second(moment: datetime) -> str:
-    """Return a moment for lists, whose headings say that it is UTC."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def shown_instant(moment: datetime) -> str:
-    """Return a moment with all that is known of it."""
-    return f"{moment.astimezone(UTC).isoformat(' ').removesuffix('+00:00')} UTC"
 
 
 def shown_size(count: int) -> str:

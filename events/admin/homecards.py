@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 from django.http import HttpRequest
 
 from events.admin.audit import initiator_name
-from events.admin.cells import shown_second
 from events.api.filters import ProxyFilterSet, TrafficFilterSet
 from events.audit.reading import newest_first
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
@@ -20,6 +19,7 @@ from events.streams.subjects import (
 )
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.home import WEEK_HOURS, Figure, Line, Place, Tone, Trend
+from meshmgmt.adminsite.look import second
 from meshmgmt.core import clock
 
 NEWEST: Final = 10
@@ -104,6 +104,6 @@ def _changes(request: HttpRequest) -> Iterator[Line]:
         who = initiator_name(event) or event.initiator_id
         yield Line(
             event.activity,
-            f"{event.target_name}, by {who}, {shown_second(event.timestamp)} UTC",
+            f"{event.target_name}, by {who}, {second(event.timestamp)} UTC",
             home.object_url(event),
         )

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
-from events.admin.cells import only, plain, shown_instant, shown_size
+from events.admin.cells import only, plain, shown_size
 from events.admin.changetable import mentioned_ids, shown_value
 from events.admin.explorer import Explorer
 from events.admin.facts import Fact, joined, named, present, see_also
@@ -26,6 +26,7 @@ from events.directory import directory
 from events.models import ProxyEntry
 from events.streams.subjects import PROXY_ROLL_UPS, PROXY_SUBJECT
 from events.vocabulary import METHODS
+from meshmgmt.adminsite.look import instant
 from meshmgmt.core import clock
 
 _PATH_SHOWN: Final = 60
@@ -153,7 +154,7 @@ class ProxyEntryAdmin(Explorer):
         known = pages.of_ids({row.user_id, row.service_id, *mentioned_ids(metadata)})
         return present(
             [
-                Fact("Time", shown_instant(row.timestamp)),
+                Fact("Time", instant(row.timestamp)),
                 Fact("Request", joined(plain(row.method), plain(row.host + row.path))),
                 Fact("Status", str(row.status_code or "")),
                 Fact("Took", f"{row.duration_ms} ms"),

@@ -45,19 +45,20 @@ def enabled(row: Any) -> SafeString:
     return badge("enabled" if row.enabled else "disabled")
 
 
-def moment(when: dt.datetime) -> SafeString:
-    """Return a time to the second, which says all that is known of it when pointed at.
+def second(when: dt.datetime) -> str:
+    """Return a time to the second; what it stands in says that times are UTC."""
+    return f"{when.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S}"
 
-    What it stands in says that times are UTC.
-    """
-    when = when.astimezone(dt.UTC)
-    full = when.isoformat(" ").removesuffix("+00:00")
-    return format_html(
-        '<time datetime="{}" title="{} UTC">{}</time>',
-        when.isoformat(),
-        full,
-        full[:19],
-    )
+
+def instant(when: dt.datetime) -> str:
+    """Return a time with all that is known of it."""
+    return f"{when.astimezone(dt.UTC).isoformat(' ').removesuffix('+00:00')} UTC"
+
+
+def moment(when: dt.datetime) -> SafeString:
+    """Return a time to the second, which says all that is known of it when pointed at."""
+    text = '<time datetime="{}" title="{}">{}</time>'
+    return format_html(text, when.isoformat(), instant(when), second(when))
 
 
 def some(
