@@ -27,8 +27,8 @@ from meshmgmt.accounts.models import User
 from meshmgmt.core import clock, context
 from meshmgmt.core.orderedlinks import append_members, drop_members
 from meshmgmt.core.transactions import account_write, lock_held
+from meshmgmt.history.reverting import Reversal
 from meshmgmt.inventory.models import Peer
-from meshmgmt.planning.reverting import Reversal
 
 EVENTS: Final = int(os.environ.get("BENCH_HISTORY_EVENTS", "1000000"))
 YEAR: Final = timedelta(days=365)

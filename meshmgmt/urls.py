@@ -16,7 +16,8 @@ urlpatterns = [
     path("favicon.ico", favicon),
     path("", include("observability.urls")),
     # Before the admin site, which takes all that is left below its path.
-    path("", include("meshmgmt.planning.urls")),
+    path("", include("meshmgmt.configuration.urls")),
+    path("", include("meshmgmt.history.urls")),
     path("", include("meshmgmt.explain.urls")),
     path("", include("meshmgmt.control.urls")),
     path("admin/login/", sign_in),

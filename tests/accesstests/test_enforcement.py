@@ -24,8 +24,8 @@ from tests.accesstests.world import World, state
 from tests.admin.signed_in import client_of, form_data
 from tests.api_client import Answer, Api
 from tests.factories import Trail, group, peers
+from tests.history.writes import Writer
 from tests.people import person
-from tests.planning.writes import Writer
 from tests.resource_contract import Body, ok, stored
 
 pytestmark = pytest.mark.django_db

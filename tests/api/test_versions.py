@@ -24,8 +24,8 @@ from meshmgmt.core.account import account_id
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Answer, Api
 from tests.factories import group, peer, peers
+from tests.history.writes import Writer
 from tests.people import api_as, api_of, person, token_of
-from tests.planning.writes import Writer
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db

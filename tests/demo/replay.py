@@ -10,7 +10,7 @@ from events.audit.signals import current_values
 from events.audit.specs import AuditSpec, all_specs
 from events.models import AuditEvent
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
-from meshmgmt.planning.lists import list_changes, move
+from meshmgmt.history.lists import list_changes, move
 
 Key = tuple[str, str]
 """Name of the model and id of the object."""

@@ -1,0 +1,154 @@
+"""From the document to the account: the difference, in one transaction."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import jsonschema
+from rest_framework.exceptions import ValidationError
+
+from dns.services.settings import dns_settings_update
+from meshmgmt.accounts.services.account import WRITABLE, account_update
+from meshmgmt.api.exceptions import describe
+from meshmgmt.api.plans import Plan
+from meshmgmt.api.views import ResourceViewSet
+from meshmgmt.configuration.document import (
+    dns_settings,
+    referable,
+    settings,
+    stored,
+)
+from meshmgmt.configuration.sections import SECTIONS, Row, Section, keyed, schema
+from meshmgmt.core.errors import Conflict, InvalidArgument, ServiceError
+from meshmgmt.plans.rehearsal import carried_out
+from meshmgmt.transfer.references import UnknownReferenceError, translated
+
+
+def check_form(document: Any) -> None:
+    """Raise InvalidArgument, with the place, for what is no such document."""
+    validator = jsonschema.Draft202012Validator(schema())
+    faults = sorted(validator.iter_errors(document), key=lambda fault: fault.json_path)
+    if faults:
+        place = (
+            faults[0].json_path.removeprefix("$").removeprefix(".") or "the document"
+        )
+        raise InvalidArgument(f"{place}: {faults[0].message[:200]}")
+
+
+def perform(document: Row, *, dry_run: bool, max_deletions: int) -> Plan:
+    """Make the account what the document says; return what that did.
+
+    A section that is not in the document stays as it is. All or nothing, under one
+    correlation id. Raises InvalidArgument with the place of a faulty entry, Conflict
+    when more than `max_deletions` objects would go.
+    """
+    check_form(document)
+
+    def may_stay(plan: Plan) -> bool:
+        gone = sum(done["action"] == "deleted" for done in plan.shown["objects"])
+        if gone > max_deletions and not dry_run:
+            raise Conflict(
+                f"{gone} objects would be deleted, more than the {max_deletions} that"
+                " --max-deletions allows; nothing was changed"
+            )
+        return not dry_run
+
+    return carried_out(_Applying(document).run, may_stay)
+
+
+@dataclass(slots=True)
+class _Applying:
+    """One document on its way into the account."""
+
+    document: Row
+    names: dict[tuple[str, str], str] = field(default_factory=dict)
+    ids: dict[tuple[str, str], str] = field(default_factory=dict)
+    gone: list[tuple[ResourceViewSet, str]] = field(default_factory=list)
+
+    def run(self) -> None:
+        for kind, pk, name in referable():
+            self.names[kind, pk] = name
+            self.ids[kind, name] = pk
+        for section in SECTIONS:
+            if section.name in self.document:
+                self._section(section, self.document[section.name], section.name)
+        self._settings()
+        for view, identifier in reversed(self.gone):
+            view.delete_object(identifier)
+
+    def _section(
+        self, section: Section, entries: list[Row], place: str, **ids: str
+    ) -> None:
+        view = section.opened(**ids)
+        there = stored(section, self.names, **ids)
+        wanted = keyed(section, entries)
+        for number, (key, entry) in enumerate(wanted.items()):
+            where = f"{place}[{number}]"
+            known = there.get(key)
+            identifier = self._entry(section, view, entry, known, where)
+            for part in section.parts:
+                inside = {section.path: identifier}
+                self._section(
+                    part, entry.get(part.name, []), f"{where}.{part.name}", **inside
+                )
+        self.gone += [
+            (view, identifier)
+            for key, (identifier, _, _) in there.items()
+            if key not in wanted
+        ]
+
+    def _entry(
+        self,
+        section: Section,
+        view: ResourceViewSet,
+        entry: Row,
+        known: tuple[str, Row, Row] | None,
+        where: str,
+    ) -> str:
+        own = section.own(entry)
+        if known is not None and own == known[1]:
+            return known[0]
+        body = self._refer(own, where)
+        if known is None:
+            made: str = _told(where, lambda: view.create_object(view.checked(body)))
+            if section.kind:
+                self.ids[section.kind, str(entry["name"])] = made
+                self.names[section.kind, made] = str(entry["name"])
+            return made
+        for rule, old in zip(
+            body.get("rules", ()), known[2].get("rules", ()), strict=False
+        ):
+            rule["id"] = old["id"]
+        _told(
+            where,
+            lambda: view.update_object(known[0], view.checked(body, changed=True)),
+        )
+        return known[0]
+
+    def _settings(self) -> None:
+        wanted = self.document.get("settings")
+        if wanted is not None and wanted != settings(self.names):
+            values = self._refer(wanted, "settings")
+            known = {name: v for name, v in values.items() if name in WRITABLE}
+            _told("settings", lambda: account_update(settings=known))
+        wanted = self.document.get("dns_settings")
+        if wanted is not None and wanted != dns_settings(self.names):
+            values = self._refer(wanted, "dns_settings")
+            _told("dns_settings", lambda: dns_settings_update(**values))
+
+    def _refer(self, entry: Row, where: str) -> Row:
+        try:
+            return translated(entry, self.ids)
+        except UnknownReferenceError as error:
+            raise InvalidArgument(
+                f"{where}: there is no {error.kind} named {error.name[:64]!r}"
+            ) from error
+
+
+def _told(where: str, do: Callable[[], Any]) -> Any:
+    """Do it; say of a refusal where in the document it is."""
+    try:
+        return do()
+    except (ServiceError, ValidationError) as error:
+        message = describe(error)[1]
+        raise InvalidArgument(f"{where}: {message}") from error

@@ -1,0 +1,124 @@
+"""What differs between two documents, object by object and field by field."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, Final
+
+from meshmgmt.configuration.sections import SECTIONS, Key, Row, Section, keyed
+
+ID: Final = "id"
+SINGLE: Final = ("settings", "dns_settings")
+"""What is one object, not a list of them."""
+
+Place = tuple[tuple[str, Key], ...]
+"""Section and key of an object, of a part behind those of the whole it is in."""
+
+Objects = dict[Place, Row]
+
+
+def difference(before: Row, after: Row) -> list[Row]:
+    """Return the objects that differ, in the order of the document.
+
+    Each has its `action` (`created`, `changed`, `deleted`), the `section` and `key` that
+    it is known by, `within` the same of the whole it is a part of, `ids` as far as the
+    documents have them (two of what was made anew), and its `fields`: `before` and
+    `after`, of which one is missing where the field is.
+    """
+    old, new = _objects(before), _objects(after)
+    places = sorted(old.keys() | new.keys(), key=_rank)
+    found = (_compared(place, old.get(place), new.get(place)) for place in places)
+    return [told for told in found if told is not None]
+
+
+def applied(document: Row, changes: Iterable[Row]) -> Row:
+    """Return the document that a difference leads to, from the one it begins at."""
+    objects = _objects(document)
+    for change in changes:
+        place = _place(change)
+        if change["action"] == "deleted":
+            del objects[place]
+            continue
+        entry = {} if change["action"] == "created" else dict(objects[place])
+        for name, sides in change["fields"].items():
+            entry.pop(name, None)
+            entry |= {name: sides["after"]} if "after" in sides else {}
+        objects[place] = entry
+    return _document(document, objects)
+
+
+def _compared(place: Place, old: Row | None, new: Row | None) -> Row | None:
+    ids = {entry[ID]: None for entry in (old, new) if entry and ID in entry}
+    old, new = _unidentified(old), _unidentified(new)
+    if old == new:
+        return None
+    action = "created" if old is None else "deleted" if new is None else "changed"
+    sides = {"before": old or {}, "after": new or {}}
+    fields: dict[str, Row] = {}
+    for name in {**(old or {}), **(new or {})}:
+        told = {side: entry[name] for side, entry in sides.items() if name in entry}
+        if len(told) == 1 or told["before"] != told["after"]:
+            fields[name] = told
+    *whole, (section, key) = place
+    within = [{"section": name, "key": list(known)} for name, known in whole]
+    head: Row = {"action": action, "section": section, "key": list(key)}
+    if within:
+        head["within"] = within[0]
+    if ids:
+        head["ids"] = list(ids)
+    return {**head, "fields": fields}
+
+
+def _unidentified(entry: Row | None) -> Row | None:
+    return entry and {name: value for name, value in entry.items() if name != ID}
+
+
+def _place(change: Mapping[str, Any]) -> Place:
+    within = [change["within"]] if "within" in change else []
+    return tuple((at["section"], tuple(at["key"])) for at in (*within, change))
+
+
+def _rank(place: Place) -> Any:
+    """Sort as the document does: by section, key, and number among equal keys."""
+    return [(_order()[name], key[:-1], int(key[-1])) for name, key in place]
+
+
+@cache
+def _order() -> dict[str, int]:
+    parts = [part.name for section in SECTIONS for part in section.parts]
+    names = (SINGLE[0], *(section.name for section in SECTIONS), SINGLE[1], *parts)
+    return {name: number for number, name in enumerate(names)}
+
+
+def _objects(document: Row) -> Objects:
+    found: Objects = {((name, ("1",)),): document[name] for name in SINGLE}
+    for section in SECTIONS:
+        found |= _listed(section, document[section.name], ())
+    return found
+
+
+def _listed(
+    section: Section, entries: list[Row], whole: Place
+) -> Iterator[tuple[Place, Row]]:
+    for key, entry in keyed(section, entries).items():
+        place = (*whole, (section.name, key))
+        yield place, section.own(entry)
+        for part in section.parts:
+            yield from _listed(part, entry[part.name], place)
+
+
+def _document(base: Row, objects: Objects) -> Row:
+    document: Row = {name: objects[(name, ("1",)),] for name in SINGLE}
+    made: dict[Place, Row] = {}
+    document |= {section.name: [] for section in SECTIONS}
+    parts = {section.name: section.parts for section in SECTIONS}
+    for place in sorted(objects, key=_rank):
+        *whole, (section, _) = place
+        if section in SINGLE:
+            continue
+        made[place] = {
+            **objects[place],
+            **{part.name: [] for part in parts.get(section, ())},
+        }
+        holder = made[tuple(whole)] if whole else document
+        holder[section].append(made[place])
+    return {name: document.get(name, base[name]) for name in base}

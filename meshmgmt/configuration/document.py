@@ -1,0 +1,164 @@
+"""From the account to the document."""
+
+from typing import Any
+
+import yaml
+
+from dns.selectors.settings import disabled_management_groups
+from groups.models import Group
+from meshmgmt.access.models import PostureCheck
+from meshmgmt.accounts.models import User
+from meshmgmt.accounts.selectors import account_rows
+from meshmgmt.configuration.sections import (
+    SECTIONS,
+    VERSION,
+    Key,
+    Names,
+    Row,
+    Section,
+    keyed,
+)
+from meshmgmt.core.history import account_at
+from meshmgmt.core.transactions import read_snapshot
+from meshmgmt.inventory.models import NetworkResource, Peer
+from meshmgmt.transfer.references import GROUP_LISTS, translated
+
+Stored = dict[Key, tuple[str, Row, Row]]
+"""Entries by key: the object's id, the entry, and the row it was made from."""
+
+
+def configuration() -> Row:
+    """Return the whole configuration: names for ids, sorted, without secrets.
+
+    To be called in a `read_snapshot()`.
+    """
+    return _configuration(_names(), identified=False)
+
+
+def configuration_at(moment: str, called: Names | None = None) -> Row:
+    """Return the configuration of a moment (RFC 3339, "" for now), objects with their `id`.
+
+    What is in `called` goes by that name. Raises what `core.history.account_at` raises.
+    """
+    with account_at(moment), read_snapshot():
+        return _configuration({**_names(), **(called or {})}, identified=True)
+
+
+def names_at(moment: str) -> Names:
+    """Return what objects were called at a moment. Raises as `configuration_at` does."""
+    with account_at(moment), read_snapshot():
+        return _names()
+
+
+def _names() -> Names:
+    return {(kind, pk): name for kind, pk, name in referable()}
+
+
+def _configuration(names: Names, *, identified: bool) -> Row:
+    return {
+        "version": VERSION,
+        "settings": settings(names),
+        **{
+            section.name: _entries(section, names, identified=identified)
+            for section in SECTIONS
+        },
+        "dns_settings": dns_settings(names),
+    }
+
+
+def as_yaml(document: Row) -> str:
+    """Return the one text that a document has, ready for a diff."""
+    return yaml.dump(
+        document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=92
+    )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what is there twice twice, without aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def settings(names: Names) -> Row:
+    """Return the settings of the account in one level."""
+    shown = dict(account_rows()[0]["settings"])
+    extra = shown.pop("extra")
+    return _named({**shown, **extra}, names)
+
+
+def dns_settings(names: Names) -> Row:
+    """Return the DNS settings."""
+    return _named({"disabled_management_groups": disabled_management_groups()}, names)
+
+
+def stored(section: Section, names: Names, **ids: str) -> Stored:
+    """Return what the account has of a section."""
+    rows = section.rows(section.opened(**ids))
+    entries = [_entry(section, row, names) for row in rows]
+    by_key = keyed(section, entries)
+    return {
+        key: (row["id"], entry, row)
+        for (key, entry), row in zip(by_key.items(), rows, strict=True)
+    }
+
+
+def _entries(
+    section: Section, names: Names, *, identified: bool, **ids: str
+) -> list[Row]:
+    found = stored(section, names, **ids)
+    return [
+        {
+            **({"id": identifier} if identified else {}),
+            **entry,
+            **{
+                part.name: _entries(
+                    part, names, identified=identified, **{section.path: identifier}
+                )
+                for part in section.parts
+            },
+        }
+        for _, (identifier, entry, _) in sorted(found.items())
+    ]
+
+
+def _entry(section: Section, row: Row, names: Names) -> Row:
+    left_out = {"id", *section.derived, *(part.name for part in section.parts)}
+    kept = {name: value for name, value in row.items() if name not in left_out}
+    if "rules" in kept:
+        kept["rules"] = [
+            {name: value for name, value in rule.items() if name != "id"}
+            for rule in kept["rules"]
+        ]
+    return _named(kept, names)
+
+
+def _named(row: Row, names: Names) -> Row:
+    return {
+        name: _sorted(name, value) for name, value in translated(row, names).items()
+    }
+
+
+def _sorted(name: str, value: Any) -> Any:
+    """Return lists of groups in the order of names; other orders mean something."""
+    if name == "rules":
+        return [{k: _sorted(k, v) for k, v in rule.items()} for rule in value]
+    if name in GROUP_LISTS and isinstance(value, list):
+        return sorted(value)
+    return value
+
+
+def referable() -> list[tuple[str, str, str]]:
+    """Return kind, id and name of everything that can be referred to."""
+    kinds = {
+        "group": (Group, "name"),
+        "posture check": (PostureCheck, "name"),
+        "network resource": (NetworkResource, "name"),
+        "peer": (Peer, "dns_label"),
+        "user": (User, "email"),
+    }
+    return [
+        (kind, pk, name)
+        for kind, (model, column) in kinds.items()
+        for pk, name in model._default_manager.values_list("pk", column)
+    ]

@@ -1,0 +1,240 @@
+"""`manage.py config`: the whole configuration as one document."""
+
+import difflib
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+from django.core.management.base import BaseCommand, CommandError
+
+from meshmgmt.accounts.management.people import clear_errors
+from meshmgmt.configuration.applying import perform
+from meshmgmt.configuration.difference import difference
+from meshmgmt.configuration.document import (
+    as_yaml,
+    configuration,
+    configuration_at,
+)
+from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.history import PARAMETER, account_at, moment_of
+from meshmgmt.core.printable import printable
+from meshmgmt.core.transactions import read_snapshot
+from meshmgmt.transfer.source import Source, SourceError
+
+DELETIONS = 10
+MOMENT = "a time as RFC 3339 writes it, such as 2026-11-01T08:00:00Z"
+DIFFERENT = 1
+"""Exit status of `diff`, `drift` and `plan` when something differs."""
+ERROR = 2
+
+
+class Command(BaseCommand):
+    """Exports, plans, applies and compares."""
+
+    help = (
+        "The configuration as one document with names in place of ids: groups, posture"
+        " checks, networks, policies, routes, DNS, settings; no secrets, no members of"
+        " groups. See docs/changes.md."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the subcommands."""
+        deeds = parser.add_subparsers(dest="deed", required=True)
+        export = deeds.add_parser("export", help="print the document")
+        _add_format(export)
+        export.add_argument("--at", metavar="T", help=f"as it was, {MOMENT}")
+        diff = deeds.add_parser(
+            "diff",
+            help="what differs between two moments; status 1 when something does",
+        )
+        _add_format(diff)
+        diff.add_argument("--from", required=True, metavar="T1", help=MOMENT)
+        diff.add_argument("--to", metavar="T2", help=f"{MOMENT}; default: now")
+        for name, text in (
+            ("plan", "show what `apply` would do; status 1 when that is something"),
+            ("apply", "make the account what FILE says, in one transaction"),
+        ):
+            deed = deeds.add_parser(name, help=text)
+            deed.add_argument("file", metavar="FILE", help="YAML or JSON, - for stdin")
+            deed.add_argument(
+                "--json", action="store_true", help="print the whole plan"
+            )
+            deed.add_argument(
+                "--max-deletions",
+                type=int,
+                default=DELETIONS,
+                metavar="N",
+                help="refuse to delete more objects (%(default)s)",
+            )
+        drift = deeds.add_parser(
+            "drift",
+            help="compare FILE, or this account, with another; status 1: differs",
+        )
+        drift.add_argument(
+            "file", nargs="?", metavar="FILE", help="default: this account"
+        )
+        drift.add_argument("--url", help="of another instance; default: this account")
+        drift.add_argument(
+            "--token-file", metavar="FILE", help="token there, - for standard input"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do what is asked."""
+        with _status_of_errors(), clear_errors():
+            deeds = {
+                "export": self._export,
+                "diff": self._diff,
+                "plan": self._plan,
+                "apply": self._apply,
+                "drift": self._drift,
+            }
+            deeds[options["deed"]](options)
+
+    def _export(self, options: dict[str, Any]) -> None:
+        with _about("--at"), account_at(options["at"] or ""), read_snapshot():
+            document = configuration()
+        self._write(document, options)
+
+    def _diff(self, options: dict[str, Any]) -> None:
+        before, after = options["from"], options["to"]
+        with _about("--from"):
+            old = configuration_at(before)
+        with _about("--to"):
+            if after and moment_of(after) < moment_of(before):
+                raise CommandError("--to lies before --from")
+            objects = difference(old, configuration_at(after or ""))
+        told = {"from": before, "to": after or "now", "objects": objects}
+        self._write(told, options)
+        if objects:
+            sys.exit(DIFFERENT)
+
+    def _write(self, document: dict[str, Any], options: dict[str, Any]) -> None:
+        text = json.dumps(document, indent=2) if options["json"] else as_yaml(document)
+        self.stdout.write(text.rstrip("\n"))
+
+    def _plan(self, options: dict[str, Any]) -> None:
+        if self._perform(options, dry_run=True):
+            sys.exit(DIFFERENT)
+
+    def _apply(self, options: dict[str, Any]) -> None:
+        self._perform(options, dry_run=False)
+
+    def _perform(self, options: dict[str, Any], *, dry_run: bool) -> bool:
+        plan = perform(
+            _read(options["file"]),
+            dry_run=dry_run,
+            max_deletions=options["max_deletions"],
+        )
+        objects = plan.shown["objects"]
+        if options["json"]:
+            self.stdout.write(json.dumps(plan.shown, indent=2))
+            return bool(objects)
+        for done in objects:
+            fields = ", ".join(done["changes"]) if done["action"] == "changed" else ""
+            line = f"{done['action']:9} {done['type']} {done['name'] or done['id']}"
+            self.stdout.write(printable(f"{line} ({fields})" if fields else line))
+        for pair in plan.shown["reach"]["pairs"]:
+            self.stdout.write(printable(f"reach     {pair['text']}"))
+        for test in plan.shown["tests"]:
+            line = f"test      {test['name']}: {test['before'] or 'new'} -> {test['after']}"
+            self.stdout.write(printable(line))
+        maps = plan.shown["peers"]["maps"]
+        verb = "would be" if dry_run else "were"
+        self.stdout.write(
+            f"{len(objects)} objects {verb} written; the maps of"
+            f" {'' if maps['exact'] else 'up to '}{maps['count']} peers become others."
+        )
+        return bool(objects)
+
+    def _drift(self, options: dict[str, Any]) -> None:
+        ours = _read(options["file"]) if options["file"] else _own()
+        theirs = _foreign(options) if options["url"] else _own()
+        names = (options["file"] or "this account", options["url"] or "this account")
+        lines = list(
+            difflib.unified_diff(
+                as_yaml(ours).splitlines(),
+                as_yaml(theirs).splitlines(),
+                *names,
+                lineterm="",
+            )
+        )
+        for line in lines:
+            self.stdout.write(printable(line))
+        if lines:
+            sys.exit(DIFFERENT)
+        self.stdout.write("No difference.")
+
+
+@contextmanager
+def _status_of_errors() -> Iterator[None]:
+    try:
+        yield
+    except CommandError as error:
+        error.returncode = ERROR
+        raise
+    except RecursionError as error:
+        deep = "a document is nested too deeply"
+        raise CommandError(deep, returncode=ERROR) from error
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads no aliases: a few of them are a document of any size."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases (*name) are not read")
+        return super().compose_node(parent, index)
+
+
+def _add_format(deed: ArgumentParser) -> None:
+    deed.add_argument("--json", action="store_true", help="JSON in place of YAML")
+
+
+def _own() -> dict[str, Any]:
+    with read_snapshot():
+        return configuration()
+
+
+@contextmanager
+def _about(option: str) -> Iterator[None]:
+    """Say of a refused moment which option names it."""
+    try:
+        yield
+    except ServiceError as error:
+        told = error.message.removeprefix(f"{PARAMETER}: ")
+        raise CommandError(f"{option}: {told}") from error
+
+
+def _foreign(options: dict[str, Any]) -> dict[str, Any]:
+    if not options["token_file"]:
+        raise CommandError("--url needs --token-file")
+    token = _text(options["token_file"]).strip()
+    try:
+        found = Source(options["url"], token).get("config")
+    except SourceError as error:
+        raise CommandError(str(error)) from error
+    if not isinstance(found, dict):
+        raise CommandError(f"{options['url']} serves no configuration")
+    return found
+
+
+def _read(name: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = yaml.load(_text(name), _Loader)  # noqa: S506 - a safe one
+    except yaml.YAMLError as error:
+        raise CommandError(f"{name}: neither YAML nor JSON: {error}") from error
+    return found
+
+
+def _text(name: str) -> str:
+    try:
+        return (
+            sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        )
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{name}: {error}") from error

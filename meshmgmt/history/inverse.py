@@ -1,0 +1,192 @@
+"""The inverse of what events of the audit trail tell, object by object."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django.db import models
+
+from events.activities import Activity
+from events.audit.histories import member_events, owner_of
+from events.audit.specs import AuditSpec, all_specs
+from events.models import AuditEvent
+from groups.models import GroupPeer
+from meshmgmt.core.errors import Conflict
+from meshmgmt.core.orderedlinks import OrderedLink
+from meshmgmt.history.lists import arranged, list_changes, owner_id
+from meshmgmt.inventory.models import Peer
+
+_FOLLOWING: Final = frozenset({Activity.ACCESS_TEST_FAIL, Activity.ACCESS_TEST_PASS})
+"""What follows from other changes, and goes with them."""
+
+
+class Irreversible(Conflict):
+    """Something stands in the way of reverting; the sentence says what."""
+
+
+@dataclass(slots=True)
+class Members:
+    """What a list gets back, and what it loses; `order` is what it was left in."""
+
+    back: dict[Any, None] = field(default_factory=dict)
+    out: dict[Any, None] = field(default_factory=dict)
+    order: list[Any] | None = None
+
+    def undo(self, change: Mapping[str, list[Any]]) -> None:
+        """Take one more event back, older than those before."""
+        for key in change["added"]:
+            self._move(key, self.back, self.out)
+        for key in change["removed"]:
+            self._move(key, self.out, self.back)
+        self.order = self.order or change.get("order")
+
+    def is_as_left(self, now: list[Any], *, whole: bool) -> bool:
+        """Tell whether a list has what came to it, and not what went, in the order left.
+
+        The `whole` list of a new object has nothing else.
+        """
+        there = set(now)
+        if whole:
+            return there == self.out.keys()
+        if arranged(now, self.order or []) != now:
+            return False
+        return there.issuperset(self.out) and there.isdisjoint(self.back)
+
+    @staticmethod
+    def _move(key: Any, away: dict[Any, None], to: dict[Any, None]) -> None:
+        if key in away:
+            del away[key]
+        else:
+            to[key] = None
+
+
+@dataclass(slots=True)
+class Undo:
+    """How one object is brought back to what it was."""
+
+    spec: AuditSpec
+    pk: str
+    name: str = ""
+    create: bool = False
+    delete: bool = False
+    existed: bool | None = None
+    """Whether it was there before; None where no event made or deleted it."""
+    now: dict[str, Any] = field(default_factory=dict)
+    """What each column must hold now, or something was changed since."""
+    then: dict[str, Any] = field(default_factory=dict)
+    lists: dict[type[OrderedLink], Members] = field(default_factory=dict)
+
+    @property
+    def model(self) -> type[models.Model]:
+        return self.spec.model
+
+    @property
+    def rows(self) -> Any:
+        """The row, to be changed unseen; some events name a peer by its address."""
+        by_address = self.model is Peer and "." in self.pk
+        column = "ip" if by_address else "pk"
+        return models.QuerySet(self.model).filter(**{column: self.pk})
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What to store, of the columns that the events tell of."""
+        columns = {each.attname: each for each in self.model._meta.concrete_fields}
+        return {name: columns[name].to_python(v) for name, v in self.then.items()}
+
+    @property
+    def label(self) -> str:
+        """How messages call the object."""
+        kind = str(self.model._meta.verbose_name)
+        return f"{kind} {self.name or self._known_as or repr(self.pk)}"
+
+    @property
+    def _known_as(self) -> str:
+        """Its name now, else what the trail called it last; "" where it has none."""
+        row = self.rows.first()
+        return last_name(self.pk) if row is None else str(row)
+
+    @property
+    def does_nothing(self) -> bool:
+        members = any(
+            list_.back or list_.out or list_.order for list_ in self.lists.values()
+        )
+        return not (self.create or self.delete or self.then or members)
+
+    def members(self, link: type[OrderedLink]) -> Members:
+        return self.lists.setdefault(link, Members())
+
+
+def last_name(pk: str) -> str:
+    """Return what the trail called an object last, "" where it did not."""
+    event = AuditEvent.objects.filter(target_id=pk).order_by("-id").first()
+    return event.target_name if event and event.target_name != pk else ""
+
+
+def inverse_of(events: Iterable[AuditEvent]) -> list[Undo]:
+    """Return what takes events, given newest first, back.
+
+    Raises Irreversible for an event that tells of no change of an object, or of a
+    secret that the trail does not hold.
+    """
+    specs = {spec.model._meta.model_name: spec for spec in all_specs()}
+    found: dict[tuple[type[models.Model] | None, str], Undo] = {}
+
+    def of(kind: str | None, pk: str, name: str) -> Undo:
+        spec = specs[kind]
+        undo = found.setdefault((spec.model, pk), Undo(spec, pk))
+        undo.name = undo.name or name
+        return undo
+
+    for event in events:
+        meta, kind = event.meta, event.target_type
+        for (link, pk), change in list_changes(event):
+            undo = of(owner_of(link)._meta.model_name, pk, _owner_name(meta, link))
+            undo.lists.setdefault(link, Members()).undo(change)
+        if event.activity_code in _FOLLOWING or event.activity_code in member_events():
+            continue
+        if kind not in specs or not event.changes:
+            raise Irreversible(
+                f"event {event.pk} ({event.activity}) is not a change of an object"
+            )
+        take_back(of(kind, owner_id(event), meta.get("name", "")), event)
+    return list(found.values())
+
+
+def _owner_name(meta: Mapping[str, Any], link: type[OrderedLink]) -> str:
+    """Return what an event calls the owner of a list, where that is a group."""
+    return str(meta.get("group", "")) if link is GroupPeer else ""
+
+
+def take_back(undo: Undo, event: AuditEvent, *, to_look: bool = False) -> None:
+    """Take one more event back, older than those before.
+
+    Raises Irreversible for a secret that the trail does not hold, unless it is only
+    `to_look`: then secrets stay as they are.
+    """
+    spec = undo.spec
+    columns = {n: v for n, v in event.changes.items() if n in spec.columns}
+    for name, value in columns.items():
+        if name in spec.secret and to_look:
+            continue
+        if name in spec.secret and value["before"] is not None:
+            raise Irreversible(
+                f"{undo.label}: {name} is a secret, which the trail does not hold"
+            )
+        undo.now.setdefault(name, value["after"])
+        undo.then[name] = value["before"]
+    if _is_absent(spec.model, columns, "after"):
+        undo.create, undo.delete = not undo.delete, False
+        undo.existed = True
+    elif _is_absent(spec.model, columns, "before"):
+        undo.create, undo.delete = False, not undo.create
+        undo.existed = False
+
+
+def _is_absent(
+    model: type[models.Model], columns: Mapping[str, Any], side: str
+) -> bool:
+    """Tell whether there was no object on one side: what must have a value has none."""
+    needed = {
+        column.attname for column in model._meta.concrete_fields if not column.null
+    }
+    return any(value[side] is None for name, value in columns.items() if name in needed)

@@ -1,0 +1,236 @@
+"""Reverting: the inverse of what was done, as a change of its own.
+
+Nothing is done unless all can be: each object must still be what the events left, the
+rules must accept what comes back, and nothing else may change with it.
+"""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any, Final
+
+from django.db import models
+from django.db.models import ProtectedError
+
+from events.audit.changes import changes_since, mark
+from events.audit.emission import shown_value
+from events.audit.signals import current_values
+from events.models import AuditEvent
+from groups.audit import resource_names
+from groups.models import GroupResource
+from meshmgmt.accounts.models import User
+from meshmgmt.core import context
+from meshmgmt.core.errors import Forbidden, ServiceError
+from meshmgmt.core.orderedlinks import OrderedLink, member_keys, set_members
+from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.core.transactions import account_write
+from meshmgmt.history.inverse import (
+    Irreversible,
+    Members,
+    Undo,
+    inverse_of,
+    last_name,
+)
+from meshmgmt.history.kinds import KINDS
+from meshmgmt.history.lists import Listing, arranged, lists_of, orders_before
+
+_ORDER: Final = list(KINDS)
+
+
+class Reversal:
+    """What takes events, given newest first, back: looked for before anybody has to wait.
+
+    The trail before and in these events never changes, so only the objects are looked at
+    again under the lock. Raises Irreversible for what is no change of an object.
+    """
+
+    def __init__(self, events: Sequence[AuditEvent]) -> None:
+        self._numbers = ", ".join(str(event.pk) for event in reversed(events[:9]))
+        self._undos = inverse_of(events)
+        lists = [(link, undo.pk) for undo in self._undos for link in undo.lists]
+        self._orders = orders_before(events[-1].pk, lists)
+
+    def carry_out(self, by: User) -> None:
+        """Take the events back.
+
+        Raises Irreversible with every reason that stands in the way, Forbidden without
+        the permission to change one of the objects, and what the rules find.
+        """
+        with account_write(), context.scope(reason=f"revert of {self._numbers}"):
+            _check_is_something(self._undos)
+            _check_permissions(self._undos, by)
+            self._undos.sort(key=lambda undo: _ORDER.index(undo.model))
+            begin = mark()
+            _Reverting(self._undos, self._orders, by).run()
+            _check_nothing_else_changed(self._undos, begin)
+
+
+def _check_is_something(undos: Sequence[Undo]) -> None:
+    if all(undo.does_nothing for undo in undos):
+        raise Irreversible(
+            "nothing can be taken back: parts of an object have events of their own, to be"
+            " reverted alone or with the request"
+        )
+
+
+def _check_permissions(undos: Sequence[Undo], by: User) -> None:
+    for undo in undos:
+        kind = KINDS.get(undo.model)
+        if kind is None:
+            raise Irreversible(
+                f"{undo.label}: objects of this kind are not brought back"
+            )
+        operation = (
+            Operation.CREATE
+            if undo.create
+            else Operation.DELETE
+            if undo.delete
+            else Operation.UPDATE
+        )
+        if not allowed(by.role, kind.module, operation):
+            raise Forbidden(f"permission denied: {undo.label} is not yours to change")
+
+
+class _Reverting:
+    """Does one revert, in the running write."""
+
+    def __init__(
+        self, undos: Sequence[Undo], orders: Mapping[Listing, list[Any]], by: User
+    ) -> None:
+        self._undos = undos
+        self._orders = orders
+        self._by = by
+        self._found = {(undo.model, undo.pk): undo.rows.first() for undo in undos}
+
+    def run(self) -> None:
+        """Look for reasons against it, then make, change, delete and check."""
+        reasons = [reason for undo in self._undos for reason in self._reasons(undo)]
+        if reasons:
+            raise Irreversible("; ".join(reasons))
+        for undo in self._undos:
+            if undo.create:
+                self._make(undo)
+        for undo in self._undos:
+            if not undo.delete:
+                self._change(undo)
+        for undo in reversed(self._undos):
+            if undo.delete:
+                self._delete(undo)
+        for undo in self._undos:
+            self._check(undo)
+
+    def _reasons(self, undo: Undo) -> list[str]:
+        """Return what of the object is no longer as the events left it."""
+        instance = self._found[undo.model, undo.pk]
+        if undo.create:
+            return [] if instance is None else [f"{undo.label} is there already"]
+        if instance is None:
+            return [f"{undo.label} was deleted since"]
+        values = current_values(undo.spec, instance)
+        changed = [
+            name
+            for name, expected in undo.now.items()
+            if name not in undo.spec.secret and shown_value(values[name]) != expected
+        ]
+        changed += [
+            link.relation
+            for link in lists_of(undo.model)
+            if (undo.delete or link in undo.lists)
+            and not undo.lists.get(link, Members()).is_as_left(
+                member_keys(link, instance), whole=undo.delete
+            )
+        ]
+        return [f"{undo.label}: {name} was changed since" for name in changed]
+
+    def _make(self, undo: Undo) -> None:
+        instance = undo.model(pk=undo.pk, **undo.values)
+        self._check_relations(undo, instance)
+        lists = {
+            link.relation: list(members.back) for link, members in undo.lists.items()
+        }
+        self._found[undo.model, undo.pk] = instance
+        self._with_rules(undo, lambda: KINDS[undo.model].prepare(instance, lists))
+        instance.save(force_insert=True)
+
+    def _check_relations(self, undo: Undo, instance: models.Model) -> None:
+        for column in instance._meta.concrete_fields:
+            key, other = getattr(instance, column.attname), column.related_model
+            if key is None or not isinstance(other, type):
+                continue
+            if not other._base_manager.filter(pk=key).exists():
+                kind = other._meta.verbose_name
+                raise Irreversible(f"{undo.label}: its {kind} was deleted since")
+
+    def _change(self, undo: Undo) -> None:
+        instance = self._found[undo.model, undo.pk]
+        update = KINDS[undo.model].update
+        columns = {} if undo.create else undo.values
+        if columns and update is not None:
+            self._with_rules(undo, lambda: update(instance.pk, columns, self._by))
+        elif columns:
+            for name, value in columns.items():
+                setattr(instance, name, value)
+            instance.save()
+        for link, members in undo.lists.items():
+            before = [] if undo.create else member_keys(link, instance)
+            wanted = [key for key in before if key not in members.out]
+            if members.back or members.order:
+                _check_there(undo, link, list(members.back))
+                order = self._orders[link, undo.pk]
+                wanted = arranged([*wanted, *members.back], order)
+            set_members(link, instance, wanted, new=undo.create, before=before)
+
+    def _delete(self, undo: Undo) -> None:
+        instance = self._found[undo.model, undo.pk]
+        delete = KINDS[undo.model].delete
+        try:
+            # What is gone forgets its key, which messages and checks ask for.
+            self._with_rules(undo, lambda: delete(copy(instance), self._by))
+        except ProtectedError as error:
+            raise Irreversible(f"{undo.label} is in use since") from error
+
+    def _check(self, undo: Undo) -> None:
+        instance = self._found[undo.model, undo.pk]
+        kind = KINDS[undo.model]
+        if not undo.delete:
+            instance.refresh_from_db()
+        check = kind.check_gone if undo.delete else kind.check
+        self._with_rules(undo, lambda: check(instance, self._by))
+
+    def _with_rules(self, undo: Undo, do: Any) -> None:
+        try:
+            do()
+        except Forbidden:
+            raise
+        except ServiceError as error:
+            raise Irreversible(
+                f"{undo.label}: {error.message}", error.errors
+            ) from error
+
+
+def _check_there(undo: Undo, link: type[OrderedLink], keys: Sequence[Any]) -> None:
+    """Raise Irreversible when something that is to come back to a list is gone."""
+    if link is GroupResource:
+        there = set(resource_names(keys))
+    else:
+        other: Any = link._meta.get_field(link.member_fields[0]).related_model
+        there = set(other.objects.filter(pk__in=keys).values_list("pk", flat=True))
+    if gone := [key for key in keys if key not in there]:
+        first = gone[0][0] if isinstance(gone[0], tuple) else gone[0]
+        name = last_name(str(first)) or repr(first)
+        raise Irreversible(f"{undo.label}: {link.relation} is gone: {name}")
+
+
+def _check_nothing_else_changed(undos: Sequence[Undo], begin: int) -> None:
+    meant = {(undo.model, undo.pk) for undo in undos}
+    others = [
+        change
+        for change in changes_since(begin)
+        if change.happened and (type(change.instance), str(change.pk)) not in meant
+    ]
+    if others:
+        names = ", ".join(
+            f"{change.instance._meta.verbose_name}"
+            f" {getattr(change.instance, 'name', '') or change.pk!r}"
+            for change in others[:9]
+        )
+        raise Irreversible(f"something else depends on it since: {names}")

@@ -1,0 +1,89 @@
+"""The admin's page that takes an event of the audit trail back."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from events.admin.changetable import change_table, mentioned_ids
+from events.admin.objectpages import ObjectPages, kind_of
+from events.audit.histories import member_events
+from events.audit.reading import event_by_id, events_of_request
+from events.models import AuditEvent
+from meshmgmt.accounts.admin.forms import viewer_of
+from meshmgmt.api.plans import Plan
+from meshmgmt.core.counting import counted
+from meshmgmt.core.errors import NotFound, ServiceError
+from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.history.reverting import Reversal
+from meshmgmt.plans.rehearsal import carried_out
+
+MOVED = "Something else would be done by now than what was shown: look at it again."
+
+
+def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
+    """Show what taking an event, or all of its request, back does; then do just that."""
+    user = viewer_of(request)
+    if not allowed(user.role, "events", Operation.READ):
+        raise PermissionDenied
+    try:
+        event = event_by_id(event_id)
+    except NotFound as error:
+        raise Http404 from error
+    asked = request.POST or request.GET
+    request_events = events_of_request(event)
+    whole = "whole" in asked or ("alone" not in asked and _went_with_others(event))
+    events = request_events if whole else [event]
+    seen = request.POST.get("plan", "")
+
+    def agreed(plan: Plan) -> bool:
+        return plan.digest == seen
+
+    refusal, plan = "", None
+    try:
+        reversal = Reversal(events)
+        plan = carried_out(lambda: reversal.carry_out(user), agreed)
+    except ServiceError as error:
+        refusal = error.message
+    if plan is not None and agreed(plan):
+        messages.success(request, f"Taken back: {counted(len(events), 'event')}.")
+        back = reverse("admin:events_auditevent_changelist")
+        return HttpResponseRedirect(back)
+    if seen and plan is not None:
+        messages.warning(request, MOVED)
+    return TemplateResponse(
+        request,
+        "admin/history/revert.html",
+        {
+            **admin.site.each_context(request),
+            "title": "Take back",
+            "event": event,
+            "whole": whole,
+            "others": len(request_events) - 1,
+            "refusal": refusal,
+            "plan": plan,
+            "lines": [] if plan is None else _lines(request, plan),
+        },
+    )
+
+
+def _went_with_others(event: AuditEvent) -> bool:
+    """Tell whether an object went, from whose lists and users it was taken first."""
+    code = event.activity_code
+    return code.endswith(".delete") and code not in member_events()
+
+
+def _lines(request: HttpRequest, plan: Plan) -> list[dict[str, Any]]:
+    objects = plan.shown["objects"]
+    known = ObjectPages(request).of_ids(mentioned_ids([x["changes"] for x in objects]))
+    return [
+        {
+            **done,
+            "kind": kind_of(done["type"]),
+            "table": change_table(done["changes"], known),
+        }
+        for done in objects
+    ]

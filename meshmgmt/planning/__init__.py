@@ -1,1 +1,0 @@
-"""What a change would do before it is made; above all rooms."""

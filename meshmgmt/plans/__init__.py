@@ -1,0 +1,1 @@
+"""What a write would do before it is made."""

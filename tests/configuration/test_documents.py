@@ -1,0 +1,283 @@
+"""The configuration as one document: round trips, plans, refusals, drift."""
+
+import io
+import json
+import socket
+from pathlib import Path
+from random import Random
+from threading import Thread
+
+import jsonschema
+import pytest
+import yaml
+from django.core.management import CommandError, call_command
+
+from groups.models import Group
+from meshmgmt.configuration.document import as_yaml, configuration
+from meshmgmt.configuration.sections import schema
+from meshmgmt.core.transactions import read_snapshot
+from tests.databases import KIND, elsewhere
+from tests.factories import Trail, peers
+from tests.history.writes import Writer
+from tests.people import api_as, person
+from tests.resource_contract import Body, ok, stored
+
+pytestmark = pytest.mark.django_db
+
+
+def document() -> Body:
+    with read_snapshot():
+        return configuration()
+
+
+def run(*words: str) -> tuple[int, str]:
+    """Run `manage.py config`; return its status and what it prints."""
+    printed = io.StringIO()
+    try:
+        call_command("config", *words, stdout=printed)
+    except SystemExit as ended:
+        return int(ended.code or 0), printed.getvalue()
+    return 0, printed.getvalue()
+
+
+@pytest.fixture
+def filled() -> Body:
+    """A configuration of many objects that refer to each other."""
+    api = api_as()
+    writer = Writer(api, Random(7), [one.pk for one in peers(3)])
+    for _ in range(60):
+        writer.write()
+    some = [ok(api.post("/api/groups", {"name": n}))["id"] for n in ("ops", "eng")]
+    zone = {"domain": "office.example", "enable_search_domain": False}
+    ok(api.post("/api/dns/zones", {"name": "o", **zone, "distribution_groups": some}))
+    servers = {
+        "description": "",
+        "nameservers": [{"ip": "9.9.9.9", "ns_type": "udp", "port": 53}],
+        "enabled": True,
+        "groups": some,
+        "primary": False,
+        "domains": ["b.example", "a.example"],
+        "search_domains_enabled": False,
+    }
+    ok(api.post("/api/dns/nameservers", {"name": "z servers", **servers}))
+    network = ok(api.post("/api/networks", {"name": "office"}))["id"]
+    resource = {"name": "nas", "address": "10.0.0.1", "groups": some, "enabled": True}
+    made = ok(api.post(f"/api/networks/{network}/resources", resource))
+    router = {"peer_groups": some[:1], "metric": 9, "masquerade": True, "enabled": True}
+    ok(api.post(f"/api/networks/{network}/routers", router))
+    check = {"name": "new", "checks": {"nb_version_check": {"min_version": "0.60.0"}}}
+    posture = ok(api.post("/api/posture-checks", {"description": "", **check}))
+    rule = {
+        "name": "to the nas",
+        "enabled": True,
+        "action": "accept",
+        "bidirectional": False,
+        "protocol": "tcp",
+        "ports": ["445"],
+        "sources": some,
+        "destinationResource": {"id": made["id"], "type": "host"},
+    }
+    policy = {"name": "nas", "enabled": True, "rules": [rule]}
+    ok(api.post("/api/policies", {**policy, "source_posture_checks": [posture["id"]]}))
+    route = {
+        "network_id": "lan",
+        "description": "",
+        "enabled": True,
+        "network": "10.9.0.0/16",
+        "peer_groups": some[:1],
+        "metric": 100,
+        "masquerade": True,
+        "groups": some,
+    }
+    ok(api.post("/api/routes", route))
+    return document()
+
+
+def test_it_names_and_sorts_and_shows_no_ids(filled: Body) -> None:
+    text = as_yaml(filled)
+    ids = Group.objects.values_list("pk", flat=True)
+    assert not [identifier for identifier in ids if identifier in text]
+    for section in ("groups", "policies", "zones", "nameserver_groups", "networks"):
+        names = [entry["name"] for entry in filled[section]]
+        assert names
+        if section != "zones":
+            assert names == sorted(names)
+    jsonschema.validate(filled, schema())
+
+
+def test_round_trip_into_an_empty_instance_gives_the_same_bytes(
+    filled: Body, tmp_path: Path
+) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(as_yaml(filled))
+    with elsewhere(KIND, folder=tmp_path, migrated=True):
+        person()
+        status, _ = run("apply", str(file))
+        assert status == 0
+        _, exported = run("export")
+        assert exported == file.read_text()
+        trail = Trail()
+        assert run("plan", str(file))[0] == 0
+        assert trail.codes == []
+
+
+def test_a_plan_shows_the_difference_and_writes_nothing(
+    filled: Body, tmp_path: Path
+) -> None:
+    filled["groups"].insert(0, {"name": "brand new"})
+    filled["zones"][0]["enabled"] = not filled["zones"][0]["enabled"]
+    gone = filled["nameserver_groups"].pop()["name"]
+    file = tmp_path / "config.yaml"
+    file.write_text(as_yaml(filled))
+    before = stored()
+    status, printed = run("plan", str(file))
+    assert status == 1
+    assert stored() == before
+    assert "created   group brand new" in printed
+    assert f"deleted   nameservergroup {gone}" in printed
+    trail = Trail()
+    assert run("apply", str(file))[0] == 0
+    assert document() == filled
+    assert len({event.request_id for event in trail.events}) == 1
+    assert run("plan", str(file))[0] == 0
+
+
+def test_a_section_that_is_not_there_stays(filled: Body, tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({"version": 1, "groups": filled["groups"]}))
+    assert run("apply", str(file))[0] == 0
+    assert document() == filled
+
+
+def test_more_deletions_than_allowed_are_refused(filled: Body, tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(as_yaml({**filled, "zones": [], "policies": []}))
+    with pytest.raises(CommandError, match="would be deleted, more than the 1"):
+        run("apply", str(file), "--max-deletions", "1")
+    assert document() == filled
+    assert run("apply", str(file), "--max-deletions", "500")[0] == 0
+    assert document()["zones"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"version": 2}, "version"),
+        ({"nonsense": []}, "nonsense"),
+        ({"groups": [{"nam": "x"}]}, r"groups\[0\].*name"),
+        ({"groups": [{"name": ""}]}, r"groups\[0\]: the name"),
+        (
+            {
+                "zones": [
+                    {
+                        "name": "z",
+                        "domain": "z.example",
+                        "enabled": True,
+                        "enable_search_domain": False,
+                        "distribution_groups": ["nobody"],
+                    }
+                ]
+            },
+            r"zones\[0\]: there is no group named 'nobody'",
+        ),
+    ],
+)
+def test_faults_are_named_with_their_place(
+    filled: Body, tmp_path: Path, change: Body, says: str
+) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump({**filled, **change}))
+    before = stored()
+    with pytest.raises(CommandError, match=says):
+        run("apply", str(file), "--max-deletions", "999")
+    assert stored() == before
+
+
+@pytest.mark.parametrize("text", ["[", "just text", "- 1", "\x00"])
+def test_what_is_no_document_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "file"
+    file.write_text(text)
+    with pytest.raises(CommandError):
+        run("apply", str(file))
+
+
+def test_a_missing_file_is_told() -> None:
+    with pytest.raises(CommandError, match="No such file"):
+        run("plan", "/nonexistent")
+
+
+def test_the_api_serves_it_as_json_and_yaml(filled: Body) -> None:
+    api = api_as("auditor")
+    answer = api.get("/api/config")
+    assert ok(answer) == filled
+    text = api.get("/api/config", Accept="application/yaml")
+    assert text.headers["Content-Type"].startswith("application/yaml")
+    assert text.body.decode() == as_yaml(filled)
+    unchanged = {"If-None-Match": answer.headers["ETag"]}
+    assert api.get("/api/config", **unchanged).status == 304
+    assert ok(api.get("/api/config/schema")) == schema()
+
+
+def test_drift_shows_what_differs(filled: Body, tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(as_yaml(filled))
+    assert run("drift", str(file)) == (0, "No difference.\n")
+    ok(api_as().post("/api/groups", {"name": "by hand"}))
+    status, printed = run("drift", str(file))
+    assert status == 1
+    assert "+- name: by hand" in printed
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says"),
+    [
+        ("404", b"", "serves no configuration"),
+        ("200", b"[]", "serves no configuration"),
+        ("200", b"{", "answered no JSON"),
+        ("200", b"[" * 100_000, "answered no JSON"),
+        ("200", b'{"a":' * 400 + b"1" + b"}" * 400, "nested too deeply"),
+        ("302", b"", "answered 302: is this its own address"),
+        ("401", b"", "does the token belong"),
+        ("x", b"", "does not answer"),
+    ],
+)
+def test_a_hostile_answer_ends_drift_with_a_sentence(
+    tmp_path: Path, status: str, body: bytes, says: str
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("secret\n")
+    head = f"HTTP/1.0 {status} X\r\nLocation: http://127.0.0.1:1/\r\n\r\n".encode()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            with server.accept()[0] as asked:
+                asked.recv(4096)
+                asked.sendall(head + body)
+
+        thread = Thread(target=answer)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(CommandError, match=says) as refused:
+            run("drift", "--url", url, "--token-file", str(token))
+        thread.join()
+    assert refused.value.returncode == 2
+
+
+def test_errors_end_with_another_status_than_differences(tmp_path: Path) -> None:
+    path = tmp_path / "mesh.yaml"
+    path.write_text("version: 7\n")
+    for words in (["plan", str(path)], ["drift", str(tmp_path / "none")]):
+        with pytest.raises(CommandError) as refused:
+            call_command("config", *words)
+        assert refused.value.returncode == 2
+
+
+def test_a_document_that_grows_without_end_is_refused(tmp_path: Path) -> None:
+    lines = ["version: 1", "groups:", " - name: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    for number in range(1, 12):
+        several = ", ".join([f"*a{number - 1}"] * 10)
+        lines.append(f" - name: &a{number} [{several}]")
+    path = tmp_path / "mesh.yaml"
+    path.write_text("\n".join(lines))
+    with pytest.raises(CommandError, match="aliases"):
+        call_command("config", "plan", str(path))

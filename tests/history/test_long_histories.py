@@ -1,0 +1,160 @@
+"""Looking back over a long trail: by indexes, and only what is asked."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+from django.db import connection, models
+from django.test.utils import CaptureQueriesContext
+
+from events.activities import Activity
+from events.audit.histories import firsts_after, history_key, lasts_before
+from events.audit.reading import last_id_at
+from events.models import AuditEvent
+from groups.models import Group, GroupPeer
+from meshmgmt.core import clock
+from meshmgmt.core.orderedlinks import append_members, drop_members, member_keys
+from meshmgmt.history.past import account_at
+from tests.api_client import Api
+from tests.factories import group, peer, peers
+from tests.resource_contract import ok
+
+pytestmark = pytest.mark.django_db
+
+
+@contextmanager
+def statements() -> Iterator[list[str]]:
+    found: list[str] = []
+    with CaptureQueriesContext(connection) as captured:
+        yield found
+    found += [query["sql"] or "" for query in captured.captured_queries]
+
+
+def changeable() -> "models.QuerySet[AuditEvent]":
+    """Return the trail as only who writes past the service can change it."""
+    return models.QuerySet(AuditEvent)
+
+
+@pytest.fixture
+def busy(db: None) -> Group:
+    """A group with a long trail of members that come and go."""
+    made, members = group("busy"), [one.pk for one in peers(4)]
+    for _ in range(40):
+        append_members(GroupPeer, made, members)
+        drop_members(GroupPeer, made, members[1:])
+    return made
+
+
+def test_histories_are_read_from_their_index_alone(busy: Group) -> None:
+    with statements() as found:
+        firsts_after("grouppeer/", 0, 9)
+        lasts_before("grouppeer/", 10**9)
+    told = ""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            for dear in (
+                "seqscan",
+                "bitmapscan",
+                "sort",
+                "hashagg",
+            ):  # as they are of a long trail
+                cursor.execute(f"SET LOCAL enable_{dear} = off")
+        for sql in found:
+            words = "" if connection.vendor == "postgresql" else "QUERY PLAN"
+            cursor.execute(f"EXPLAIN {words} {sql}".replace("%", "%%"))
+            told += str(cursor.fetchall())
+    assert (len(found), told.count("audit_history")) == (2, 2)
+
+
+def test_a_member_that_came_and_went_often_has_one_history(busy: Group) -> None:
+    first = AuditEvent.objects.order_by("id")[0].pk
+    found = firsts_after(f"grouppeer/{busy.pk}/", first, 100)
+    assert len(found) == 4 + 3  # three went, too
+    assert firsts_after(f"grouppeer/{busy.pk}/", first, 2) == found[:2]
+
+
+def test_only_lists_that_are_asked_for_are_brought_back(busy: Group, api: Api) -> None:
+    other = group("other", peer("alpha"))
+    moment = clock.now()
+    append_members(GroupPeer, other, [peer("beta").pk])
+    drop_members(GroupPeer, busy, member_keys(GroupPeer, busy))
+    with statements() as found, account_at(moment):
+        assert len(member_keys(GroupPeer, other)) == 1
+        assert len(member_keys(GroupPeer, busy)) == 1
+        assert GroupPeer.objects.count() == 2
+    copies = [sql for sql in found if sql.startswith("CREATE TEMPORARY")]
+    assert len(copies) == 1
+    with statements() as found, account_at(moment):
+        assert Group.objects.filter(name="busy").exists()
+    assert not any("CREATE TEMPORARY" in sql for sql in found)
+
+
+def test_an_object_deleted_and_made_again_is_what_it_was(api: Api) -> None:
+    made = ok(api.post("/api/networks", {"name": "office", "description": "a"}))
+    path = f"/api/networks/{made['id']}"
+    moment = between = clock.rfc3339(clock.now())
+    for description in "bc":
+        ok(api.put(path, {"name": "office", "description": description}))
+        ok(api.delete(path))
+        gone = api.get("/api/events/audit?page_size=1").json[0]["id"]
+        ok(api.post(f"/api/events/audit/{gone}/revert", {"whole_request": True}))
+        assert ok(api.get(f"{path}?at={moment}"))["description"] == "a"
+        between = clock.rfc3339(clock.now())
+    ok(api.delete(path))
+    assert ok(api.get(f"{path}?at={moment}"))["description"] == "a"
+    assert ok(api.get(f"{path}?at={between}"))["description"] == "c"
+
+
+def test_what_the_version_before_wrote_is_taken_back_too(busy: Group, api: Api) -> None:
+    moment = clock.rfc3339(clock.now())
+    path = f"/api/groups/{busy.pk}"
+    before = api.get(path).body
+    ok(api.put(path, {"name": "renamed", "peers": [peer("alpha").pk]}))
+    newer = changeable().filter(timestamp__gt=moment)
+    assert newer.update(history_key=None) > 1
+    assert api.get(f"{path}?at={moment}").body == before
+
+
+def test_clocks_a_few_hours_apart_do_no_harm(busy: Group) -> None:
+    newest = AuditEvent.objects.order_by("-id")[0]
+    rows = changeable()
+    rows.filter(pk=newest.pk).update(timestamp=newest.timestamp - timedelta(hours=9))
+    moment = AuditEvent.objects.order_by("-timestamp")[0].timestamp
+    assert last_id_at(moment) == newest.pk
+    assert last_id_at(newest.timestamp - timedelta(days=99)) is None
+
+
+def test_too_many_changes_are_refused_at_once(
+    busy: Group, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    came = AuditEvent.objects.filter(activity_code=Activity.PEER_GROUP_ADD)
+    moment = came.order_by("id")[0].timestamp
+    monkeypatch.setattr("meshmgmt.history.past.MOST", 3)
+    with statements() as found:
+        answer = api.get(f"/api/groups/{busy.pk}?at={clock.rfc3339(moment)}")
+    assert answer.status == 422
+    assert "more than 3 things were changed" in answer.json["message"]
+    assert not any("CREATE TEMPORARY" in sql for sql in found)
+
+
+def test_members_of_several_columns_have_histories() -> None:
+    event = AuditEvent(
+        activity_code=Activity.RESOURCE_GROUP_ADD,
+        target_id="g",
+        target_type="group",
+        meta={"id": "g", "resource_id": "a/b", "resource_type": "host"},
+    )
+    assert history_key(event) == "groupresource/g/a/b/host/+"
+
+
+def test_who_came_with_a_new_order_keeps_its_place_in_it(api: Api) -> None:
+    a, b, c = (group(name).pk for name in "abc")
+    path = "/api/dns/settings"
+    before = []
+    for ids in ([a], [b, a], [c, b, a], [a, c], [b, a, c], [c]):
+        ok(api.put(path, {"disabled_management_groups": ids}))
+        before.append((clock.rfc3339(clock.now()), ids))
+    for moment, ids in before:
+        shown = ok(api.get(f"{path}?at={moment}"))
+        assert shown["disabled_management_groups"] == ids

@@ -1,0 +1,248 @@
+"""`?at=`: what the API answered at a moment, from the audit trail."""
+
+from datetime import timedelta
+from random import Random
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import models
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from events.models import AuditEvent
+from groups.models import Group
+from meshmgmt.control.maps import MapStore
+from meshmgmt.core import clock
+from meshmgmt.core.account import account_id
+from meshmgmt.core.history import account_at
+from meshmgmt.explain.answers import peer_dns
+from meshmgmt.inventory.models import Peer
+from tests.api_client import Api
+from tests.factories import account_settings, group, peer, peers, rule
+from tests.history.writes import Writer
+from tests.people import api_as, person
+from tests.races import lock_held_elsewhere
+from tests.resource_contract import ok, stored
+
+pytestmark = pytest.mark.django_db
+
+PATHS = (
+    "groups",
+    "policies",
+    "posture-checks",
+    "networks",
+    "routes",
+    "dns/nameservers",
+    "dns/zones",
+    "dns/settings",
+    "accounts",
+)
+
+
+def answers(api: Api, moment: str = "") -> dict[str, str]:
+    query = f"?at={quote(moment)}" if moment else ""
+    found = {path: api.get(f"/api/{path}{query}") for path in PATHS}
+    assert {answer.status for answer in found.values()} == {200}
+    return {path: answer.body.decode() for path, answer in found.items()}
+
+
+def now() -> str:
+    return clock.rfc3339(clock.now()) or ""
+
+
+def check_histories(examples: int, writes: int) -> None:
+    members = [member.pk for member in peers(4)]
+    caller = api_as()
+
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
+    @given(st.integers(0, 2**32))
+    def seen_again(seed: int) -> None:
+        random = Random(seed)
+        writer = Writer(caller, random, members)
+        moments = []
+        for _ in range(writes):
+            writer.write()
+            moments.append((now(), answers(caller)))
+        before = stored()
+        for moment, answered in random.sample(moments, min(writes, 20)):
+            assert answers(caller, moment) == answered
+        assert stored() == before
+
+    seen_again()
+
+
+def test_each_moment_answers_as_it_did() -> None:
+    check_histories(examples=3, writes=12)
+
+
+@pytest.mark.slow
+def test_each_moment_of_a_long_history_answers_as_it_did() -> None:
+    check_histories(examples=2, writes=200)
+
+
+def test_peers_and_settings_are_shown_as_they_were(api: Api) -> None:
+    made = group("web", peer("alpha"), peer("beta"))
+    moment, before = now(), answers(api)
+    alpha = ok(api.get(f"/api/groups/{made.pk}"))["peers"][0]["id"]
+    ssh = {"name": "omega", "ssh_enabled": not Peer.objects.get(pk=alpha).ssh_enabled}
+    ok(api.put(f"/api/peers/{alpha}", ssh))
+    with account_at(moment):
+        shown = Peer.objects.get(pk=alpha)
+        assert (shown.name, shown.ssh_enabled) == ("alpha", not ssh["ssh_enabled"])
+    ok(api.delete(f"/api/peers/{alpha}"))
+    path = f"/api/accounts/{account_id()}"
+    shown = ok(api.get(path))["settings"]
+    ok(api.put(path, {"settings": shown | {"dns_domain": "other.example"}}))
+    assert answers(api) != before
+    assert answers(api, moment) == before
+
+
+def test_one_object_and_one_that_is_gone(api: Api) -> None:
+    made = group("web")
+    one = f"/api/groups/{made.pk}"
+    before = clock.rfc3339(
+        Group.objects.get(pk=made.pk).created_at - timedelta(seconds=1)
+    )
+    moment = now()
+    ok(api.delete(one))
+    assert ok(api.get(f"{one}?at={moment}"))["name"] == "web"
+    assert api.get(one).status == 404
+    assert api.get(f"{one}?at={before}").status in (404, 422)
+
+
+@pytest.mark.parametrize(
+    ("at", "status"),
+    [
+        ("yesterday", 400),
+        ("2026-01-01", 400),
+        ("2026-01-01T00:00:00", 400),
+        ("0001-01-01T00:00:00%2B05:00", 400),
+        ("0495-05-23T18:32:04-22:17", 422),
+        ("2999-01-01T00:00:00Z", 422),
+        ("1999-01-01T00:00:00Z", 422),
+    ],
+)
+def test_moments_that_cannot_be_shown_are_refused(at: str, status: int) -> None:
+    answer = api_as().get(f"/api/groups?at={at}")
+    assert answer.status == status
+    assert answer.json["message"].startswith("at: ")
+
+
+def test_what_machines_report_has_no_history() -> None:
+    answer = api_as().get(f"/api/peers?at={now()}")
+    assert answer.status == 400
+    assert "no history" in answer.json["message"]
+
+
+def test_commands_look_back(capsys: pytest.CaptureFixture[str]) -> None:
+    alpha = peer("alpha")
+    made = group("web", alpha)
+    api = api_as()
+    zone = {
+        "name": "z",
+        "domain": "web.example",
+        "distribution_groups": [made.pk],
+        "enable_search_domain": False,
+    }
+    zone_id = ok(api.post("/api/dns/zones", zone))["id"]
+    record = {"name": "web.example", "type": "A", "content": "10.9.8.7", "ttl": 300}
+    ok(api.post(f"/api/dns/zones/{zone_id}/records", record))
+    moment = now()
+    ok(api.delete(f"/api/dns/zones/{zone_id}"))
+    for command in (
+        ["explain", alpha.pk, "web.example"],
+        ["netmap", alpha.pk, "--json"],
+    ):
+        call_command(*command)
+        assert "10.9.8.7" not in capsys.readouterr().out
+        call_command(*command, "--at", moment)
+        assert "10.9.8.7" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="does not reach back"):
+        call_command("explain", alpha.pk, "x", "--at", "1999-01-01T00:00:00Z")
+
+
+def test_an_order_and_parts_are_no_hindrance(api: Api) -> None:
+    alpha, beta = peer("alpha"), peer("beta")
+    made = group("web", alpha, beta)
+    moment, before = now(), answers(api)
+    body = {"name": "web", "peers": [beta.pk, alpha.pk]}
+    ok(api.put(f"/api/groups/{made.pk}", body))
+    zone = {
+        "name": "z",
+        "domain": "web.example",
+        "distribution_groups": [made.pk],
+        "enable_search_domain": False,
+    }
+    path = f"/api/dns/zones/{ok(api.post('/api/dns/zones', zone))['id']}/records"
+    record = {"name": "web.example", "type": "A", "content": "10.9.8.7", "ttl": 300}
+    ok(api.post(path, record))
+    assert answers(api, moment) == before
+
+
+def test_clocks_of_hosts_that_differ_do_not_mix_the_order_of_writes(api: Api) -> None:
+    ok(api.post("/api/groups", {"name": "first"}))
+    ok(api.get("/api/config"))
+    rows: Any = models.QuerySet(AuditEvent)
+    ahead = rows.order_by("id").values_list("id", flat=True)[0]
+    moment, before = now(), answers(api)
+    ok(api.post("/api/groups", {"name": "second"}))
+    rows.filter(pk=ahead).update(timestamp=clock.now() + timedelta(hours=1))
+    assert answers(api, moment) == before
+    ok(api.get(f"/api/config?at={moment}"))
+
+
+def test_no_moment_has_half_a_write() -> None:
+    api = api_as()
+    web = group("web", *peers(3))
+    before = answers(api)
+    ok(api.delete(f"/api/groups/{web.pk}"))
+    written = AuditEvent.objects.filter(
+        request_id=AuditEvent.objects.order_by("-id")[0].request_id
+    )
+    times = set(written.values_list("timestamp", flat=True))
+    assert (len(written), len(times)) == (4, 1)
+    just_before = clock.rfc3339(times.pop() - timedelta(microseconds=1)) or ""
+    assert answers(api, just_before) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_look_back_waits_for_no_write_and_leaves_nothing() -> None:
+    api = api_as()
+    made = group("web", peer("alpha"))
+    moment = now()
+    ok(api.delete(f"/api/groups/{made.pk}"))
+    with lock_held_elsewhere():
+        for _ in range(2):
+            assert made.pk in answers(api, moment)["groups"]
+        assert made.pk not in answers(api)["groups"]
+    ok(api.post("/api/groups", {"name": "web"}))
+
+
+def test_the_past_is_not_written() -> None:
+    answer = api_as().post(f"/api/groups?at={now()}", {"name": "x"})
+    assert answer.status == 400
+    assert not Group.objects.filter(name="x").exists()
+
+
+def test_logins_are_judged_at_the_moment_asked_about() -> None:
+    account_settings(peer_login_expiration_enabled=True, peer_login_expiration=3600)
+    owner = person()
+    began = clock.now()
+    one = peer(
+        user=owner,
+        login_expiration_enabled=True,
+        last_login=began - timedelta(seconds=3590),
+    )
+    other = peer()
+    both = group("both", one, other)
+    rule([both], [both])
+    moment = clock.now()
+    with clock.set_to(began + timedelta(seconds=60)):
+        assert not peer_dns(one.pk).managed
+        with account_at(moment.isoformat()):
+            assert peer_dns(one.pk).managed
+            store = MapStore(serving=False)
+            store.refresh()
+            assert store.mesh.network_map(other.pk).remotes.has(one.pk)

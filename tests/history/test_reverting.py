@@ -1,0 +1,357 @@
+"""Reverting: every change can be taken back exactly, or says why it cannot."""
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from events.activities import Activity
+from events.audit.emission import audit_record
+from events.models import AuditEvent
+from groups.models import Group
+from meshmgmt.access.models import Policy
+from meshmgmt.core import context
+from meshmgmt.core.account import account_id
+from meshmgmt.core.orderedlinks import all_links, link_rows
+from tests.api_client import Api
+from tests.factories import Trail, group, peer, peers, rule
+from tests.history.writes import Writer
+from tests.people import api_as, person, robot
+from tests.resource_contract import Body, ok, stored
+
+pytestmark = pytest.mark.django_db
+
+TRACES = {
+    "events_auditevent",
+    "control_mapchange",
+    "api_keptanswer",
+    "dns_dnssettings",  # a row without columns
+}
+
+
+def state() -> dict[str, list[Any]]:
+    """Everything that is stored; of lists the members in their order."""
+    lists = {
+        link._meta.db_table: sorted(
+            link_rows(link, None, *link.member_fields), key=lambda row: str(row[0])
+        )
+        for link in all_links()
+    }
+    found = stored().items()
+    return {name: sorted(rows) for name, rows in found if name not in TRACES} | lists
+
+
+def newest() -> int:
+    return AuditEvent.objects.order_by("-id").values_list("id", flat=True)[0]
+
+
+def revert(api: Api, event: int, query: str = "", **headers: str) -> Any:
+    path = f"/api/events/audit/{event}/revert{query}"
+    return api.post(path, {"whole_request": True}, **headers)
+
+
+class TestWhatComesBack:
+    def test_a_deleted_group_with_all_that_went_along(
+        self, api: Api, web: Group
+    ) -> None:
+        before = state()
+        ok(api.delete(f"/api/groups/{web.pk}"))
+        assert not Policy.objects.exclude(name="Default").get().enabled
+        ok(revert(api, newest()))
+        assert state() == before
+
+    def test_one_event_of_several(self, api: Api, web: Group) -> None:
+        ok(api.put(f"/api/groups/{web.pk}", {"name": "other", "peers": []}))
+        renamed = AuditEvent.objects.get(activity_code="group.update")
+        ok(api.post(f"/api/events/audit/{renamed.pk}/revert"))
+        found = ok(api.get(f"/api/groups/{web.pk}"))
+        assert (found["name"], found["peers"]) == ("web", [])
+
+    def test_settings_of_the_account_and_of_dns(self, api: Api, web: Group) -> None:
+        before = state()
+        path = f"/api/accounts/{account_id()}"
+        shown = ok(api.get(path))["settings"]
+        ok(api.put(path, {"settings": shown | {"dns_domain": "other.example"}}))
+        first = newest()
+        body = {"disabled_management_groups": [web.pk]}
+        ok(api.put("/api/dns/settings", body))
+        ok(revert(api, newest()))
+        ok(revert(api, first))
+        assert state() == before
+
+    def test_a_role(self, api: Api) -> None:
+        user = person("user")
+        before = state()
+        body = {"role": "admin", "auto_groups": [], "is_blocked": False}
+        ok(api.put(f"/api/users/{user.pk}", body))
+        ok(revert(api, newest()))
+        assert state() == before
+
+    def test_a_peer_with_its_address_and_groups(self, api: Api, web: Group) -> None:
+        before = {name: rows for name, rows in state().items() if "peer" in name}
+        alpha = ok(api.get(f"/api/groups/{web.pk}"))["peers"][0]["id"]
+        ok(api.delete(f"/api/peers/{alpha}"))
+        ok(revert(api, newest()))
+        after = state()
+        assert {name: after[name] for name in before} == before
+
+    def test_it_is_a_change_of_its_own(self, api: Api, web: Group) -> None:
+        ok(api.put(f"/api/groups/{web.pk}", {"name": "other", "peers": []}))
+        event = newest()
+        trail = Trail()
+        ok(revert(api, event))
+        assert trail.codes
+        assert {str(event) in e.meta["reason"] for e in trail.events} == {True}
+
+
+class TestWhatStandsInTheWay:
+    def test_twice(self, api: Api, web: Group) -> None:
+        ok(api.delete(f"/api/groups/{web.pk}"))
+        event = newest()
+        ok(revert(api, event))
+        before = stored()
+        answer = revert(api, event)
+        assert answer.status == 409
+        assert "is there already" in answer.json["message"]
+        assert stored() == before
+
+    def test_a_later_change_of_the_same_field(self, api: Api, web: Group) -> None:
+        path = f"/api/groups/{web.pk}"
+        kept = {"peers": [p["id"] for p in ok(api.get(path))["peers"]]}
+        ok(api.put(path, {"name": "second", **kept}))
+        event = newest()
+        ok(api.put(path, {"name": "third", **kept}))
+        answer = revert(api, event)
+        assert answer.status == 409
+        assert "name was changed since" in answer.json["message"]
+
+    @pytest.mark.parametrize("member", [False, True])
+    def test_what_was_made_is_not_deleted_with_what_changed_since(
+        self, api: Api, member: bool
+    ) -> None:
+        made = ok(api.post("/api/groups", {"name": "new"}))
+        event = newest()
+        peers = [peer().pk] if member else []
+        name = "new" if member else "renamed"
+        ok(api.put(f"/api/groups/{made['id']}", {"name": name, "peers": peers}))
+        answer = revert(api, event)
+        assert answer.status == 409
+        assert "was changed since" in answer.json["message"]
+        assert Group.objects.filter(pk=made["id"]).exists()
+
+    def test_use_by_others_since(self, api: Api, web: Group) -> None:
+        made = ok(api.post("/api/groups", {"name": "new"}))
+        event = newest()
+        rule([Group.objects.get(pk=made["id"])], [web])
+        before = stored()
+        answer = revert(api, event)
+        assert answer.status == 409
+        assert "depends on it" in answer.json["message"]
+        assert stored() == before
+
+    def test_a_name_that_was_given_away(self, api: Api, web: Group) -> None:
+        ok(api.delete(f"/api/groups/{web.pk}"))
+        event = newest()
+        ok(api.post("/api/groups", {"name": "web"}))
+        assert revert(api, event).status == 409
+
+    def test_a_secret(self, api: Api) -> None:
+        body = {"name": "k", "type": "one-off", "expires_in": 86400, "usage_limit": 1}
+        made = ok(api.post("/api/setup-keys", body))
+        ok(api.delete(f"/api/setup-keys/{made['id']}"))
+        answer = revert(api, newest())
+        assert answer.status == 409
+        assert "secret" in answer.json["message"]
+
+    def test_what_is_no_object_of_the_account(self, api: Api) -> None:
+        path = f"/api/users/{robot().pk}/tokens"
+        ok(api.post(path, {"name": "t", "expires_in": 9}))
+        answer = revert(api, newest())
+        assert answer.status == 409
+        assert "not brought back" in answer.json["message"]
+
+    def test_what_is_no_change(self, api: Api) -> None:
+        with context.scope():
+            audit_record(Activity.DASHBOARD_LOGIN, target_id="x", meta={})
+        answer = revert(api, newest())
+        assert answer.status == 409
+        assert "is not a change" in answer.json["message"]
+
+    def test_wrong_bodies_are_400(self, api: Api, web: Group) -> None:
+        path = f"/api/events/audit/{newest()}/revert"
+        assert api.post(path, {"whole_request": "yes"}).status == 400
+
+    def test_who_may_not_change_the_object(self, api: Api, web: Group) -> None:
+        ok(api.delete(f"/api/groups/{web.pk}"))
+        event = newest()
+        assert revert(api_as("auditor"), event).status == 403
+        assert revert(api_as("user"), event).status == 403
+        assert revert(api_as("network_admin"), event).status == 200
+
+    def test_an_admin_gives_no_ownership(self, api: Api) -> None:
+        second = person("owner")
+        body = {"role": "admin", "auto_groups": [], "is_blocked": False}
+        ok(api.put(f"/api/users/{second.pk}", body))
+        assert revert(api_as("admin"), newest()).status in (403, 409)
+        second.refresh_from_db()
+        assert second.role == "admin"
+
+
+def test_a_revert_can_be_planned_and_guarded(api: Api, web: Group) -> None:
+    ok(api.delete(f"/api/groups/{web.pk}"))
+    event = newest()
+    before = stored()
+    planned: Body = ok(revert(api, event, "?dry_run=true"))
+    assert stored() == before
+    done = {(o["action"], o["type"]) for o in planned["plan"]["objects"]}
+    assert ("created", "group") in done
+    assert planned["plan"]["peers"]["maps"]["count"] == 3
+    ok(revert(api, event, **{"X-Plan-Hash": planned["plan_hash"]}))
+
+
+def check_histories(examples: int, writes: int) -> None:
+    """Write at random, then take everything back, newest first, step by step."""
+    members = peers(4)
+    caller = api_as()
+
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
+    @given(st.integers(0, 2**32))
+    def taken_back(seed: int) -> None:
+        writer = Writer(caller, Random(seed), [member.pk for member in members])
+        steps = []
+        for _ in range(writes):
+            before, newest_before = state(), Trail().start
+            writer.write()
+            if newest() > newest_before:
+                steps.append((newest(), before))
+        assert steps
+        for event, before in reversed(steps):
+            ok(revert(caller, event))
+            assert state() == before
+
+    taken_back()
+
+
+def test_histories_are_taken_back_to_their_beginning() -> None:
+    check_histories(examples=3, writes=12)
+
+
+@pytest.mark.slow
+def test_long_histories_are_taken_back_to_their_beginning() -> None:
+    check_histories(examples=2, writes=200)
+
+
+class TestRulesThatHoldForRevertsToo:
+    """What the API refuses is not done by going back either."""
+
+    def test_a_revoked_setup_key_stays_revoked(self, api: Api) -> None:
+        body = {"name": "k", "type": "reusable", "expires_in": 0, "usage_limit": 0}
+        path = f"/api/setup-keys/{ok(api.post('/api/setup-keys', body))['id']}"
+        ok(api.put(path, {"revoked": True, "auto_groups": []}))
+        answer = revert(api, newest())
+        assert answer.status == 409
+        assert "stays revoked" in answer.json["message"]
+        assert ok(api.get(path))["revoked"]
+
+    def test_an_admin_deletes_no_owner(self, api: Api) -> None:
+        owner = person("owner")
+        event = newest()
+        assert revert(api_as("admin"), event).status == 403
+        assert owner.pk in {user["id"] for user in ok(api.get("/api/users"))}
+
+    def test_an_admin_changes_no_groups_of_an_owner(self, api: Api, web: Group) -> None:
+        path = f"/api/users/{person('owner').pk}"
+        body = {"role": "owner", "is_blocked": False}
+        ok(api.put(path, {**body, "auto_groups": [web.pk]}))
+        event = newest()
+        assert revert(api_as("admin"), event).status == 403
+        ok(revert(api, event))
+
+    def test_what_every_account_has_stays(self, api: Api) -> None:
+        ok(api.get("/api/accounts"))
+        for code in ("account.create", "group.add"):
+            made = AuditEvent.objects.filter(activity_code=code).order_by("id")[0]
+            before = stored()
+            answer = api.post(f"/api/events/audit/{made.pk}/revert")
+            assert answer.status == 409, code
+            assert "cannot be deleted" in answer.json["message"]
+            assert stored() == before
+
+    def test_a_policy_keeps_a_rule(self, api: Api, web: Group) -> None:
+        made = AuditEvent.objects.filter(activity_code="rule.add").order_by("-id")[0]
+        before = stored()
+        answer = api.post(f"/api/events/audit/{made.pk}/revert")
+        assert answer.status == 409
+        assert "at least one rule" in answer.json["message"]
+        assert stored() == before
+
+
+class TestPartsOfWhatWasDone:
+    def test_what_belongs_to_something_that_is_gone(self, api: Api, web: Group) -> None:
+        policy = Policy.objects.exclude(name="Default").get()
+        ok(api.delete(f"/api/policies/{policy.pk}"))
+        gone = AuditEvent.objects.filter(activity_code="rule.delete").order_by("-id")[0]
+        answer = api.post(f"/api/events/audit/{gone.pk}/revert")
+        assert answer.status == 409
+        assert "its policy was deleted since" in answer.json["message"]
+
+    def test_one_member_twice(self, api: Api, web: Group) -> None:
+        ok(api.put(f"/api/groups/{web.pk}", {"name": "web", "peers": []}))
+        path = f"/api/events/audit/{newest()}/revert"
+        ok(api.post(path))
+        before = stored()
+        answer = api.post(path)
+        assert answer.status == 409
+        assert "peers was changed since" in answer.json["message"]
+        assert stored() == before
+
+    def test_the_order_of_a_list_comes_back_unless_it_is_another_since(
+        self, api: Api, web: Group
+    ) -> None:
+        path = f"/api/groups/{web.pk}"
+        old, two = [p["id"] for p in ok(api.get(path))["peers"]], peer().pk
+        events = []
+        for members in (old[::-1], [*old[::-1], two], [two, *old[::-1]]):
+            ok(api.put(path, {"name": "web", "peers": members}))
+            events.append(newest())
+        ok(revert(api, events[2]))
+        assert [p["id"] for p in ok(api.get(path))["peers"]] == [*old[::-1], two]
+        ok(revert(api, events[0]))
+        assert [p["id"] for p in ok(api.get(path))["peers"]] == [*old, two]
+        again = revert(api, events[0])
+        assert again.status == 409
+        assert "peers was changed since" in again.json["message"]
+
+    def test_a_member_comes_back_to_its_old_place(self, api: Api, web: Group) -> None:
+        path = f"/api/groups/{web.pk}"
+        old = [p["id"] for p in ok(api.get(path))["peers"]]
+        ok(api.put(path, {"name": "web", "peers": old[1:]}))
+        ok(revert(api, newest()))
+        assert [p["id"] for p in ok(api.get(path))["peers"]] == old
+
+    def test_a_member_that_is_gone_does_not_come_back(self, api: Api) -> None:
+        network = ok(api.post("/api/networks", {"name": "n"}))
+        made = group("web")
+        path = f"/api/networks/{network['id']}/resources"
+        body = {"name": "r", "address": "10.0.0.1", "groups": [made.pk]}
+        ok(api.post(path, {**body, "enabled": True}))
+        ok(api.delete(f"/api/networks/{network['id']}"))
+        gone = AuditEvent.objects.get(activity_code="resource.group.delete")
+        before = stored()
+        answer = api.post(f"/api/events/audit/{gone.pk}/revert")
+        assert answer.status == 409
+        assert "resources is gone" in answer.json["message"]
+        assert stored() == before
+        ok(revert(api, gone.pk))
+
+    def test_what_depends_on_it_is_named(self, api: Api, web: Group) -> None:
+        network = ok(api.post("/api/networks", {"name": "n"}))
+        event = newest()
+        router = {"peer_groups": [web.pk], "metric": 9, "masquerade": True}
+        path = f"/api/networks/{network['id']}/routers"
+        made = ok(api.post(path, {**router, "enabled": True}))
+        answer = revert(api, event)
+        assert answer.status == 409
+        assert f"router '{made['id']}'" in answer.json["message"]
