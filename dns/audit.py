@@ -7,6 +7,7 @@ from dns.models import DnsSettings, NameserverGroup, Record, Zone
 from dns.models.settings import SINGLE_ROW
 from dns.selectors.zones import shown_record
 from events.activities import Activity
+from events.audit import specs
 from events.audit.changes import MemberKey
 from events.audit.lookup import objects_by_id
 from events.audit.specs import (
@@ -14,15 +15,14 @@ from events.audit.specs import (
     MemberEvent,
     MemberRule,
     Meta,
-    register,
     written,
 )
 from groups.models import Group
 from meshmgmt.core.account import account_id
 
 
-def register_specs() -> None:
-    register(
+def register() -> None:
+    specs.register(
         written(
             NameserverGroup,
             "nameserver.group",

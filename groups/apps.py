@@ -1,20 +1,7 @@
 """Django application of groups."""
 
-from django.apps import AppConfig
-from django.db.models.signals import post_migrate
+from meshmgmt.core import rooms
 
 
-class GroupsConfig(AppConfig):
+class GroupsConfig(rooms.Room):
     name = "groups"
-    verbose_name = "Groups"
-
-    def ready(self) -> None:
-        from groups import audit, contributions, gauges, ipv6, setup  # noqa: PLC0415
-
-        audit.register_specs()
-        contributions.contribute()
-        gauges.register()
-        ipv6.connect()
-        post_migrate.connect(
-            setup.make_all_group, sender=self, dispatch_uid="groups.make_all_group"
-        )

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from events.activities import Activity
+from events.audit import specs
 from events.audit.changes import Change
 from events.audit.lookup import facts_by_id, objects_by_id
-from events.audit.specs import MemberEvent, MemberRule, Meta, register, written
+from events.audit.specs import MemberEvent, MemberRule, Meta, written
 from groups.models import Group
 from meshmgmt.inventory.audit import under_domain
 from meshmgmt.inventory.models import NetworkResource, Peer
@@ -14,8 +15,8 @@ from meshmgmt.inventory.models import NetworkResource, Peer
 ResourceKey = tuple[str, str]
 
 
-def register_specs() -> None:
-    register(
+def register() -> None:
+    specs.register(
         written(
             Group,
             "group",

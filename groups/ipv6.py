@@ -23,7 +23,7 @@ from meshmgmt.inventory.models.peers import PeerQuerySet
 from meshmgmt.inventory.services.peers import free_ipv6
 
 
-def connect() -> None:
+def register() -> None:
     """Follow memberships and settings."""
     members_changed.connect(
         _members_changed, sender=GroupPeer, dispatch_uid="groups.ipv6.members"

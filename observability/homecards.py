@@ -18,7 +18,7 @@ RELAY_SECONDS: Final = 60.0
 """How old the relay's health may be here: a listener that hangs costs seconds."""
 
 
-def contribute() -> None:
+def register() -> None:
     home.contribute(Place.HEALTH, "events", _health)
     home.contribute(Place.TRENDS, "peers", _peers_online)
 

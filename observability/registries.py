@@ -1,6 +1,6 @@
 """What upper rooms contribute: gauges, bundle sections, readiness checks.
 
-Rooms above may not be imported here; they register in `AppConfig.ready()`, each name once.
+Rooms above may not be imported here; they register in their `room.py`, each name once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,11 +1,7 @@
 """Read-only explorers of the event streams in the admin site."""
 
 from events.admin.audit import AuditEventAdmin
-from events.admin.foresight import Foresight
 from events.admin.proxy import ProxyEntryAdmin
 from events.admin.traffic import TrafficEventAdmin
-from meshmgmt.adminsite import trail
 
 __all__ = ["AuditEventAdmin", "ProxyEntryAdmin", "TrafficEventAdmin"]
-
-trail.register(Foresight())

@@ -26,7 +26,7 @@ NEWEST: Final = 10
 HOUR: Final = dt.timedelta(hours=1)
 
 
-def contribute() -> None:
+def register() -> None:
     """Add the trends, what went wrong in the last hour, and the newest changes."""
     home.contribute(Place.TRENDS, "events", _trends)
     home.contribute(Place.LAST_HOUR, "events", _last_hour)

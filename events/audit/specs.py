@@ -1,6 +1,6 @@
 """Which change of which model becomes which activity: a registry filled by the apps.
 
-Each app registers one `AuditSpec` per audited model in its `AppConfig.ready()`.
+Each app registers one `AuditSpec` per audited model in its `audit.register()`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

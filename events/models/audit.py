@@ -49,7 +49,7 @@ class HistoryKeyField(models.TextField):  # type: ignore[type-arg]  # not at run
     """Fills itself on every way of writing; compared byte by byte on every database.
 
     None in rows that a version without it wrote. What tells the key of an event, which
-    knows the lists of upper rooms, is set in `EventsConfig.ready()`.
+    knows the lists of upper rooms, is set in `events.room`.
     """
 
     key_of: ClassVar[Callable[[Any], str]]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from events.activities import Activity
+from events.audit import specs
 from events.audit.changes import Change
 from events.audit.lookup import objects_by_id, related_object
 from events.audit.specs import (
@@ -12,7 +13,6 @@ from events.audit.specs import (
     MemberRule,
     Meta,
     declare_emitted,
-    register,
     register_members,
     written,
 )
@@ -34,8 +34,8 @@ from meshmgmt.core.orderedlinks import member_keys
 Describe = Callable[[Any, Sequence[Any]], Mapping[Any, MemberEvent]]
 
 
-def register_specs() -> None:
-    register(
+def register() -> None:
+    specs.register(
         written(PostureCheck, "posture.check", meta=_named),
         written(Policy, "policy", "source_posture_checks", meta=_named),
         written(
@@ -90,7 +90,7 @@ def _router_meta(router: Router) -> Meta:
 
 
 def _register_enrolment() -> None:
-    register(
+    specs.register(
         written(
             SetupKey,
             "setupkey",
@@ -119,7 +119,7 @@ def _register_enrolment() -> None:
             describe=_describe_groups(_of_user),
         ),
     )
-    register(
+    specs.register(
         AuditSpec(
             model=Invite,
             created=Activity.USER_INVITE_LINK_CREATE,

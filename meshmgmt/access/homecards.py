@@ -11,7 +11,7 @@ from meshmgmt.adminsite import home
 from meshmgmt.adminsite.home import Figure, Line, Place, Tone
 
 
-def contribute() -> None:
+def register() -> None:
     """Add the setup keys about to end, and a way to invite people."""
     home.contribute(Place.ENDING, "setup_keys", _setup_keys)
     home.contribute(Place.PEOPLE, "users", _invite)

@@ -7,14 +7,15 @@ access control groups, for one, would open a route to everybody.
 
 from typing import Any
 
-from groups.references import JsonReference, ListReference, register
+from groups import references
+from groups.references import JsonReference, ListReference
 from meshmgmt.access import models
 from meshmgmt.access.services.removal import disable_policies_without_rules
 from meshmgmt.accounts.models import Account
 
 
-def register_references() -> None:
-    register(
+def register() -> None:
+    references.register(
         *(
             ListReference(
                 link=link,

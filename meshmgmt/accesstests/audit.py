@@ -1,15 +1,16 @@
 """Which activities changes of access tests emit."""
 
 from events.activities import Activity
-from events.audit.specs import declare_emitted, register, written
+from events.audit import specs
+from events.audit.specs import declare_emitted, written
 from meshmgmt.accesstests.models import AccessTest
 
 _STATE = frozenset({"state", "failures", "checked_at"})
 
 
-def register_specs() -> None:
+def register() -> None:
     """Register the spec of this app; how a test goes is told by events of their own."""
-    register(
+    specs.register(
         written(
             AccessTest,
             "access_test",

@@ -27,7 +27,7 @@ class StandingFilter(StateFilter):
         }
 
 
-def contribute() -> None:
+def register() -> None:
     """Add the tests that fail."""
     home.contribute(Place.ACCESS, "policies", _tests)
 

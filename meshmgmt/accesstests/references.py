@@ -6,7 +6,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from groups.references import Usage, register
+from groups import references
+from groups.references import Usage
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accesstests.services import let_go, naming
 from meshmgmt.accounts.models import User
@@ -40,9 +41,9 @@ class EndReference:
         let_go("group", [group_id])
 
 
-def connect() -> None:
+def register() -> None:
     """Register groups, and follow the deletion of all else that tests name."""
-    register(EndReference("source_ref"), EndReference("destination_ref"))
+    references.register(EndReference("source_ref"), EndReference("destination_ref"))
     for signal, receiver in (
         (peers_deleting, _peers),
         (resources_deleting, _resources),

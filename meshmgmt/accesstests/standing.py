@@ -67,7 +67,7 @@ class PromiseBroken(Conflict):
         }
 
 
-def connect() -> None:
+def register() -> None:
     """Stand by at every write of the account."""
     write_beginning.connect(_before, dispatch_uid="accesstests.before")
     changes_written.connect(_after, dispatch_uid="accesstests.after")

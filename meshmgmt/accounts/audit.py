@@ -3,13 +3,13 @@
 from typing import Any, Final
 
 from events.activities import Activity
+from events.audit import specs
 from events.audit.changes import Change
 from events.audit.specs import (
     ActivityOf,
     AuditSpec,
     Meta,
     declare_emitted,
-    register,
     switches,
 )
 from meshmgmt.accounts.models import AccessToken, Account, User
@@ -40,8 +40,8 @@ _VALUES: Final[dict[str, ActivityOf]] = {
 }
 
 
-def register_specs() -> None:
-    register(
+def register() -> None:
+    specs.register(
         AuditSpec(
             model=Account,
             created=Activity.ACCOUNT_CREATE,

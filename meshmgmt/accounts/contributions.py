@@ -1,4 +1,4 @@
-"""What rooms above know about users and settings; they set it in their `ready()`."""
+"""What rooms above know about users and settings; they set it in their `room.py`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -10,7 +10,7 @@ from meshmgmt.adminsite.filters import EndFilter
 from meshmgmt.adminsite.home import Figure, Place, Tone
 
 
-def contribute() -> None:
+def register() -> None:
     """Add the tokens about to end and the people nobody has let in yet."""
     home.contribute(Place.ENDING, "pats", _tokens)
     home.contribute(Place.PEOPLE, "users", _pending)

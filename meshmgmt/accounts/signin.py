@@ -12,7 +12,7 @@ from meshmgmt.core import clock, context
 from meshmgmt.core.context import Actor
 
 
-def connect() -> None:
+def register() -> None:
     user_logged_in.connect(record_sign_in, dispatch_uid="accounts.record_sign_in")
 
 

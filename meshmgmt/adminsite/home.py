@@ -1,6 +1,6 @@
 """The admin site's first page: cards with figures, each of which leads to what it counts.
 
-Rooms contribute to the cards in their `ready()`; what a figure counts and what its list
+Rooms contribute to the cards in their `room.py`; what a figure counts and what its list
 shows come from the same `StateFilter`, or from the same lookups.
 """
 

@@ -33,9 +33,13 @@ _HEADERS: Final = {
 _constraint_messages: Final = Registry[str, str]()
 
 
-def register_constraint(name: str, message: str) -> None:
-    """Give the sentence for a violated unique constraint (answered 409)."""
-    _constraint_messages.add(name, message)
+def register_constraint(message: str, *names: str) -> None:
+    """Give the sentence for a violated unique constraint (answered 409).
+
+    PostgreSQL names the constraint, SQLite the table and the column.
+    """
+    for name in names:
+        _constraint_messages.add(name, message)
 
 
 def error_body(

@@ -1,12 +1,13 @@
 """Which activities changes of the peer protocol's own objects emit."""
 
 from events.activities import Activity
-from events.audit.specs import AuditSpec, declare_emitted, register
+from events.audit import specs
+from events.audit.specs import AuditSpec, declare_emitted
 from meshmgmt.control.models import ProxyToken
 
 
-def register_specs() -> None:
-    register(
+def register() -> None:
+    specs.register(
         AuditSpec(
             model=ProxyToken,
             created=Activity.PERSONAL_ACCESS_TOKEN_CREATE,

@@ -94,7 +94,7 @@ class _Note:
         """Do nothing after the commit."""
 
 
-def connect() -> None:
+def register() -> None:
     """Follow every write of the account."""
     changes_written.connect(_record, dispatch_uid="control.record_changes")
     models.signals.post_save.connect(

@@ -13,7 +13,7 @@ from meshmgmt.control.server import figures
 from meshmgmt.core.counting import counted
 
 
-def contribute() -> None:
+def register() -> None:
     """Add the streams of this host, and the tokens about to end."""
     home.contribute(Place.FIRST_STEPS, "setup_keys", first_steps)
     home.contribute(Place.PEERS, "peers", _streams)

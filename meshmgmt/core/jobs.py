@@ -9,6 +9,8 @@ from typing import Final
 
 from meshmgmt.core.registry import Registry
 
+HOUR: Final = 3600.0
+
 
 @dataclass(frozen=True, slots=True)
 class Job:

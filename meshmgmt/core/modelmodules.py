@@ -1,6 +1,6 @@
 """Which module of the role table each kind of stored object belongs to.
 
-The admin site asks by model; each app names its models' modules in its `ready()`.
+The admin site asks by model; each room names its models' modules in its `room.py`.
 """
 
 from typing import Final

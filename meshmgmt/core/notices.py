@@ -1,6 +1,6 @@
 """What a server says on standard output when it starts, beside its logs.
 
-Rooms register in their `ready()`; a notice may hold what must never be logged.
+Rooms register in their `room.py`; a notice may hold what must never be logged.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """What rooms tell each other when they are ready: the one kind of registry.
 
-A room asks without knowing who answers; those above it add in `AppConfig.ready()`.
+A room asks without knowing who answers; those above it add in their `room.py`.
 """
 
 from typing import Generic, TypeVar

@@ -1,17 +1,18 @@
 """Which activities changes of subscriptions emit."""
 
 from events.activities import Activity
-from events.audit.specs import AuditSpec, declare_emitted, register
+from events.audit import specs
+from events.audit.specs import AuditSpec, declare_emitted
 from meshmgmt.delivery.models import CONFIGURED, Subscription
 from meshmgmt.delivery.rules import masked
 
 _SECRET = ("sealed_secret", "secret_made")
 
 
-def register_specs() -> None:
+def register() -> None:
     """Register the spec of this app; how far the sending has come is not audited."""
     columns = {column.attname for column in Subscription._meta.concrete_fields}
-    register(
+    specs.register(
         AuditSpec(
             model=Subscription,
             created=Activity.EVENT_SUBSCRIPTION_CREATE,

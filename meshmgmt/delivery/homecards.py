@@ -24,7 +24,7 @@ class DeliveryStateFilter(StateFilter):
         }
 
 
-def contribute() -> None:
+def register() -> None:
     """Add the deliveries that fail."""
     home.contribute(Place.LAST_HOUR, "events", _failing)
 

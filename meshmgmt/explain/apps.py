@@ -1,16 +1,7 @@
 """Django application of explanations."""
 
-from django.apps import AppConfig
+from meshmgmt.core import rooms
 
 
-class ExplainConfig(AppConfig):
-    """Commands, templates' tags, and what bundles and the first page show."""
-
+class ExplainConfig(rooms.Room):
     name = "meshmgmt.explain"
-    label = "explain"
-
-    def ready(self) -> None:
-        from meshmgmt.explain import bundles, homecards  # noqa: PLC0415
-
-        bundles.register()
-        homecards.contribute()

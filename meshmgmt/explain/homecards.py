@@ -10,7 +10,7 @@ from meshmgmt.adminsite.home import Figure, Line, Place, Tone
 from meshmgmt.explain.findings import are_kept, findings_count
 
 
-def contribute() -> None:
+def register() -> None:
     home.contribute(Place.DNS, "dns", _findings)
 
 

@@ -1,17 +1,7 @@
-"""Django application of what was."""
+"""Django application of what was: it looks back, and takes back."""
 
-from django.apps import AppConfig
+from meshmgmt.core import rooms
 
 
-class HistoryConfig(AppConfig):
-    """Looks back and takes back."""
-
+class HistoryConfig(rooms.Room):
     name = "meshmgmt.history"
-    label = "history"
-
-    def ready(self) -> None:
-        """Answer `?at=`."""
-        from meshmgmt.core import history  # noqa: PLC0415
-        from meshmgmt.history.past import account_at  # noqa: PLC0415
-
-        history.register(account_at)

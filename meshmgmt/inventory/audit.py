@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from events.activities import Activity
+from events.audit import specs
 from events.audit.changes import Change
 from events.audit.lookup import objects_by_id, related_object
 from events.audit.specs import (
     AuditSpec,
     Meta,
     declare_emitted,
-    register,
     switched,
     switches,
     written,
@@ -32,8 +32,8 @@ _NAMED_BY_ADDRESS: Final = {
 """The reference API gives the peer's address as target of these."""
 
 
-def register_specs() -> None:
-    register(
+def register() -> None:
+    specs.register(
         _peer_spec(),
         written(Network, "network", meta=lambda network: {"name": network.name}),
         written(NetworkResource, "network.resource", meta=_resource_meta),

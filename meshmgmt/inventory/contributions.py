@@ -1,4 +1,4 @@
-"""What rooms above know about the inventory; they set it in their `ready()`."""
+"""What rooms above know about the inventory; they set it in their `room.py`."""
 
 import datetime as dt
 from collections.abc import Callable, Sequence

@@ -10,7 +10,7 @@ from meshmgmt.inventory.admin.filters import PeerStateFilter
 from meshmgmt.inventory.models import Peer
 
 
-def contribute() -> None:
+def register() -> None:
     home.contribute(Place.PEERS, "peers", _peers)
 
 

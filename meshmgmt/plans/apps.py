@@ -1,17 +1,7 @@
-"""Django application of plans."""
+"""Django application of plans: what writes would do."""
 
-from django.apps import AppConfig
+from meshmgmt.core import rooms
 
 
-class PlansConfig(AppConfig):
-    """Tells what writes would do."""
-
+class PlansConfig(rooms.Room):
     name = "meshmgmt.plans"
-    label = "plans"
-
-    def ready(self) -> None:
-        """Draw the plans of the API."""
-        from meshmgmt.api import plans  # noqa: PLC0415
-        from meshmgmt.plans.drafts import draft_of  # noqa: PLC0415
-
-        plans.register(draft_of)

@@ -51,7 +51,7 @@ def name_of(number: int) -> str:
     return _NAMES[max(below)] if below else LEVEL_NAMES[0]
 
 
-def register() -> None:
+def add_level_names() -> None:
     """Make the standard library know trace and panic by name."""
     logging.addLevelName(TRACE, "TRACE")
     logging.addLevelName(PANIC, "PANIC")

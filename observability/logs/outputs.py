@@ -194,4 +194,4 @@ def _probe(path: str) -> None:
                 return
 
 
-loglevels.register()
+loglevels.add_level_names()

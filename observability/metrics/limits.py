@@ -13,6 +13,6 @@ def _refused(sender: object, *, caller: str, **_: object) -> None:
     _LIMITED.labels(caller=caller).inc()
 
 
-def connect() -> None:
+def register() -> None:
     """Count refusals from now on; called once all apps are ready."""
     request_refused.connect(_refused, dispatch_uid="observability.limited")

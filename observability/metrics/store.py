@@ -23,7 +23,7 @@ def _held(sender: object, *, seconds: float, **_: object) -> None:
     _HELD.observe(seconds * 1000)
 
 
-def connect() -> None:
+def register() -> None:
     """Measure the lock from now on; called once all apps are ready."""
     transactions.lock_waited.connect(_waited, dispatch_uid="observability.waited")
     transactions.lock_held.connect(_held, dispatch_uid="observability.held")

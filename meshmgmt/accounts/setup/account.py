@@ -4,14 +4,12 @@ import ipaddress
 import random
 from typing import Any, Final
 
-from django.apps import apps
 from django.db import DEFAULT_DB_ALIAS
-from django.db.models.signals import post_migrate
 
 from events.models import AuditEvent
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.models.account import OVERLAY_RANGE
-from meshmgmt.core import account
+from meshmgmt.core import account, rooms
 from meshmgmt.core.context import SYSTEM, current, scope
 from meshmgmt.core.queries import tables_exist
 from meshmgmt.core.transactions import account_write
@@ -20,16 +18,12 @@ DRAWN_PREFIX: Final = 16
 """Clients answer reverse look-ups for whole octets of the range alone."""
 
 
-def connect() -> None:
+def register() -> None:
     """Make the account after each migration, which includes emptying the database."""
     account.provide(stored_account_id)
     for label in ("accounts", "events"):
         # Whichever of the two is set up last finds the tables of both.
-        post_migrate.connect(
-            after_migration,
-            sender=apps.get_app_config(label),
-            dispatch_uid=f"accounts.after_migration.{label}",
-        )
+        rooms.after_migration(label, after_migration)
 
 
 def stored_account_id() -> str:

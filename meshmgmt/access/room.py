@@ -1,8 +1,9 @@
-"""What the other rooms learn from access objects."""
+"""What access objects have for the other rooms."""
 
 from collections.abc import Collection, Sequence
 
 from events.directory import directory
+from meshmgmt.access import audit, defaultpolicy, homecards, references
 from meshmgmt.access.models import Policy, UserAutoGroup
 from meshmgmt.access.services.autogroups import (
     errors_of_auto_groups,
@@ -14,24 +15,26 @@ from meshmgmt.access.services.removal import take_peers_out, take_resources_out
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.signals import user_deleting
 from meshmgmt.api.exceptions import register_constraint
-from meshmgmt.core import modelmodules
+from meshmgmt.core import modelmodules, rooms
 from meshmgmt.core.orderedlinks import ids_by_owner
 from meshmgmt.inventory.signals import peers_deleting, resources_deleting
-
-_SENTENCES = {
-    "posture_check_name_unique": "a posture check with this name exists already",
-    "access_posturecheck.name": "a posture check with this name exists already",
-}
 
 _ROUTE_MODELS = ("route", "routegroup", "routepeergroup", "routeaccesscontrolgroup")
 
 
-def contribute() -> None:
+def register() -> None:
+    audit.register()
+    homecards.register()
+    references.register()
+    rooms.after_migration("access", defaultpolicy.after_migration)
     directory.policies = policy_names
     peers_deleting.connect(take_peers_out, dispatch_uid="access.peers")
     resources_deleting.connect(take_resources_out, dispatch_uid="access.resources")
-    for name, sentence in _SENTENCES.items():
-        register_constraint(name, sentence)
+    register_constraint(
+        "a posture check with this name exists already",
+        "posture_check_name_unique",
+        "access_posturecheck.name",
+    )
     contributions.auto_groups = auto_groups
     contributions.auto_group_errors = errors_of_auto_groups
     contributions.set_auto_groups = set_auto_groups

@@ -1,9 +1,9 @@
-"""What the other rooms learn from groups."""
+"""What groups have for the other rooms."""
 
 from collections.abc import Collection
-from typing import Final
 
 from events.directory import directory
+from groups import audit, gauges, ipv6, setup
 from groups.models import GroupPeer, GroupResource
 from groups.references import register_members
 from groups.selectors import group_members, short_groups_by_peer, unknown_groups
@@ -11,14 +11,16 @@ from groups.services import take_peers_out, take_resources_out
 from meshmgmt.accounts import contributions as accounts
 from meshmgmt.accounts.models import Account
 from meshmgmt.api.exceptions import register_constraint
-from meshmgmt.core import modelmodules
+from meshmgmt.core import modelmodules, rooms
 from meshmgmt.inventory import contributions as inventory
 from meshmgmt.inventory.signals import peers_deleting, resources_deleting
 
-NAME_TAKEN: Final = "a group with this name exists already"
 
-
-def contribute() -> None:
+def register() -> None:
+    audit.register()
+    gauges.register()
+    ipv6.register()
+    rooms.after_migration("groups", setup.make_all_group)
     accounts.contributions.unknown_groups = unknown_groups
     directory.unlogged = unlogged_reporters
     inventory.contributions.peer_groups = short_groups_by_peer
@@ -27,8 +29,11 @@ def contribute() -> None:
     register_members(GroupPeer)
     register_members(GroupResource)
     modelmodules.assign("groups", "groups")
-    register_constraint("group_name_unique", NAME_TAKEN)
-    register_constraint("groups_group.name", NAME_TAKEN)  # as SQLite names it
+    register_constraint(
+        "a group with this name exists already",
+        "group_name_unique",
+        "groups_group.name",
+    )
 
 
 def unlogged_reporters(reporters: Collection[str]) -> Collection[str]:

@@ -1,0 +1,39 @@
+"""What events have for the other rooms; the trail follows their models by signals."""
+
+from events.activities import Activity
+from events.admin import homecards
+from events.admin.foresight import Foresight
+from events.audit import checks, retention, signals  # noqa: F401 - connects them
+from events.audit.histories import history_key
+from events.audit.reading import newest
+from events.audit.specs import declare_emitted
+from events.models.audit import HistoryKeyField
+from events.proof import heads, published
+from events.streams import partitions, rollups
+from events.streams import retention as streams
+from meshmgmt.adminsite import trail
+from meshmgmt.api import versions
+from meshmgmt.core import modelmodules
+from meshmgmt.core.jobs import HOUR, register_job
+
+
+def register() -> None:
+    HistoryKeyField.key_of = staticmethod(history_key)
+    homecards.register()
+    trail.register(Foresight())
+    register_job("events.partitions", HOUR, partitions.make_ahead)
+    register_job("events.retention", HOUR, streams.prune)
+    register_job("events.roll_ups", rollups.EVERY_SECONDS, rollups.roll_up)
+    register_job("events.proof", heads.EVERY_SECONDS, heads.keep_up)
+    register_job("events.heads", heads.EVERY_SECONDS, published.publish)
+    register_job("events.audit_retention", HOUR, retention.prune)
+    declare_emitted(
+        "events.proof",
+        Activity.AUDIT_CLOCK_BACK,
+        Activity.AUDIT_KEY_CREATE,
+        Activity.AUDIT_KEY_ROTATE,
+        Activity.AUDIT_PRUNE,
+        Activity.AUDIT_RESTORE_ACCEPT,
+    )
+    modelmodules.assign("events", "events")
+    versions.register_state(newest)

@@ -1,0 +1,31 @@
+"""What accounts have for the other rooms."""
+
+from meshmgmt.accounts import audit, eventfacts, gauges, homecards, signin
+from meshmgmt.accounts.authentication import register_bearer
+from meshmgmt.accounts.oidc.bearer import authenticate_bearer
+from meshmgmt.accounts.services import passwords
+from meshmgmt.accounts.setup import account, code
+from meshmgmt.api.exceptions import register_constraint
+from meshmgmt.core import modelmodules
+from meshmgmt.core.jobs import HOUR, register_job
+from meshmgmt.core.notices import register_start_notice
+
+
+def register() -> None:
+    audit.register()
+    gauges.register()
+    homecards.register()
+    eventfacts.register()
+    account.register()
+    signin.register()
+    register_bearer(authenticate_bearer)
+    register_start_notice(code.start_notice)
+    register_job("wrong_passwords", HOUR, passwords.forget_wrong_passwords)
+    modelmodules.assign("users", "accounts.user")
+    modelmodules.assign("pats", "accounts.accesstoken")
+    modelmodules.assign("accounts", "accounts.account")
+    register_constraint(
+        "another user has this e-mail address",
+        "accounts_user_email_key",
+        "accounts_user.email_key",
+    )

@@ -1,0 +1,48 @@
+"""What the inventory has for the other rooms, and what it does when theirs change."""
+
+from typing import Final
+
+from meshmgmt.api.exceptions import register_constraint
+from meshmgmt.core import modelmodules
+from meshmgmt.core.jobs import register_job
+from meshmgmt.inventory import (
+    audit,
+    eventfacts,
+    gauges,
+    homecards,
+    receivers,
+    selectors,
+)
+from meshmgmt.inventory.services import expiry
+from observability.registries import register_host_names
+
+_UNIQUE: Final = {
+    "wg_public_key": "WireGuard public key",
+    # Before "ip", which is the beginning of its name.
+    "ipv6": "IPv6 address",
+    "ip": "IPv4 address",
+    "dns_label": "DNS label",
+}
+
+
+def register() -> None:
+    audit.register()
+    gauges.register()
+    homecards.register()
+    eventfacts.register()
+    receivers.register()
+    register_host_names("peers", selectors.host_names)
+    register_job("expire_logins", expiry.EVERY_SECONDS, expiry.expire_logins)
+    modelmodules.assign("peers", "inventory.peer")
+    modelmodules.assign("networks", "inventory")
+    for column, what in _UNIQUE.items():
+        register_constraint(
+            f"another peer has this {what}",
+            f"inventory_peer_{column}_key",
+            f"UNIQUE constraint failed: inventory_peer.{column}",
+        )
+    register_constraint(
+        "another resource has this name",
+        "resource_name_unique",
+        "inventory_networkresource.name",
+    )

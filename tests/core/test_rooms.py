@@ -1,0 +1,115 @@
+"""How rooms join each other: by `register()` of their `room.py`, and in no other way."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+from django.apps import apps
+
+from meshmgmt.core.rooms import Room
+from meshmgmt.env import BASE_DIR
+
+TOPS = ("meshmgmt", "dns", "groups", "events", "observability")
+NAMES = (ast.Name, ast.Attribute)
+ROOMS = [config for config in apps.get_app_configs() if isinstance(config, Room)]
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Return every module of ours, parsed, by its dotted name."""
+    return {
+        ".".join(path.relative_to(BASE_DIR).with_suffix("").parts): ast.parse(
+            path.read_text(encoding="utf-8")
+        )
+        for top in TOPS
+        for path in (BASE_DIR / top).rglob("*.py")
+        if "migrations" not in path.parts
+    }
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    return (node for node in tree.body if isinstance(node, ast.FunctionDef))
+
+
+def calls(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield what is called by its dotted name, and the function of the module it is in."""
+    imported = {
+        alias.asname or alias.name: f"{found.module}.{alias.name}"
+        for found in ast.walk(tree)
+        if isinstance(found, ast.ImportFrom)
+        for alias in found.names
+    }
+    for node in tree.body:
+        for call in ast.walk(node):
+            if isinstance(call, ast.Call) and isinstance(call.func, NAMES):
+                first, dot, rest = ast.unparse(call.func).partition(".")
+                yield (
+                    f"{imported.get(first, first)}{dot}{rest}",
+                    getattr(node, "name", ""),
+                )
+
+
+def adders() -> set[str]:
+    """Return the dotted names of all functions that add to a registry."""
+    return {
+        f"{name}.{function.name}"
+        for name, tree in modules().items()
+        if (fillings := registries(tree))
+        for function in functions(tree)
+        if any(text in ast.unparse(function) for text in fillings)
+    }
+
+
+def registries(tree: ast.Module) -> list[str]:
+    return [
+        f"{ast.unparse(node.target)}.add("
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign)
+        and node.value is not None
+        and ast.unparse(node.value).startswith("Registry[")
+    ]
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.label)
+def test_an_application_is_its_name_and_no_more(room: Room) -> None:
+    own = {name for name in vars(type(room)) if not name.startswith("__")}
+    assert own <= {"name", "verbose_name"}
+    assert f"{room.name}.room" in modules()
+
+
+def test_every_room_that_has_something_for_others_is_one() -> None:
+    names = {name.rpartition(".")[0] for name in modules() if name.endswith(".room")}
+    assert names == {room.name for room in ROOMS}
+    assert len(names) > 10
+
+
+def test_registries_are_filled_by_functions_called_register_alone() -> None:
+    wanted = adders()
+    assert "meshmgmt.core.jobs.register_job" in wanted
+    assert len(wanted) > 15
+    outside = {
+        (name, call)
+        for name, tree in modules().items()
+        for call, function in calls(tree)
+        if call in wanted and "register" not in function
+    }
+    assert not outside
+
+
+def test_what_a_room_registers_is_called_by_its_room() -> None:
+    named = {
+        f"{name}.register"
+        for name, tree in modules().items()
+        for function in functions(tree)
+        if ast.unparse(function).startswith("def register() -> None:")
+    }
+    rooms = {name for name in named if name.endswith(".room.register")}
+    called = {
+        call
+        for name in rooms
+        for call, function in calls(modules()[name.removesuffix(".register")])
+        if function == "register"
+    }
+    assert len(named) > 30
+    assert named - rooms == called & named
