@@ -143,7 +143,6 @@ class _Drawing:
     def _edge(
         self, policy: Policy, rule: Rule, sources: Iterable[str], targets: Iterable[str]
     ) -> Edge:
-        checks = [c.name for id_ in policy.checks if (c := self._all.checks.get(id_))]
         return Edge(
             rule=rule.id,
             policy=subject_of(policy),
@@ -151,7 +150,7 @@ class _Drawing:
             traffic=rule_words(rule),
             bidirectional=rule.bidirectional,
             state=self._state(rule),
-            checks=tuple(checks),
+            checks=tuple(check.name for check in self._all.checks_of(policy)),
             sources=self._ordered(sources),
             destinations=self._ordered(targets),
         )

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from meshmgmt.mesh.compute import Mesh
-from meshmgmt.mesh.firewall import Ports, receiver, rule_ports
+from meshmgmt.mesh.firewall import Ports, receiver
 from meshmgmt.mesh.reach.model import (
     DIRECT,
     ROUTED,
@@ -28,6 +28,7 @@ from meshmgmt.mesh.reach.traffic import (
     Part,
     Slice,
     Traffic,
+    arriving,
     described,
     filters,
     judged,
@@ -147,10 +148,7 @@ class _Question:
         """What the firewall of a peer does with what the source sends it."""
         for policy_id, rule, inbound, remotes in self._map(target.id).grants:
             if inbound and remotes.has(self._source.id):
-                ports = rule_ports(rule, receiver(target))
-                yield from filters(
-                    rule.accept, rule.protocol, policy_id, rule.id, ports
-                )
+                yield from arriving(rule, receiver(target), policy_id)
 
     def _let_through(self, router: str, place: Place) -> Iterator[Filter]:
         """What a routing peer does with what the source sends to a place."""
