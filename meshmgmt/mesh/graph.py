@@ -6,8 +6,7 @@ from typing import Final, NamedTuple
 
 from meshmgmt.mesh.compute import Mesh
 from meshmgmt.mesh.reach.traffic import rule_words
-from meshmgmt.mesh.reach.wording import subject_of
-from meshmgmt.mesh.reasons import Subject
+from meshmgmt.mesh.reasons import Subject, subject_of
 from meshmgmt.mesh.snapshot import Policy, Resource, Rule, RuleSide, Snapshot
 
 MOST: Final = 500
@@ -89,7 +88,7 @@ def subject_with(snapshot: Snapshot, id_: str) -> Subject | None:
     if id_ in snapshot.group_names:
         return Subject("group", id_, snapshot.group_names[id_])
     if id_ in snapshot.peers:
-        return Subject("peer", id_, snapshot.peers[id_].name)
+        return subject_of(snapshot.peers[id_])
     things: list[Resource | Policy] = [*snapshot.resources, *snapshot.policies]
     return next((subject_of(each) for each in things if each.id == id_), None)
 

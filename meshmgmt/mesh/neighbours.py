@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 from meshmgmt.mesh.compute import Mesh
 from meshmgmt.mesh.policies import RuleInForce
 from meshmgmt.mesh.reach.traffic import opened, rule_words
-from meshmgmt.mesh.reach.wording import subject_of
-from meshmgmt.mesh.reasons import Subject
+from meshmgmt.mesh.reasons import Subject, subject_of
 from meshmgmt.mesh.snapshot import Resource, RuleSide
 
 NAMED: Final = 5

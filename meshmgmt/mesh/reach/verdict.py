@@ -33,7 +33,8 @@ from meshmgmt.mesh.reach.traffic import (
     filters,
     judged,
 )
-from meshmgmt.mesh.reach.wording import called, obstacle, subject_of
+from meshmgmt.mesh.reach.wording import called, obstacle
+from meshmgmt.mesh.reasons import subject_of
 from meshmgmt.mesh.result import NetworkMap, RouteEntry
 from meshmgmt.mesh.routerules import EVERYTHING, EVERYTHING_V6
 from meshmgmt.mesh.snapshot import Peer, Resource, Route
