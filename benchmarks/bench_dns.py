@@ -26,7 +26,7 @@ from meshmgmt.explain.answers import (
     name_explanation,
     peer_dns,
 )
-from meshmgmt.explain.peerjson import to_json
+from meshmgmt.explain.api.serializers import PeerDnsSerializer
 from meshmgmt.inventory.models import Peer
 
 LIST_LIMIT: Final = 3
@@ -170,7 +170,7 @@ def _zones_by_hand() -> str:
 def _one_peer(peer_id: str, report: Report) -> None:
     def ours() -> bytes:
         with read_snapshot():
-            return render(to_json(peer_dns(peer_id)))
+            return render(PeerDnsSerializer.plain(peer_dns(peer_id)))
 
     def bare() -> str:
         with read_snapshot():

@@ -15,6 +15,7 @@ from meshmgmt.accesstests.standing import outcomes
 from meshmgmt.core.history import is_past, shown_moment
 from meshmgmt.core.queries import batches
 from meshmgmt.explain.lint.finding import Finding
+from meshmgmt.mesh.reasons import Subject
 
 Row = dict[str, Any]
 _TOLD = (
@@ -112,7 +113,8 @@ def findings() -> Iterator[Finding]:
     for test in failing:
         because = test.failures[0]["because"]
         text = f"access test {test.name} fails: {words[test.pk]}; {because}"
-        yield Finding("access_test_failing", "access_test", test.pk, test.name, text)
+        about = Subject("access_test", test.pk, test.name)
+        yield Finding("access_test_failing", about, text)
 
 
 def counts() -> dict[tuple[str, ...], float]:

@@ -4,8 +4,7 @@ import json
 
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.explain.answers import account_findings, all_peer_dns
-from meshmgmt.explain.lint.finding import to_json as finding_json
-from meshmgmt.explain.peerjson import to_json
+from meshmgmt.explain.api.serializers import FindingSerializer, PeerDnsSerializer
 from observability.registries import register_bundle_section
 
 
@@ -18,10 +17,11 @@ def register() -> None:
 def effective_dns() -> str:
     """Return each peer's configuration as one line of JSON."""
     with read_snapshot():
-        return "".join(json.dumps(to_json(c)) + "\n" for c in all_peer_dns())
+        found = map(PeerDnsSerializer.plain, all_peer_dns())
+        return "".join(f"{json.dumps(each)}\n" for each in found)
 
 
 def findings() -> str:
     with read_snapshot():
-        found = [finding_json(finding) for finding in account_findings()]
+        found = list(map(FindingSerializer.plain, account_findings()))
     return json.dumps(found, indent=2) + "\n"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from ipaddress import ip_address
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
@@ -27,7 +27,6 @@ from meshmgmt.mesh.reach import (
 from meshmgmt.mesh.reasons import Subject
 from meshmgmt.meshstate import load_among
 
-_FIELDS: Final = {"rule_id": "rule", "subject": "object", "allowed": "verdict"}
 _WAYS: Final = {
     (True, "direct"): "allowed, directly",
     (True, "routed"): "allowed, through a routing peer",
@@ -116,20 +115,6 @@ def reach(
     )
 
 
-def to_json(value: Any) -> Any:
-    """An answer, or a part of it, as plain lists, dicts, texts, numbers and booleans."""
-    if isinstance(value, Answer):
-        source, destination, traffic, found = map(to_json, value)
-        return {"source": source, "destination": destination, **traffic, **found}
-    if hasattr(value, "_asdict"):
-        fields = value._asdict().items()
-        plain = {_FIELDS.get(name, name): to_json(each) for name, each in fields}
-        if "verdict" in plain:
-            plain["verdict"] = word(allowed=plain["verdict"])
-        return plain
-    return [to_json(each) for each in value] if isinstance(value, tuple) else value
-
-
 def render(answer: Answer) -> str:
     """The answer for terminals, ending with a line feed."""
     return "".join(f"{printable(line)}\n" for line in _lines(answer))
@@ -143,18 +128,11 @@ def headline(answer: Answer) -> str:
     return f"{ends}, {answer.traffic.words}: {end}"
 
 
-def word(*, allowed: bool) -> str:
-    return "allowed" if allowed else "blocked"
-
-
 def _lines(answer: Answer) -> Iterator[str]:
     found = answer.verdict
     yield headline(answer)
     for via in found.via:
-        yield (
-            f"   via {via.peer.name} ({via.route.kind} {via.route.name}):"
-            f" {word(allowed=via.allowed)}"
-        )
+        yield f"   via {via.peer.name} ({via.route.kind} {via.route.name}): {via.word}"
     for because in found.because:
         yield f"   because {because.text}"
     for obstacle in found.obstacles:

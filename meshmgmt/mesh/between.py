@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from meshmgmt.mesh.compute import Mesh
-from meshmgmt.mesh.firewall import Receiver, receiver, rule_ports
+from meshmgmt.mesh.firewall import Receiver, receiver
 from meshmgmt.mesh.policies import RuleInForce
-from meshmgmt.mesh.reach.traffic import Traffic, filters, slices
+from meshmgmt.mesh.reach.traffic import Traffic, arriving, slices
 
 Pair = tuple[str, str]
 
@@ -98,15 +98,7 @@ def _matching(
 ) -> Iterator[list[RuleInForce]]:
     """Yield, for each part of the traffic that rules tell apart, those about it."""
     each = {
-        rule.rule.id: [
-            *filters(
-                rule.rule.accept,
-                rule.rule.protocol,
-                rule.policy_id,
-                rule.rule.id,
-                rule_ports(rule.rule, understood),
-            )
-        ]
+        rule.rule.id: [*arriving(rule.rule, understood, rule.policy_id)]
         for rule in rules
     }
     told: set[tuple[str, ...]] = set()

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from meshmgmt.mesh import ssh
 from meshmgmt.mesh.membership import Membership, login_ends
 from meshmgmt.mesh.names import Names, PeerNames, forwarder_port
 from meshmgmt.mesh.networks import Networks
@@ -15,6 +14,7 @@ from meshmgmt.mesh.routerules import for_family
 from meshmgmt.mesh.routes import Routes
 from meshmgmt.mesh.sides import Union
 from meshmgmt.mesh.snapshot import Peer, Snapshot
+from meshmgmt.mesh.ssh import SshUsers, ssh_logins, ssh_wanted
 
 
 class Sight(NamedTuple):
@@ -50,9 +50,9 @@ class Mesh:
         return forwarder_port({p.version for p in self.snapshot.peers.values()})
 
     @cached_property
-    def users(self) -> ssh.SshUsers:
+    def users(self) -> SshUsers:
         """People who may sign in on peers."""
-        return ssh.SshUsers(self.snapshot)
+        return SshUsers(self.snapshot)
 
     @cached_property
     def peer_names(self) -> PeerNames:
@@ -108,7 +108,7 @@ class Mesh:
         return NetworkMap(
             peer=peer,
             takes_part=True,
-            ssh_enabled=peer.ssh_enabled or ssh.wanted(peer, rules),
+            ssh_enabled=peer.ssh_enabled or ssh_wanted(peer, rules),
             login_ends=ends,
             forwarder_port=self.forwarder_port,
             remotes=seen,
@@ -129,7 +129,7 @@ class Mesh:
             ),
             names=names,
             dns=self.dns(peer_id),
-            ssh_logins=ssh.logins(peer, rules, self.users),
+            ssh_logins=ssh_logins(peer, rules, self.users),
             files=self.policies.files(peer_id),
         )
 

@@ -86,9 +86,7 @@ class _Around:
         return found
 
     def _on(self, side: RuleSide) -> bool:
-        return side.peer == self._peer_id or not self._groups.isdisjoint(side.groups)
+        return side.names(self._peer_id, self._groups)
 
     def _routes(self, routing: Route | Router) -> bool:
-        return routing.peer == self._peer_id or not self._groups.isdisjoint(
-            routing.peer_groups
-        )
+        return self._on(RuleSide(groups=routing.peer_groups, peer=routing.peer))

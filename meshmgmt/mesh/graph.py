@@ -6,8 +6,7 @@ from typing import Final, NamedTuple
 
 from meshmgmt.mesh.compute import Mesh
 from meshmgmt.mesh.reach.traffic import rule_words
-from meshmgmt.mesh.reach.wording import subject_of
-from meshmgmt.mesh.reasons import Subject
+from meshmgmt.mesh.reasons import Subject, subject_of
 from meshmgmt.mesh.snapshot import Policy, Resource, Rule, RuleSide, Snapshot
 
 MOST: Final = 500
@@ -89,7 +88,7 @@ def subject_with(snapshot: Snapshot, id_: str) -> Subject | None:
     if id_ in snapshot.group_names:
         return Subject("group", id_, snapshot.group_names[id_])
     if id_ in snapshot.peers:
-        return Subject("peer", id_, snapshot.peers[id_].name)
+        return subject_of(snapshot.peers[id_])
     things: list[Resource | Policy] = [*snapshot.resources, *snapshot.policies]
     return next((subject_of(each) for each in things if each.id == id_), None)
 
@@ -143,7 +142,6 @@ class _Drawing:
     def _edge(
         self, policy: Policy, rule: Rule, sources: Iterable[str], targets: Iterable[str]
     ) -> Edge:
-        checks = [c.name for id_ in policy.checks if (c := self._all.checks.get(id_))]
         return Edge(
             rule=rule.id,
             policy=subject_of(policy),
@@ -151,7 +149,7 @@ class _Drawing:
             traffic=rule_words(rule),
             bidirectional=rule.bidirectional,
             state=self._state(rule),
-            checks=tuple(checks),
+            checks=tuple(check.name for check in self._all.checks_of(policy)),
             sources=self._ordered(sources),
             destinations=self._ordered(targets),
         )

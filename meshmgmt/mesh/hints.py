@@ -87,13 +87,10 @@ def _reason(mesh: Mesh, peer_id: str, policy: Policy, rule: Rule) -> str:
 
 def _failed(mesh: Mesh, peer_id: str, policy: Policy) -> tuple[str, ...]:
     """Names of the posture checks of a policy that a peer does not pass."""
-    peer, checks = mesh.snapshot.peers[peer_id], mesh.snapshot.checks
-    wanted = [checks[id_] for id_ in policy.checks if id_ in checks]
+    peer, wanted = mesh.snapshot.peers[peer_id], mesh.snapshot.checks_of(policy)
     return tuple([check.name for check in wanted if not passes(peer, [check])])
 
 
 def names(mesh: Mesh, peer_id: str, side: RuleSide) -> bool:
     """Tell whether a side of a rule names a peer, whether it takes part or not."""
-    return side.peer == peer_id or not side.groups.isdisjoint(
-        mesh.membership.groups_of(peer_id)
-    )
+    return side.names(peer_id, mesh.membership.groups_of(peer_id))

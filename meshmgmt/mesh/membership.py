@@ -44,6 +44,10 @@ class Membership:
         """The peers of a group that count."""
         return frozenset(self.roster.listed(self._mask(group_id)))
 
+    def listed(self, mask: int) -> list[Peer]:
+        """The peers behind bits, in order."""
+        return [self.peers[id_] for id_ in self.roster.listed(mask)]
+
     def side(
         self,
         groups: frozenset[str],

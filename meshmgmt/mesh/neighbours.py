@@ -1,13 +1,13 @@
 """Whom one peer reaches, and who reaches it: by rules, on groups."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from meshmgmt.mesh.compute import Mesh
 from meshmgmt.mesh.policies import RuleInForce
 from meshmgmt.mesh.reach.traffic import opened, rule_words
-from meshmgmt.mesh.reasons import Subject
+from meshmgmt.mesh.reasons import Subject, subject_of
 from meshmgmt.mesh.snapshot import Resource, RuleSide
 
 NAMED: Final = 5
@@ -99,10 +99,5 @@ def _held(
 
 def _some(mesh: Mesh, mask: int, routed: list[Resource]) -> Held | None:
     count = mask.bit_count() + len(routed)
-    peers = (
-        Subject("peer", id_, mesh.snapshot.peers[id_].name)
-        for id_ in mesh.membership.roster.listed(mask)
-    )
-    things = (Subject("resource", each.id, each.name) for each in routed)
-    some = (*islice(peers, NAMED), *islice(things, NAMED))[:NAMED]
-    return Held(None, some, count) if count else None
+    some = map(subject_of, chain(mesh.membership.listed(mask), routed))
+    return Held(None, tuple(islice(some, NAMED)), count) if count else None

@@ -85,10 +85,9 @@ class Networks:
         for network, resource in self._own(peer.id):
             entry = _entry(resource, self._routers[network][peer.id], peer.id)
             for rule in self._rules[resource.id]:
-                ids = membership.roster.listed(rule.sources.mask & known)
-                chosen = [membership.peers[id_] for id_ in ids]
+                sources = membership.listed(rule.sources.mask & known)
                 yield from controlled(
-                    entry, rule.policy_id, rule.rule, chosen, ipv6=peer.has_ipv6
+                    entry, rule.policy_id, rule.rule, sources, ipv6=peer.has_ipv6
                 )
 
     def _own(self, peer_id: str) -> list[tuple[str, Resource]]:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from meshmgmt.mesh.compute import Mesh
 from meshmgmt.mesh.membership import absence
 from meshmgmt.mesh.names import own_servers
-from meshmgmt.mesh.reasons import Reason
+from meshmgmt.mesh.reasons import Reason, Subject, subject_of
 from meshmgmt.mesh.sides import NONE, Union
 from meshmgmt.mesh.snapshot import Nameserver, NameserverGroup, Record, Zone
 
@@ -53,9 +53,7 @@ class EffectiveGroup(NamedTuple):
 class Excluded(NamedTuple):
     """A zone or nameserver group the peer does not get, with every reason."""
 
-    kind: str
-    id: str
-    name: str
+    subject: Subject
     domains: tuple[str, ...]
     reasons: tuple[Reason, ...]
     primary: bool = False
@@ -65,9 +63,7 @@ class SearchDomain(NamedTuple):
     """A domain tried for short names and what it comes from."""
 
     domain: str
-    kind: str
-    id: str
-    name: str
+    subject: Subject
 
 
 class VisiblePeer(NamedTuple):
@@ -211,13 +207,13 @@ class PeerDns:
 
     def _searched(self) -> Iterator[SearchDomain]:
         if self._domain:
-            yield SearchDomain(self._domain, "peers", "", _OWN_ZONE)
+            yield SearchDomain(self._domain, Subject("peers", "", _OWN_ZONE))
         for zone in self._zones:
             if zone.search:
-                yield SearchDomain(zone.domain, "zone", zone.id, zone.name)
+                yield SearchDomain(zone.domain, subject_of(zone))
         for group in self._servers:
             for domain in group.domains if group.search else ():
-                yield SearchDomain(domain, "nameserver_group", group.id, group.name)
+                yield SearchDomain(domain, subject_of(group))
 
     def _causes(self) -> dict[str, Reason]:
         """What lets the peer know the names of others: the first in order."""
@@ -249,13 +245,7 @@ class PeerDns:
 
 
 def _excluded(item: Zone | NameserverGroup, reasons: tuple[Reason, ...]) -> Excluded:
+    subject = subject_of(item)
     if isinstance(item, Zone):
-        return Excluded("zone", item.id, item.name, (item.domain,), reasons)
-    return Excluded(
-        kind="nameserver_group",
-        id=item.id,
-        name=item.name,
-        domains=item.domains,
-        reasons=reasons,
-        primary=item.primary,
-    )
+        return Excluded(subject, (item.domain,), reasons)
+    return Excluded(subject, item.domains, reasons, item.primary)

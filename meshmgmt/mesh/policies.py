@@ -35,11 +35,7 @@ class Policies:
         ] = {}
         for policy in snapshot.policies:
             if policy.enabled:
-                checks = tuple(
-                    snapshot.checks[id_]
-                    for id_ in policy.checks
-                    if id_ in snapshot.checks
-                )
+                checks = snapshot.checks_of(policy)
                 rules = [rule for rule in policy.rules if rule.enabled]
                 for rule in rules:
                     self._add(policy, rule, checks)

@@ -1,6 +1,21 @@
 """Why something is in or out: codes for programs, clauses for people."""
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
+
+from meshmgmt.mesh.snapshot import (
+    NameserverGroup,
+    Peer,
+    Policy,
+    Record,
+    Resource,
+    Route,
+    Zone,
+)
+
+Thing: TypeAlias = Peer | Policy | Resource | Route | Zone | NameserverGroup | Record
+
+_KINDS: Final = {NameserverGroup: "nameserver_group"}
+"""Kinds that are called otherwise than their class."""
 
 _CLAUSES: Final = {
     "group": "the peer is in {subjects}",
@@ -27,6 +42,13 @@ class Subject(NamedTuple):
     kind: str
     id: str
     name: str
+
+
+def subject_of(thing: Thing) -> Subject:
+    """What an object of the account is called."""
+    kind = _KINDS.get(type(thing)) or type(thing).__name__.lower()
+    name = thing.net_id if isinstance(thing, Route) else thing.name
+    return Subject(kind, thing.id, name)
 
 
 class Reason(NamedTuple):

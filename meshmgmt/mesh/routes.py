@@ -95,10 +95,9 @@ class Routes:
                 for rule in self._to_group[group]
             }
             for rule in rules.values():
-                ids = membership.roster.listed(rule.sources.mask & users)
-                chosen = [membership.peers[id_] for id_ in ids]
+                sources = membership.listed(rule.sources.mask & users)
                 yield from controlled(
-                    entry, rule.policy_id, rule.rule, chosen, ipv6=ipv6
+                    entry, rule.policy_id, rule.rule, sources, ipv6=ipv6
                 )
 
     def _own(self, peer_id: str) -> list[int]:

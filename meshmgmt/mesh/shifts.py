@@ -11,15 +11,9 @@ from typing import Final, NamedTuple
 
 from meshmgmt.mesh.between import rows
 from meshmgmt.mesh.compute import Mesh
-from meshmgmt.mesh.graph import named
+from meshmgmt.mesh.graph import named, subject_with
 from meshmgmt.mesh.policies import RuleInForce
-from meshmgmt.mesh.reach.traffic import (
-    Slice,
-    Traffic,
-    described,
-    opened,
-    slices,
-)
+from meshmgmt.mesh.reach.traffic import Slice, Traffic, described, opened, slices
 from meshmgmt.mesh.reasons import Subject
 from meshmgmt.mesh.sides import Roster, Side
 
@@ -132,13 +126,7 @@ class _State:
         return self._bits.peers(mesh, side.mask) | behind
 
     def subject(self, id_: str) -> Subject | None:
-        known = self._mesh.snapshot
-        if id_ in known.group_names:
-            return Subject("group", id_, known.group_names[id_])
-        if id_ in known.peers:
-            return Subject("peer", id_, known.peers[id_].name)
-        names = (each.name for each in known.resources if each.id == id_)
-        return next((Subject("resource", id_, name) for name in names), None)
+        return subject_with(self._mesh.snapshot, id_)
 
     def about(self, source: int, target: int) -> list[str]:
         return [

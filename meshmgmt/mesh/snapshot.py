@@ -91,6 +91,11 @@ class RuleSide:
     def __bool__(self) -> bool:
         return bool(self.groups or self.peer or self.resource)
 
+    def names(self, id_: str, groups: frozenset[str]) -> bool:
+        """Tell whether it is about a peer or resource that is in these groups."""
+        single = id_ in (self.peer, self.resource)
+        return single or not groups.isdisjoint(self.groups)
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -289,3 +294,8 @@ class Snapshot:
     nameserver_groups: tuple[NameserverGroup, ...] = ()
     unmanaged_groups: frozenset[str] = frozenset()
     group_names: Mapping[str, str] = field(default_factory=dict)
+
+    def checks_of(self, policy: Policy) -> tuple[PostureCheck, ...]:
+        """The posture checks of a policy, but for those that are gone."""
+        known = self.checks
+        return tuple([known[id_] for id_ in policy.checks if id_ in known])

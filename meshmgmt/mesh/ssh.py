@@ -36,12 +36,12 @@ def _name(user: User) -> str:
     return user.subject or user.id
 
 
-def wanted(peer: Peer, rules: Iterable[RuleInForce]) -> bool:
+def ssh_wanted(peer: Peer, rules: Iterable[RuleInForce]) -> bool:
     """Tell whether some rule wants the SSH server of a peer."""
     return any(grants_ssh(peer, rule) for rule in rules)
 
 
-def logins(
+def ssh_logins(
     peer: Peer, rules: Iterable[RuleInForce], users: SshUsers
 ) -> dict[str, frozenset[str]]:
     """Users who may sign in on a peer, by local login; `*` stands for any login."""

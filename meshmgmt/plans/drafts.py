@@ -14,7 +14,8 @@ from meshmgmt.api.plans import Plan
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.roles import Operation
 from meshmgmt.explain.api.reports import reach_question
-from meshmgmt.explain.reaching import Question, to_json
+from meshmgmt.explain.api.serializers import ReachSerializer
+from meshmgmt.explain.reaching import Question
 from meshmgmt.plans.deeds import essence, shown
 from meshmgmt.plans.peers import NOBODY, PeersBefore, Seen
 
@@ -65,7 +66,7 @@ class WriteDraft:
     def _answered(self) -> Any:
         """The answer as it is now; None if what is asked about is not there."""
         try:
-            return self._question and to_json(self._question.answered())
+            return self._question and ReachSerializer.plain(self._question.answered())
         except NotFound:
             return None
 

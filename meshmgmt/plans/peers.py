@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from meshmgmt.control.encoding import Encoder
 from meshmgmt.control.maps import MapStore
-from meshmgmt.explain.reaching import to_json
+from meshmgmt.explain.api.serializers import ShiftsSerializer
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.result import Dns
 from meshmgmt.mesh.shifts import Shifts, shifts
@@ -37,7 +37,9 @@ def _told(peers: Sequence[Peer]) -> dict[str, Any]:
 
 
 NOBODY: Final = Seen(
-    {"maps": {**_told([]), "exact": True}, "dns": []}, [], to_json(Shifts(()))
+    {"maps": {**_told([]), "exact": True}, "dns": []},
+    [],
+    ShiftsSerializer.plain(Shifts(())),
 )
 
 
@@ -65,7 +67,7 @@ class PeersBefore:
                 "dns": _dns_changes(before, after, peers),
             },
             sorted(ids),
-            to_json(shifts(before, after)),
+            ShiftsSerializer.plain(shifts(before, after)),
         )
 
 

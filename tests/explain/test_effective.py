@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from meshmgmt.explain.peerjson import to_json
+from meshmgmt.explain.api.serializers import PeerDnsSerializer
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.peerdns import PeerDns
 from meshmgmt.mesh.snapshot import (
@@ -48,7 +48,7 @@ def account(
 
 def reasons_out(found: PeerDns) -> dict[str, list[str]]:
     return {
-        excluded.name: [reason.code for reason in excluded.reasons]
+        excluded.subject.name: [reason.code for reason in excluded.reasons]
         for excluded in found.excluded
     }
 
@@ -189,13 +189,15 @@ def test_an_unknown_peer_is_a_key_error() -> None:
 def test_one_mesh_gives_every_peer_what_it_gets_alone() -> None:
     shared = mesh(account())
     for peer_id in shared.snapshot.peers:
-        assert to_json(PeerDns(shared, peer_id)) == to_json(config(account(), peer_id))
+        assert PeerDnsSerializer.plain(
+            PeerDns(shared, peer_id)
+        ) == PeerDnsSerializer.plain(config(account(), peer_id))
 
 
 def test_json_form_is_plain_data() -> None:
     snapshot = account((ZONE, replace(ZONE, id="z2", enabled=False)))
     got = config(snapshot, "p1")
-    data = json.loads(json.dumps(to_json(got)))
+    data = json.loads(json.dumps(PeerDnsSerializer.plain(got)))
     assert data["managed"] is True
     assert data["zones"][1]["records"] == [
         {"name": "a.corp.lan", "type": "A", "content": "1.2.3.4", "ttl": 0}

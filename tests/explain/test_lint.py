@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from meshmgmt.explain.api.serializers import FindingSerializer
 from meshmgmt.explain.lint import lint
 from meshmgmt.explain.lint.finding import (
     CATALOGUE,
     Finding,
     Severity,
     at_least,
-    to_json,
 )
 from meshmgmt.mesh.snapshot import (
     Nameserver,
@@ -352,7 +352,7 @@ OF_THE_MESH = [code for code in CATALOGUE if code != "access_test_failing"]
 def test_each_rule_fires(code: str) -> None:
     for snapshot, name, words in FIRING[code]:
         [finding] = found(snapshot, code)
-        assert finding.name == name
+        assert finding.subject.name == name
         assert words in finding.text
 
 
@@ -385,7 +385,7 @@ def test_search_domains_are_judged_for_peers_that_serve_themselves() -> None:
     [finding] = found(
         account(search_zones(5), groups=[group]), "too_many_search_domains"
     )
-    assert finding.name == "bob"
+    assert finding.subject.name == "bob"
     assert "1 peer (bob)" in finding.text
 
 
@@ -428,7 +428,7 @@ def test_severities_can_be_compared() -> None:
 
 def test_json_form_is_plain_data() -> None:
     [finding] = found(account([replace(ZONE, records=())]), "zone_empty")
-    assert json.loads(json.dumps(to_json(finding))) == {
+    assert json.loads(json.dumps(FindingSerializer.plain(finding))) == {
         "code": "zone_empty",
         "severity": "warning",
         "object": {"kind": "zone", "id": "z1", "name": "Corp"},

@@ -22,9 +22,9 @@ from meshmgmt.core.names import canonical
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.explain.answers import all_peer_dns, peer_dns
+from meshmgmt.explain.api.serializers import PeerDnsSerializer
 from meshmgmt.explain.lint import lint
 from meshmgmt.explain.mapsize import observe_map
-from meshmgmt.explain.peerjson import to_json
 from meshmgmt.inventory.services.peers import peer_update
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.peerdns import PeerDns
@@ -65,7 +65,7 @@ def _gets(whole: Mesh, peer_id: str) -> tuple[object, ...]:
     """
     found = whole.network_map(peer_id)
     numbers = len(found.grants), len(found.route_rules), len(found.files)
-    told = to_json(PeerDns(whole, peer_id))
+    told = PeerDnsSerializer.plain(PeerDns(whole, peer_id))
     return told, flat(found), numbers
 
 
@@ -156,8 +156,12 @@ def test_routers_and_resources_are_loaded() -> None:
         assert [route.network for route in found.routes] == ["10.0.0.1/32"]
         assert not found.names.ids
         assert _gets(mesh(load()), one) == _gets(mesh(snapshot), one)
-        assert to_json(peer_dns(one)) == to_json(config(snapshot, one))
-    assert to_json(next(all_peer_dns())) == to_json(config(snapshot, "p1"))
+        assert PeerDnsSerializer.plain(peer_dns(one)) == PeerDnsSerializer.plain(
+            config(snapshot, one)
+        )
+    assert PeerDnsSerializer.plain(next(all_peer_dns())) == PeerDnsSerializer.plain(
+        config(snapshot, "p1")
+    )
 
 
 def test_group_of_all_peers_counts_without_rows() -> None:
@@ -172,14 +176,14 @@ def test_group_of_all_peers_counts_without_rows() -> None:
     assert [z.name for z in peer_dns("p2").zones] == ["Peers"]
     zone_update(zone_id="z1", distribution_groups=[everybody.pk])
     set_members(RuleDestination, PolicyRule.objects.get(), [everybody.pk])
-    of_all = {each.peer_id: to_json(each) for each in all_peer_dns()}
+    of_all = {each.peer_id: PeerDnsSerializer.plain(each) for each in all_peer_dns()}
     for peer_id in ("p1", "p2"):
         got = peer_dns(peer_id)
         assert [z.name for z in got.zones] == ["Peers", "Zone"]
         assert [peer.id for peer in got.visible_peers] == (
             ["p1", "p2"] if peer_id == "p1" else ["p2", "p1"]
         )
-        assert to_json(got) == of_all[peer_id]
+        assert PeerDnsSerializer.plain(got) == of_all[peer_id]
     dns_settings_update(disabled_management_groups=[everybody.pk])
     assert not peer_dns("p1").managed
 
@@ -224,7 +228,9 @@ def test_all_peers_need_as_many_queries_whatever_the_size(
     with django_assert_num_queries(16):
         configs = list(all_peer_dns())
     assert len(configs) == size
-    assert to_json(configs[0]) == to_json(peer_dns("p0"))
+    assert PeerDnsSerializer.plain(configs[0]) == PeerDnsSerializer.plain(
+        peer_dns("p0")
+    )
 
 
 def _account_of(size: int) -> Snapshot:

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from meshmgmt.explain.api.serializers import ExplanationSerializer
 from meshmgmt.explain.resolution.explain import explain
 from meshmgmt.explain.resolution.model import (
     Explanation,
     OutcomeKind,
     QueryError,
-    to_json,
 )
 from meshmgmt.explain.resolution.render import render
 from meshmgmt.mesh.reasons import Subject
@@ -436,7 +436,7 @@ def full_account() -> Snapshot:
 
 
 def test_json_form_is_plain_data() -> None:
-    text = json.dumps(to_json(ask(full_account(), "www")))
+    text = json.dumps(ExplanationSerializer.plain(ask(full_account(), "www")))
     data = json.loads(text)
     assert data["outcome"]["kind"] == "forwarded"
     assert data["outcome"]["servers"][0]["ip"] == "2001:db8::53"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meshmgmt.explain.reaching import to_json
+from meshmgmt.explain.api.serializers import GraphSerializer
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.graph import Edge, Graph, graph, subject_with
 from meshmgmt.mesh.reach import Destination, Traffic, verdict
@@ -168,7 +168,7 @@ def test_at_most_five_hundred_nodes_are_drawn_and_the_others_counted() -> None:
     rules_out = found.left_out["rule"]
     assert rules_out == 300 - len(found.edges) > 0
     assert len(found.nodes) + found.left_out["group"] == 1000
-    assert len(orjson.dumps(to_json(found))) < 300_000
+    assert len(orjson.dumps(GraphSerializer.plain(found))) < 300_000
 
 
 def test_rules_come_before_groups_that_none_names() -> None:

@@ -18,7 +18,7 @@ from meshmgmt.api.fields import (
     WholeNumberField,
     texts,
 )
-from meshmgmt.explain.api.schema import ObjectNameSerializer
+from meshmgmt.explain.api.serializers import ObjectNameSerializer
 from meshmgmt.mesh.reach import PROTOCOLS
 
 

@@ -227,4 +227,4 @@ PAGES: Final = {
 
 def _path(finding: Finding) -> str:
     """The name of the admin page of what a finding is about, "" without one."""
-    return PAGES.get(finding.kind, "") if finding.id else ""
+    return PAGES.get(finding.subject.kind, "") if finding.subject.id else ""

@@ -11,13 +11,16 @@ from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core import history
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.explain.answers import account_findings, name_explanation, peer_dns
-from meshmgmt.explain.api import schema
+from meshmgmt.explain.api.serializers import (
+    ExplanationSerializer,
+    FindingSerializer,
+    GraphSerializer,
+    PeerDnsSerializer,
+    ReachSerializer,
+)
 from meshmgmt.explain.graphing import FOCUS, access_graph
-from meshmgmt.explain.lint.finding import to_json as finding_json
-from meshmgmt.explain.peerjson import to_json as config_json
-from meshmgmt.explain.reaching import Question, to_json, traffic_of
+from meshmgmt.explain.reaching import Question, traffic_of
 from meshmgmt.explain.resolution.model import RECORD_TYPES
-from meshmgmt.explain.resolution.model import to_json as explanation_json
 from meshmgmt.mesh.reach import PROTOCOLS
 from observability.debug import capture
 
@@ -52,14 +55,14 @@ class PeerDnsView(ApiView):
     """The DNS configuration of a peer."""
 
     module = "dns"
-    serializer_class = schema.PeerDnsSerializer
+    serializer_class = PeerDnsSerializer
 
     @extend_schema(operation_id="peers_dns")
     def get(self, request: Request, **kwargs: Any) -> Response:
         """Return what the peer gets, why, and what it does not get and why not."""
         with read_snapshot():
             config = peer_dns(path_id("peer", kwargs["peerId"]))
-        answer = config_json(config)
+        answer = PeerDnsSerializer.plain(config)
         capture.keep("effective-dns", config.peer_id, lambda: answer)
         return Response(answer)
 
@@ -68,7 +71,7 @@ class ExplainView(ApiView):
     """How a peer resolves a name."""
 
     module = "dns"
-    serializer_class = schema.ExplanationSerializer
+    serializer_class = ExplanationSerializer
 
     @extend_schema(operation_id="dns_explain", parameters=_EXPLAIN_PARAMETERS)
     def get(self, request: Request) -> Response:
@@ -78,7 +81,7 @@ class ExplainView(ApiView):
         record_type = request.query_params.get("type", "") or RECORD_TYPES[0]
         with read_snapshot():
             explanation = name_explanation(peer_id, name, record_type)
-        return Response(explanation_json(explanation))
+        return Response(ExplanationSerializer.plain(explanation))
 
 
 def reach_question(request: Request) -> Question:
@@ -95,7 +98,7 @@ class ReachView(ApiView):
 
     module = "policies"
     tells_past = True
-    serializer_class = schema.ReachSerializer
+    serializer_class = ReachSerializer
 
     @extend_schema(operation_id="access_explain", parameters=_REACH_PARAMETERS)
     def get(self, request: Request) -> Response:
@@ -103,7 +106,7 @@ class ReachView(ApiView):
         question = reach_question(request)
         with read_snapshot():
             past = history.PARAMETER in request.query_params
-            return Response(to_json(question.answered(past=past)))
+            return Response(ReachSerializer.plain(question.answered(past=past)))
 
 
 class AccessGraphView(ApiView):
@@ -111,23 +114,22 @@ class AccessGraphView(ApiView):
 
     module = "policies"
     tells_past = True
-    serializer_class = schema.GraphSerializer
+    serializer_class = GraphSerializer
 
     @extend_schema(operation_id="access_graph", parameters=_GRAPH_PARAMETERS)
     def get(self, request: Request) -> Response:
         """Return all groups, resources and rules, or those about a focus."""
         focus = request.query_params.get("focus", "")
         with read_snapshot():
-            return Response(
-                to_json(access_graph(path_id(FOCUS, focus) if focus else ""))
-            )
+            drawn = access_graph(path_id(FOCUS, focus) if focus else "")
+        return Response(GraphSerializer.plain(drawn))
 
 
 class LintView(ApiView):
     """Findings about the DNS configuration."""
 
     module = "dns"
-    serializer_class = schema.FindingSerializer
+    serializer_class = FindingSerializer
     answers_list = True
 
     @extend_schema(operation_id="dns_lint")
@@ -135,4 +137,4 @@ class LintView(ApiView):
         """Return what is valid but unlikely to be meant, with a remedy for each."""
         with read_snapshot():
             findings = account_findings()
-        return Response([finding_json(finding) for finding in findings])
+        return Response(list(map(FindingSerializer.plain, findings)))

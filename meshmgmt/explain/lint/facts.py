@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from meshmgmt.core.counting import counted
-from meshmgmt.explain.lint.finding import Finding
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.names import is_sent
+from meshmgmt.mesh.reasons import Subject
 from meshmgmt.mesh.snapshot import NameserverGroup, Peer, Zone
 
 _SHOWN = 3
@@ -107,14 +107,14 @@ class Facts:
             names.append("…")
         return f"{counted(len(chosen), 'peer')} ({', '.join(names)})"
 
-    def group_name(self, group_id: str) -> str:
-        """Name of a group, or its id when the snapshot has none."""
-        return self.snapshot.group_names.get(group_id, group_id)
+    def group(self, group_id: str) -> Subject:
+        """A group by its name, or its id when the snapshot has none."""
+        names = self.snapshot.group_names
+        return Subject("group", group_id, names.get(group_id, group_id))
 
-
-def zone_finding(code: str, zone: Zone, text: str) -> Finding:
-    return Finding(code, "zone", zone.id, zone.name, text)
-
-
-def group_finding(code: str, group: NameserverGroup, text: str) -> Finding:
-    return Finding(code, "nameserver_group", group.id, group.name, text)
+    def by_domain(self) -> dict[str, list[Zone]]:
+        """The zones that peers get if they share a group."""
+        found: defaultdict[str, list[Zone]] = defaultdict(list)
+        for zone in self.sent_zones:
+            found[zone.domain].append(zone)
+        return found

@@ -3,7 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
+
+from meshmgmt.mesh.reasons import Subject, Thing, subject_of
+
+ACCOUNT: Final = Subject("account", "", "")
+"""What findings are about that are about no single object."""
 
 
 class Severity(StrEnum):
@@ -110,10 +115,13 @@ class Finding:
     """One finding about one object; `text` is a sentence for people."""
 
     code: str
-    kind: str
-    id: str
-    name: str
+    subject: Subject
     text: str
+
+    @classmethod
+    def of(cls, code: str, thing: Thing, text: str) -> Self:
+        """Find something of an object of the account."""
+        return cls(code, subject_of(thing), text)
 
     @property
     def severity(self) -> Severity:
@@ -129,13 +137,3 @@ def at_least(findings: Iterable[Finding], severity: Severity) -> list[Finding]:
     order = list(Severity)
     bound = order.index(severity)
     return [finding for finding in findings if order.index(finding.severity) >= bound]
-
-
-def to_json(finding: Finding) -> dict[str, object]:
-    return {
-        "code": finding.code,
-        "severity": finding.severity.value,
-        "object": {"kind": finding.kind, "id": finding.id, "name": finding.name},
-        "message": finding.text,
-        "remedy": finding.remedy,
-    }

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from meshmgmt.core.counting import counted
 from meshmgmt.core.names import MAX_OCTETS, ancestors, is_subdomain, quoted
-from meshmgmt.explain.lint.facts import Facts, group_finding
+from meshmgmt.explain.lint.facts import Facts
 from meshmgmt.explain.lint.finding import Finding
 from meshmgmt.mesh.snapshot import NameserverGroup, Zone
 
@@ -16,19 +16,16 @@ def shadowed(facts: Facts) -> Iterator[Finding]:
     for group in facts.sent_groups:
         for domain in group.domains:
             if peer_domain and is_subdomain(domain, peer_domain):
-                yield group_finding(
-                    "match_domain_shadowed",
-                    group,
+                text = (
                     f"match domain {domain} lies in the peers' domain {peer_domain}, "
-                    "about which no server is asked",
+                    "about which no server is asked"
                 )
+                yield Finding.of("match_domain_shadowed", group, text)
 
 
 def overlaid(facts: Facts) -> Iterator[Finding]:
     """Match domains inside of which a zone has names, for the same peers."""
-    by_domain: defaultdict[str, list[Zone]] = defaultdict(list)
-    for zone in facts.sent_zones:
-        by_domain[zone.domain].append(zone)
+    by_domain = facts.by_domain()
     for group in facts.sent_groups:
         for domain in group.domains:
             for above in ancestors(domain):
@@ -42,12 +39,11 @@ def _overlaid_by(
     peers = facts.users(group) & facts.receivers(zone.groups)
     names = [name for name in facts.names[zone.id] if is_subdomain(name, domain)]
     if peers and names:
-        yield group_finding(
-            "match_domain_overlaid",
-            group,
+        text = (
             f"zone {zone.domain} answers for {counted(len(names), 'name')} inside "
-            f"match domain {domain} before the servers are asked",
+            f"match domain {domain} before the servers are asked"
         )
+        yield Finding.of("match_domain_overlaid", group, text)
 
 
 def too_long(facts: Facts) -> Iterator[Finding]:
@@ -55,26 +51,20 @@ def too_long(facts: Facts) -> Iterator[Finding]:
     for group in facts.snapshot.nameserver_groups:
         for domain in group.unusable:
             text = f"match domain {quoted(domain)} is over {MAX_OCTETS} octets"
-            yield group_finding("name_too_long", group, text)
+            yield Finding.of("name_too_long", group, text)
 
 
 def without_peers(facts: Facts) -> Iterator[Finding]:
     """Enabled nameserver groups that nobody gets."""
     for group in facts.sent_groups:
         if group.groups and group.groups <= facts.snapshot.unmanaged_groups:
-            yield group_finding(
-                "nameserver_group_only_disabled",
-                group,
-                f"every group that uses {group.name} has DNS management disabled",
-            )
+            text = f"every group that uses {group.name} has DNS management disabled"
+            yield Finding.of("nameserver_group_only_disabled", group, text)
         elif not facts.users(group):
-            why = "no managed peer is in its groups" if group.groups else "no group"
-            yield group_finding(
-                "nameserver_group_without_peers",
-                group,
-                f"nobody uses {group.name}: {why}"
-                + ("" if group.groups else " is assigned"),
-            )
+            nobody = "no managed peer is in its groups"
+            why = nobody if group.groups else "no group is assigned"
+            text = f"nobody uses {group.name}: {why}"
+            yield Finding.of("nameserver_group_without_peers", group, text)
 
 
 def repeated(facts: Facts) -> Iterator[Finding]:
@@ -83,11 +73,8 @@ def repeated(facts: Facts) -> Iterator[Finding]:
         counts = Counter((server.ip, server.port) for server in group.nameservers)
         for (ip, port), count in counts.items():
             if count > 1:
-                yield group_finding(
-                    "nameserver_repeated",
-                    group,
-                    f"{group.name} lists {ip} port {port} {count} times",
-                )
+                text = f"{group.name} lists {ip} port {port} {count} times"
+                yield Finding.of("nameserver_repeated", group, text)
 
 
 def empty_groups(facts: Facts) -> Iterator[Finding]:
@@ -99,15 +86,9 @@ def empty_groups(facts: Facts) -> Iterator[Finding]:
             users[group_id].append(item.name)
     for group_id in sorted(users):
         if not facts.has_members(group_id):
-            name = facts.group_name(group_id)
-            yield Finding(
-                "group_empty",
-                "group",
-                group_id,
-                name,
-                f"group {name} has no peers, but {', '.join(users[group_id][:3])} "
-                "is meant for it",
-            )
+            group, names = facts.group(group_id), ", ".join(users[group_id][:3])
+            text = f"group {group.name} has no peers, but {names} is meant for it"
+            yield Finding("group_empty", group, text)
 
 
 RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (

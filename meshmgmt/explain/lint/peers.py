@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from meshmgmt.core.counting import counted
 from meshmgmt.explain.lint.facts import Facts
-from meshmgmt.explain.lint.finding import Finding
+from meshmgmt.explain.lint.finding import ACCOUNT, Finding
 from meshmgmt.mesh.names import own_servers
 from meshmgmt.mesh.peerdns import NETWORK_MAP_GUIDANCE, PeerDns
 
@@ -23,27 +23,19 @@ def primaries(facts: Facts) -> Iterator[Finding]:
             if not own_servers(peer, group)
         )
         by_primaries[ids].append(peer.id)
-    names = {group.id: group.name for group in facts.sent_groups}
+    groups = {group.id: group for group in facts.sent_groups}
     for ids, peers in by_primaries.items():
+        who = facts.peers_text(peers)
         if not ids:
-            yield Finding(
-                "no_primary",
-                "account",
-                "",
-                "",
-                f"{facts.peers_text(peers)} without a primary nameserver group: "
-                "their own system resolver answers all other names",
+            text = (
+                f"{who} without a primary nameserver group: "
+                "their own system resolver answers all other names"
             )
+            yield Finding("no_primary", ACCOUNT, text)
         elif len(ids) > 1:
-            first = names[ids[0]]
-            listed = ", ".join(names[id_] for id_ in ids)
-            yield Finding(
-                "several_primaries",
-                "nameserver_group",
-                ids[0],
-                first,
-                f"{facts.peers_text(peers)} with several primary groups: {listed}",
-            )
+            listed = ", ".join(groups[id_].name for id_ in ids)
+            text = f"{who} with several primary groups: {listed}"
+            yield Finding.of("several_primaries", groups[ids[0]], text)
 
 
 def unmanaged_with_zones(facts: Facts) -> Iterator[Finding]:
@@ -56,15 +48,12 @@ def unmanaged_with_zones(facts: Facts) -> Iterator[Finding]:
             if facts.groups_of(id_) & assigned
         ]
         if peers:
-            name = facts.group_name(group_id)
-            yield Finding(
-                "unmanaged_with_zones",
-                "group",
-                group_id,
-                name,
-                f"DNS management is disabled for group {name}, so "
-                f"{facts.peers_text(peers)} get none of the zones assigned to them",
+            group = facts.group(group_id)
+            text = (
+                f"DNS management is disabled for group {group.name}, so "
+                f"{facts.peers_text(peers)} get none of the zones assigned to them"
             )
+            yield Finding("unmanaged_with_zones", group, text)
 
 
 def search_domains(facts: Facts) -> Iterator[Finding]:
@@ -88,16 +77,13 @@ def search_domains(facts: Facts) -> Iterator[Finding]:
     for domains, peers in lists.items():
         characters = len(" ".join(domains))
         if len(domains) > MAX_SEARCH_DOMAINS or characters > MAX_SEARCH_CHARACTERS:
-            first = facts.snapshot.peers[min(peers)]
-            yield Finding(
-                "too_many_search_domains",
-                "peer",
-                first.id,
-                first.name,
+            text = (
                 f"{facts.peers_text(peers)} with {len(domains)} search domains of "
                 f"{characters} characters; hosts keep {MAX_SEARCH_DOMAINS} and "
-                f"{MAX_SEARCH_CHARACTERS}",
+                f"{MAX_SEARCH_CHARACTERS}"
             )
+            first = facts.snapshot.peers[min(peers)]
+            yield Finding.of("too_many_search_domains", first, text)
 
 
 def one_sided_policies(facts: Facts) -> Iterator[Finding]:
@@ -107,14 +93,11 @@ def one_sided_policies(facts: Facts) -> Iterator[Finding]:
         for side in ("sources", "destinations"):
             idle = sum(not getattr(rule, side) for rule in rules)
             if idle:
-                yield Finding(
-                    "policy_one_sided",
-                    "policy",
-                    policy.id,
-                    policy.name,
+                text = (
                     f"{counted(idle, 'rule')} of policy {policy.name} without {side}, "
-                    "which let nobody through",
+                    "which let nobody through"
                 )
+                yield Finding.of("policy_one_sided", policy, text)
 
 
 def large_maps(facts: Facts) -> Iterator[Finding]:
@@ -131,28 +114,22 @@ def large_maps(facts: Facts) -> Iterator[Finding]:
     large = [id_ for id_, size in sizes.items() if size > NETWORK_MAP_GUIDANCE]
     if large:
         largest = snapshot.peers[max(large, key=sizes.__getitem__)]
-        yield Finding(
-            "network_map_large",
-            "peer",
-            largest.id,
-            largest.name,
+        text = (
             f"{facts.peers_text(large)} with more than {NETWORK_MAP_GUIDANCE} objects "
-            f"in the network map; {largest.name} has {sizes[largest.id]}",
+            f"in the network map; {largest.name} has {sizes[largest.id]}"
         )
+        yield Finding.of("network_map_large", largest, text)
 
 
 def uneven_range(facts: Facts) -> Iterator[Finding]:
     """A range of addresses that agents cannot make one reverse zone of."""
     length = facts.snapshot.settings.prefix_length
     if length % 8:
-        yield Finding(
-            "network_range_uneven",
-            "account",
-            "",
-            "",
+        text = (
             f"the peers' addresses are a /{length}: agents serve reverse names for whole "
-            "octets alone, so most PTR look-ups fail",
+            "octets alone, so most PTR look-ups fail"
         )
+        yield Finding("network_range_uneven", ACCOUNT, text)
 
 
 RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (

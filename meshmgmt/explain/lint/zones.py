@@ -12,16 +12,14 @@ from meshmgmt.core.names import (
     is_too_long,
     quoted,
 )
-from meshmgmt.explain.lint.facts import Facts, zone_finding
+from meshmgmt.explain.lint.facts import Facts
 from meshmgmt.explain.lint.finding import Finding
-from meshmgmt.mesh.snapshot import Record, Zone
+from meshmgmt.mesh.snapshot import Zone
 
 
 def shadowed(facts: Facts) -> Iterator[Finding]:
     """Names of a zone that a longer zone has, too, for the same peers."""
-    by_domain: defaultdict[str, list[Zone]] = defaultdict(list)
-    for zone in facts.sent_zones:
-        by_domain[zone.domain].append(zone)
+    by_domain = facts.by_domain()
     for longer in facts.sent_zones:
         for domain in ancestors(longer.domain):
             for zone in by_domain.get(domain, ()) if domain != longer.domain else ():
@@ -36,13 +34,12 @@ def _shadowed_by(facts: Facts, zone: Zone, longer: Zone) -> Iterator[Finding]:
         if is_subdomain(name, longer.domain) and _has(facts.names[longer.id], name)
     )
     if peers and hidden:
-        yield zone_finding(
-            "zone_shadowed",
-            zone,
+        text = (
             f"{counted(len(hidden), 'name')} of zone {zone.domain} "
             f"({_examples(hidden)}) also in the longer zone {longer.domain}, which "
-            f"wins for {facts.peers_text(peers)}",
+            f"wins for {facts.peers_text(peers)}"
         )
+        yield Finding.of("zone_shadowed", zone, text)
 
 
 def overlaps_peer_domain(facts: Facts) -> Iterator[Finding]:
@@ -52,46 +49,40 @@ def overlaps_peer_domain(facts: Facts) -> Iterator[Finding]:
         return
     for zone in facts.sent_zones:
         if is_subdomain(zone.domain, peer_domain):
-            yield zone_finding(
-                "zone_overlaps_peer_domain",
-                zone,
+            text = (
                 f"zone {zone.domain} lies in the peers' domain {peer_domain}: its "
-                "names win over peers' names, and absent ones do not exist",
+                "names win over peers' names, and absent ones do not exist"
             )
+            yield Finding.of("zone_overlaps_peer_domain", zone, text)
         elif is_subdomain(peer_domain, zone.domain):
             lost = sorted(
                 name for name in facts.names[zone.id] if is_subdomain(name, peer_domain)
             )
             if lost:
-                yield zone_finding(
-                    "zone_overlaps_peer_domain",
-                    zone,
+                text = (
                     f"{counted(len(lost), 'name')} of zone {zone.domain} "
                     f"({_examples(lost)}) never answers: the peers' own zone "
-                    f"{peer_domain} decides about them",
+                    f"{peer_domain} decides about them"
                 )
+                yield Finding.of("zone_overlaps_peer_domain", zone, text)
 
 
 def without_peers(facts: Facts) -> Iterator[Finding]:
     """Enabled zones with records that nobody gets."""
     for zone in facts.sent_zones:
         if not facts.receivers(zone.groups):
-            yield zone_finding(
-                "zone_without_peers",
-                zone,
-                f"no managed peer is in a distribution group of zone {zone.domain}",
-            )
+            text = f"no managed peer is in a distribution group of zone {zone.domain}"
+            yield Finding.of("zone_without_peers", zone, text)
 
 
 def empty(facts: Facts) -> Iterator[Finding]:
     """Enabled zones without records."""
     for zone in facts.snapshot.zones:
         if zone.enabled and zone.is_empty:
-            yield zone_finding(
-                "zone_empty",
-                zone,
-                f"zone {zone.domain} is enabled but has no records, so no peer gets it",
+            text = (
+                f"zone {zone.domain} is enabled but has no records, so no peer gets it"
             )
+            yield Finding.of("zone_empty", zone, text)
 
 
 def missing_targets(facts: Facts) -> Iterator[Finding]:
@@ -105,12 +96,11 @@ def missing_targets(facts: Facts) -> Iterator[Finding]:
                 and is_subdomain(target, zone.domain)
                 and not _has(names, target)
             ):
-                yield _record_finding(
-                    "cname_target_missing",
-                    record,
+                text = (
                     f"{record.name} is an alias of {target}, which zone {zone.domain} "
-                    "does not have",
+                    "does not have"
                 )
+                yield Finding.of("cname_target_missing", record, text)
 
 
 def unused_search_domain(facts: Facts) -> Iterator[Finding]:
@@ -119,12 +109,11 @@ def unused_search_domain(facts: Facts) -> Iterator[Finding]:
         if zone.search and not any(
             name.partition(".")[2] == zone.domain for name in facts.names[zone.id]
         ):
-            yield zone_finding(
-                "search_domain_unused",
-                zone,
+            text = (
                 f"{zone.domain} is a search domain, but the zone has no name one "
-                "label below it",
+                "label below it"
             )
+            yield Finding.of("search_domain_unused", zone, text)
 
 
 def zero_ttl(facts: Facts) -> Iterator[Finding]:
@@ -132,12 +121,9 @@ def zero_ttl(facts: Facts) -> Iterator[Finding]:
     for zone in facts.snapshot.zones:
         names = sorted({record.name for record in zone.records if record.ttl == 0})
         if names:
-            yield zone_finding(
-                "ttl_zero",
-                zone,
-                f"zone {zone.domain} has TTL 0 at {counted(len(names), 'name')} "
-                f"({_examples(names)})",
-            )
+            number = counted(len(names), "name")
+            text = f"zone {zone.domain} has TTL 0 at {number} ({_examples(names)})"
+            yield Finding.of("ttl_zero", zone, text)
 
 
 def different_ttls(facts: Facts) -> Iterator[Finding]:
@@ -148,12 +134,9 @@ def different_ttls(facts: Facts) -> Iterator[Finding]:
             ttls[record.name, record.type].add(record.ttl)
         names = sorted({name for (name, _), found in ttls.items() if len(found) > 1})
         if names:
-            yield zone_finding(
-                "ttl_differs",
-                zone,
-                f"zone {zone.domain} has different TTLs at "
-                f"{counted(len(names), 'name')} ({_examples(names)})",
-            )
+            at = f"{counted(len(names), 'name')} ({_examples(names)})"
+            text = f"zone {zone.domain} has different TTLs at {at}"
+            yield Finding.of("ttl_differs", zone, text)
 
 
 def too_long(facts: Facts) -> Iterator[Finding]:
@@ -161,7 +144,7 @@ def too_long(facts: Facts) -> Iterator[Finding]:
     for zone in facts.snapshot.zones:
         if is_too_long(zone.domain):
             text = f"the zone domain is longer than {MAX_OCTETS} octets"
-            yield zone_finding("name_too_long", zone, text)
+            yield Finding.of("name_too_long", zone, text)
             continue
         for record in zone.unusable:
             names = [record.name]
@@ -170,17 +153,13 @@ def too_long(facts: Facts) -> Iterator[Finding]:
             for name in names:
                 if is_too_long(name):
                     text = f"{quoted(name)} is longer than {MAX_OCTETS} octets"
-                    yield _record_finding("name_too_long", record, text)
+                    yield Finding.of("name_too_long", record, text)
 
 
 def _has(names: frozenset[str], name: str) -> bool:
     """Whether a zone with these names answers for `name`, wildcards included."""
     _, _, parent = name.partition(".")
     return name in names or WILDCARD + parent in names
-
-
-def _record_finding(code: str, record: Record, text: str) -> Finding:
-    return Finding(code, "record", record.id, record.name, text)
 
 
 def _examples(names: list[str]) -> str:

@@ -84,8 +84,7 @@ def _search_list(
     """Full names in the order they are tried, with what made each of them."""
     if "." not in canonical and not typed.endswith("."):
         for search in config.search_domains:
-            subject = Subject(search.kind, search.id, search.name)
-            yield f"{canonical}.{search.domain}", subject
+            yield f"{canonical}.{search.domain}", search.subject
     yield canonical, None
 
 

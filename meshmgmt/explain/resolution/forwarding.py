@@ -109,7 +109,7 @@ def _excluded(config: PeerDns, name: str, longest: int) -> Iterable[Step]:
     `longest` is the length of the longest match domain among those it does get.
     """
     for excluded in config.excluded:
-        if excluded.kind != "nameserver_group":
+        if excluded.subject.kind != "nameserver_group":
             continue
         covers = any(
             is_subdomain(name, domain) and len(domain) >= longest
@@ -121,9 +121,9 @@ def _excluded(config: PeerDns, name: str, longest: int) -> Iterable[Step]:
         yield Step(
             PRIMARY_STAGE if excluded.primary else DOMAIN_STAGE,
             "excluded",
-            f"group {excluded.name} would serve the name, but the peer does not get "
-            f"it: {reasons}",
-            subject=Subject("nameserver_group", excluded.id, excluded.name),
+            f"group {excluded.subject.name} would serve the name, but the peer does "
+            f"not get it: {reasons}",
+            subject=excluded.subject,
         )
 
 

@@ -141,6 +141,11 @@ def text_of(phrase: Phrase) -> str:
     return "".join(part if isinstance(part, str) else part.name for part in phrase)
 
 
+def named_in(phrase: Phrase) -> list[Subject]:
+    """The objects that the words name, each once."""
+    return list(dict.fromkeys(part for part in phrase if isinstance(part, Subject)))
+
+
 def either(subjects: Sequence[Subject], last: str = " or ") -> Phrase:
     """The subjects as words: `a`, `a or b`, `a, b or c`."""
     parts: list[str | Subject] = []
@@ -149,84 +154,3 @@ def either(subjects: Sequence[Subject], last: str = " or ") -> Phrase:
             parts.append(last if number == len(subjects) - 1 else ", ")
         parts.append(subject)
     return tuple(parts)
-
-
-def to_json(explanation: Explanation) -> dict[str, object]:
-    """The explanation as plain lists, dicts, texts, numbers and booleans."""
-    return {
-        "peer_id": explanation.peer_id,
-        "name": explanation.name,
-        "type": explanation.type,
-        "managed": explanation.managed,
-        "queries": [
-            {
-                "name": query.name,
-                "source": _subject(query.source),
-                "legs": [
-                    {"name": leg.name, "steps": [_step(step) for step in leg.steps]}
-                    for leg in query.legs
-                ],
-                "outcome": _outcome(query.outcome),
-            }
-            for query in explanation.queries
-        ],
-        "outcome": _outcome(explanation.outcome),
-        "depends_on_servers": explanation.depends,
-        "verdict": _verdict(explanation.verdict),
-    }
-
-
-def _verdict(verdict: Verdict | None) -> dict[str, object] | None:
-    if verdict is None:
-        return None
-    remedies = [_phrase(remedy) for remedy in verdict.remedies]
-    return {"reason": _phrase(verdict.reason), "remedies": remedies}
-
-
-def _phrase(phrase: Phrase) -> dict[str, object]:
-    subjects = dict.fromkeys(part for part in phrase if isinstance(part, Subject))
-    return {
-        "text": text_of(phrase),
-        "objects": [_subject(subject) for subject in subjects],
-    }
-
-
-def _subject(subject: Subject | None) -> dict[str, str] | None:
-    if subject is None:
-        return None
-    return {"kind": subject.kind, "id": subject.id, "name": subject.name}
-
-
-def _step(step: Step) -> dict[str, object]:
-    return {
-        "stage": step.stage,
-        "code": step.code,
-        "text": step.text,
-        "object": _subject(step.subject),
-        "decides": step.decides,
-        "records": _records(step.records),
-    }
-
-
-def _outcome(outcome: Outcome) -> dict[str, object]:
-    return {
-        "kind": outcome.kind.value,
-        "name": outcome.name,
-        "records": _records(outcome.records),
-        "servers": [
-            {
-                "ip": server.ip,
-                "port": server.port,
-                "ns_type": server.ns_type,
-                "group": _subject(server.group),
-            }
-            for server in outcome.servers
-        ],
-    }
-
-
-def _records(records: tuple[Record, ...]) -> list[dict[str, object]]:
-    return [
-        {"name": r.name, "type": r.type, "content": r.content, "ttl": r.ttl}
-        for r in records
-    ]

@@ -37,10 +37,13 @@ class Trial:
     """
 
     excluded: Excluded
-    subject: Subject
     condition: Phrase
     outcome: Outcome
     depends: bool
+
+    @property
+    def subject(self) -> Subject:
+        return self.excluded.subject
 
 
 def covering_zones(explanation: Explanation, snapshot: Snapshot) -> list[str]:
@@ -96,12 +99,11 @@ def _concerns(item: Zone | NameserverGroup, explanation: Explanation) -> bool:
 
 
 def _tried(explanation: Explanation, excluded: Excluded, mesh: Mesh) -> Iterator[Trial]:
-    subject = Subject(excluded.kind, excluded.id, excluded.name)
     found: dict[tuple[Outcome, bool, Phrase], list[Subject]] = {}
-    for group, clause, changed in _ways(excluded, subject, mesh, explanation.peer_id):
+    for group, clause, changed in _ways(excluded, mesh, explanation.peer_id):
         config = PeerDns(Mesh(changed, mesh.now), explanation.peer_id)
         then = explain(config, explanation.name, explanation.type)
-        outcome = _elsewhere(explanation, then, subject)
+        outcome = _elsewhere(explanation, then, excluded.subject)
         if outcome is not None:
             depends = outcome is not then.outcome
             found.setdefault((outcome, depends, clause), []).extend(group)
@@ -109,7 +111,7 @@ def _tried(explanation: Explanation, excluded: Excluded, mesh: Mesh) -> Iterator
         member: Phrase = ("the peer were in group ", *either(groups)) if groups else ()
         both: Phrase = (" and ",) if clause and member else ()
         condition = (*clause, *both, *member)
-        yield Trial(excluded, subject, condition, outcome, depends)
+        yield Trial(excluded, condition, outcome, depends)
 
 
 def _elsewhere(now: Explanation, then: Explanation, subject: Subject) -> Outcome | None:
@@ -127,12 +129,13 @@ def _elsewhere(now: Explanation, then: Explanation, subject: Subject) -> Outcome
 
 
 def _ways(
-    excluded: Excluded, subject: Subject, mesh: Mesh, peer_id: str
+    excluded: Excluded, mesh: Mesh, peer_id: str
 ) -> Iterator[tuple[list[Subject], Phrase, Snapshot]]:
     """How the peer could get it: the group it would have to be in, what else, and then."""
     codes = {reason.code for reason in excluded.reasons}
     snapshot, mine = mesh.snapshot, mesh.membership.groups_of(peer_id)
-    noun = "zone " if excluded.kind == "zone" else "nameserver group "
+    subject = excluded.subject
+    noun = f"{subject.kind.replace('_', ' ')} "
     clause: Phrase = ()
     if "disabled" in codes:
         clause = (noun, subject, " were enabled")
@@ -159,16 +162,16 @@ def _groups_of(item: Zone | NameserverGroup, snapshot: Snapshot) -> list[str]:
 
 def _item(snapshot: Snapshot, excluded: Excluded) -> Zone | NameserverGroup:
     items: tuple[Zone | NameserverGroup, ...] = snapshot.nameserver_groups
-    if excluded.kind == "zone":
+    if excluded.subject.kind == "zone":
         items = snapshot.zones
-    return next(item for item in items if item.id == excluded.id)
+    return next(item for item in items if item.id == excluded.subject.id)
 
 
 def _with(snapshot: Snapshot, excluded: Excluded, **values: object) -> Snapshot:
     """The snapshot with other values of one zone or nameserver group."""
     chosen = _item(snapshot, excluded)
     changed: Any = replace(chosen, **values)  # type: ignore[arg-type]  # of both kinds
-    if excluded.kind == "zone":
+    if excluded.subject.kind == "zone":
         zones = [changed if zone is chosen else zone for zone in snapshot.zones]
         return replace(snapshot, zones=tuple(zones))
     groups = [changed if g is chosen else g for g in snapshot.nameserver_groups]

@@ -19,7 +19,7 @@ from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.hints import Obstacle, obstacles
 from meshmgmt.mesh.membership import absence
 from meshmgmt.mesh.peerdns import PeerDns
-from meshmgmt.mesh.reasons import Subject
+from meshmgmt.mesh.reasons import Subject, subject_of
 
 MOST_REMEDIES = 5
 _SHOWN = 3
@@ -64,7 +64,7 @@ def _unmanaged(config: PeerDns) -> Verdict:
     snapshot = config.mesh.snapshot
     why = " and ".join(reason.text for reason in config.reasons_unmanaged)
     reason: Phrase = (f"{_SYSTEM}DNS of the peer is not managed: {why}",)
-    back = _back(Subject("peer", config.peer_id, config.peer_name), config.mesh)
+    back = _back(subject_of(config.peer), config.mesh)
     disabled = sorted(config.groups & snapshot.unmanaged_groups)
     if not disabled:
         return Verdict(reason, (("It would be managed if ", *back),))
@@ -139,7 +139,7 @@ def _forwarded(outcome: Outcome, config: PeerDns) -> Phrase:
 def _withheld(tried: Iterable[Trial]) -> Phrase:
     """What has the name, though the peer does not get it."""
     for trial in tried:
-        if trial.excluded.kind == "zone":
+        if trial.subject.kind == "zone":
             why = " and ".join(reason.text for reason in trial.excluded.reasons)
             return ("; zone ", trial.subject, f" has the name, but {why}")
     return ()
@@ -217,14 +217,14 @@ def _would_have(explanation: Explanation, hidden: Subject, mesh: Mesh) -> bool:
 
 def _way(obstacle: Obstacle, mesh: Mesh) -> Phrase:
     """What would have to be for a rule to let two peers meet; nothing: it does."""
-    policy = Subject("policy", obstacle.policy.id, obstacle.policy.name)
+    policy = subject_of(obstacle.policy)
     found: list[str | Subject] = []
     for what in obstacle.off:
         found += [" and ", f"{_SWITCHED[what]} ", policy, " were enabled"]
     if obstacle.failed:
         peer = mesh.snapshot.peers[obstacle.source]
         checks = ", ".join(obstacle.failed)
-        found += [" and ", "peer ", Subject("peer", peer.id, peer.name)]
+        found += [" and ", "peer ", subject_of(peer)]
         found += [f" passed {checks}, as policy ", policy, " asks"]
     return tuple(found[1:])
 

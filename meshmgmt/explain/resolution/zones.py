@@ -134,10 +134,10 @@ def _excluded(config: PeerDns, name: str) -> list[Step]:
             "excluded",
             f"zone {excluded.domains[0]} would cover the name, but the peer does not "
             f"get it: {'; '.join(reason.text for reason in excluded.reasons)}",
-            subject=Subject("zone", excluded.id, excluded.name),
+            subject=excluded.subject,
         )
         for excluded in config.excluded
-        if excluded.kind == "zone" and is_subdomain(name, excluded.domains[0])
+        if excluded.subject.kind == "zone" and is_subdomain(name, excluded.domains[0])
     ]
 
 

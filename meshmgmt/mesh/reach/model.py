@@ -52,6 +52,10 @@ class Via(NamedTuple):
     allowed: bool
     because: tuple[Because, ...]
 
+    @property
+    def word(self) -> str:
+        return "allowed" if self.allowed else "blocked"
+
 
 class Verdict(NamedTuple):
     """Whether everything asked about gets there.
@@ -65,3 +69,7 @@ class Verdict(NamedTuple):
     via: tuple[Via, ...]
     because: tuple[Because, ...]
     obstacles: tuple[Obstacle, ...]
+
+    @property
+    def word(self) -> str:
+        return "allowed" if self.allowed else "blocked"

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from meshmgmt.mesh import hints
 from meshmgmt.mesh.compute import Mesh
+from meshmgmt.mesh.hints import in_the_way, names
 from meshmgmt.mesh.membership import absence
 from meshmgmt.mesh.posture import shortfalls
 from meshmgmt.mesh.reach.model import Obstacle
@@ -37,8 +37,7 @@ class _End(NamedTuple):
         return self.thing if isinstance(self.thing, Peer) else None
 
     def on(self, side: RuleSide) -> bool:
-        named = self.thing.id in (side.peer, side.resource)
-        return named or not self.groups.isdisjoint(side.groups)
+        return side.names(self.thing.id, self.groups)
 
 
 class Obstacles:
@@ -181,11 +180,11 @@ class Obstacles:
                 yield [obstacle("group", policy, who=who, groups=names)]
 
     def _in_force(self, source: Peer, policy: Policy, rule: Rule) -> Iterator[Obstacle]:
-        off, failed = hints.in_the_way(self._mesh, source.id, policy, rule)[2:]
+        off, failed = in_the_way(self._mesh, source.id, policy, rule)[2:]
         if off:
             yield obstacle("disabled" if "policy" in off else "disabled rule", policy)
         if failed:
-            checks = [c for id_ in policy.checks if (c := self._all.checks.get(id_))]
+            checks = self._all.checks_of(policy)
             values = [text for check in checks for text in shortfalls(source, check)]
             yield obstacle(
                 "posture",
@@ -238,7 +237,7 @@ class Obstacles:
         """The peers that a route or router names, whether they take part or not."""
         side = RuleSide(groups=routing.peer_groups, peer=routing.peer)
         peers = self._all.peers
-        return [peers[id_] for id_ in peers if hints.names(self._mesh, id_, side)]
+        return [peers[id_] for id_ in peers if names(self._mesh, id_, side)]
 
     def _end(self, peer: Peer) -> _End:
         return _End(peer, self._mesh.membership.groups_of(peer.id))

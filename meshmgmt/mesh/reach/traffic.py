@@ -90,12 +90,17 @@ def filters(
         yield Filter(accept, named, policy_id, rule_id, first, last)
 
 
+def arriving(rule: Rule, understood: Receiver, policy_id: str = "") -> Iterator[Filter]:
+    """What a rule is to the firewall of a peer whose client understands so much."""
+    ports = rule_ports(rule, understood)
+    return filters(rule.accept, rule.protocol, policy_id, rule.id, ports)
+
+
 def opened(rule: Rule, peer: Peer | None = None) -> list[Filter]:
     """What a rule opens on a peer or, without one, to what is routed."""
-    if peer is None:
-        rule = with_ssh_port(rule)
-    ports = rule_ports(rule, receiver(peer) if peer else _ROUTING)
-    return [*filters(rule.accept, rule.protocol, "", rule.id, ports)]
+    if peer is not None:
+        return [*arriving(rule, receiver(peer))]
+    return [*arriving(with_ssh_port(rule), _ROUTING)]
 
 
 def rule_words(rule: Rule) -> str:

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from meshmgmt.mesh.compute import Mesh
-from meshmgmt.mesh.firewall import Ports, receiver, rule_ports
+from meshmgmt.mesh.firewall import Ports, receiver
 from meshmgmt.mesh.reach.model import (
     DIRECT,
     ROUTED,
@@ -28,11 +28,13 @@ from meshmgmt.mesh.reach.traffic import (
     Part,
     Slice,
     Traffic,
+    arriving,
     described,
     filters,
     judged,
 )
-from meshmgmt.mesh.reach.wording import called, obstacle, subject_of
+from meshmgmt.mesh.reach.wording import called, obstacle
+from meshmgmt.mesh.reasons import subject_of
 from meshmgmt.mesh.result import NetworkMap, RouteEntry
 from meshmgmt.mesh.routerules import EVERYTHING, EVERYTHING_V6
 from meshmgmt.mesh.snapshot import Peer, Resource, Route
@@ -147,10 +149,7 @@ class _Question:
         """What the firewall of a peer does with what the source sends it."""
         for policy_id, rule, inbound, remotes in self._map(target.id).grants:
             if inbound and remotes.has(self._source.id):
-                ports = rule_ports(rule, receiver(target))
-                yield from filters(
-                    rule.accept, rule.protocol, policy_id, rule.id, ports
-                )
+                yield from arriving(rule, receiver(target), policy_id)
 
     def _let_through(self, router: str, place: Place) -> Iterator[Filter]:
         """What a routing peer does with what the source sends to a place."""

@@ -3,10 +3,7 @@
 from typing import Final
 
 from meshmgmt.mesh.reach.model import Obstacle
-from meshmgmt.mesh.reasons import Subject
-from meshmgmt.mesh.snapshot import Peer, Policy, Resource, Route
-
-Thing = Peer | Policy | Resource | Route
+from meshmgmt.mesh.reasons import Thing, subject_of
 
 _TABLE: Final = """\
 approval_pending: {it} waits for approval -> approve {it}
@@ -59,8 +56,3 @@ def called(thing: Thing) -> str:
     """An object in a clause: `peer anna`."""
     subject = subject_of(thing)
     return f"{subject.kind} {subject.name}"
-
-
-def subject_of(thing: Thing) -> Subject:
-    name = thing.net_id if isinstance(thing, Route) else thing.name
-    return Subject(type(thing).__name__.lower(), thing.id, name)

@@ -13,8 +13,9 @@ from meshmgmt.core.history import account_at
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.explain.answers import name_explanation
+from meshmgmt.explain.api.serializers import ExplanationSerializer
 from meshmgmt.explain.live import LiveAnswer, ask_all
-from meshmgmt.explain.resolution.model import RECORD_TYPES, to_json
+from meshmgmt.explain.resolution.model import RECORD_TYPES
 from meshmgmt.explain.resolution.render import render
 
 
@@ -52,7 +53,7 @@ class Command(BaseCommand):
             ask_all(explanation.outcome, explanation.type) if options["live"] else None
         )
         if options["json"]:
-            document = to_json(explanation)
+            document = ExplanationSerializer.plain(explanation)
             if answers is not None:
                 document["live"] = [_json(answer) for answer in answers]
             self.stdout.write(json.dumps(document, indent=2))

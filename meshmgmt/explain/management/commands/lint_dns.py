@@ -10,7 +10,8 @@ from meshmgmt.core.counting import counted
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.explain.answers import account_findings
-from meshmgmt.explain.lint.finding import Severity, at_least, to_json
+from meshmgmt.explain.api.serializers import FindingSerializer
+from meshmgmt.explain.lint.finding import Severity, at_least
 
 
 class Command(BaseCommand):
@@ -28,12 +29,14 @@ class Command(BaseCommand):
         with read_snapshot():
             findings = account_findings()
         if options["json"]:
-            self.stdout.write(json.dumps([to_json(f) for f in findings], indent=2))
+            found = list(map(FindingSerializer.plain, findings))
+            self.stdout.write(json.dumps(found, indent=2))
         else:
             for finding in findings:
+                about = finding.subject
                 for line in (
                     f"{finding.severity.value:8}{finding.code}: {finding.text}",
-                    f"        {finding.kind} {finding.name} ({finding.id})",
+                    f"        {about.kind} {about.name} ({about.id})",
                     f"        {finding.remedy}",
                 ):
                     self.stdout.write(printable(line))

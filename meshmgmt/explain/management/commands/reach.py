@@ -10,7 +10,8 @@ from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.core.errors import Conflict, NotFound
 from meshmgmt.core.history import account_at
 from meshmgmt.core.transactions import read_snapshot
-from meshmgmt.explain.reaching import destination_of, reach, render, to_json, traffic_of
+from meshmgmt.explain.api.serializers import ReachSerializer
+from meshmgmt.explain.reaching import destination_of, reach, render, traffic_of
 from meshmgmt.inventory.selectors import peer_known_as
 from meshmgmt.mesh.reach import PROTOCOLS
 
@@ -43,7 +44,7 @@ class Command(BaseCommand):
             except (NotFound, Conflict) as error:
                 raise CommandError(error.message, returncode=UNKNOWN) from error
             answer = reach(source, destination, traffic, past=bool(options["at"]))
-        text = json.dumps(to_json(answer), indent=2) + "\n"
+        text = json.dumps(ReachSerializer.plain(answer), indent=2) + "\n"
         self.stdout.write(text if options["json"] else render(answer), ending="")
         if not answer.verdict.allowed:
             raise SystemExit(BLOCKED)

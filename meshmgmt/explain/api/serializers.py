@@ -1,20 +1,22 @@
-"""Schemas of the answers of `api.reports`; the pure modules make the answers."""
+"""The answers of `api.reports`: what is shown of what the pure modules found."""
+
+from typing import Any
 
 from dns.api.serializers import NameserverSerializer, PlainRecordSerializer
 from meshmgmt.api.fields import (
     ArrayField,
     MapField,
-    ObjectSerializer,
     TextField,
     TruthField,
     WholeNumberField,
     texts,
 )
+from meshmgmt.explain.api.answering import AnswerSerializer
 from meshmgmt.explain.lint.finding import Severity
-from meshmgmt.explain.resolution.model import OutcomeKind
+from meshmgmt.explain.resolution.model import OutcomeKind, Phrase, named_in, text_of
 
 
-class ObjectNameSerializer(ObjectSerializer):
+class ObjectNameSerializer(AnswerSerializer):
     """An object something is about."""
 
     kind = TextField(
@@ -24,7 +26,7 @@ class ObjectNameSerializer(ObjectSerializer):
     name = TextField()
 
 
-class ReasonSerializer(ObjectSerializer):
+class ReasonSerializer(AnswerSerializer):
     """Why something is in or out."""
 
     code = TextField()
@@ -32,42 +34,42 @@ class ReasonSerializer(ObjectSerializer):
     text = TextField(help_text="The reason as a clause")
 
 
-class EffectiveZoneSerializer(ObjectSerializer):
+class EffectiveZoneSerializer(AnswerSerializer):
     """A zone that the peer gets."""
 
     kind = TextField(help_text="`peers` (names of the peers) or `zone`")
     id = TextField(help_text="Empty for the peers' own zone")
     name = TextField()
     domain = TextField()
-    search_domain = TruthField()
+    search_domain = TruthField(source="search")
     authoritative = TruthField(help_text="Absent names end the search")
     records = ArrayField(child=PlainRecordSerializer())
     reason = ReasonSerializer()
 
 
-class EffectiveGroupSerializer(ObjectSerializer):
+class EffectiveGroupSerializer(AnswerSerializer):
     """A nameserver group that the peer gets."""
 
     id = TextField()
     name = TextField()
     primary = TruthField()
     domains = texts()
-    search_domains_enabled = TruthField()
+    search_domains_enabled = TruthField(source="search")
     nameservers = ArrayField(child=NameserverSerializer())
     reason = ReasonSerializer()
 
 
-class SearchDomainSerializer(ObjectSerializer):
+class SearchDomainSerializer(AnswerSerializer):
     """A domain in which short names are tried."""
 
     domain = TextField()
 
     def get_fields(self) -> dict[str, object]:  # type: ignore[override]
         """Add `from`, which is no name in Python."""
-        return {**super().get_fields(), "from": ObjectNameSerializer()}
+        return {**super().get_fields(), "from": ObjectNameSerializer(source="subject")}
 
 
-class VisiblePeerSerializer(ObjectSerializer):
+class VisiblePeerSerializer(AnswerSerializer):
     """A peer whose names the peer can resolve."""
 
     id = TextField()
@@ -75,18 +77,18 @@ class VisiblePeerSerializer(ObjectSerializer):
     reason = ReasonSerializer()
 
 
-class ExcludedSerializer(ObjectSerializer):
+class ExcludedSerializer(AnswerSerializer):
     """A zone or nameserver group that the peer does not get."""
 
-    kind = TextField()
-    id = TextField()
-    name = TextField()
+    kind = TextField(source="subject.kind")
+    id = TextField(source="subject.id")
+    name = TextField(source="subject.name")
     domains = texts()
     primary = TruthField()
     reasons = ArrayField(child=ReasonSerializer())
 
 
-class PeerDnsSerializer(ObjectSerializer):
+class PeerDnsSerializer(AnswerSerializer):
     """All that one peer gets."""
 
     peer_id = TextField()
@@ -101,7 +103,7 @@ class PeerDnsSerializer(ObjectSerializer):
     object_count = WholeNumberField(help_text="Objects of the peer's network map")
 
 
-class StepSerializer(ObjectSerializer):
+class StepSerializer(AnswerSerializer):
     """One thing considered."""
 
     stage = TextField(
@@ -109,12 +111,12 @@ class StepSerializer(ObjectSerializer):
     )
     code = TextField()
     text = TextField()
-    object = ObjectNameSerializer(allow_null=True)
+    object = ObjectNameSerializer(source="subject", allow_null=True)
     decides = TruthField()
     records = ArrayField(child=PlainRecordSerializer())
 
 
-class LegSerializer(ObjectSerializer):
+class LegSerializer(AnswerSerializer):
     """The resolution of one name; later ones follow an alias."""
 
     name = TextField()
@@ -127,7 +129,7 @@ class ServerSerializer(NameserverSerializer):
     group = ObjectNameSerializer()
 
 
-class OutcomeSerializer(ObjectSerializer):
+class OutcomeSerializer(AnswerSerializer):
     """How a query ends."""
 
     kind = TextField(help_text=", ".join(f"`{kind}`" for kind in OutcomeKind))
@@ -136,7 +138,7 @@ class OutcomeSerializer(ObjectSerializer):
     servers = ArrayField(child=ServerSerializer(), help_text="In the order asked")
 
 
-class QuerySerializer(ObjectSerializer):
+class QuerySerializer(AnswerSerializer):
     """One full name that is tried."""
 
     name = TextField()
@@ -147,21 +149,29 @@ class QuerySerializer(ObjectSerializer):
     outcome = OutcomeSerializer()
 
 
-class PhraseSerializer(ObjectSerializer):
+class PhraseSerializer(AnswerSerializer):
     """A clause, and the objects that it names."""
 
     text = TextField()
     objects = ArrayField(child=ObjectNameSerializer())
 
+    @classmethod
+    def plain(cls, value: Phrase) -> dict[str, Any]:
+        """Tell words from objects."""
+        return {
+            "text": text_of(value),
+            "objects": list(map(ObjectNameSerializer.plain, named_in(value))),
+        }
 
-class VerdictSerializer(ObjectSerializer):
+
+class VerdictSerializer(AnswerSerializer):
     """Why the look-up ends as it does, and what would change that."""
 
     reason = PhraseSerializer()
     remedies = ArrayField(child=PhraseSerializer(), help_text="At most five")
 
 
-class ExplanationSerializer(ObjectSerializer):
+class ExplanationSerializer(AnswerSerializer):
     """How a peer resolves a name."""
 
     peer_id = TextField()
@@ -171,65 +181,82 @@ class ExplanationSerializer(ObjectSerializer):
     queries = ArrayField(child=QuerySerializer())
     outcome = OutcomeSerializer()
     depends_on_servers = TruthField(
-        help_text="The outcome depends on the answer of servers not asked here"
+        source="depends",
+        help_text="The outcome depends on the answer of servers not asked here",
     )
     verdict = VerdictSerializer()
 
 
-class FindingSerializer(ObjectSerializer):
+class FindingSerializer(AnswerSerializer):
     """Something valid but unlikely to be meant."""
 
     code = TextField()
     severity = TextField(help_text=", ".join(f"`{severity}`" for severity in Severity))
-    message = TextField()
+    message = TextField(source="text")
     remedy = TextField()
-    object = ObjectNameSerializer()
+    object = ObjectNameSerializer(source="subject")
 
 
-class BecauseSerializer(ObjectSerializer):
+class BecauseSerializer(AnswerSerializer):
     """A rule that decides."""
 
     policy = ObjectNameSerializer(allow_null=True)
-    rule = TextField(help_text="Id of the rule, empty without a policy")
+    rule = TextField(
+        source="rule_id", help_text="Id of the rule, empty without a policy"
+    )
     effect = TextField(help_text="`accept` or `drop`")
     text = TextField()
 
 
-class ViaSerializer(ObjectSerializer):
+class ViaSerializer(AnswerSerializer):
     """A routing peer on the way."""
 
     peer = ObjectNameSerializer()
     route = ObjectNameSerializer(help_text="Of kind `route` or `resource`")
-    verdict = TextField(help_text="`allowed` or `blocked`")
+    verdict = TextField(source="word", help_text="`allowed` or `blocked`")
     because = ArrayField(child=BecauseSerializer())
 
 
-class ObstacleSerializer(ObjectSerializer):
+class ObstacleSerializer(AnswerSerializer):
     """What would have let it through, and what is in the way of that."""
 
     kind = TextField()
-    object = ObjectNameSerializer(allow_null=True)
+    object = ObjectNameSerializer(source="subject", allow_null=True)
     text = TextField()
     remedy = TextField()
 
 
-class ReachSerializer(ObjectSerializer):
+class ReachSerializer(AnswerSerializer):
     """Whether a peer may begin something with a destination, and why not."""
 
     source = ObjectNameSerializer()  # type: ignore[assignment]  # a field, not the option
     destination = ObjectNameSerializer(
         help_text="Of kind `peer`, `resource`, `address` or `domain`"
     )
-    protocol = TextField(help_text="`all`, `tcp`, `udp` or `icmp`")
-    port = WholeNumberField(allow_null=True)
-    verdict = TextField(help_text="`allowed` or `blocked`")
-    path = TextField(allow_null=True, help_text="`direct`, `routed`, or null: no way")
-    via = ArrayField(child=ViaSerializer(), help_text="All must let it through")
-    because = ArrayField(child=BecauseSerializer())
-    obstacles = ArrayField(child=ObstacleSerializer(), help_text="The nearest ones")
+    protocol = TextField(
+        source="traffic.protocol", help_text="`all`, `tcp`, `udp` or `icmp`"
+    )
+    port = WholeNumberField(source="traffic.port", allow_null=True)
+    verdict = TextField(source="verdict.word", help_text="`allowed` or `blocked`")
+    path = TextField(
+        source="verdict.path",
+        allow_null=True,
+        help_text="`direct`, `routed`, or null: no way",
+    )
+    via = ArrayField(
+        source="verdict.via",
+        child=ViaSerializer(),
+        help_text="All must let it through",
+    )
+    because = ArrayField(source="verdict.because", child=BecauseSerializer())
+    obstacles = ArrayField(
+        source="verdict.obstacles",
+        child=ObstacleSerializer(),
+        help_text="The nearest ones",
+    )
 
 
-class GraphNodeSerializer(ObjectSerializer):
+class GraphNodeSerializer(AnswerSerializer):
     """What rules name; it counts the peers that take part, resources, and routes."""
 
     kind = TextField(help_text="`group`, `peer` or `resource`")
@@ -240,7 +267,7 @@ class GraphNodeSerializer(ObjectSerializer):
     routes = WholeNumberField(help_text="Routes whose access the group stands for")
 
 
-class GraphEdgeSerializer(ObjectSerializer):
+class GraphEdgeSerializer(AnswerSerializer):
     """What a rule lets its sources begin with its destinations, or drops."""
 
     rule = TextField(help_text="Id of the rule")
@@ -256,7 +283,7 @@ class GraphEdgeSerializer(ObjectSerializer):
     destinations = texts(help_text="Ids of nodes")
 
 
-class GraphSerializer(ObjectSerializer):
+class GraphSerializer(AnswerSerializer):
     """Who may begin what with whom, by which rule; at most 500 nodes and edges."""
 
     focus = ObjectNameSerializer(allow_null=True)
@@ -265,3 +292,22 @@ class GraphSerializer(ObjectSerializer):
     left_out = MapField(
         child=WholeNumberField(), help_text="Kind to how many went beyond the limit"
     )
+
+
+class ShiftSerializer(AnswerSerializer):
+    """What members of one end may begin with members of another, or no more."""
+
+    source = ObjectNameSerializer()  # type: ignore[assignment]  # a field, not the option
+    destination = ObjectNameSerializer()
+    gained = TextField()
+    gained_pairs = WholeNumberField()
+    lost = TextField()
+    lost_pairs = WholeNumberField()
+    text = TextField()
+
+
+class ShiftsSerializer(AnswerSerializer):
+    """Pairs of ends whose reach differs, in the plan of a write."""
+
+    pairs = ArrayField(child=ShiftSerializer())
+    left_out = WholeNumberField()
