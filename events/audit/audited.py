@@ -91,6 +91,7 @@ class AuditedModel(models.Model):
     ) -> Self:
         """Keep the values read, for the comparison when the object is saved."""
         instance = super().from_db(db, field_names, values, **kwargs)
+        # Outside of a write a copy would cost every read, and be too old to compare with.
         if number := write_number():
             loaded = dict(zip(field_names, values, strict=False))
             instance._audit_loaded = (number, copied(loaded))
@@ -113,6 +114,7 @@ def audited_bulk_create(
         return
     model = type(instances[0])
     with account_write(savepoint=False):
+        # Past the manager, whose bulk_create() refuses; the signal below tells the trail.
         rows: models.QuerySet[Any] = models.QuerySet(model)
         rows.bulk_create(instances, batch_size=batch_size)
         rows_created.send(sender=model, instances=instances)
@@ -123,6 +125,7 @@ def audited_bulk_delete(instances: Sequence[AuditedModel]) -> None:
     if not instances:
         return
     with account_write(), remembering():
+        # As QuerySet.delete() does it, for objects that are already here.
         collector = Collector(using=instances[0]._state.db or "default")
         collector.collect(list(instances))
         collector.delete()

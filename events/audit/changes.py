@@ -54,6 +54,7 @@ class Members:
 
     def fold(self, step: Step) -> None:
         """Take in one more step; a member that went and came back counts as kept."""
+        # Who went and came again stands at the end now, which neither list tells.
         came_back = any(key in self.removed for key in step.added)
         self.order_is_old = step.order is None and (
             self.order_is_old or came_back or self.order is not None
@@ -125,6 +126,7 @@ class Change:
         if step.kind == "deleted":
             self.deleted = True
             self.meta_at_deletion = step.meta
+        # The first save knows what was before the write, the last what it leaves.
         for name, value in step.before.items():
             self.before.setdefault(name, value)
         self.after.update(step.after)
@@ -140,6 +142,7 @@ def take_pending() -> list[Change]:
     """Return the net changes of the running write, oldest first, and mark them taken."""
     steps = [step for step in _steps() if not step.taken]
     for step in steps:
+        # Marked, not removed: plans fold all of a write again, after its events are made.
         step.taken = True
     return _folded(steps)
 
@@ -162,6 +165,7 @@ def _folded(steps: Iterable[Step]) -> list[Change]:
             changes[key] = Change(step.instance, step.pk)
         changes[key].fold(step)
     for change in changes.values():
+        # Lists of what is deleted are gone, and need no order.
         for members in () if change.deleted else change.members.values():
             members.settle(change.instance)
     return list(changes.values())

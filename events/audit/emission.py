@@ -51,6 +51,7 @@ def _step_back(moment: dt.datetime) -> Iterator[AuditEvent]:
     before = stepped_back_from(moment)
     if before is not None:
         meta = {"from": before, "to": moment}
+        # No person set the clock: the event is nobody's, and part of no request.
         with context.scope(context.RequestContext()):
             event = _event(Activity.AUDIT_CLOCK_BACK, "audit", "", meta=meta)
         event.timestamp = moment
@@ -62,6 +63,8 @@ def events_of(change: Change) -> Iterator[AuditEvent]:
     spec = spec_of(type(change.instance))
     if spec is None or (change.created and change.deleted):
         return
+    # Members go before their list does and come after it, so that who takes events back,
+    # the newest first, always has the list to put them into.
     if change.deleted:
         yield from _member_events(spec, change)
         yield from _deleted(spec, change)
@@ -77,6 +80,7 @@ def _created(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
     activity = _resolve(spec.created, change)
     if activity is not None:
         values = {name: (None, value) for name, value in change.after.items()}
+        # Under another target, such as a peer's address, nothing else would tell which.
         if spec.target(change, activity) != str(change.pk):
             values = {"id": (None, change.pk), **values}
         meta = spec.meta(change.instance)
@@ -289,6 +293,7 @@ def _columns() -> tuple["models.Field[Any, Any]", ...]:
 
 
 def _values(event: AuditEvent, connection: Any) -> list[Any]:
+    # One write may make thousands of events under the lock; most columns are plain text.
     facts = vars(event)
     return [
         facts[column.attname]

@@ -63,6 +63,7 @@ def objects_by_id(model: type[ModelT], ids: Iterable[Any]) -> dict[Any, ModelT]:
         known = {}
     wanted = list(dict.fromkeys(ids))
     missing = [pk for pk in wanted if (model, pk) not in known]
+    # What is not there is remembered, too: who names it again asks no second time.
     known.update({(model, pk): None for pk in missing})
     known.update({(model, found.pk): found for found in stored(model, missing)})
     found = {pk: known[model, pk] for pk in wanted}

@@ -69,12 +69,14 @@ def read_page(
             ordered = oldest_first(wanted)
         case _:
             ordered = newest_first(wanted)
+    # One more than is shown: whether it exists tells if there is a next page.
     found = list(ordered.values_list(*columns)[offset : offset + size + 1])
     more = len(found) > size
     found = found[:size]
     since = _since(cursor, found, size)
     if isinstance(cursor, After | Newer):
         found.sort(key=lambda row: row[1::-1], reverse=True)
+    # A count of all would read a trail of ten millions whole for a number nobody reads.
     counted = matching.order_by().values("id")[: EXACT_TOTAL + 1].count()
     older = more if not isinstance(cursor, Newer) else bool(found)
     newer = more if isinstance(cursor, Newer) else bool(found) and cursor is not None
@@ -93,6 +95,7 @@ def read_page(
 def _since(cursor: Cursor | None, found: list[tuple[Any, ...]], size: int) -> After:
     """Return the cursor that gives what is not read yet, or will be committed."""
     if isinstance(cursor, After) and len(found) == size:
+        # A full page may have left out older commits than the newest of all.
         return After(max(row[0] for row in found))
     newest = last_id()
     if isinstance(cursor, After):
@@ -181,6 +184,7 @@ def every_row(
 
     Events with an id above `last` (default: what is committed meanwhile) are left out.
     """
+    # Else a reader slower than the writers would never come to an end.
     known = matching.filter(id__lte=last_id() if last is None else last)
     ordered, beyond = (oldest_first, Newer) if oldest else (newest_first, Before)
     rows = ordered(known).values_list(*columns)

@@ -47,6 +47,8 @@ def prune(*, dry_run: bool = False) -> list[Pruned]:
 def _delete(old: Trail, limit: datetime) -> int:
     total = 0
     while ids := list(old.order_by("id").values_list("id", flat=True)[:CHUNK]):
+        # By time, not by the ids just read: they may lie behind younger ones. A chunk for
+        # each transaction, so that on SQLite writers come in between.
         with queued_write():
             total += AuditEvent.objects.filter(
                 id__lte=ids[-1], timestamp__lt=limit

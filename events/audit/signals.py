@@ -34,12 +34,14 @@ def before_save(
 ) -> None:
     """Make sure that the values before the save are known."""
     spec = spec_of(sender)
-    if spec is None or raw or not isinstance(instance, AuditedModel):
+    if spec is None or raw or not isinstance(instance, AuditedModel):  # raw: a fixture
         return
     number, loaded = instance._audit_loaded
     if instance._state.adding:
         instance._audit_loaded = (write_number(), {})
     elif number != write_number() or not loaded.keys() >= set(spec.columns):
+        # What was read before the lock may be another writer's past, and what only() left
+        # out would be read one column at a time.
         stored = sender._base_manager.filter(pk=instance.pk).values(*spec.columns)
         instance._audit_loaded = (write_number(), dict(stored.first() or {}))
 
@@ -62,6 +64,7 @@ def after_save(
         return
     before = instance._audit_loaded[1]
     after = current_values(spec, instance)
+    # The instance may hold changes that this save does not write.
     if update_fields is not None:
         written = {
             column.attname
@@ -108,6 +111,7 @@ def before_delete(
     spec = spec_of(sender)
     if spec is None:
         return
+    # After the deletion, lists and foreign keys lead nowhere.
     held = _under_the_lock(instance)
     if held is None:
         return  # somebody else deleted it
@@ -136,6 +140,7 @@ def after_delete(
     sender: type[models.Model], instance: models.Model, **kwargs: Any
 ) -> None:
     """Note that a membership row went, by whatever way."""
+    # Deletions that cascade pass by set_members(), which else tells of members.
     if isinstance(instance, OrderedLink):
         after_members_change(
             sender,

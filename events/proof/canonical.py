@@ -19,8 +19,10 @@ def canonical(value: Any) -> bytes:
 def _json(value: Any) -> str:
     if isinstance(value, str):
         return _quoted(value)
+    # By identity, and before numbers: True equals 1, and bool is an int.
     if value is None or value is True or value is False:
         return {None: "null", True: "true", False: "false"}[value]
+    # Larger ones are floats to ECMAScript, which the RFC writes numbers as.
     if isinstance(value, int) and abs(value) <= _EXACT:
         return str(value)
     if isinstance(value, int | float):
@@ -28,6 +30,7 @@ def _json(value: Any) -> str:
     if isinstance(value, list):
         return f"[{','.join(map(_json, value))}]"
     if isinstance(value, dict):
+        # The RFC sorts by UTF-16 units; code points beyond U+FFFF sort otherwise.
         names = sorted(value, key=lambda name: name.encode("utf-16-be"))
         pairs = (f"{_quoted(name)}:{_json(value[name])}" for name in names)
         return f"{{{','.join(pairs)}}}"
@@ -38,9 +41,10 @@ def _number(value: float) -> str:
     """Return a number as ECMAScript writes it (Number::toString)."""
     if not math.isfinite(value):
         raise ValueError("JSON has no such number")
-    if value == 0:
+    if value == 0:  # -0 too
         return "0"
     sign = "-" if value < 0 else ""
+    # repr() finds the shortest digits that are this float, as ECMAScript asks.
     parts = Decimal(repr(abs(value))).normalize().as_tuple()
     digits = "".join(map(str, parts.digits))
     point = len(digits) + int(parts.exponent)

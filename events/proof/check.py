@@ -28,7 +28,7 @@ def check(watched: Watched, files: Sequence[Path] = ()) -> Report:
 
     Raises OSError for a file that cannot be read.
     """
-    # Heads before the tree, which is ahead of them.
+    # Heads and files before the tree: it grows meanwhile, and is never behind them.
     newest = heads.newest()
     published = [checkheads.File(path) for path in files]
     reach = tree.extent()
@@ -46,6 +46,7 @@ def _check_begin(report: Report) -> None:
     told = AuditEvent.objects.filter(activity_code__in=_KEYS).order_by("id")
     moments = dict(told.values_list("target_id", "timestamp"))
     stored = dict(AuditKey.objects.values_list("id", "valid_from"))
+    # Retention takes the events of old keys with the others; the keys themselves stay.
     pruned = AuditEvent.objects.filter(activity_code=PRUNED).exists()
     for name in {**moments, **stored}:
         if name not in stored or (name not in moments and not pruned):
@@ -55,6 +56,7 @@ def _check_begin(report: Report) -> None:
     key = AuditKey.objects.order_by("valid_from").first()
     if key is None:
         return
+    # Who deletes heads, to sign another past with the same key, deletes this one too.
     begun = AuditHead.objects.filter(key=key, timestamp__lte=key.valid_from + DUE)
     if not begun.exists():
         moment = render_instant(key.valid_from)
@@ -67,6 +69,7 @@ def _check_rest(report: Report, reach: tree.Extent, newest: AuditHead | None) ->
     report.not_in_the_tree_yet = later.count()
     oldest = later.order_by("id").values_list("timestamp", flat=True).first()
     limit = clock.now() - DUE
+    # As long as heads are signed, the tree is only catching up with a long trail.
     if oldest and oldest < limit and (newest is None or newest.timestamp < limit):
         report.note("due", f"since {render_instant(oldest)} events")
 

@@ -35,9 +35,8 @@ def check_events(report: Report, reach: tree.Extent, watched: Watched) -> None:
             report.removed_by_retention += 1
         else:
             unexplained.append(number)
-    removals = (
-        _removals()
-    )  # retention, which may run meanwhile, tells before it removes
+    # Again: retention, which may run meanwhile, tells before it removes.
+    removals = _removals()
     gone = [number for number in unexplained if number not in removals]
     report.removed_by_retention += len(unexplained) - len(gone)
     for number in gone:
@@ -73,6 +72,7 @@ class Times:
     @property
     def faults(self) -> Iterator[tuple[int, int]]:
         for before, number in self._found:
+            # Neighbours in the tree, or what stood between them is gone.
             first, second = tree.index_of(before), tree.index_of(number)
             if first is None or second is None or second - first == 1:
                 yield before, number

@@ -32,7 +32,7 @@ class File:
             for number, line in enumerate(file, 1):
                 done += len(line)
                 if done > self._length:
-                    return
+                    return  # published since; the tree that it is compared with is older
                 found = self._parsed(report, number, line)
                 if found is None:
                     continue
@@ -91,6 +91,7 @@ def check_heads(
 ) -> None:
     """Check each signature, and each root against the leaves before it."""
     public = keys.public_rows()
+    # All by size, so the leaves are gone through once, however many heads there are.
     streams = [_stored(report, newest), *(file.heads(report) for file in files)]
     leaves = iter(watched("heads", tree.all_leaves(size), size))
     peaks = Peaks()
@@ -103,6 +104,7 @@ def check_heads(
             for fault in filter(None, (bad, unfit)):
                 report.note("head", f"{signed.shown['timestamp']}: {fault}")
         else:
+            # With a database that was wiped its keys went too: another tree says more.
             signed.file.judge(report, signed.shown, unfit or bad)
     for file in files:
         file.end(report)

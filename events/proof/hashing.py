@@ -38,6 +38,7 @@ HASH_BYTES: Final = 32
 def leaf_hash(event: dict[str, Any]) -> bytes:
     """Return the leaf of an event as the NDJSON export shows it. Raises ValueError."""
     proven = {name: event[name] for name in LEAF_FIELDS}
+    # Other first bytes for leaves and nodes, or a node could be passed off as an event.
     return sha256(b"\0" + canonical(proven)).digest()
 
 
@@ -53,6 +54,7 @@ class Peaks:
         self._peaks: list[bytes] = []
 
     def add(self, leaf: bytes) -> None:
+        # Each 1 at the end of the size is a peak as large as what it is joined with.
         place, node = self.size, leaf
         while place & 1:
             node = inner_hash(self._peaks.pop(), node)
@@ -104,6 +106,7 @@ def proves_consistency(
         return False
     if first == second:
         return not path and first_root == second_root
+    # A first tree that is complete is a node of the second; its path leaves that out.
     if first & (first - 1) == 0:
         path = [first_root, *path]
     if not path:
@@ -139,6 +142,7 @@ def parse_head(text: bytes) -> dict[str, Any]:
         instant(head["timestamp"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"a tree head has another form ({error!r})") from error
+    # Not isinstance(): true is an int to Python, and another text when it is signed.
     if type(size) is not int or not all(type(text) is str for text in texts):
         raise ValueError("a tree head has other types")
     if size < 1 or len(root) != HASH_BYTES:

@@ -51,7 +51,7 @@ def begin() -> AuditKey:
     if key is not None:
         return key
     with account_write():
-        key = keys.current()
+        key = keys.current()  # another process may have been first
         if key is None:
             key = keys.make(Activity.AUDIT_KEY_CREATE)
             tree.grow_once()
@@ -95,9 +95,10 @@ def rotate() -> AuditKey:
     The last head of the old key covers the event that names the new one: who trusts the
     old key has a reason to trust the new.
     """
-    tree.grow(float("inf"))
+    tree.grow(float("inf"))  # before the lock: a trail that is far ahead takes long
     if keys.current() is None:
         return begin()
+    # In one write: no event comes between the one of the new key and the old key's head.
     with account_write():
         old = keys.current()
         assert old is not None

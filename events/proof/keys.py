@@ -33,6 +33,7 @@ def make(activity: Activity, **meta: str) -> AuditKey:
     private = Ed25519PrivateKey.generate()
     public = private.public_key().public_bytes_raw()
     name = sha256(public).hexdigest()[:16]
+    # Sealed with its name, so that a key cannot be put in the place of another.
     sealed = seal(_secret(), private.private_bytes_raw(), name)
     key = AuditKey.objects.create(id=name, public_key=public, sealed=sealed)
     facts = {"public_key": b64encode(public).decode(), **meta}
@@ -73,4 +74,5 @@ def public_rows() -> list[dict[str, Any]]:
 
 
 def _secret() -> bytes:
+    # Not the secret key itself: what is sealed for one purpose opens nothing else.
     return salted_hmac(__name__, "audit key", algorithm="sha256").digest()

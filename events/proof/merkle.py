@@ -58,13 +58,14 @@ class Tree:
     def _range(self, low: int, high: int) -> bytes:
         """Return the root of the leaves from `low` to before `high`."""
         size = high - low
-        if size & (size - 1) == 0:
+        if size & (size - 1) == 0:  # a power of two, so one stored subtree
             return self._complete(size.bit_length() - 1, low)
         middle = low + _split(size)
         return inner_hash(self._range(low, middle), self._range(middle, high))
 
     def _complete(self, height: int, low: int) -> bytes:
         """Return the root of the complete subtree of this height that begins at `low`."""
+        # Tiles keep the hashes of every eighth height; those between are made anew.
         level, within = divmod(height, HEIGHT)
         number, place = divmod(low >> (level * HEIGHT), WIDTH)
         hashes = self._load(level, number)
@@ -87,6 +88,7 @@ def extended(
         for start in range(0, len(hashes), _FULL):
             tile = hashes[start : start + _FULL]
             yield level, number, tile
+            # Tiles above hold complete subtrees only: what they say never changes.
             if len(tile) == _FULL:
                 fresh.append(_fold(tile))
             number += 1

@@ -111,7 +111,7 @@ def is_contradicted() -> bool:
     try:
         last = newest(own_file())
     except (Contradiction, OSError):
-        return True
+        return True  # who spoils the file must not pass for one who has nothing to hide
     return last is not None and bool(contradiction(last, tree.extent().size))
 
 
@@ -131,6 +131,7 @@ def accept_restore() -> Path:
     aside = aside.with_suffix(path.suffix)
     facts = {name: str(last[name]) for name in ("tree_size", "root_hash", "timestamp")}
     audit_record(Activity.AUDIT_RESTORE_ACCEPT, target_id="audit", meta=facts)
+    # After the event: if it cannot be written, the old file still contradicts.
     path.rename(aside)
     heads.keep_up()
     publish()
@@ -173,6 +174,8 @@ def _last(path: Path, file: IO[bytes]) -> Row | None:
 def _ending(file: IO[bytes]) -> tuple[int, bytes]:
     """Return where the last whole line ends, and that line."""
     size = file.seek(0, os.SEEK_END)
+    # Room for a whole line before one that was cut off. Read at a place of its own: the
+    # file is open for appending, and where it stands is left alone.
     start = max(0, size - 2 * _LONGEST)
     text = os.pread(file.fileno(), size - start, start)
     whole = text[: text.rfind(b"\n") + 1]

@@ -59,6 +59,7 @@ def grow_once() -> bool:
     known = extent()
     events = AuditEvent.objects.filter(id__gt=known.last_id).order_by("id")
     leaves = leaves_of(events.values_list(*DETAIL_COLUMNS)[:AT_ONCE])
+    # Hashed before the lock: on SQLite it keeps every other writer out.
     if leaves:
         tiles = _changed(known, leaves)
         with exclusive():
@@ -96,6 +97,7 @@ def tree_at(size: int) -> Tree:
 
 def index_of(event_id: int) -> int | None:
     """Return the place of an event among the leaves, None when it has none."""
+    # Ids grow with the places, so the last tile that begins before it has it, or none.
     tiles = AuditTile.objects.filter(first_event_id__lte=event_id)
     found = tiles.order_by("-first_event_id").values_list("number", "event_ids").first()
     if found is None:
@@ -146,6 +148,7 @@ def _changed(known: Extent, leaves: list[Leaf]) -> list[AuditTile]:
 
 
 def _store(tiles: list[AuditTile]) -> None:
+    # The tile at the right edge is there already, and grows.
     AuditTile.objects.bulk_create(
         tiles,
         update_conflicts=True,

@@ -115,6 +115,7 @@ class Export:
             line = Line(number, int(event["id"]), leaf_hash(event))
             if event["activity_code"] == PRUNED:
                 self.removals.note(event)
+        # A forged line may be any JSON: a list, a number, ten thousand brackets.
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             self.faults.append(f"unreadable: line {number} is no event of an export")
             return
@@ -129,12 +130,14 @@ class Export:
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
+    # Python keeps the last, other readers the first: one text, two events.
     if len(found) != len(pairs):
         raise ValueError("a name stands twice")
     return found
 
 
 def _no_number(text: str) -> None:
+    # Python's parser takes NaN and Infinity.
     raise ValueError(f"{text} is not JSON")
 
 
@@ -213,6 +216,7 @@ def check_trail(options: argparse.Namespace) -> tuple[list[str], str]:
     heads = read_heads(options.head)
     if faults := signature_faults(heads, options):
         return faults, ""
+    # The largest tree covers all others, which then prove that it grew from them.
     newest = heads[-1]
     size, moment = newest["tree_size"], newest["timestamp"]
     export = read_export(options.export)

@@ -44,6 +44,7 @@ def perform(document: Row, *, dry_run: bool, max_deletions: int) -> Plan:
     """
     check_form(document)
 
+    # Counted in what was really done: deleting a zone takes its records along.
     def may_stay(plan: Plan) -> bool:
         gone = sum(done["action"] == "deleted" for done in plan.shown["objects"])
         if gone > max_deletions and not dry_run:
@@ -73,6 +74,7 @@ class _Applying:
             if section.name in self.document:
                 self._section(section, self.document[section.name], section.name)
         self._settings()
+        # Last, when nothing in the document refers to them any more; parts before wholes.
         for view, identifier in reversed(self.gone):
             view.delete_object(identifier)
 
@@ -86,6 +88,7 @@ class _Applying:
             where = f"{place}[{number}]"
             known = there.get(key)
             identifier = self._entry(section, view, entry, known, where)
+            # Parts have ids of their own only under the whole, which must be there by now.
             for part in section.parts:
                 inside = {section.path: identifier}
                 self._section(
@@ -106,15 +109,19 @@ class _Applying:
         where: str,
     ) -> str:
         own = section.own(entry)
+        # Nothing is written where nothing differs: no event, no new map for anybody.
         if known is not None and own == known[1]:
             return known[0]
         body = self._refer(own, where)
         if known is None:
             made: str = _told(where, lambda: view.create_object(view.checked(body)))
+            # What follows in the document may name it.
             if section.kind:
                 self.ids[section.kind, str(entry["name"])] = made
                 self.names[section.kind, made] = str(entry["name"])
             return made
+        # Rules have no names that last: by their place, so that what differs is changed and
+        # nothing is made anew.
         for rule, old in zip(
             body.get("rules", ()), known[2].get("rules", ()), strict=False
         ):

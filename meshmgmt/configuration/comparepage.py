@@ -127,6 +127,7 @@ def _around(event_id: str) -> str:
         events = events_of_request(event_by_id(event_id))
     except NotFound as error:
         raise Http404 from error
+    # All events of a write have one time, and the smallest step is a microsecond.
     first, last = events[-1].timestamp - timedelta(microseconds=1), events[0].timestamp
     moments = {
         name: moment.isoformat()
@@ -141,7 +142,7 @@ def _difference(form: MomentsForm) -> list[Row] | None:
     name = "end_date"
     try:
         called = names_at(end)
-        name = "start_date"
+        name = "start_date"  # whose moment is refused from here on
         before = configuration_at(start, called)
         return list(_paired(difference(before, configuration_at(end))))
     except ServiceError as error:
@@ -151,6 +152,7 @@ def _difference(form: MomentsForm) -> list[Row] | None:
 
 def _paired(found: list[Row]) -> Iterator[Row]:
     """Yield what differs; what is known by another key now was changed, not made anew."""
+    # A new name is a new key, so a renamed object is there twice, with one id.
     deleted, created = (
         {
             row["ids"][0]: row

@@ -38,6 +38,7 @@ def applied(document: Row, changes: Iterable[Row]) -> Row:
         if change["action"] == "deleted":
             del objects[place]
             continue
+        # Copied, for the document that it begins at is somebody else's.
         entry = {} if change["action"] == "created" else dict(objects[place])
         for name, sides in change["fields"].items():
             entry.pop(name, None)
@@ -47,6 +48,7 @@ def applied(document: Row, changes: Iterable[Row]) -> Row:
 
 
 def _compared(place: Place, old: Row | None, new: Row | None) -> Row | None:
+    # A dict for a set that keeps its order: the older id first.
     ids = {entry[ID]: None for entry in (old, new) if entry and ID in entry}
     old, new = _unidentified(old), _unidentified(new)
     if old == new:
@@ -56,6 +58,7 @@ def _compared(place: Place, old: Row | None, new: Row | None) -> Row | None:
     fields: dict[str, Row] = {}
     for name in {**(old or {}), **(new or {})}:
         told = {side: entry[name] for side, entry in sides.items() if name in entry}
+        # One side alone has the field: that is no field with the value null.
         if len(told) == 1 or told["before"] != told["after"]:
             fields[name] = told
     *whole, (section, key) = place

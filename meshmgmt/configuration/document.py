@@ -40,6 +40,7 @@ def configuration_at(moment: str, called: Names | None = None) -> Row:
 
     What is in `called` goes by that name. Raises what `core.history.account_at` raises.
     """
+    # Names of another moment win: what was renamed between the two is the same object.
     with account_at(moment), read_snapshot():
         return _configuration({**_names(), **(called or {})}, identified=True)
 

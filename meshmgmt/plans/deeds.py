@@ -40,6 +40,7 @@ def essence(changes: list[Change]) -> list[Any]:
     Times and what is drawn at random are left out, for a write at another moment has
     others, and ids made anew are numbered. What the request says is compared beside it.
     """
+    # Ids are replaced in the text: they stand in lists and values of other objects, too.
     told = orjson.dumps([_essential(change) for change in changes]).decode()
     made = [str(change.pk) for change in changes if change.created]
     for number, key in enumerate(made, start=1):

@@ -42,7 +42,7 @@ class WriteDraft:
 
     def begin(self) -> None:
         """Note where the trail and the transaction stand."""
-        self._peers.read()
+        self._peers.read()  # under the lock now: only what was written since prepare()
         self._newest = last_id()
         self._states = states()
         self._answer = self._answered()
@@ -50,6 +50,7 @@ class WriteDraft:
 
     def end(self) -> Plan:
         """Return what was done."""
+        # The notes that the trail is made of too, so a plan misses nothing that is audited.
         changes = [change for change in changes_since(self._mark) if change.happened]
         return _plan(
             changes,

@@ -47,6 +47,7 @@ class PeersBefore:
     """Keeps what peers have, to compare it with what they get."""
 
     def __init__(self) -> None:
+        # A store of its own: that of the process serves peers what is committed.
         self._store = MapStore(serving=False)
 
     def read(self) -> None:
@@ -75,6 +76,7 @@ def told_anew(
     before: Mesh, after: Mesh, candidates: frozenset[str] | None
 ) -> tuple[frozenset[str], bool]:
     """Return who of the `candidates` (None: all) gets another map, and if just these do."""
+    # Who came or went has no map to compare with.
     common = before.snapshot.peers.keys() & after.snapshot.peers.keys()
     ids = common if candidates is None else common & candidates
     exact = len(ids) <= EXACTLY

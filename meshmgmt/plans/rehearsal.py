@@ -20,7 +20,7 @@ def carried_out(do: Callable[[], object], may_stay: Callable[[Plan], bool]) -> P
     to refuse it. Raises what `do` raises.
     """
     draft = WriteDraft()
-    draft.prepare()
+    draft.prepare()  # before the lock: a large account takes long to read
     plans: list[Plan] = []
 
     def end() -> None:
@@ -30,6 +30,7 @@ def carried_out(do: Callable[[], object], may_stay: Callable[[Plan], bool]) -> P
 
     try:
         with (
+            # One id for all its events, so that it can be taken back as one.
             context.scope(request_id=context.current().request_id or new_id()),
             joined_write(draft.begin, end),
             account_write(),
