@@ -18,7 +18,6 @@ from events.api.auditfilters import AuditFilterSet
 from events.api.pagination import PRECISION_HEADER, SCOPE_HEADER, PageForm
 from events.api.queries import parameters_of, require_valid
 from events.audit.cursors import Cursor, parse_cursor
-from events.audit.exports import FIELDS, ndjson_lines
 from events.audit.reading import (
     NEWEST,
     Trail,
@@ -37,13 +36,19 @@ from events.audit.rows import (
 from events.models import AuditEvent, AuditHead
 from events.proof import heads
 from events.search import SHORT_SEARCH_ROWS
-from meshmgmt.api.csvlines import csv_lines
-from meshmgmt.api.exports import CsvRenderer, NdjsonRenderer, export
+from meshmgmt.api.exports import CsvRenderer, NdjsonRenderer, export, pieces_of
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.transactions import read_snapshot
 
 HEAD_HEADER: Final = "Audit-Tree-Head"
+
+CSV_FIELDS: Final = (
+    *("id", "timestamp", "activity", "activity_code", "initiator_id", "initiator_name"),
+    *("initiator_email", "target_id", "target_type", "meta", "changes", "request_id"),
+    *("source_address", "token_id"),
+)
+"""The columns of the trail's CSV, which keep their order; new ones come last."""
 
 
 class AuditEventSerializer(serializers.Serializer[AuditEvent]):
@@ -198,11 +203,7 @@ def _page_ways(page: TrailPage, form: AuditPageForm) -> dict[str, dict[str, str]
 
 
 def _export(kind: str, found: Iterator[tuple[Any, ...]]) -> StreamingHttpResponse:
-    rows = detail_rows(found)
-    if kind == "ndjson":
-        return export("audit", kind, ndjson_lines(rows))
-    cells = ([row.get(name) for name in FIELDS] for row in rows)
-    return export("audit", kind, csv_lines(FIELDS, cells))
+    return export("audit", kind, pieces_of(kind, CSV_FIELDS, detail_rows(found)))
 
 
 class AuditEventView(ApiView):

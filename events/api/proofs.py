@@ -1,9 +1,7 @@
 """Proof of the audit trail over HTTP: keys, signed heads, paths (RFC 9162)."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import orjson
 from django import forms
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -18,14 +16,13 @@ from events.api.queries import WholeNumberField, parameters_of, require_valid
 from events.models import AuditHead
 from events.proof import heads, keys, tree
 from events.proof.merkle import Tree
-from meshmgmt.api.exports import NdjsonRenderer
+from meshmgmt.api.exports import NdjsonRenderer, ndjson_lines
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import BadRequest, Conflict, NotFound
 from meshmgmt.core.fielderrors import FieldError
 
 _LARGEST = 10**18 - 1
-_LEAVES_AT_ONCE = 1000
 
 
 class KeySerializer(serializers.Serializer[Any]):
@@ -217,19 +214,10 @@ class LeavesView(ApiView):
         """Return one JSON object per line, in the order of the tree."""
         form = LeavesForm(request.query_params)
         require_valid(form)
-        lines = _leaf_lines(_tree(form, "tree_size").size)
-        kind = "application/x-ndjson; charset=UTF-8"
-        return StreamingHttpResponse(lines, content_type=kind)
-
-
-def _leaf_lines(size: int) -> Iterator[bytes]:
-    waiting = []
-    for number, leaf in tree.all_leaves(size):
-        waiting.append(orjson.dumps({"id": str(number), "hash": leaf.hex()}) + b"\n")
-        if len(waiting) == _LEAVES_AT_ONCE:
-            yield b"".join(waiting)
-            waiting = []
-    yield b"".join(waiting)
+        leaves = tree.all_leaves(_tree(form, "tree_size").size)
+        rows = ({"id": str(number), "hash": leaf.hex()} for number, leaf in leaves)
+        kind = f"{NdjsonRenderer.media_type}; charset=UTF-8"
+        return StreamingHttpResponse(ndjson_lines(rows), content_type=kind)
 
 
 def _newest() -> AuditHead:

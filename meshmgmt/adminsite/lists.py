@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import Any, Final
 
-import orjson
 from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import label_for_field, lookup_field
@@ -19,8 +18,7 @@ from django.utils.safestring import SafeString
 
 from meshmgmt.adminsite.look import spelt
 from meshmgmt.adminsite.models import SavedView
-from meshmgmt.api.csvlines import csv_lines
-from meshmgmt.api.exports import export
+from meshmgmt.api.exports import export, pieces_of
 from meshmgmt.core import clock
 from meshmgmt.core.printable import printable
 
@@ -143,12 +141,8 @@ class ListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             rows: Any = self.get_changelist_instance(request)
         except IncorrectLookupParameters:
             return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
-        found = rows.every_row(request)
-        if kind == CSV:
-            fields = ("id", *columns_of(rows.list_display, self.model, self))
-            pieces = csv_lines(fields, (map(row.get, fields) for row in found))
-        else:
-            pieces = _json_pieces(found)
+        fields = ("id", *columns_of(rows.list_display, self.model, self))
+        pieces = pieces_of(kind, fields, rows.every_row(request))
         return export(str(self.opts.model_name), kind, pieces)
 
     def _keep(self, request: HttpRequest) -> HttpResponse:
@@ -218,12 +212,3 @@ def _cell(column: Any, row: Any, pages: Any) -> Any:
     if isinstance(value, dt.datetime):
         return clock.rfc3339(value)
     return value if value is None or isinstance(value, bool | int) else str(value)
-
-
-def _json_pieces(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
-    """Yield one array, an object a line."""
-    before = b"[\n"
-    for row in rows:
-        yield before + orjson.dumps(row)
-        before = b",\n"
-    yield b"[]\n" if before == b"[\n" else b"\n]\n"
