@@ -21,10 +21,11 @@ class EventsConfig(AppConfig):
         from events.audit.specs import declare_emitted  # noqa: PLC0415
         from events.models.audit import HistoryKeyField  # noqa: PLC0415
         from events.proof import heads, published  # noqa: PLC0415
-        from events.streams import partitions, retention, rollups  # noqa: PLC0415
+        from events.streams import citus, partitions, retention, rollups  # noqa: PLC0415
         from meshmgmt.api import versions  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
         from meshmgmt.core.jobs import register_job  # noqa: PLC0415
+        from observability.registries import register_readiness_check  # noqa: PLC0415
 
         HistoryKeyField.key_of = staticmethod(history_key)
         register_job("events.partitions", HOUR, partitions.make_ahead)
@@ -33,6 +34,8 @@ class EventsConfig(AppConfig):
         register_job("events.proof", heads.EVERY_SECONDS, heads.keep_up)
         register_job("events.heads", heads.EVERY_SECONDS, published.publish)
         register_job("events.audit_retention", HOUR, trail_retention.prune)
+        # Not required: what is no event is answered, and no other host could do better.
+        register_readiness_check("streams", citus.absence, required=False)
         declare_emitted(
             "events.proof",
             Activity.AUDIT_CLOCK_BACK,
