@@ -9,12 +9,13 @@ from events.audit.reading import newest
 from events.audit.specs import declare_emitted
 from events.models.audit import HistoryKeyField
 from events.proof import heads, published
-from events.streams import partitions, rollups
+from events.streams import citus, partitions, rollups
 from events.streams import retention as streams
 from meshmgmt.adminsite import trail
 from meshmgmt.api import versions
 from meshmgmt.core import modelmodules
 from meshmgmt.core.jobs import HOUR, register_job
+from observability.registries import register_readiness_check
 
 
 def register() -> None:
@@ -27,6 +28,8 @@ def register() -> None:
     register_job("events.proof", heads.EVERY_SECONDS, heads.keep_up)
     register_job("events.heads", heads.EVERY_SECONDS, published.publish)
     register_job("events.audit_retention", HOUR, retention.prune)
+    # Not required: what is no event is answered, and no other host could do better.
+    register_readiness_check("streams", citus.absence, required=False)
     declare_emitted(
         "events.proof",
         Activity.AUDIT_CLOCK_BACK,

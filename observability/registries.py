@@ -32,9 +32,20 @@ class BundleSection:
     at_start: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ReadinessCheck:
+    """`problem` gives a sentence, or "" when all is well, in a second.
+
+    A server whose check fails gets no requests, unless the check is not `required`.
+    """
+
+    problem: Callable[[], str]
+    required: bool = True
+
+
 INVENTORY: Final = Registry[str, Inventory]()
 BUNDLE_SECTIONS: Final = Registry[str, BundleSection]()
-READINESS_CHECKS: Final = Registry[str, Callable[[], str]]()
+READINESS_CHECKS: Final = Registry[str, ReadinessCheck]()
 _HOST_NAMES: Final = Registry[str, Callable[[], Iterable[str]]]()
 
 
@@ -58,9 +69,14 @@ def register_bundle_section(
     BUNDLE_SECTIONS.add(filename, BundleSection(filename, callable, at_start))
 
 
-def register_readiness_check(name: str, callable: Callable[[], str]) -> None:  # noqa: A002
-    """Register a check of `/readyz`: a sentence, or "" when all is well, in a second."""
-    READINESS_CHECKS.add(name, callable)
+def register_readiness_check(
+    name: str,
+    callable: Callable[[], str],  # noqa: A002
+    *,
+    required: bool = True,
+) -> None:
+    """Register a check of `/readyz`."""
+    READINESS_CHECKS.add(name, ReadinessCheck(callable, required))
 
 
 def register_host_names(source: str, read: Callable[[], Iterable[str]]) -> None:

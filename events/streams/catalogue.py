@@ -33,6 +33,8 @@ class Stream:
     """
 
     name: str
+    lock_key: int
+    """Of the advisory lock that a batch holds from before it looks to its commit."""
     model: type[models.Model]
     tally_model: type[models.Model]
     time_field: str
@@ -50,6 +52,11 @@ class Stream:
     @property
     def table(self) -> str:
         return self.model._meta.db_table
+
+    @property
+    def arrivals(self) -> str:
+        """Name of the sequence that numbers the events on PostgreSQL."""
+        return f"{self.name}_arrival_n"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -72,6 +79,7 @@ class Stream:
 
 TRAFFIC: Final = Stream(
     name="traffic",
+    lock_key=0x65767472,
     model=TrafficEvent,
     tally_model=TrafficTally,
     time_field="time",
@@ -89,6 +97,7 @@ TRAFFIC: Final = Stream(
 
 PROXY: Final = Stream(
     name="proxy",
+    lock_key=0x65767078,
     model=ProxyEntry,
     tally_model=ProxyTally,
     time_field="timestamp",

@@ -2,7 +2,8 @@
 
 A partition is made apart and then attached, and detached CONCURRENTLY before it is
 dropped: CREATE ... PARTITION OF and a plain DROP would take a lock that stops every
-insert into the stream.
+insert into the stream. Citus knows no CONCURRENTLY, so a stream that it spreads has its
+days detached under that lock, which is asked for in short moments and held for another.
 
 Whoever attaches or drops a day holds the lock of that day meanwhile. So a detached table
 is either dropped together with the tallies of its rows or attached again with all of
@@ -18,9 +19,15 @@ from functools import partial
 from time import sleep
 from typing import Final
 
-from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db import (
+    DatabaseError,
+    InternalError,
+    OperationalError,
+    connection,
+    transaction,
+)
 
-from events.streams import rollups
+from events.streams import citus, rollups
 from events.streams.catalogue import STREAMS, Stream
 from meshmgmt.core import clock
 
@@ -30,9 +37,16 @@ LOCK_KEY: Final = 0x65767061
 LOCK_TIMEOUT: Final = "500ms"
 ATTEMPTS: Final = 20
 BREATH_SECONDS: Final = 0.1
+PLAIN_LOCK_TIMEOUT: Final = "200ms"
+"""Who waits for a plain DETACH holds ingest up: so long, in each attempt, at most."""
+
+PLAIN_BREATH_SECONDS: Final = 1.0
+"""Between those attempts; all batches that waited get through meanwhile."""
+
 DAYS_AHEAD: Final = 2
 
 _CHECK_VIOLATION: Final = "23514"
+_NO_PARTITION: Final = "no partition of relation"
 
 _NAME: Final = re.compile(r".*_p(\d{8})")
 
@@ -81,9 +95,12 @@ def detached(stream: Stream) -> list[date]:
     return sorted(day for name in names if (day := day_of(name)))
 
 
-def is_missing(error: IntegrityError) -> bool:
+def is_missing(error: DatabaseError) -> bool:
     """Tell whether a row was refused because no partition takes its day."""
-    return getattr(error.__cause__, "sqlstate", None) == _CHECK_VIOLATION
+    if getattr(error.__cause__, "sqlstate", None) == _CHECK_VIOLATION:
+        return True
+    # Citus: what a worker says to a COPY arrives with its words, but as XX000.
+    return isinstance(error, InternalError) and _NO_PARTITION in str(error)
 
 
 def ensure(stream: Stream, days: Iterable[date]) -> None:
@@ -107,6 +124,12 @@ def ensure(stream: Stream, days: Iterable[date]) -> None:
                 if stream.tally_model._default_manager.filter(day=day).exists():
                     # It comes back with events that nobody saw meanwhile.
                     rollups.leave_gap(stream, {day})
+
+
+def bring_back(stream: Stream) -> None:
+    """Attach the days again that an interrupted run left half dropped."""
+    halves = {day for day, pending in attached(stream).items() if pending}
+    ensure(stream, halves | {*detached(stream)})
 
 
 def make_ahead() -> None:
@@ -136,16 +159,22 @@ def _make(stream: Stream, day: date) -> None:
     log.info("made partition %s", name)
 
 
-def drop(stream: Stream, days: Collection[date]) -> None:
+def drop(
+    stream: Stream, days: Collection[date], *, concurrently: bool | None = None
+) -> None:
     """Drop the partitions of `days` and their tallies; no insert waits long for it.
 
     Must run outside of a transaction (DETACH ... CONCURRENTLY). Finishes what an
-    interrupted run left half done.
+    interrupted run left half done. `concurrently` is what the database can do by default.
     """
+    if concurrently is None:
+        concurrently = not citus.is_spread(stream)
+    detach = _detach if concurrently else _detach_plainly
+    breath = BREATH_SECONDS if concurrently else PLAIN_BREATH_SECONDS
     for day in days:
         with _day_locked(day), _lock_timeout():
-            _retry(partial(_detach, stream, day))
-            _retry(partial(_drop_detached, stream, day))
+            _retry(partial(detach, stream, day), breath)
+            _retry(partial(_drop_detached, stream, day), breath)
         log.info("dropped partition %s", partition_name(stream, day))
 
 
@@ -153,6 +182,18 @@ def _detach(stream: Stream, day: date) -> None:
     pending = attached(stream).get(day)
     if pending is not None:
         _execute(_detachment(stream, day, "FINALIZE" if pending else "CONCURRENTLY"))
+
+
+def _detach_plainly(stream: Stream, day: date) -> None:
+    """Detach under an exclusive lock, or raise OperationalError soon."""
+    if day not in attached(stream):
+        return
+    with transaction.atomic():
+        # Citus: workers are told of the timeout only so. One may hold the lock longer than
+        # the coordinator, for a transaction of which it has yet to learn the end.
+        _execute("SET LOCAL citus.propagate_set_commands = 'local'")
+        _execute(f"SET LOCAL lock_timeout = '{PLAIN_LOCK_TIMEOUT}'")
+        _execute(_detachment(stream, day, ""))
 
 
 def _detachment(stream: Stream, day: date, how: str) -> str:
@@ -202,7 +243,7 @@ def _lock_timeout() -> Iterator[None]:
         _execute(f"SET lock_timeout = '{usual}'")
 
 
-def _retry(step: Callable[[], None]) -> None:
+def _retry(step: Callable[[], None], breath: float) -> None:
     for attempt in range(1, ATTEMPTS + 1):
         try:
             step()
@@ -210,6 +251,6 @@ def _retry(step: Callable[[], None]) -> None:
             if attempt == ATTEMPTS:
                 raise
             log.info("a partition is in use; trying again")
-            sleep(BREATH_SECONDS)
+            sleep(breath)
         else:
             return

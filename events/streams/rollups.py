@@ -18,6 +18,7 @@ from django.db.models import Case, F, Q, QuerySet, When
 
 from events.models import RollUpGap, RollUpMark
 from events.pruning import BREATH_SECONDS
+from events.streams import citus
 from events.streams.catalogue import Stream
 from events.streams.hours import WIDTHS, Bucket, day_span
 from events.streams.subjects import NARROWED, ROLL_UPS, RollUps
@@ -122,9 +123,10 @@ def _events_of(stream: Stream, day: date) -> QuerySet[Any]:
 def _take(kept: RollUps, least: int) -> bool:
     """Add the next events to the sums, unless they are few; tell whether more wait."""
     most = MOST if connection.vendor == "postgresql" else _MOST_ON_SQLITE
+    there = kept.stream.model._default_manager.filter(citus.settled(kept.stream))
     with queued_write():
         found = _lock(kept.stream)
-        later = kept.stream.model._default_manager.filter(arrival__gt=found.arrival)
+        later = there.filter(arrival__gt=found.arrival)
         ordered = later.order_by("arrival").values_list("arrival", flat=True)
         numbers = list(ordered[:most])
         if len(numbers) < max(least, 1):

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from typing import Any, Final
 
 import orjson
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, InternalError, connection
 
 from events.streams import partitions
 from events.streams.catalogue import Stream
@@ -23,7 +23,6 @@ from meshmgmt.core.transactions import queued_write
 
 log = logging.getLogger(__name__)
 
-LOCK_KEYS: Final = {"traffic": 0x65767472, "proxy": 0x65767078}
 ATTEMPTS: Final = 5
 """How often a batch is tried whose days retention drops under it."""
 
@@ -49,7 +48,7 @@ def store(stream: Stream, rows: Sequence[Any], *, untimed: frozenset[str]) -> St
         partitions.ensure(stream, days)
         try:
             return _store(stream, rows, untimed)
-        except IntegrityError as error:
+        except (IntegrityError, InternalError) as error:
             if not partitions.is_missing(error):
                 raise
             log.info("a day was dropped while a batch came in; trying again")
@@ -75,7 +74,7 @@ def _lock(stream: Stream) -> None:
     """Let one batch at a time look and insert; SQLite's BEGIN IMMEDIATE does it."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEYS[stream.name]])
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [stream.lock_key])
 
 
 def _unknown(stream: Stream, rows: Sequence[Any], untimed: frozenset[str]) -> list[Any]:

@@ -7,7 +7,13 @@ from typing import Any, Final
 
 from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
 from django.core.exceptions import SuspiciousOperation
-from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
+from django.db import (
+    DatabaseError,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+)
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
@@ -188,6 +194,13 @@ _UNABLE: Final = (
 )
 """What databases say, and what it means."""
 
+_WORKER_LOST: Final = (
+    *("connection to the remote node", "any connections to the node"),
+    *("failed to COPY to shard", "failed to complete COPY on", "connection not open"),
+    *("server closed the connection", "terminating connection", "database system is"),
+)
+"""Citus: a lost worker is an internal error (XX000) to a COPY, or while a commit begins."""
+
 
 def _database(exc: Exception) -> tuple[int, str]:
     """Races end in 409; a database that is busy, full, read-only or away in 503."""
@@ -199,7 +212,8 @@ def _database(exc: Exception) -> tuple[int, str]:
     for signs, message in _UNABLE:
         if any(sign in text for sign in signs):
             return 503, message
-    if isinstance(exc, OperationalError | InterfaceError):
+    lost = isinstance(exc, InternalError) and any(sign in text for sign in _WORKER_LOST)
+    if lost or isinstance(exc, OperationalError | InterfaceError):
         return 503, "the database is not available now; try again"
     return 500, INTERNAL
 

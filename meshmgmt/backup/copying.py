@@ -1,16 +1,19 @@
 """Backup and restore: each in one transaction, each summed up."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, InterfaceError, connection
+from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
 import meshmgmt
+from events.streams import citus
 from events.streams.catalogue import STREAMS
 from meshmgmt.backup import schema
 from meshmgmt.backup.archive import (
@@ -66,6 +69,13 @@ _RUNNING: Final = (
     " or it goes on with what it knows of the old one (--force restores all the same)"
 )
 _GONE: Final = "the database cannot be used"
+_IN_DOUBT: Final = (
+    "a database worker has yet to learn how transactions ended: try again in a minute"
+)
+_SPREAD: Final = (
+    "the streams of this database are spread over workers: restore into one that has them"
+    " whole, then spread them"
+)
 _REFUSED: Final = "the database refused the rows; nothing was kept"
 
 
@@ -85,17 +95,12 @@ def back_up(path: Path, watched: Watched, *, with_events: bool = True) -> Manife
     ]
     created_at = clock.now().isoformat(timespec="seconds")
     with creating(path) as writer:
-        with read_snapshot():
-            _lift_limit()
-            _keep_days()
-            contents = {
-                table.name: writer.add(
-                    table.name,
-                    table.columns,
-                    watched(table.name, table.lines(), table.count()),
-                )
-                for table in found
-            }
+        with _one_state() as among:
+            contents = {}
+            for each in found:
+                table = replace(each, among=among.get(each.name, each.among))
+                rows = watched(table.name, table.lines(), table.count())
+                contents[table.name] = writer.add(table.name, table.columns, rows)
         manifest = Manifest(
             format=FORMAT,
             version=meshmgmt.__version__,
@@ -106,6 +111,31 @@ def back_up(path: Path, watched: Watched, *, with_events: bool = True) -> Manife
         )
         writer.finish(manifest)
     return manifest
+
+
+@contextmanager
+def _one_state() -> Iterator[dict[str, Q]]:
+    """Read one state in a block; yields, by table, which rows belong to it.
+
+    The snapshot is one of this server. What workers hold is read as it is by then, so
+    the events are those that had arrived, while no batch was under way, when it was taken.
+    """
+    spread = [each for each in STREAMS.values() if citus.is_spread(each)]
+    with ExitStack() as stack:
+        if spread:
+            stack.enter_context(citus.ingest_held())
+        with read_snapshot():
+            _lift_limit()
+            _keep_days()
+            if spread and citus.in_doubt():
+                raise BackupError(_IN_DOUBT)
+            uncounted = Q(arrival__isnull=True)
+            among = {
+                each.table: uncounted | Q(arrival__lte=citus.last_arrival(each))
+                for each in spread
+            }
+            stack.close()
+            yield among
 
 
 def check(path: Path, watched: Watched) -> Manifest:
@@ -163,6 +193,8 @@ def restore(path: Path, checking: Watched, writing: Watched) -> Manifest:
         quiet = context.scope(unattended=True)  # tables of today may be missing
         with quiet, _faults_told(_REFUSED), account_write():
             _lift_limit()
+            if any(map(citus.is_spread, STREAMS.values())):
+                raise BackupError(_SPREAD)
             _refuse_data(found)
             _fill(archive, found, writing)
             reset_sequences(found)

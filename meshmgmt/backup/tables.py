@@ -11,6 +11,7 @@ import orjson
 from django.apps.registry import Apps
 from django.core.management.color import no_style
 from django.db import connection, models
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Collate
 
 from events.models import ProxyRollUp, RollUpGap, RollUpMark, TrafficRollUp
@@ -31,6 +32,7 @@ EVENT_TABLES: Final = frozenset(
 )
 """What a backup may leave out: the streams, and what counts and adds them up."""
 
+_EVERY: Final = Q()
 _ARRIVAL: Final = "arrival"
 _COUNTED_FROM: Final = 10**15
 """Arrivals are counted from the microseconds of this century; others are SQLite's own."""
@@ -47,9 +49,10 @@ _TEXTS: Final = {"CharField", "TextField"}
 
 @dataclass(frozen=True)
 class Table:
-    """One table, by a model of the schema that it has."""
+    """One table, by a model of the schema that it has; of its rows those `among`."""
 
     model: type[models.Model]
+    among: Q = _EVERY
 
     @property
     def name(self) -> str:
@@ -63,12 +66,15 @@ class Table:
         return list(self.model._meta.concrete_fields)
 
     def count(self) -> int:
-        return self.model._base_manager.count()
+        return self._rows().count()
+
+    def _rows(self) -> QuerySet[Any]:
+        return self.model._base_manager.filter(self.among)
 
     def lines(self) -> Iterator[bytes]:
         """Yield the rows in an order that both kinds of database agree upon."""
         names = [field.attname for field in self._fields()]
-        rows = self.model._base_manager.order_by(*self._order()).values_list(*names)
+        rows = self._rows().order_by(*self._order()).values_list(*names)
         option = orjson.OPT_UTC_Z | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
         number = names.index(_ARRIVAL) if _ARRIVAL in names else None
         for row in rows.iterator(chunk_size=CHUNK):

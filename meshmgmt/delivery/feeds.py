@@ -7,6 +7,7 @@ follows them misses nothing, however late an event arrives.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -16,13 +17,17 @@ from django.http import QueryDict
 from events.api.auditfilters import AuditFilterSet
 from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
 from events.audit.rows import DETAIL_COLUMNS, detail_rows
-from events.models import AuditEvent, ProxyEntry, TrafficEvent
+from events.models import AuditEvent
+from events.streams import citus
+from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from meshmgmt.core import clock
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.delivery.models import Subscription
 from meshmgmt.delivery.rules import MAX_BYTES
+
+_EVERY: Final = Q()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """How one stream is read; `position` is the column that grows with the commits."""
+    """How one stream is read; `position` is the column that grows with the commits.
+
+    `settled` gives the condition that nothing earlier can still come to sight.
+    """
 
     name: str
     model: type[Model]
@@ -54,14 +62,16 @@ class Feed:
     position: str
     columns: tuple[str, ...]
     events: Callable[[str, Iterable[tuple[Any, ...]]], Iterator[Event]]
+    settled: Callable[[], Q] = Q
 
     def all(self) -> QuerySet[Any]:
         """Return all events of the stream."""
         return self.model._default_manager.order_by()
 
-    def head(self) -> int:
+    def head(self, among: Q = _EVERY) -> int:
         """Return the position of the event committed last, 0 for none."""
-        return self.all().aggregate(last=Max(self.position))["last"] or 0
+        rows = self.all().filter(among)
+        return rows.aggregate(last=Max(self.position))["last"] or 0
 
     def matching(self, filters: dict[str, Any]) -> QuerySet[Any]:
         """Return the events that filters, which are right, let through."""
@@ -93,17 +103,20 @@ def _stored_events(stream: str, found: Iterable[tuple[Any, ...]]) -> Iterator[Ev
         yield Event(identifier, position or 0, moment, stream, body.encode())
 
 
-def _feed(model: type[Model], filterset: type[StreamFilterSet], name: str) -> Feed:
-    columns = ("id", "arrival", filterset.time_field, "body")
-    return Feed(name, model, filterset, "arrival", columns, _stored_events)
+def _feed(stream: Stream, filterset: type[StreamFilterSet], name: str) -> Feed:
+    columns = ("id", "arrival", stream.time_field, "body")
+    settled = partial(citus.settled, stream)
+    return Feed(
+        name, stream.model, filterset, "arrival", columns, _stored_events, settled
+    )
 
 
 FEEDS: Final = {
     feed.name: feed
     for feed in (
         Feed("audit", AuditEvent, AuditFilterSet, "id", DETAIL_COLUMNS, _audit_events),
-        _feed(TrafficEvent, TrafficFilterSet, "network-traffic"),
-        _feed(ProxyEntry, ProxyFilterSet, "proxy"),
+        _feed(TRAFFIC, TrafficFilterSet, "network-traffic"),
+        _feed(PROXY, ProxyFilterSet, "proxy"),
     )
 }
 """By the name that subscriptions have for a stream."""
@@ -142,10 +155,11 @@ def newest(subscription: Subscription) -> list[Event]:
 def following(subscription: Subscription) -> Batch:
     """Return what comes after the cursor."""
     feed = FEEDS[subscription.stream]
+    settled = feed.settled()
     with read_snapshot():
-        head = feed.head()
+        head = feed.head(settled)
         rows = feed.matching(subscription.filters).filter(
-            **{f"{feed.position}__gt": subscription.cursor}
+            settled, **{f"{feed.position}__gt": subscription.cursor}
         )
         limit = subscription.batch_limit
         events, whole = feed.read(rows.order_by(feed.position), limit)

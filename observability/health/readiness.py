@@ -46,7 +46,10 @@ def findings() -> list[Finding]:
         ("runtime directory", config.runtime_dir),
     ):
         found.append(Finding(name, disk_problem(directory)))
-    found += [Finding(name, _safely(check)) for name, check in READINESS_CHECKS.items()]
+    found += [
+        Finding(name, _safely(check.problem), check.required)
+        for name, check in READINESS_CHECKS.items()
+    ]
     found.append(Finding("housekeeping", housekeeping_problem(), required=False))
     return found
 

@@ -311,7 +311,8 @@ def _queries(client: Client) -> int:
 def problem(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What a readiness check answers; nothing at first."""
     said: list[str] = [""]
-    monkeypatch.setitem(registries.READINESS_CHECKS, "moon", lambda: said[0])
+    check = registries.ReadinessCheck(lambda: said[0])
+    monkeypatch.setitem(registries.READINESS_CHECKS, "moon", check)
     return said
 
 

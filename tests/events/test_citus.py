@@ -1,0 +1,317 @@
+"""The streams over a coordinator of Citus and its workers; run by `scripts/citus`.
+
+Needs a server with the extension, whose database `postgres` knows the workers, and the
+right to make databases on all of them; skipped elsewhere.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connection, connections
+
+from events.models import TrafficEvent, TrafficRollUp, TrafficTally
+from events.streams import batches, citus, pages, partitions, retention, rollups
+from events.streams.catalogue import PROXY, STREAMS, TRAFFIC
+from events.streams.citus import Worker
+from meshmgmt.backup.archive import BackupError
+from meshmgmt.backup.copying import back_up, restore
+from meshmgmt.core import clock
+from meshmgmt.delivery.feeds import following
+from meshmgmt.delivery.models import Subscription
+from observability.health import readiness
+from tests.databases import elsewhere
+from tests.events.commands import run
+from tests.events.samples import moment, proxy, traffic
+from tests.people import api_as
+
+pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
+
+DAY = 24 * 60
+PATHS = ("/api/events/network-traffic", "/api/events/proxy")
+SHARDS = 4
+
+
+def _nodes() -> list[Worker]:
+    """Return the workers that the database `postgres` knows, or skip."""
+    with connections["default"]._nodb_cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'citus'")
+        if cursor.fetchone() is None:
+            pytest.skip("the extension citus is not installed on the database server")
+        cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
+        if cursor.fetchone() is None:
+            pytest.skip("the database postgres has no citus: run it by scripts/citus")
+        cursor.execute(
+            "SELECT node_name, node_port FROM citus_get_active_worker_nodes()"
+        )
+        return [Worker(*row) for row in sorted(cursor.fetchall())]
+
+
+@contextmanager
+def session(worker: Worker) -> Iterator[psycopg.Connection[Any]]:
+    """Yield a session in the database `postgres` of a worker."""
+    known: dict[str, Any] = connection.get_connection_params()
+    secret = {name: known[name] for name in ("user", "password") if known.get(name)}
+    where = {"host": worker.name, "port": worker.port, "dbname": "postgres"}
+    with psycopg.connect(**where, **secret, autocommit=True) as made:
+        yield made
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[list[Worker]]:
+    """Workers of a migrated database, with the extension, that has nothing in it."""
+    found = _nodes()
+    with ExitStack() as stack:
+        stack.enter_context(elsewhere("postgresql", folder=tmp_path, migrated=True))
+        name = connection.settings_dict["NAME"]
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE EXTENSION citus")
+            for worker in found:
+                stack.enter_context(_database(worker, name))
+                cursor.execute(
+                    "SELECT citus_add_node(%s, %s)", [worker.name, worker.port]
+                )
+        yield found
+
+
+@contextmanager
+def _database(worker: Worker, name: str) -> Iterator[None]:
+    """Make the database on a worker, with the extension in it."""
+    with session(worker) as there:
+        there.execute(f'CREATE DATABASE "{name}"'.encode())
+        with psycopg.connect(**_of(there, name), autocommit=True) as made:
+            made.execute("CREATE EXTENSION citus")
+        try:
+            yield
+        finally:
+            there.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+
+
+def _of(there: psycopg.Connection[Any], name: str) -> dict[str, Any]:
+    secret = {"password": there.info.password} if there.info.password else {}
+    where = {"host": there.info.host, "port": there.info.port, "dbname": name}
+    return {**where, "user": there.info.user, **secret}
+
+
+@contextmanager
+def away(worker: Worker) -> Iterator[None]:
+    """Let a worker take nobody in, and send away who is there."""
+    name = connection.settings_dict["NAME"]
+    with session(worker) as there:
+        allow = f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS'
+        there.execute(f"{allow} false".encode())
+        there.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+            [name],
+        )
+        try:
+            yield
+        finally:
+            there.execute(f"{allow} true".encode())
+
+
+def fill() -> None:
+    """Store events of three days, some of them an hour apart."""
+    for ago in (0, 1, 2):
+        batches.ingest_events(
+            TRAFFIC,
+            [
+                traffic(id=f"{ago}-{n}", window_end=moment(ago * DAY + n), rx_bytes=n)
+                for n in range(40)
+            ],
+        )
+    batches.ingest_events(
+        PROXY,
+        [proxy(id=f"p-{n}", timestamp=moment(n), path=f"/path/{n}") for n in range(40)],
+    )
+
+
+QUESTIONS = (
+    *(f"{path}?page_size=30&page=2" for path in PATHS),
+    f"{PATHS[0]}?search=laptop&page_size=5",
+    f"{PATHS[0]}?source_id=peer-1&start_date=-36h&page_size=7",
+    f"{PATHS[1]}?sort_by=url&sort_order=asc&page_size=9",
+    f"{PATHS[1]}?exact_path=/path/7",
+    f"{PATHS[0]}/summary?group_by=source,direction&start_date=-7d&end_date=-1m",
+    f"{PATHS[0]}/summary?group_by=protocol&metric=flows&start_date=-7d&end_date=-1m",
+    f"{PATHS[1]}/summary?group_by=host&start_date=-7d&end_date=-1m",
+)
+
+
+def answers() -> list[Any]:
+    """Return what the API says to questions of all kinds, at one moment."""
+    api = api_as("owner")
+    with clock.set_to(clock.now().replace(second=0, microsecond=0)):
+        found = [api.get(question) for question in QUESTIONS]
+    assert [answer.status for answer in found] == [200] * len(QUESTIONS)
+    return [answer.json for answer in found]
+
+
+def arrivals() -> list[tuple[str, int]]:
+    rows = TrafficEvent.objects.order_by("arrival").values_list("id", "arrival")
+    return list(rows)
+
+
+def test_all_answers_are_the_same_spread_and_back(nodes: list[Worker]) -> None:
+    fill()
+    rollups.roll_up(least=1)
+    with clock.set_to(clock.now()):
+        before, order = answers(), arrivals()
+        output, _ = run("distribute_streams", "--shards", str(SHARDS), "--json")
+        report = json.loads(output)
+        assert report["workers"] == [str(worker) for worker in nodes]
+        assert [each["shards"] for each in report["streams"]] == [SHARDS, SHARDS]
+        assert [each["rows"] for each in report["streams"]] == [120, 40]
+        assert (answers(), arrivals()) == (before, order)
+        run("distribute_streams", "--undo")
+        assert not any(map(citus.is_spread, STREAMS.values()))
+        assert (answers(), arrivals()) == (before, order)
+    assert batches.ingest_events(TRAFFIC, [traffic(id="later")]).accepted == 1
+    assert arrivals()[-1][0] == "later"
+
+
+@pytest.fixture
+def spread(nodes: list[Worker]) -> list[Worker]:
+    """The workers over which both streams are spread; they hold events of three days."""
+    fill()
+    run("distribute_streams", "--shards", str(SHARDS))
+    return nodes
+
+
+@pytest.mark.usefixtures("spread")
+def test_what_is_spread_is_not_spread_again() -> None:
+    with pytest.raises(CommandError, match=r"spread already .traffic over 4 shards"):
+        run("distribute_streams", "--dry-run")
+
+
+@pytest.mark.usefixtures("nodes")
+def test_there_is_nothing_to_undo_at_first() -> None:
+    with pytest.raises(CommandError, match="nothing to undo"):
+        run("distribute_streams", "--undo")
+
+
+@pytest.mark.usefixtures("spread")
+def test_batches_are_numbered_in_their_order_and_stored_once() -> None:
+    batch = [traffic(id=f"new-{n}", window_end=moment(n * DAY / 4)) for n in range(20)]
+    first = batches.ingest_events(TRAFFIC, batch)
+    again = batches.ingest_events(TRAFFIC, [*batch, traffic(id="one-more")])
+    assert (first.accepted, again.accepted, again.duplicates) == (20, 1, 20)
+    assert [name for name, _ in arrivals()][-21:] == [
+        *(event["id"] for event in batch),
+        "one-more",
+    ]
+    assert pages.everything(TRAFFIC) == TrafficEvent.objects.count() == 141
+
+
+@pytest.mark.usefixtures("spread")
+def test_sums_are_exact() -> None:
+    rollups.roll_up(least=1)
+    batches.ingest_events(TRAFFIC, [traffic(id="late", window_end=moment(DAY))])
+    rollups.roll_up(least=1)
+    assert not rollups.behind(TRAFFIC)
+    by_protocol = TrafficRollUp.objects.filter(family=5, width=86_400)
+    assert sum(by_protocol.values_list("events", flat=True)) == 121
+    received = sum(TrafficEvent.objects.values_list("rx_bytes", flat=True))
+    assert sum(by_protocol.values_list("rx_bytes", flat=True)) == received
+
+
+@pytest.mark.usefixtures("spread")
+def test_deliveries_follow_the_order_of_arrival() -> None:
+    follower = Subscription(
+        stream="network-traffic", cursor=0, filters={}, batch_limit=1000
+    )
+    sent = following(follower)
+    assert [event.id for event in sent.events] == [name for name, _ in arrivals()]
+    follower.cursor = sent.after["cursor"]
+    batches.ingest_events(TRAFFIC, [traffic(id="next")])
+    assert [event.id for event in following(follower).events] == ["next"]
+
+
+def kept(days: int) -> Callable[[], None]:
+    before = (clock.now() - timedelta(days=days)).date()
+    return lambda: retention.drop_days(TRAFFIC, before)
+
+
+@pytest.mark.usefixtures("spread")
+def test_days_go_while_batches_come_in() -> None:
+    done = threading.Event()
+    failures: list[Exception] = []
+
+    def ingest() -> None:
+        number = 0
+        try:
+            while not done.is_set():
+                number += 1
+                batches.ingest_events(TRAFFIC, [traffic(id=f"new-{number}")])
+        except Exception as error:
+            failures.append(error)
+        finally:
+            connection.close()
+
+    writer = threading.Thread(target=ingest)
+    writer.start()
+    try:
+        kept(1)()
+    finally:
+        done.set()
+        writer.join()
+    assert not failures, failures
+    today = clock.now().date()
+    assert min(partitions.attached(TRAFFIC)) >= today - timedelta(days=1)
+    assert min(TrafficTally.objects.values_list("day", flat=True)) >= (
+        today - timedelta(days=1)
+    )
+    assert pages.everything(TRAFFIC) == TrafficEvent.objects.count()
+
+
+@pytest.mark.usefixtures("spread")
+def test_a_day_that_was_only_detached_comes_back_with_its_events() -> None:
+    day = (clock.now() - timedelta(days=2)).date()
+    partitions._detach_plainly(TRAFFIC, day)
+    assert partitions.detached(TRAFFIC) == [day]
+    batches.ingest_events(TRAFFIC, [traffic(id="late", window_end=moment(2 * DAY))])
+    assert partitions.detached(TRAFFIC) == []
+    assert pages.everything(TRAFFIC) == TrafficEvent.objects.count() == 121
+
+
+def test_a_worker_that_is_away_is_named_and_nothing_is_half_stored(
+    spread: list[Worker],
+) -> None:
+    api = api_as("owner")
+    batch = [traffic(id=f"new-{n}") for n in range(50)]
+    with away(spread[0]):
+        for _ in range(2):
+            answer = api.post(PATHS[0], batch)
+            assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+            assert api.get(PATHS[0]).status == 503
+        [finding] = [each for each in readiness.findings() if each.name == "streams"]
+        assert finding.problem.startswith("1 of 2 database workers away: ")
+        assert str(spread[0]) in finding.problem
+        assert api.get("/api/groups").status == 200
+        assert pages.everything(TRAFFIC) == 120
+    assert citus.absence() == ""
+    assert api.get(PATHS[0]).json["total_records"] == 120
+    assert api.post(PATHS[0], batch).json["accepted"] == 50
+    assert pages.everything(TRAFFIC) == TrafficEvent.objects.count() == 170
+
+
+@pytest.mark.usefixtures("spread")
+def test_a_backup_holds_all_and_is_restored_elsewhere(tmp_path: Path) -> None:
+    file = tmp_path / "mesh.zip"
+    rollups.roll_up(least=1)
+    manifest = back_up(file, lambda name, rows, count: rows)
+    assert manifest.tables[TRAFFIC.table].rows == 120
+    with pytest.raises(BackupError, match="spread over workers"):
+        restore(file, *[lambda name, rows, count: rows] * 2)
+    with elsewhere("sqlite", folder=tmp_path):
+        restore(file, *[lambda name, rows, count: rows] * 2)
+        assert pages.everything(TRAFFIC) == TrafficEvent.objects.count() == 120
+        call_command("check")

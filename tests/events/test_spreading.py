@@ -1,0 +1,290 @@
+"""Streams that workers of Citus hold: what is decided without the extension."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import DatabaseError, InternalError, connection, transaction
+from django.db.models import Q
+from django.test.utils import CaptureQueriesContext
+
+from events.streams import batches, citus, partitions, retention, store
+from events.streams.catalogue import PROXY, STREAMS, TRAFFIC
+from events.streams.citus import Worker
+from meshmgmt.api.exceptions import describe
+from observability.health import readiness
+from tests.events.backends import second_session
+from tests.events.commands import run
+from tests.events.samples import traffic
+from tests.events.test_retention import (
+    day,
+    detach,
+    detach_half,
+    moment,
+    store_day,
+    totals,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+postgresql = pytest.mark.postgresql
+
+WORKERS: Final = [Worker("db2.internal", 5432), Worker("db3.internal", 5433)]
+CANNOT: Final = "events can be neither read nor stored"
+HELD_SECONDS: Final = 5.0
+"""Seen: 0.3; generous, for the machine may be busy. A lock is waited for 20 otherwise."""
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("option", ["", "--dry-run", "--undo"])
+def test_streams_are_spread_on_postgresql_only(option: str) -> None:
+    with pytest.raises(CommandError, match=r"workers of PostgreSQL only, not SQLite$"):
+        run("distribute_streams", *filter(None, [option]))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--shards", "0"), "--shards: must be 1 to 32000"),
+        (("--shards", "32001"), "--shards: must be 1 to 32000"),
+        (("--shards", "4", "--undo"), "--shards and --undo exclude each other"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    options: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(CommandError, match=f"^{message}$"):
+        run("distribute_streams", *options)
+
+
+@pytest.fixture
+def without_extension() -> None:
+    if citus.is_installed():
+        pytest.skip("the extension citus is in this database")
+
+
+@postgresql
+@pytest.mark.usefixtures("without_extension")
+@pytest.mark.parametrize("undo", [(), ("--undo",)])
+def test_the_extension_is_asked_for(undo: tuple[str, ...]) -> None:
+    with pytest.raises(CommandError, match=r"^the extension citus is not in"):
+        run("distribute_streams", *undo)
+
+
+@postgresql
+@pytest.mark.usefixtures("without_extension")
+def test_a_dry_run_says_what_there_is_and_what_is_in_the_way(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for ago in (0, 3):
+        store_day(ago)
+    with pytest.raises(CommandError) as refused:
+        call_command("distribute_streams", "--dry-run", "--json")
+    report = json.loads(capsys.readouterr().out)
+    assert report["obstacle"] == str(refused.value)
+    assert report["workers"] == []
+    found = {each.pop("stream"): each for each in report["streams"]}
+    assert found["traffic"].pop("size") > 0
+    assert found["traffic"] == {
+        "table": TRAFFIC.table,
+        "rows": 6,
+        "days": len(partitions.attached(TRAFFIC)),
+        "shards": 0,
+    }
+    assert found["proxy"]["rows"] == 0
+    assert totals() == (6, 6)
+
+
+@postgresql
+@pytest.mark.parametrize("interrupted", [detach, detach_half])
+def test_days_half_dropped_are_brought_back_before_the_streams_move(
+    interrupted: Callable[[int], None],
+) -> None:
+    store_day(9)
+    interrupted(9)
+    partitions.bring_back(TRAFFIC)
+    assert partitions.attached(TRAFFIC)[day(9)] is False
+    assert totals() == (3, 3)
+
+
+def test_nothing_is_in_the_way_of_readers_of_streams_that_are_not_spread() -> None:
+    assert [citus.settled(stream) for stream in STREAMS.values()] == [Q(), Q()]
+    [finding] = [each for each in readiness.findings() if each.name == "streams"]
+    assert (finding.problem, finding.required) == ("", False)
+
+
+@pytest.mark.parametrize(
+    ("away", "sentence"),
+    [
+        ([], ""),
+        (
+            WORKERS[1:],
+            f"1 of 2 database workers away: db3.internal:5433; {CANNOT}",
+        ),
+        (
+            WORKERS,
+            "2 of 2 database workers away: db2.internal:5432, db3.internal:5433; "
+            + CANNOT,
+        ),
+    ],
+)
+def test_workers_that_are_away_are_named(away: list[Worker], sentence: str) -> None:
+    assert citus.told_away(WORKERS, away) == sentence
+
+
+def raised_by_the_database(message: str, code: str) -> DatabaseError:
+    """Return what Django raises when PostgreSQL says this with this code."""
+    with (
+        pytest.raises(DatabaseError) as error,
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(
+            f"DO $$ BEGIN RAISE EXCEPTION '{message}' USING ERRCODE = '{code}'; END $$"
+        )
+    return error.value
+
+
+@postgresql
+@pytest.mark.parametrize(
+    ("message", "code", "status"),
+    [
+        # As in the regression tests of Citus; codes as its sources give them.
+        ("connection to the remote node db2:5432 failed", "08006", 503),
+        ("could not establish any connections to the node db2:5432", "08006", 503),
+        ("failed to complete COPY on db2:5432", "58030", 503),
+        ("failed to COPY to shard 102008 on db2:5432", "58030", 503),
+        ("connection not open", "XX000", 503),
+        ("terminating connection due to administrator command", "XX000", 503),
+        ("terminating connection due to administrator command", "57P01", 503),
+        ("the database system is shutting down", "57P03", 503),
+        ("cache lookup failed for relation 5", "XX000", 500),
+    ],
+)
+def test_a_lost_worker_is_answered_503(message: str, code: str, status: int) -> None:
+    answer = describe(raised_by_the_database(message, code))
+    assert answer[0] == status
+    assert "db2" not in answer[1]
+
+
+@postgresql
+@pytest.mark.parametrize(
+    ("message", "code", "missing"),
+    [
+        ("no partition of relation x_102008 found for row", "23514", True),
+        ("no partition of relation x_102008 found for row", "XX000", True),
+        ("connection not open", "XX000", False),
+        ("null value in column", "23502", False),
+    ],
+)
+def test_a_missing_day_is_recognised_by_its_code_or_its_words(
+    message: str, code: str, missing: bool
+) -> None:
+    assert partitions.is_missing(raised_by_the_database(message, code)) is missing
+
+
+@postgresql
+def test_a_batch_that_fails_by_an_internal_error_is_not_tried_again() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            " RAISE EXCEPTION 'connection not open' USING ERRCODE = 'XX000'; END $$"
+        )
+        cursor.execute(
+            f"CREATE TRIGGER fail BEFORE INSERT ON {TRAFFIC.tally_model._meta.db_table}"
+            " EXECUTE FUNCTION fail()"
+        )
+    try:
+        with pytest.raises(InternalError, match="connection not open"):
+            batches.ingest_events(TRAFFIC, [traffic()])
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP FUNCTION fail CASCADE")
+    assert totals() == (0, 0)
+
+
+@postgresql
+def test_no_batch_is_under_way_while_ingest_is_held() -> None:
+    with citus.ingest_held(), second_session() as other:
+        for stream in STREAMS.values():
+            free = other.execute(
+                "SELECT pg_try_advisory_xact_lock(%s)", [stream.lock_key]
+            ).fetchone()
+            assert free == (False,), stream.name
+        number = citus.last_arrival(TRAFFIC)
+    assert batches.ingest_events(TRAFFIC, [traffic()]).accepted == 1
+    assert TRAFFIC.model._default_manager.get().arrival == number + 1
+    assert store.store(PROXY, [], untimed=frozenset()).accepted == 0
+
+
+@postgresql
+@pytest.mark.parametrize("left", [detach, lambda ago: None])
+def test_a_day_goes_by_a_plain_detach(left: Callable[[int], None]) -> None:
+    for ago in (0, 9):
+        store_day(ago)
+    left(9)
+    partitions.drop(TRAFFIC, [day(9)], concurrently=False)
+    assert totals() == (3, 3)
+    assert partitions.detached(TRAFFIC) == []
+    assert day(9) not in partitions.attached(TRAFFIC)
+
+
+@postgresql
+def test_a_plain_detach_waits_in_short_moments_and_ingest_goes_on() -> None:
+    """A reader keeps the stream for a while, batches come in, and then the day goes."""
+    for ago in (0, 9):
+        store_day(ago)
+    done = threading.Event()
+    took: list[float] = []
+    failures: list[Exception] = []
+
+    def ingest() -> None:
+        try:
+            while not done.is_set():
+                began = time.perf_counter()
+                batch = [traffic(id=f"new-{len(took)}", window_end=moment(0))]
+                batches.ingest_events(TRAFFIC, batch)
+                took.append(time.perf_counter() - began)
+        except Exception as error:
+            failures.append(error)
+        finally:
+            connection.close()
+
+    def drop() -> None:
+        try:
+            partitions.drop(TRAFFIC, [day(9)], concurrently=False)
+        except Exception as error:
+            failures.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=each) for each in (ingest, drop)]
+    with second_session() as reader:
+        reader.execute("SELECT 1 FROM events_trafficevent LIMIT 1")
+        for thread in threads:
+            thread.start()
+        while not took or max(took) < float(partitions.PLAIN_LOCK_TIMEOUT[:-2]) / 2000:
+            assert not failures, failures
+            time.sleep(0.01)  # until an attempt has held a batch up
+        assert day(9) in partitions.attached(TRAFFIC)
+        reader.rollback()
+        threads[1].join()
+    done.set()
+    threads[0].join()
+    assert not failures, failures
+    assert day(9) not in partitions.attached(TRAFFIC)
+    assert max(took) < HELD_SECONDS
+
+
+@postgresql
+def test_retention_detaches_concurrently_where_nothing_is_spread() -> None:
+    store_day(9)
+    with CaptureQueriesContext(connection) as asked:
+        retention.drop_days(TRAFFIC, day(4))
+    [detached] = [each["sql"] for each in asked if "DETACH" in each["sql"]]
+    assert detached.endswith("CONCURRENTLY")
+    assert totals() == (0, 0)
