@@ -19,7 +19,7 @@ from benchmarks.workspace import Workspace
 from events.models import AuditEvent
 from groups.models import GroupPeer
 from groups.services import group_create, group_delete, group_update
-from meshmgmt.core.transactions import account_write, lock_held
+from meshmgmt.core.transactions import lock_held, queued_write
 from meshmgmt.inventory.models import Peer
 
 LIMIT: Final = 2.0
@@ -67,7 +67,7 @@ def _bare(group_id: str) -> Callable[[], None]:
     tables = [_table(links), _table(newest)]
 
     def insert() -> None:
-        with account_write(), connection.cursor() as cursor:
+        with queued_write(), connection.cursor() as cursor:
             cursor.execute(
                 "DELETE FROM groups_grouppeer WHERE group_id = %s", [group_id]
             )

@@ -1,4 +1,4 @@
-"""Small answers against a bare Django view with one indexed query, no middleware.
+"""Small answers against a bare Django view with one indexed query; what each layer adds.
 
 Both by the same gunicorn with one worker: the difference is what this service does beside
 reading: who asks, may they, limits, context, metrics, two log lines, headers, versions.
@@ -6,12 +6,16 @@ What is asked for again and again, as here, is answered from memory.
 """
 
 import json
+import sys
 from typing import Any, Final
 
 from benchmarks.bare import PATH
+from benchmarks.layers import LAYERS, PUBLIC
 from benchmarks.load import Connection, alternating_rates, request
 from benchmarks.report import Report
 from benchmarks.workspace import Workspace
+from tests.programs import running
+from tests.servers import free_port
 
 SHARE: Final = 0.5
 GUARD: Final = 0.3
@@ -26,7 +30,7 @@ SEVERAL: Final = 100
 
 
 def run(workspace: Workspace, report: Report) -> None:
-    """Compare by one client and by eight."""
+    """Compare by one client and by eight, then layer by layer."""
     workspace.large_mesh()
     token = workspace.token()
     several = _nameservers(workspace.server().port, token)
@@ -43,6 +47,40 @@ def run(workspace: Workspace, report: Report) -> None:
                 )
                 label = f"GET {path}, {connections} client{'s' * (connections > 1)}"
                 report.at_least(label, *rates, SHARE, guard=GUARD)
+    _layers(workspace, report, token)
+
+
+def _layers(workspace: Workspace, report: Report, token: str) -> None:
+    """Tell how long each layer takes, and its share of the whole; one client."""
+    folder, port = workspace.folder / "layers", free_port()
+    folder.mkdir()
+    command = [
+        "env", f"SVC_BIND=127.0.0.1:{port}", f"SVC_RUNTIME_DIR={folder / 'run'}",
+        sys.executable, "-m", "gunicorn", "-c", "python:benchmarks.layersconf",
+    ]  # fmt: skip
+    with running(command, port, folder):
+        rates = alternating_rates(
+            *(
+                (port, _layered(n, path, token))
+                for n, (_, path, _) in enumerate(LAYERS)
+            ),
+            connections=1,
+            seconds=0.4,
+        )
+    before, whole = 0.0, 1 / rates[-1]
+    for (name, _, _), rate in zip(LAYERS, rates, strict=True):
+        took, before = 1 / rate - before, 1 / rate
+        report.note(f"{took * 1e6:5.0f} us, {took / whole:4.0%} of the whole: {name}")
+    report.note(
+        f"{whole * 1e6:5.0f} us, {rates[0] / rates[-1]:.1f} times the first: all"
+    )
+
+
+def _layered(number: int, path: str, token: str) -> bytes:
+    message = request("GET", path, token)
+    if path == PUBLIC:  # credentials would be looked at there, too
+        message = message.replace(b"Authorization:", b"X-Unused:")
+    return message.replace(b"\r\n", b"\r\nX-Layer: %d\r\n" % number, 1)
 
 
 def _ask(port: int, message: bytes) -> Any:

@@ -97,19 +97,17 @@ def _same(message: bytes, number: int) -> bytes:
 
 
 def alternating_rates(
-    first: tuple[int, bytes],
-    second: tuple[int, bytes],
-    *,
+    *targets: tuple[int, bytes],
     connections: int = 4,
     times: int = 7,
     seconds: float = 1.0,
-) -> tuple[float, float]:
-    """Return the median rates of two servers that take turns, by port and request."""
-    rates: tuple[list[float], list[float]] = ([], [])
+) -> list[float]:
+    """Return the median rates of servers that take turns, by port and request."""
+    rates: list[list[float]] = [[] for _ in targets]
     for turn in range(times + 1):
-        for (port, message), kept in zip((first, second), rates, strict=True):
+        for (port, message), kept in zip(targets, rates, strict=True):
             same = partial(_same, message)
             found = rate(port, same, connections=connections, seconds=seconds)
             if turn:  # the first does not count
                 kept.append(found)
-    return statistics.median(rates[0]), statistics.median(rates[1])
+    return [statistics.median(kept) for kept in rates]

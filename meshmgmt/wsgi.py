@@ -2,17 +2,34 @@
 
 import gc
 import os
+from functools import lru_cache
 
 import django
-from django.core.wsgi import get_wsgi_application
-from django.urls import get_resolver
+from django.core.handlers.wsgi import WSGIHandler
+from django.http import HttpRequest
+from django.urls import ResolverMatch, get_resolver
 
 from meshmgmt.serving.staticfiles import collect
+
+
+class Handler(WSGIHandler):
+    """Django's, which remembers the views of paths that were asked for lately."""
+
+    def resolve_request(self, request: HttpRequest) -> ResolverMatch:
+        """Return the view and what the path gives it. Raises Resolver404."""
+        request.resolver_match = _resolve(request.path_info)
+        return request.resolver_match
+
+
+@lru_cache(maxsize=1024)
+def _resolve(path: str) -> ResolverMatch:
+    return get_resolver().resolve(path)
+
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "meshmgmt.settings")
 django.setup(set_prefix=False)
 collect()  # before the application looks which files there are
-application = get_wsgi_application()
+application = Handler()
 
 # Views are loaded now, not by the first request. What is loaded stays: the collector, which
 # would go through it again and again while a large answer is made, leaves it alone.

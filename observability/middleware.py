@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db import connection
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, resolve
 from django_prometheus.middleware import (
     PrometheusAfterMiddleware,
@@ -30,6 +30,8 @@ from observability.metrics import instruments
 UNMATCHED: Final = "unmatched"
 UNAUTHENTICATED: Final = "unauthenticated"
 """Stands for the endpoint of all that strangers were refused."""
+UNNAMED: Final = "<unnamed view>"
+"""What django-prometheus calls the view of a path that leads to none."""
 OTHER: Final = "other"
 UNAUTHORIZED: Final = 401
 REFUSALS: Final = frozenset({NOT_ALLOWED, 429})
@@ -104,23 +106,25 @@ _DURATION: Final = instruments.histogram("management.http.request.duration.ms")
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
-class _Series:
+class _Series(dict[tuple[str, ...], tuple[Any, ...]]):
     """The labelled series met so far: looking one up in the library costs a lock."""
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, ...], Any] = {}
+    def __init__(self, make: Callable[..., tuple[Any, ...]]) -> None:
+        super().__init__()
+        self._make = make
 
-    def of(self, endpoint: str, method: str, code: str) -> tuple[Any, ...]:
-        key = (endpoint, method, code)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = (
-                _REQUESTS.labels(endpoint, method),
-                _RESPONSES.labels(endpoint, method, code),
-                _CODES.labels(code),
-                _DURATION.labels(endpoint, method),
-            )
+    def __missing__(self, labels: tuple[str, ...]) -> tuple[Any, ...]:
+        found = self[labels] = self._make(*labels)
         return found
+
+
+def _series_of(endpoint: str, method: str, code: str) -> tuple[Any, ...]:
+    return (
+        _REQUESTS.labels(endpoint, method),
+        _RESPONSES.labels(endpoint, method, code),
+        _CODES.labels(code),
+        _DURATION.labels(endpoint, method),
+    )
 
 
 class ObservabilityMiddleware:
@@ -128,7 +132,7 @@ class ObservabilityMiddleware:
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        self.series = _Series()
+        self.series = _Series(_series_of)
         self.log_all = settings.SVC.access_log == "all"
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
@@ -157,7 +161,7 @@ class ObservabilityMiddleware:
     ) -> None:
         endpoint, method = answered_labels(request, response)
         code = str(response.status_code)
-        requests, responses, codes, duration = self.series.of(endpoint, method, code)
+        requests, responses, codes, duration = self.series[endpoint, method, code]
         requests.inc()
         responses.inc()
         codes.inc()
@@ -180,11 +184,45 @@ class BeforeMiddleware(PrometheusBeforeMiddleware):  # type: ignore[misc]
 
 
 class AfterMiddleware(PrometheusAfterMiddleware):  # type: ignore[misc]
-    """The inner half of django-prometheus, with bounded labels.
+    """The inner half of django-prometheus, with bounded labels, looked up once.
 
     It labels latencies with the method as sent, and every refusal with the view that was
     asked for, so a client could make series without end.
     """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        super().__init__(get_response)
+        self._asked = _Series(self._asked_series)
+        self._answered = _Series(self._answered_series)
+
+    def _asked_series(self, method: str, transport: str) -> tuple[Any, ...]:
+        return (
+            self.metrics.requests_by_method.labels(method),
+            self.metrics.requests_by_transport.labels(transport),
+        )
+
+    def _answered_series(
+        self, view: str, transport: str, method: str, code: str, charset: str
+    ) -> tuple[Any, ...]:
+        known = self.metrics
+        by_view = known.requests_by_view_transport_method
+        return (
+            known.requests_latency_by_view_method.labels(view, method),
+            known.responses_by_status.labels(code),
+            known.responses_by_status_view_method.labels(code, view, method),
+            known.responses_by_charset.labels(charset),
+            *([by_view.labels(view, transport, method)] if view != UNNAMED else ()),
+        )
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Count what is asked, and begin to time it."""
+        for series in self._asked[method_of(request), self._transport(request)]:
+            series.inc()
+        if request.headers.get("X-Requested-With") == "XMLHttpRequest":
+            self.metrics.requests_ajax.inc()
+        length = int(request.META.get("CONTENT_LENGTH") or 0)
+        self.metrics.requests_body_bytes.observe(length)
+        request.prometheus_after_middleware_event = perf_counter()
 
     def process_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Count nothing: the labels depend on the answer."""
@@ -192,33 +230,22 @@ class AfterMiddleware(PrometheusAfterMiddleware):  # type: ignore[misc]
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Count what the library counts before the view, then what it counts here."""
-        if request.resolver_match is not None:
-            self.label_metric(
-                self.metrics.requests_by_view_transport_method,
-                request,
-                response,
-                view=self._get_view_name(request),
-                transport=self._transport(request),
-                method="",
-            ).inc()
-        answered: HttpResponseBase = super().process_response(request, response)
-        return answered
-
-    def label_metric(
-        self,
-        metric: Any,
-        request: HttpRequest,
-        response: HttpResponseBase | None = None,
-        **labels: str,
-    ) -> Any:
-        """Return the series for `labels`, or the metric itself without any."""
-        if "method" in labels:
-            endpoint, labels["method"] = (
-                ("", method_of(request))
-                if response is None
-                else answered_labels(request, response)
-            )
-            if endpoint == UNAUTHENTICATED and "view" in labels:
-                labels["view"] = endpoint
-        return super().label_metric(metric, request, response, **labels)
+        """Count what was answered; how long it took, unless nobody looked for a view."""
+        endpoint, method = answered_labels(request, response)
+        unseen = endpoint == UNAUTHENTICATED
+        view = endpoint if unseen else self._get_view_name(request)
+        code, charset = str(response.status_code), str(response.charset)
+        transport = self._transport(request)
+        latency, *counters = self._answered[view, transport, method, code, charset]
+        for series in counters:
+            series.inc()
+        if isinstance(response, HttpResponse):
+            self.metrics.responses_body_bytes.observe(len(response.content))
+        else:
+            self.metrics.responses_streaming.inc()
+        begun = getattr(request, "prometheus_after_middleware_event", None)
+        if begun is None:
+            self.metrics.requests_unknown_latency.inc()
+        else:
+            latency.observe(perf_counter() - begun)
+        return response

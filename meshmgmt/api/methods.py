@@ -45,10 +45,9 @@ def refusal(request: HttpRequest, view: Callable[..., Any]) -> HttpResponse | No
     Views of the API find out by themselves, for they ask first who wants to know; but
     a method that no path serves is refused to everybody.
     """
-    allowed = served_by(view)
     method = request.method or ""
-    asks_first = hasattr(view, "cls") and method in OPERATIONS
-    if method in allowed or asks_first:
+    asks_first = method in OPERATIONS and hasattr(view, "cls")
+    if asks_first or method in (allowed := served_by(view)):
         return None
     return not_allowed(request, ", ".join(allowed))
 
