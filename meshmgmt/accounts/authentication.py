@@ -18,7 +18,14 @@ from rest_framework.request import Request
 
 from events.audit.reading import NEWEST_COLUMNS
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.tokens import PREFIX, is_well_formed, note_use, token_hash
+from meshmgmt.accounts.tokens import (
+    EXPIRED,
+    INVALID,
+    PREFIX,
+    is_well_formed,
+    note_use,
+    token_hash,
+)
 from meshmgmt.api.exceptions import CHALLENGE, NO_CREDENTIALS
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.api.pages import admin_site
@@ -26,9 +33,6 @@ from meshmgmt.core import clock
 from meshmgmt.core.errors import Forbidden, Unauthenticated
 from meshmgmt.core.queries import Prepared, columns_of, loaded
 from meshmgmt.core.registry import Registry
-
-INVALID: Final = "token invalid"
-EXPIRED: Final = "token expired"
 
 Credentials = tuple[User, Any]
 BearerAuthenticator = Callable[[Request, str], Credentials | None]

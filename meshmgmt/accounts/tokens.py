@@ -27,6 +27,8 @@ CHECKSUM_LENGTH: Final = 6
 TOKEN_LENGTH: Final = len(PREFIX) + SECRET_LENGTH + CHECKSUM_LENGTH
 ALPHABET: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
 HASH_LENGTH: Final = 64
+INVALID: Final = "token invalid"
+EXPIRED: Final = "token expired"
 
 _FORM: Final = re.compile(
     rf"([0-9A-Za-z]{{{SECRET_LENGTH}}})([0-9A-Za-z]{{{CHECKSUM_LENGTH}}})"

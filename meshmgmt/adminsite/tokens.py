@@ -12,7 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -190,8 +190,7 @@ class TokenPages(SecretPages):
         """Say that the token is good no more."""
         text = f"The {self.opts.verbose_name} “{obj_display}” was revoked."
         self.message_user(request, text, messages.SUCCESS)
-        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"
-        return HttpResponseRedirect(reverse(name))
+        return HttpResponseRedirect(home.page_url(self.model, "changelist"))
 
     @admin.action(
         description="Revoke selected %(verbose_name_plural)s", permissions=["delete"]

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from meshmgmt.api.fields import REQUIRED, TYPE_CODE
 from meshmgmt.api.pages import error_page, wants_page
 from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer, to_json
-from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.errors import ServiceError, first_line
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.lane import BUSY
 from meshmgmt.core.registry import Registry
@@ -91,7 +91,7 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
 def tell(exc: BaseException, status: int) -> None:
     """Log a failure of the service: what passes by itself in a line, else with a stack."""
     if status == 503:  # noqa: PLR2004
-        log.warning("request failed: %s", _first_line(exc))
+        log.warning("request failed: %s", first_line(exc))
     elif status >= 500:  # noqa: PLR2004
         log.error("request failed: %s", exc, exc_info=exc)
 
@@ -109,10 +109,6 @@ _PLAIN: Final[tuple[tuple[tuple[type[Exception], ...], int, str], ...]] = (
     ((drf.UnsupportedMediaType,), 415, "multipart is not supported: send JSON"),
     ((SuspiciousOperation,), 400, "the request is malformed"),
 )
-
-
-def _first_line(exc: BaseException) -> str:
-    return str(exc).strip().partition("\n")[0]
 
 
 def describe(exc: BaseException) -> tuple[int, str, tuple[FieldError, ...]]:
@@ -228,7 +224,7 @@ def in_a_line(record: logging.LogRecord) -> bool:
     if error is None:
         return getattr(record, "status_code", 0) != 503  # noqa: PLR2004
     if describe(error)[0] == 503:  # noqa: PLR2004
-        record.msg, record.args = f"{record.getMessage()}: {_first_line(error)}", ()
+        record.msg, record.args = f"{record.getMessage()}: {first_line(error)}", ()
         record.levelno, record.levelname = logging.WARNING, "WARNING"
         record.exc_info = None
     return True

@@ -7,7 +7,6 @@ there may be permits again.
 
 import datetime as dt
 import logging
-import math
 import threading
 import time
 from collections import Counter
@@ -225,12 +224,9 @@ class LimitedView(APIView):
 
 def check_guess(what: str) -> None:
     """Count a try of the client's address at one kind of secret. Raises TooManyRequests."""
-    name = f"{what} {site(context.current().source_address)}"
-    wait = LIMITS.guesses.take(f"guess {name}")
-    if wait:
-        seconds = math.ceil(wait)
-        text = f"too many tries: wait {seconds} seconds"
-        raise TooManyRequests(text, retry_after=seconds)
+    address = site(context.current().source_address)
+    if wait := LIMITS.guesses.take(f"guess {what} {address}"):
+        raise TooManyRequests.of("tries", wait)
 
 
 def forget_used_permits() -> int:
@@ -254,7 +250,4 @@ def _count(limiter: Limiter | None, caller: str, name: str) -> None:
     wait = limiter.take(f"{caller} {name}") if limiter is not None else 0.0
     if wait:
         request_refused.send(sender=None, caller=caller)
-        seconds = math.ceil(wait)
-        raise TooManyRequests(
-            f"too many requests: wait {seconds} seconds", retry_after=seconds
-        )
+        raise TooManyRequests.of("requests", wait)

@@ -25,7 +25,6 @@ from meshmgmt.api.methods import serves
 from meshmgmt.core.errors import ServiceError, Unauthenticated
 
 _SESSION: Final = "oidc"
-_BACKEND: Final = "meshmgmt.accounts.backends.RoleBackend"
 SCOPE: Final = "openid email profile"
 REFUSED: Final = "The identity provider did not sign you in."
 
@@ -75,7 +74,7 @@ def callback(request: HttpRequest) -> HttpResponse:
         return _back(request, error.message)
     if not user.is_staff:
         return _back(request, "This user may not enter the admin site.")
-    login(request, user, backend=_BACKEND)
+    login(request, user)
     return HttpResponseRedirect(_target(request, str(flow.get("next", ""))))
 
 

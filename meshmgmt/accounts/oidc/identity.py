@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import jwt
 
-from meshmgmt.accounts.oidc.provider import INVALID, Provider
+from meshmgmt.accounts.oidc.provider import Provider
 from meshmgmt.accounts.rules import MAX_NAME, email_errors
+from meshmgmt.accounts.tokens import EXPIRED, INVALID
 from meshmgmt.core.errors import Unauthenticated
 from meshmgmt.core.roles import Role
 
@@ -23,7 +24,6 @@ ALGORITHMS: Final = (
 LEEWAY_SECONDS: Final = 60
 MAX_SUBJECT: Final = 255  # OpenID Connect Core 1.0, Section 2
 MAX_GROUPS: Final = 1000
-EXPIRED: Final = "token expired"
 
 Claims = Mapping[str, Any]
 

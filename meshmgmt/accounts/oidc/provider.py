@@ -17,6 +17,7 @@ from typing import Any, Final
 import jwt
 from django.core.cache import cache
 
+from meshmgmt.accounts.tokens import INVALID
 from meshmgmt.core.addresses import is_safe_url
 from meshmgmt.core.errors import Unauthenticated, Unavailable
 from observability import idp
@@ -31,7 +32,6 @@ PAUSE_SECONDS: Final = 5.0
 
 UNREACHABLE: Final = "the identity provider is not available now; try again"
 _NO_ANSWER: Final = {"": "no answer"}
-INVALID: Final = "token invalid"
 
 
 class TokenRefused(Unavailable):

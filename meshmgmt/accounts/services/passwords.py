@@ -1,11 +1,13 @@
 """Passwords tried: one at a time in each process, within limits, the wrong ones on record.
 
-The limits count in the database, so they hold for all workers and hosts together.
+The limits count in the database, so they hold for all workers and hosts together. The
+limiter of `api/limits.py` would not do: it takes a permit before anybody knows whether the
+password is right, and by one key; here failures alone count, by address and by account, of
+which each bends the other's limit, and the trail says how many there were.
 """
 
 import datetime as dt
 import logging
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -69,10 +71,8 @@ class _Attempt:
         elif self.own and self.for_account >= PER_ACCOUNT:
             until = self.own[0].at
         if until is not None:
-            seconds = max(1, math.ceil((until + WINDOW - clock.now()).total_seconds()))
-            raise TooManyRequests(
-                f"too many wrong passwords: wait {seconds} seconds", retry_after=seconds
-            )
+            wait = until + WINDOW - clock.now()
+            raise TooManyRequests.of("wrong passwords", wait.total_seconds())
 
 
 def password_check(user: User | None, password: str, *, name: str) -> bool:

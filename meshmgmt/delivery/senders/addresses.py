@@ -13,11 +13,10 @@ from typing import Final
 
 from django.conf import settings
 
-from meshmgmt.accounts.models import Account
+from events.directory import Network, directory
 from meshmgmt.delivery.senders.outcomes import NotDelivered
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 10.0
@@ -71,21 +70,10 @@ def _embedded(address: Address) -> Iterator[Address | None]:
             yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
 
-def mesh_networks() -> list[Network]:
-    """Return the address ranges of the mesh."""
-    ranges = Account.objects.values_list("network_range", "network_range_v6")
-    return [
-        ipaddress.ip_network(text, strict=False)
-        for found in ranges
-        for text in found
-        if text
-    ]
-
-
 def connected(host: str, port: int, *, tls: bool) -> socket.socket:
     """Return a connection to a receiver. Raises NotDelivered, OSError."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    own = mesh_networks()
+    own = directory.overlay()
     allowed = settings.SVC.delivery_allowed_networks
     addresses = [
         text
