@@ -36,6 +36,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     form = (getattr(response, "context_data", None) or {}).get("form")
     refusal = getattr(form, "refusal", None)
     if refusal is not None:
+        # Django answers 200 with the form; scripts go by the status.
         response.status_code = refusal.status
         response["Retry-After"] = str(getattr(refusal, "retry_after", RETRY_SECONDS))
     return response  # type: ignore[no-any-return]

@@ -88,8 +88,10 @@ def note_use(token: Credential) -> None:
     now = clock.now()
     if token.last_used is not None and now - token.last_used < INTERVAL:
         return
+    # In the statement again: all workers have the token in hand, and one write is enough.
     stale = Q(last_used__isnull=True) | Q(last_used__lte=now - INTERVAL)
     try:
+        # SQLite has one lock for all of its file.
         with sqlite_patience(SHORT_PATIENCE):
             stored: Any = type(token)
             stored.objects.filter(stale, pk=token.pk).unaudited_update(last_used=now)

@@ -31,6 +31,7 @@ urlpatterns = [
     path("api/locations/countries/<str:country>/cities", instance.CitiesView.as_view()),
     path("api/accounts", views.AccountsView.as_view()),
     path("api/accounts/<str:accountId>", views.AccountView.as_view()),
+    # Before those of the router, which would take the word for an id.
     path("api/users/current", views.CurrentUserView.as_view()),
     path(TOKENS, views.TokensViewSet.as_view(COLLECTION)),
     path(f"{TOKENS}/<str:tokenId>", views.TokensViewSet.as_view(TOKEN)),

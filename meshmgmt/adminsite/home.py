@@ -175,6 +175,7 @@ _WHOLE: Final = frozenset({Place.FIRST_STEPS, Place.HEALTH})
 
 def _gather(parts: dict[Place, list[Part]]) -> None:
     """Bring together what alarms, and leave out what counts nothing."""
+    # A viewer without any module sees no card that says all is well.
     if not any(parts.values()):
         return
     urgent: list[Figure | Line] = []
@@ -187,6 +188,7 @@ def _gather(parts: dict[Place, list[Part]]) -> None:
             elif isinstance(part, Line) and part.tone in ALARMING:
                 urgent.append(part)
         parts[place] = [part for part in found if not _is_gathered(part)]
+    # What is bad first; otherwise in the order of the cards.
     urgent.sort(key=lambda part: part.tone is not Tone.BAD)
     parts[Place.ATTENTION] = [*urgent] or [Line("Nothing does")]
 

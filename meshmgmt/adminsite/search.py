@@ -110,6 +110,7 @@ def best(
     name = pages.search_fields[0]
     same = (Q(**{f"{text}__iexact": words}) for text in sorted(texts_of(model)))
     rank = Case(
+        # Begun with what nothing fits: an empty Q would fit everything.
         When(reduce(or_, same, Q(pk__in=())), then=EXACT),
         When(**{f"{name}__istartswith": words}, then=BEGINS),
         default=HAS,

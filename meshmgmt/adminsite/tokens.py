@@ -118,6 +118,7 @@ class SecretPages(ServiceAdmin):
         if secret := secret_in(typed):
             return self._found(request, secret)
         if _is_search(request):
+            # What is no secret may stand in the address, where filters and pages are.
             query = request.POST.copy()
             query.pop("csrfmiddlewaretoken", None)
             return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
@@ -216,5 +217,6 @@ def _is_search(request: HttpRequest) -> bool:
 
 def secret_in(text: str) -> str:
     """Return the token or key that a text has in it, "" without one."""
+    # Setup keys are in capitals; people type them as they like.
     found = _SECRET.search(text) or _SECRET.search(text.upper())
     return found[0] if found else ""

@@ -117,6 +117,7 @@ def describe(exc: BaseException) -> tuple[int, str, tuple[FieldError, ...]]:
         return exc.status, exc.message, exc.errors
     if isinstance(exc, drf.ValidationError):
         return _validation(exc)
+    # The texts of the frameworks speak of their own classes.
     for kinds, status, message in _PLAIN:
         if isinstance(exc, kinds):
             return status, message, ()
@@ -188,6 +189,7 @@ _UNABLE: Final = (
 def _database(exc: Exception) -> tuple[int, str]:
     """Races end in 409; a database that is busy, full, read-only or away in 503."""
     text = str(exc)
+    # A second guard: two requests may pass the same rule at once.
     if isinstance(exc, IntegrityError):
         for name, message in _constraint_messages.items():
             if name in text:

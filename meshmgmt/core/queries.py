@@ -46,6 +46,7 @@ def numbers_by_state(
     rows: "QuerySet[Any] | models.Manager[Any]", states: Mapping[str, models.Q]
 ) -> dict[str, int]:
     """Return how many rows are in each state, by its name; one query for all."""
+    # Prefixed, or a state would hide the column of its name from the next.
     found = rows.aggregate(
         **{f"in_{name}": models.Count("pk", filter=q) for name, q in states.items()}
     )

@@ -67,6 +67,7 @@ def _database() -> list[Finding]:
             cursor.execute("SELECT 1")
             cursor.fetchone()
     except (DatabaseError, InterfaceError) as error:
+        # Or it would be found broken again by the next check.
         connection.close()
         return [
             Finding("database", f"the database does not answer: {first_line(error)}")

@@ -100,6 +100,7 @@ def _processes(info: runtime.ServerInfo | None) -> list[Document]:
 def _safely(read: Any) -> Any:
     try:
         return read()
+    # Status is asked when something is wrong: each part says so for itself.
     except Exception as error:
         reason = f"{type(error).__name__}: {first_line(error)}"
         return {"unavailable": redaction.text(reason)}

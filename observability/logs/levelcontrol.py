@@ -121,6 +121,7 @@ def _rule(options: dict[str, Any]) -> Rule:
     except ValueError as error:
         raise CommandError(str(error), returncode=2) from error
     if seconds is None and set(scope) - {"logger"}:
+        # While it holds, every record is made to be looked at.
         seconds = SCOPED_SECONDS
     expires = None if seconds is None else time.time() + seconds
     return Rule(level=level, expires=expires, **scope)

@@ -206,6 +206,7 @@ class Levels(logging.Filter):
             return
         try:
             found = (self.runtime_dir / FILE).stat()
+            # Two changes may have one time, but each is another file.
             seen = (found.st_ino, found.st_mtime_ns)
         except FileNotFoundError:
             seen = (0, 0)
@@ -243,6 +244,7 @@ class Levels(logging.Filter):
             logging.getLogger(name).setLevel(logging.NOTSET)
         for name, number in wanted.items():
             logging.getLogger(name or None).setLevel(number)
+        # Only ours are put back later: others may have levels of their own.
         self._touched = set(wanted) - {""}
 
     def filter(self, record: logging.LogRecord) -> bool:

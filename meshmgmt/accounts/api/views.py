@@ -92,6 +92,7 @@ class UserViewSet(ResourceViewSet):
     @extend_schema(responses={200: bodies.NewUserSerializer})
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create a person with a one-time password, or a service user."""
+        # Service users may come without a name, people may not: the rules say which.
         data = {"name": "", **self.validated(bodies.UserRequestSerializer)}
         password = None
         if not data["is_service_user"]:

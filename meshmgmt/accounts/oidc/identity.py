@@ -62,6 +62,7 @@ def checked_claims(
             audience=audience,
             issuer=provider.issuer,
             leeway=LEEWAY_SECONDS,
+            # What is not required is not looked at: a token without `exp` would never end.
             options={"require": ["exp", "iat", "sub", "iss", "aud"]},
         )
     except jwt.ExpiredSignatureError as error:
@@ -127,6 +128,7 @@ def _at(seconds: Any) -> dt.datetime:
 def _email(claims: Claims) -> str:
     email = claims.get("email", "")
     unusable = not isinstance(email, str) or "\0" in email or email_errors(email)
+    # The sign-in does not fail for it: people come without an address, too.
     return "" if unusable else str(email)
 
 

@@ -84,11 +84,13 @@ def password_check(user: User | None, password: str, *, name: str) -> bool:
     account = _account_key(user, name)
     result = "ok"
     try:
+        # Whoever has to wait is told so without a place in the lane.
         _attempt(account).check()
         with LANE.turn(Unavailable(BUSY)):
             attempt = _attempt(account)
             attempt.check()  # others went before us
             if user is None:
+                # Takes as long as checking somebody's would.
                 make_password(password)
             elif user.check_password(password):
                 return True
@@ -137,6 +139,7 @@ def _note(attempt: _Attempt, user: User | None) -> None:
         facts["target_id"] = user.pk
     log.warning("sign-in failed: the e-mail address or password is wrong", extra=facts)
     wrong = WrongPassword(account=attempt.account, address=attempt.address)
+    # Nothing for the trail: a flood must not hold the lock that others write under.
     if user is None or attempt.for_account >= PER_ACCOUNT:
         with queued_write():
             wrong.save()

@@ -65,6 +65,7 @@ def setup_page(request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             try:
                 return _made(request, form.cleaned_data)
+            # Somebody else was faster: the page is of no use any more.
             except PreconditionFailed:
                 raise
             except ServiceError as error:

@@ -63,6 +63,7 @@ def _is_global_unicast(address: Address) -> bool:
 
 def _embedded(address: Address) -> Iterator[Address | None]:
     if isinstance(address, ipaddress.IPv6Address):
+        # Any of these reaches an IPv4 host through a gateway or a tunnel.
         yield address.ipv4_mapped
         yield address.sixtofour
         yield from address.teredo or ()
@@ -78,6 +79,7 @@ def connected(host: str, port: int, *, tls: bool) -> socket.socket:
     addresses = [
         text
         for text in (str(target[0]) for *_, target in found)
+        # Without the zone that link-local addresses of IPv6 come with.
         if is_open(ipaddress.ip_address(text.partition("%")[0]), allowed, own)
     ]
     if not addresses:
@@ -88,6 +90,7 @@ def connected(host: str, port: int, *, tls: bool) -> socket.socket:
     connection = _first(addresses, port)
     try:
         if tls:
+            # By the name that was asked for; the address was only the way.
             context = ssl.create_default_context()
             connection = context.wrap_socket(connection, server_hostname=host)
         connection.settimeout(ANSWER_SECONDS)

@@ -68,6 +68,7 @@ class Command(BaseCommand):
         with clear_errors():
             done = getattr(self, f"_{options['deed'].replace('-', '_')}")(user, options)
         if options["json"]:
+            # The service wrote to an object of its own.
             user.refresh_from_db()
             self.stdout.write(to_json(_facts(user)).decode(), ending="")
         else:
