@@ -19,12 +19,9 @@ class Locked(Exception):
     """Somebody else holds the lock."""
 
 
-def lock(file: int | IO[bytes] | IO[str], *, wait: float | None = None) -> None:
-    """Lock an open file until it is closed.
-
-    `wait` is how many seconds at most, None for as long as it takes. Raises Locked.
-    """
-    _lock(file, fcntl.LOCK_EX, wait)
+def lock(file: int | IO[bytes] | IO[str]) -> None:
+    """Lock an open file until it is closed, for which it waits as long as it takes."""
+    fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def open_locked(path: Path | str, *, wait: float | None = None) -> int:
