@@ -174,6 +174,7 @@ REFUSED = [
         ("LOG_FILE", names, "names no output: use console")
         for names in ("", ",", " , ")
     ),
+    ("DATABASE_URL", "mysql://a:secret@b", r"postgresql:// or sqlite:///$"),
     ("DATABASE_URL_FILE", "/does/not/exist", "/does/not/exist"),
     ("BIND_FILE", "/tmp/x", "SVC_BIND_FILE"),  # of secrets alone
     # What agents would refuse.
