@@ -3,7 +3,7 @@
 from hashlib import sha256
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
-from meshmgmt.core.names import InvalidNameError, parse_target
+from meshmgmt.core.names import InvalidNameError, parse_name
 
 RECORD_TYPES = ("A", "AAAA", "CNAME")
 _BROADCAST = IPv4Address("255.255.255.255")
@@ -70,7 +70,7 @@ def _aaaa_content(content: str) -> str:
 
 def _cname_content(content: str) -> str:
     try:
-        return parse_target(content)
+        return parse_name(content)
     except InvalidNameError as error:
         raise InvalidContentError(
             f"a CNAME record needs a domain name as target: {error}"

@@ -1,12 +1,10 @@
 """What events have for the other rooms; the trail follows their models by signals."""
 
-from events.activities import Activity
 from events.admin import homecards
 from events.admin.foresight import Foresight
 from events.audit import checks, retention, signals  # noqa: F401 - connects them
 from events.audit.histories import history_key
 from events.audit.reading import newest
-from events.audit.specs import declare_emitted
 from events.models.audit import HistoryKeyField
 from events.proof import heads, published
 from events.streams import citus, partitions, rollups
@@ -30,13 +28,5 @@ def register() -> None:
     register_job("events.audit_retention", HOUR, retention.prune)
     # Not required: what is no event is answered, and no other host could do better.
     register_readiness_check("streams", citus.absence, required=False)
-    declare_emitted(
-        "events.proof",
-        Activity.AUDIT_CLOCK_BACK,
-        Activity.AUDIT_KEY_CREATE,
-        Activity.AUDIT_KEY_ROTATE,
-        Activity.AUDIT_PRUNE,
-        Activity.AUDIT_RESTORE_ACCEPT,
-    )
     modelmodules.assign("events", "events")
     versions.register_state(newest)

@@ -38,6 +38,7 @@ SECRETS: Final = (
     "RELAY_SECRET",
 )
 GRPC_PORT: Final = 33073
+SQLITE: Final = "sqlite:///"
 LEVEL_NAMES: Final = ("trace", "debug", "info", "warn", "error", "fatal", "panic")
 MAX_PORT: Final = 65535
 OTEL_PACKAGES: Final = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
@@ -101,6 +102,12 @@ def parse_port(text: str) -> int | None:
 def _postgresql(text: str) -> str:
     if not re.match(r"postgres(ql)?://", text):
         raise ValueError("this does not begin postgresql://")  # it holds a password
+    return text
+
+
+def _database(text: str) -> str:
+    if not re.match(rf"postgres(ql)?://|{SQLITE}|$", text):
+        raise ValueError(f"this does not begin postgresql:// or {SQLITE}")
     return text
 
 
@@ -344,7 +351,7 @@ class Config:
 
     data_dir: Path = _setting(Path, _data_dir())
     runtime_dir: Path = _setting(Path, lambda given: given["data_dir"] / "run")
-    database_url: str = _setting(str, "")
+    database_url: str = _setting(_database, "")
     database_pooler_url: str = _setting(_postgresql, "")
     database_replica_url: str = _setting(_postgresql, "")
     secret_key: str = _setting(str, "")

@@ -6,8 +6,8 @@ import secrets
 import tempfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-import dj_database_url
 import psycopg
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
@@ -54,45 +54,29 @@ DATABASE_FILE = "db.sqlite3"
 
 
 def _database() -> dict[str, Any]:
-    if not SVC.database_url:
-        SVC.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return _sqlite({"NAME": str(SVC.data_dir / DATABASE_FILE)})
-    parsed = _parsed("SVC_DATABASE_URL", SVC.database_url)
-    if parsed["ENGINE"].endswith("sqlite3"):
-        return _sqlite(parsed)
-    if parsed["ENGINE"].endswith("postgresql"):
-        return {**_postgresql(parsed), "POOLER": _pooler()}
-    raise ImproperlyConfigured("SVC_DATABASE_URL must begin sqlite:// or postgresql://")
+    url = SVC.database_url
+    if url.startswith("postgres"):
+        return {**_postgresql("SVC_DATABASE_URL", url), "POOLER": _pooler()}
+    if url:
+        return _sqlite(unquote(url.removeprefix(env.SQLITE)))
+    SVC.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return _sqlite(str(SVC.data_dir / DATABASE_FILE))
 
 
-def _postgresql(parsed: dict[str, Any]) -> dict[str, Any]:
+def _postgresql(name: str, url: str) -> dict[str, Any]:
+    """Return Django's settings, read by libpq: it knows several hosts, with ports."""
+    try:
+        found: dict[str, Any] = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise ImproperlyConfigured(f"{name} is not a database URL") from error
+    parts = ("user", "password", "host", "port")
     return {
-        **parsed,
         "ENGINE": "observability.database.postgresql",
+        "NAME": found.pop("dbname", ""),
+        **{part.upper(): found.pop(part, "") for part in parts},
+        "OPTIONS": found,
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
-    }
-
-
-def _parsed(name: str, url: str) -> dict[str, Any]:
-    try:
-        if url.startswith(("postgres:", "postgresql:")):
-            return _as_libpq_reads(url)
-        return {"OPTIONS": {}, **dj_database_url.parse(url)}
-    except (ValueError, KeyError, psycopg.ProgrammingError) as error:
-        raise ImproperlyConfigured(f"{name} is not a database URL") from error
-
-
-def _as_libpq_reads(url: str) -> dict[str, Any]:
-    """Return Django's settings: libpq knows several hosts, each with its port."""
-    found: dict[str, Any] = conninfo_to_dict(url)
-    names = ("dbname", "user", "password", "host", "port")
-    where = {name: found.pop(name, "") for name in names}
-    return {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": where.pop("dbname"),
-        **{name.upper(): value for name, value in where.items()},
-        "OPTIONS": found,
     }
 
 
@@ -100,16 +84,16 @@ def _pooler() -> dict[str, Any]:
     """Return how requests reach the database, where that is not as all others do."""
     if not SVC.database_pooler_url:
         return {}
-    parsed = _parsed("SVC_DATABASE_POOLER_URL", SVC.database_pooler_url)
+    parsed = _postgresql("SVC_DATABASE_POOLER_URL", SVC.database_pooler_url)
     where = ("NAME", "USER", "PASSWORD", "HOST", "PORT", "OPTIONS")
     return {name: parsed[name] for name in where}
 
 
-def _sqlite(parsed: dict[str, Any]) -> dict[str, Any]:
+def _sqlite(path: str) -> dict[str, Any]:
     """Write-ahead log, one writer at a time, and every commit on disk."""
     return {
-        **parsed,
         "ENGINE": "observability.database.sqlite3",
+        "NAME": path,
         "CONN_MAX_AGE": 600,
         "OPTIONS": {
             "timeout": LOCK_SECONDS,
@@ -223,7 +207,7 @@ TEMPLATES = [
 DATABASES = {"default": _database()}
 if SVC.database_replica_url:
     DATABASES["replica"] = _postgresql(
-        _parsed("SVC_DATABASE_REPLICA_URL", SVC.database_replica_url)
+        "SVC_DATABASE_REPLICA_URL", SVC.database_replica_url
     )
     # Requests wait for it, and do as well without.
     DATABASES["replica"]["OPTIONS"].setdefault("connect_timeout", 2)

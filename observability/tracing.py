@@ -33,6 +33,7 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 def _tracer(endpoint: str) -> trace.Tracer:
     """Return a tracer whose spans a thread of this process sends in batches."""
+    # What the operator has set holds.
     os.environ.setdefault("OTEL_SERVICE_NAME", "meshmgmt")
     # A worker that ends waits as long for a collector that is away.
     os.environ.setdefault("OTEL_EXPORTER_OTLP_TIMEOUT", "3")

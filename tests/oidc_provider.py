@@ -3,10 +3,9 @@
 import json
 import os
 import subprocess
-import time
 import urllib.parse
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from http.client import HTTPConnection
 from typing import Any, Final
@@ -16,6 +15,7 @@ import pytest
 from meshmgmt.accounts.oidc import configured
 from meshmgmt.env import BASE_DIR
 from tests.servers import free_port
+from tests.waiting import until
 
 PYTHON: Final = BASE_DIR / ".venv-oidc" / "bin" / "python"
 LAUNCHER: Final = BASE_DIR / "tests" / "oidc_launcher.py"
@@ -55,15 +55,15 @@ class RunningProvider:
         self.process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        until = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                self._call("GET", "/.well-known/openid-configuration")
-                return
-            except OSError:
-                if self.process.poll() is not None or time.monotonic() > until:
-                    raise
-                time.sleep(0.05)
+        until(self._answers, "a provider that answers", START_SECONDS)
+
+    def _answers(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None
+        with suppress(OSError):
+            self._call("GET", "/.well-known/openid-configuration")
+            return True
+        return False
 
     def stop(self) -> None:
         """Stop it; nobody answers at the address any more."""

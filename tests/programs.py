@@ -4,14 +4,14 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from tests.servers import POLL_SECONDS, START_SECONDS
+from tests.servers import START_SECONDS
+from tests.waiting import until
 
 
 def program(name: str) -> str:
@@ -34,17 +34,15 @@ def running(
         process = subprocess.Popen(
             command, stdout=output, stderr=output, env=environment
         )
-    deadline = time.monotonic() + START_SECONDS
+
+    def listens() -> bool:
+        assert process.poll() is None, (folder / "output").read_text()
+        with suppress(OSError), socket.create_connection((host, port), 5):
+            return True
+        return False
+
     try:
-        while True:
-            try:
-                socket.create_connection((host, port), 5).close()
-                break
-            except OSError:
-                log = (folder / "output").read_text()
-                assert process.poll() is None, log
-                assert time.monotonic() < deadline, log
-                time.sleep(POLL_SECONDS)
+        until(listens, (folder / "output").read_text, START_SECONDS)
         yield
     finally:
         process.terminate()

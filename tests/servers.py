@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,10 +21,10 @@ from psycopg import sql
 from meshmgmt.core.ids import new_id
 from meshmgmt.env import BASE_DIR
 from tests.runfolder import copy_migrated_database, share_static_files
+from tests.waiting import until
 
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 20.0
-POLL_SECONDS: Final = 0.02
 
 
 class ServerError(RuntimeError):
@@ -132,15 +131,16 @@ class Server:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        deadline = time.monotonic() + START_SECONDS
-        while not self._answers():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                self.stop()
-                raise ServerError(f"the server did not start\n{self.log()}")
-            time.sleep(POLL_SECONDS)
+        try:
+            until(self._answers, "a server that answers", START_SECONDS)
+        except (AssertionError, ServerError) as error:
+            self.stop()
+            raise ServerError(f"the server did not start\n{self.log()}") from error
 
     def _answers(self) -> bool:
         """Tell whether a worker answers, not only whether the master listens."""
+        if self.process is None or self.process.poll() is not None:
+            raise ServerError("the server has ended")
         try:
             with socket.create_connection((self.address, self.port), 5) as connection:
                 connection.sendall(b"GET /livez HTTP/1.0\r\n\r\n")

@@ -7,7 +7,7 @@ from typing import Final
 from dns.content import InvalidContentError, parse_nameserver_ip
 from meshmgmt.core.drafts import columns
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.core.names import InvalidNameError, parse_match_domain, quoted
+from meshmgmt.core.names import InvalidNameError, parse_name, quoted
 from meshmgmt.core.textrules import unknown_id_errors
 
 MAX_NAME = 40
@@ -93,7 +93,7 @@ def _kind_errors(draft: NameserverGroupDraft) -> Iterator[FieldError]:
 def _domain_errors(domains: Sequence[str]) -> Iterator[FieldError]:
     for index, domain in enumerate(domains):
         try:
-            parse_match_domain(domain)
+            parse_name(domain)
         except InvalidNameError as error:
             yield FieldError(
                 f"domains[{index}]",

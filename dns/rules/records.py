@@ -12,7 +12,6 @@ from meshmgmt.core.names import (
     InvalidNameError,
     canonical,
     is_subdomain,
-    parse_record_name,
     quoted,
 )
 
@@ -45,7 +44,7 @@ class StoredRecord:
     def of(cls, draft: RecordDraft) -> "StoredRecord":
         """Canonical form of a draft that broke no rule of `record_errors`."""
         return cls(
-            name=parse_record_name(draft.name),
+            name=canonical(draft.name),
             type=draft.type,
             content=canonical_content(draft.type, draft.content),
         )
@@ -89,7 +88,7 @@ def record_conflicts(
 
 def _name_errors(text: str, zone_domain: str, record_type: str) -> Iterator[FieldError]:
     try:
-        name = parse_record_name(text)
+        name = canonical(text)
     except InvalidNameError as error:
         yield FieldError("name", f"Record name {quoted(text)} is not valid: {error}")
         return

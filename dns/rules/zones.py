@@ -6,7 +6,7 @@ from typing import Final
 
 from meshmgmt.core.drafts import columns
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.core.names import InvalidNameError, canonical, parse_zone_domain, quoted
+from meshmgmt.core.names import InvalidNameError, canonical, parse_name, quoted
 from meshmgmt.core.textrules import unknown_id_errors
 
 MAX_NAME = 255
@@ -72,7 +72,7 @@ def _domain_errors(
     text: str, peer_domain: str, used: Container[str], stored: str | None
 ) -> Iterator[FieldError]:
     try:
-        domain = parse_zone_domain(text)
+        domain = parse_name(text)
     except InvalidNameError as error:
         yield FieldError("domain", f"Zone domain {quoted(text)} is not valid: {error}")
         return

@@ -103,7 +103,6 @@ class AuditSpec:
 
 
 _specs: Final = Registry[type[models.Model], AuditSpec]()
-_emitted_elsewhere: Final = Registry[Activity, str]()
 
 
 def register(*specs: AuditSpec) -> None:
@@ -157,12 +156,6 @@ def register_members(
     _specs[model] = replace(spec, members={**spec.members, relation: rule})
 
 
-def declare_emitted(where: str, *codes: Activity) -> None:
-    """Note codes that a callable or an explicit record emits, for the overview."""
-    for code in codes:
-        _emitted_elsewhere.add(code, where)
-
-
 def spec_of(model: type[models.Model]) -> AuditSpec | None:
     """Return the spec of `model`, None when it is not audited."""
     return _specs.get(model)
@@ -170,9 +163,3 @@ def spec_of(model: type[models.Model]) -> AuditSpec | None:
 
 def all_specs() -> list[AuditSpec]:
     return list(_specs.values())
-
-
-def emitted_codes() -> set[Activity]:
-    """Return every code that some spec or declared place emits."""
-    found = {code for spec in _specs.values() for code in spec.activities()}
-    return found | set(_emitted_elsewhere)

@@ -12,7 +12,6 @@ from events.audit.specs import (
     MemberEvent,
     MemberRule,
     Meta,
-    declare_emitted,
     register_members,
     written,
 )
@@ -134,7 +133,6 @@ def _register_enrolment() -> None:
             members={"auto_groups": MemberRule(owner=Activity.USER_INVITE_LINK_UPDATE)},
         )
     )
-    declare_emitted("access.SetupKey", Activity.SETUPKEY_REVOKE)
 
 
 def _invite_meta(change: Change, activity: Activity) -> Meta:

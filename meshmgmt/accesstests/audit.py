@@ -1,8 +1,7 @@
 """Which activities changes of access tests emit."""
 
-from events.activities import Activity
 from events.audit import specs
-from events.audit.specs import declare_emitted, written
+from events.audit.specs import written
 from meshmgmt.accesstests.models import AccessTest
 
 _STATE = frozenset({"state", "failures", "checked_at"})
@@ -17,7 +16,4 @@ def register() -> None:
             unaudited=_STATE,
             meta=lambda test: {"name": test.name},
         )
-    )
-    declare_emitted(
-        "meshmgmt.accesstests", Activity.ACCESS_TEST_FAIL, Activity.ACCESS_TEST_PASS
     )

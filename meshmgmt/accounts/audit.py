@@ -9,7 +9,6 @@ from events.audit.specs import (
     ActivityOf,
     AuditSpec,
     Meta,
-    declare_emitted,
     switches,
 )
 from meshmgmt.accounts.models import AccessToken, Account, User
@@ -80,34 +79,11 @@ def register() -> None:
             target=_token_target,
         ),
     )
-    declare_emitted(
-        "accounts.User",
-        Activity.USER_CREATE,
-        Activity.USER_JOIN,
-        Activity.SERVICE_USER_CREATE,
-        Activity.USER_DELETE,
-        Activity.SERVICE_USER_DELETE,
-        Activity.USER_BLOCK,
-        Activity.USER_UNBLOCK,
-        Activity.USER_APPROVE,
-    )
-    declare_emitted("accounts.Account", *_switched_codes())
-    declare_emitted("accounts.signin", Activity.DASHBOARD_LOGIN)
-    declare_emitted("accounts.services.passwords", Activity.USER_PASSWORD_FAIL)
-    declare_emitted("accounts.services.users", Activity.TRANSFERRED_OWNER_ROLE)
-    declare_emitted("accounts.services.userchanges", Activity.USER_REJECT)
 
 
 def user_facts(user: User) -> Meta:
     """Return what every event about a user says of them."""
     return {"email": user.email, "username": user.name}
-
-
-def _switched_codes() -> list[Activity]:
-    codes = [*_SWITCHES.values(), "account.setting.ipv6"]
-    return [
-        Activity(f"{code}.{end}") for code in codes for end in ("enable", "disable")
-    ]
 
 
 def _ipv6(change: Change) -> Activity:

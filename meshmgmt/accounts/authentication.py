@@ -18,7 +18,14 @@ from rest_framework.request import Request
 
 from events.audit.reading import NEWEST_COLUMNS
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.tokens import PREFIX, is_well_formed, note_use, token_hash
+from meshmgmt.accounts.tokens import (
+    EXPIRED,
+    INVALID,
+    PREFIX,
+    is_well_formed,
+    note_use,
+    token_hash,
+)
 from meshmgmt.api.exceptions import CHALLENGE, NO_CREDENTIALS
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.api.pages import admin_site
@@ -27,14 +34,12 @@ from meshmgmt.core.errors import Forbidden, Unauthenticated
 from meshmgmt.core.queries import Prepared, columns_of, loaded
 from meshmgmt.core.registry import Registry
 
-INVALID: Final = "token invalid"
-EXPIRED: Final = "token expired"
-
 Credentials = tuple[User, Any]
 BearerAuthenticator = Callable[[Request, str], Credentials | None]
 
 _bearer_authenticators: Final = Registry[BearerAuthenticator, BearerAuthenticator]()
 
+# Every request asks this: making its SQL would take longer than the answer does.
 _BY_HASH: Final = Prepared(
     lambda digest: (
         AccessToken.objects.filter(hash=digest)
@@ -67,6 +72,7 @@ class TokenAuthentication(BaseAuthentication):
         scheme = scheme.lower()
         if scheme not in {"token", "bearer"}:
             raise Unauthenticated(NO_CREDENTIALS)
+        # Clients send our own tokens by either scheme.
         if scheme == "bearer" and not credential.startswith(PREFIX):
             return _bearer(request, credential)
         token = find_token(credential)
@@ -96,6 +102,7 @@ def find_token(text: str) -> AccessToken:
 
 
 def _with_user(row: tuple[Any, ...]) -> AccessToken:
+    # One row holds token, user and newest event, so that a request costs one query.
     own, newest = len(AccessToken._meta.concrete_fields), len(row) - len(NEWEST_COLUMNS)
     token = loaded(AccessToken, row[:own])
     token.user = loaded(User, row[own:newest])
@@ -159,6 +166,7 @@ class TemporaryPasswordMiddleware:
             user = request.user
             if isinstance(user, User) and user.password_is_temporary:
                 change = reverse("admin:password_change")
+                # The page that changes it loads the catalogue of the script's texts.
                 allowed = (change, reverse("admin:logout"), reverse("admin:jsi18n"))
                 if request.path not in allowed:
                     return HttpResponseRedirect(change)

@@ -58,6 +58,8 @@ class RoleBackend(BaseBackend):
 
 def _checked(email: str, password: str) -> User | None:
     idp.user_looked_up_by_email()
+    # The password comes before all else, whoever it is: neither the time nor the answer
+    # tells which users there are.
     user = User.objects.people().with_email(email).first()
     if not password_check(user, password, name=email) or user is None:
         return None

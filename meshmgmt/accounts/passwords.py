@@ -20,6 +20,7 @@ _ASKED: Final = (
 
 def new_password() -> str:
     """Return a random password that fulfils `weaknesses`; 96 bits or more."""
+    # Drawn anew as a whole: putting in what lacks would make some more likely.
     while True:
         password = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
         if not weaknesses(password):

@@ -73,6 +73,7 @@ def user_rows(
     found = list(users.values(*_USER_FIELDS))
     if not found:
         return []
+    # Thousands of ids in a statement cost more than reading all lists.
     many = everybody and ids is None
     groups = contributions.auto_groups(None if many else [row["id"] for row in found])
     restricted = _regular_users_are_restricted()
@@ -107,6 +108,7 @@ _VIEW_BLOCKED: Final = Prepared(
 def _user_row(
     row: Row, groups: Mapping[str, Sequence[str]], viewer: User, *, restricted: bool
 ) -> Row:
+    # Stored as issuer|subject: the subjects of two providers may be the same.
     issuer, _, subject = (row.pop("subject") or "").partition("|")
     active = not row["is_blocked"] and not row["pending_approval"]
     return {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.core.names import InvalidNameError, parse_zone_domain
+from meshmgmt.core.names import InvalidNameError, parse_name
 from meshmgmt.core.textrules import not_found
 
 HOUR: Final = 3600
@@ -56,9 +56,7 @@ def canonical_settings(values: Mapping[str, Any]) -> dict[str, Any]:
         for name in RANGES
         if values[name]
     }
-    domains = {
-        name: parse_zone_domain(values[name]) for name in DOMAINS if values[name]
-    }
+    domains = {name: parse_name(values[name]) for name in DOMAINS if values[name]}
     return {**values, **ranges, **domains}
 
 
@@ -97,7 +95,7 @@ def _domain(name: str, text: str) -> list[FieldError]:
     if not text:  # the default is used
         return []
     try:
-        parse_zone_domain(text)
+        parse_name(text)
     except InvalidNameError as error:
         return [FieldError(name, f"the DNS domain is not valid: {error}")]
     return []

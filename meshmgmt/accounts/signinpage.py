@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 
 from meshmgmt.api.exceptions import RETRY_SECONDS
+from meshmgmt.api.pages import sentence
 from meshmgmt.core.errors import ServiceError, TooManyRequests, Unavailable
 
 
@@ -22,8 +23,7 @@ class SignInForm(AdminAuthenticationForm):
             data: dict[str, Any] = super().clean()
         except (TooManyRequests, Unavailable) as error:
             self.refusal = error
-            text = f"{error.message[0].upper()}{error.message[1:]}."
-            raise ValidationError(text) from error
+            raise ValidationError(sentence(error.message)) from error
         return data
 
 
@@ -36,6 +36,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     form = (getattr(response, "context_data", None) or {}).get("form")
     refusal = getattr(form, "refusal", None)
     if refusal is not None:
+        # Django answers 200 with the form; scripts go by the status.
         response.status_code = refusal.status
         response["Retry-After"] = str(getattr(refusal, "retry_after", RETRY_SECONDS))
     return response  # type: ignore[no-any-return]

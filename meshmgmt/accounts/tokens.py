@@ -27,6 +27,8 @@ CHECKSUM_LENGTH: Final = 6
 TOKEN_LENGTH: Final = len(PREFIX) + SECRET_LENGTH + CHECKSUM_LENGTH
 ALPHABET: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
 HASH_LENGTH: Final = 64
+INVALID: Final = "token invalid"
+EXPIRED: Final = "token expired"
 
 _FORM: Final = re.compile(
     rf"([0-9A-Za-z]{{{SECRET_LENGTH}}})([0-9A-Za-z]{{{CHECKSUM_LENGTH}}})"
@@ -86,8 +88,10 @@ def note_use(token: Credential) -> None:
     now = clock.now()
     if token.last_used is not None and now - token.last_used < INTERVAL:
         return
+    # In the statement again: all workers have the token in hand, and one write is enough.
     stale = Q(last_used__isnull=True) | Q(last_used__lte=now - INTERVAL)
     try:
+        # SQLite has one lock for all of its file.
         with sqlite_patience(SHORT_PATIENCE):
             stored: Any = type(token)
             stored.objects.filter(stale, pk=token.pk).unaudited_update(last_used=now)

@@ -4,25 +4,17 @@ from typing import Any
 
 from django.urls import path
 
-from meshmgmt.accounts.api import instance, providers
-from meshmgmt.accounts.api.views import (
-    AccountsView,
-    AccountView,
-    CurrentUserView,
-    PasswordView,
-    TokensViewSet,
-    UserApprovalView,
-    UserInvitationView,
-    UserRejectionView,
-    UserViewSet,
-)
+from meshmgmt.accounts.api import instance, providers, views
 from meshmgmt.accounts.oidc import adminlogin
 from meshmgmt.accounts.setup.page import setup_page
 from meshmgmt.accounts.setup.views import SetupView
-from meshmgmt.api.views import COLLECTION, MEMBER
+from meshmgmt.api.views import COLLECTION, ResourceRouter
 
 TOKEN: dict[str, Any] = {"get": "retrieve", "delete": "destroy"}
-USER = "api/users/<str:userId>"
+TOKENS = "api/users/<str:userId>/tokens"
+
+router = ResourceRouter()
+router.register("api/users", views.UserViewSet, "user")
 
 urlpatterns = [
     path("oidc/login", adminlogin.begin, name="oidc-login"),
@@ -37,15 +29,11 @@ urlpatterns = [
     ),
     path("api/locations/countries", instance.CountriesView.as_view()),
     path("api/locations/countries/<str:country>/cities", instance.CitiesView.as_view()),
-    path("api/accounts", AccountsView.as_view()),
-    path("api/accounts/<str:accountId>", AccountView.as_view()),
-    path("api/users", UserViewSet.as_view(COLLECTION)),
-    path("api/users/current", CurrentUserView.as_view()),
-    path(USER, UserViewSet.as_view(MEMBER)),
-    path(f"{USER}/approve", UserApprovalView.as_view()),
-    path(f"{USER}/invite", UserInvitationView.as_view()),
-    path(f"{USER}/password", PasswordView.as_view()),
-    path(f"{USER}/reject", UserRejectionView.as_view()),
-    path(f"{USER}/tokens", TokensViewSet.as_view(COLLECTION)),
-    path(f"{USER}/tokens/<str:tokenId>", TokensViewSet.as_view(TOKEN)),
+    path("api/accounts", views.AccountsView.as_view()),
+    path("api/accounts/<str:accountId>", views.AccountView.as_view()),
+    # Before those of the router, which would take the word for an id.
+    path("api/users/current", views.CurrentUserView.as_view()),
+    path(TOKENS, views.TokensViewSet.as_view(COLLECTION)),
+    path(f"{TOKENS}/<str:tokenId>", views.TokensViewSet.as_view(TOKEN)),
+    *router.urls,
 ]

@@ -70,6 +70,7 @@ class BulkAction:
         self, pages: Any, request: HttpRequest, chosen: QuerySet[Any]
     ) -> HttpResponse:
         number, rows = chosen.count(), self._rows(chosen)
+        # What it would do is found out by doing it, and undoing that.
         lines, refusal = [], ""
         try:
             lines = trail.trail().foresee(

@@ -17,6 +17,7 @@ def columns(values: Sequence[float | None]) -> str:
     largest = max(filter(None, values), default=0)
     place = WIDTH / max(len(values), 1)
     return "".join(
+        # Something is never drawn as nothing.
         _column(number * place, place * _FILLED, max(1, HEIGHT * value / largest))
         for number, value in enumerate(values)
         if value

@@ -56,6 +56,7 @@ class OrderedListField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Tell whether another list was sent; another order is another list."""
         before = [str(key) for key in initial or []]
+        # Django compares sets; here another order is another list.
         return not self.disabled and before != [str(key) for key in data or []]
 
 
@@ -89,6 +90,7 @@ class PartFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # not at run ti
             rows = super().get_queryset()
             if self.is_bound:
                 numbers = range(self.initial_form_count())
+                # The rows that were shown: the same part may hold others by now.
                 keys = [self.data.get(f"{self.add_prefix(i)}-id", "") for i in numbers]
                 self._shown = list(rows.filter(pk__in=keys))
                 return self._shown

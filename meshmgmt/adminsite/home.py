@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
-from django.db.models import Count, Model, QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
 
 from meshmgmt.adminsite import charts
 from meshmgmt.adminsite.filters import StateFilter
+from meshmgmt.core.queries import numbers_by_state
 from meshmgmt.core.registry import Registry
 from meshmgmt.core.roles import Operation, allowed
 
@@ -174,6 +175,7 @@ _WHOLE: Final = frozenset({Place.FIRST_STEPS, Place.HEALTH})
 
 def _gather(parts: dict[Place, list[Part]]) -> None:
     """Bring together what alarms, and leave out what counts nothing."""
+    # A viewer without any module sees no card that says all is well.
     if not any(parts.values()):
         return
     urgent: list[Figure | Line] = []
@@ -186,6 +188,7 @@ def _gather(parts: dict[Place, list[Part]]) -> None:
             elif isinstance(part, Line) and part.tone in ALARMING:
                 urgent.append(part)
         parts[place] = [part for part in found if not _is_gathered(part)]
+    # What is bad first; otherwise in the order of the cards.
     urgent.sort(key=lambda part: part.tone is not Tone.BAD)
     parts[Place.ATTENTION] = [*urgent] or [Line("Nothing does")]
 
@@ -237,12 +240,11 @@ def state_figures(
     `shown` maps states to labels and tones. One query, whatever their number.
     """
     states = state_filter.states()
-    counted = visible(request, model).aggregate(
-        **{f"in_{name}": Count("pk", filter=states[name]) for name in shown}
-    )
+    wanted = {name: states[name] for name in shown}
+    numbers = numbers_by_state(visible(request, model), wanted)
     for name, (label, tone) in shown.items():
         url = list_url(model, {state_filter.parameter_name: name})
-        yield Figure(label, counted[f"in_{name}"], url, tone)
+        yield Figure(label, numbers[name], url, tone)
 
 
 def bounded_figure(
@@ -266,13 +268,15 @@ def visible(request: HttpRequest, model: type[Model]) -> QuerySet[Any]:
 
 def list_url(model: type[Model], query: Mapping[str, str]) -> str:
     """Return the address of a model's list, filtered."""
-    meta = model._meta
-    path = reverse(f"admin:{meta.app_label}_{meta.model_name}_changelist")
-    return f"{path}?{urlencode(query)}"
+    return f"{page_url(model, 'changelist')}?{urlencode(query)}"
 
 
 def object_url(row: Model) -> str:
     """Return the address of an object's page."""
-    meta = row._meta
-    name = f"admin:{meta.app_label}_{meta.model_name}_change"
-    return reverse(name, args=[quote(row.pk)])
+    return page_url(type(row), "change", quote(row.pk))
+
+
+def page_url(model: type[Model], page: str, *args: str) -> str:
+    """Return the address of a page that the admin site makes for a model."""
+    meta = model._meta
+    return reverse(f"admin:{meta.app_label}_{meta.model_name}_{page}", args=args)

@@ -68,6 +68,7 @@ class ServiceList(ChangeList):
         """Return a link here; to all rows, where the bare address has a default view."""
         changes = {_EXPORT: None, _VIEW: None, **(new_params or {})}
         link = super().get_query_string(changes, remove)
+        # The bare address leads to the default view.
         bare = link == "?" and any(view.is_default for view in self.views)
         return f"?{_VIEW}=all" if bare else link
 
@@ -97,6 +98,7 @@ class ServiceList(ChangeList):
                 row.in_file = True
                 cells = {key: _cell(x, row, pages) for key, (x, _) in known.items()}
                 yield {"id": row.pk, **cells}
+            # By key, not by offset: rows may come and go while the file is sent.
             piece = list(ordered.filter(pk__gt=piece[-1].pk)[:_AT_ONCE])
 
 
@@ -118,6 +120,7 @@ class ListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     ) -> HttpResponse:
         """Show the list, give its rows as a file, or keep how it is looked at."""
         columns = request.GET.getlist(COLUMNS)
+        # The form sends a parameter for each box; links have them in one.
         if len(columns) > 1:
             query = request.GET.copy()
             query[COLUMNS] = ",".join(columns)
@@ -139,6 +142,7 @@ class ListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             raise PermissionDenied
         try:
             rows: Any = self.get_changelist_instance(request)
+        # As Django's own list does, which says so on the page.
         except IncorrectLookupParameters:
             return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
         fields = ("id", *columns_of(rows.list_display, self.model, self))
@@ -162,6 +166,7 @@ class ListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             facts = {"query": _query_of(request.GET), "is_default": is_default}
             with transaction.atomic():
                 if is_default:
+                    # First the old one: a constraint allows a single default.
                     views.update(is_default=False)
                 SavedView.objects.update_or_create(**mine, name=name, defaults=facts)
             self.message_user(request, f"Kept the view “{name}”.", messages.SUCCESS)

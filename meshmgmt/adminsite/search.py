@@ -25,7 +25,6 @@ from django.db.models import (
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.defaultfilters import capfirst
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils.http import urlencode
 
 from meshmgmt.adminsite import home, menu
@@ -111,6 +110,7 @@ def best(
     name = pages.search_fields[0]
     same = (Q(**{f"{text}__iexact": words}) for text in sorted(texts_of(model)))
     rank = Case(
+        # Begun with what nothing fits: an empty Q would fit everything.
         When(reduce(or_, same, Q(pk__in=())), then=EXACT),
         When(**{f"{name}__istartswith": words}, then=BEGINS),
         default=HAS,
@@ -185,7 +185,7 @@ def _additions(request: HttpRequest, words: str) -> Iterator[Hit]:
     for model in _models(request):
         name = f"Add {model._meta.verbose_name}"
         if (rank := _fit(name, words)) is not None and _may_add(request, model):
-            yield Hit(rank, "Action", name, "", _url(model, "add"))
+            yield Hit(rank, "Action", name, "", home.page_url(model, "add"))
 
 
 def _into(request: HttpRequest, models: list[type[Model]], words: str) -> Iterator[Hit]:
@@ -200,7 +200,7 @@ def _into(request: HttpRequest, models: list[type[Model]], words: str) -> Iterat
         field: Any = model._meta.get_field(whole)
         for row, rank in _found(request, field.related_model, told[2]):
             _, name, detail = _called(row)
-            url = f"{_url(model, 'add')}?{urlencode({whole: row.pk})}"
+            url = f"{home.page_url(model, 'add')}?{urlencode({whole: row.pk})}"
             yield Hit(rank, "Action", f"Add {kind} to {name}", detail, url)
 
 
@@ -216,7 +216,9 @@ def _deeds(
         for row, rank in _found(request, model, rest) if deed else ():
             kind, name, detail = _called(row)
             name = f"{verb.capitalize()} {kind[:1].lower()}{kind[1:]} {name}"
-            yield Hit(rank, "Action", name, detail, _url(model, deed, quote(row.pk)))
+            yield Hit(
+                rank, "Action", name, detail, home.page_url(model, deed, quote(row.pk))
+            )
 
 
 def _fit(name: str, words: str) -> int | None:
@@ -231,9 +233,3 @@ def _fit(name: str, words: str) -> int | None:
 
 def _may_add(request: HttpRequest, model: type[Model]) -> bool:
     return bool(admin.site.get_model_admin(model).has_add_permission(request))
-
-
-def _url(model: type[Model], page_name: str, *args: str) -> str:
-    meta = model._meta
-    name = f"admin:{meta.app_label}_{meta.model_name}_{page_name}"
-    return reverse(name, args=args)

@@ -33,6 +33,7 @@ class Site(AdminSite):
         return cast("list[Any]", SimpleLazyObject(lambda: self._sections(request)))
 
     def _sections(self, request: HttpRequest) -> list[Any]:
+        # Django has looked at the permissions for each model here.
         found = super().get_app_list(request)
         models = {
             model["model"]._meta.label_lower: model

@@ -12,7 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -118,6 +118,7 @@ class SecretPages(ServiceAdmin):
         if secret := secret_in(typed):
             return self._found(request, secret)
         if _is_search(request):
+            # What is no secret may stand in the address, where filters and pages are.
             query = request.POST.copy()
             query.pop("csrfmiddlewaretoken", None)
             return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
@@ -190,8 +191,7 @@ class TokenPages(SecretPages):
         """Say that the token is good no more."""
         text = f"The {self.opts.verbose_name} “{obj_display}” was revoked."
         self.message_user(request, text, messages.SUCCESS)
-        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"
-        return HttpResponseRedirect(reverse(name))
+        return HttpResponseRedirect(home.page_url(self.model, "changelist"))
 
     @admin.action(
         description="Revoke selected %(verbose_name_plural)s", permissions=["delete"]
@@ -217,5 +217,6 @@ def _is_search(request: HttpRequest) -> bool:
 
 def secret_in(text: str) -> str:
     """Return the token or key that a text has in it, "" without one."""
+    # Setup keys are in capitals; people type them as they like.
     found = _SECRET.search(text) or _SECRET.search(text.upper())
     return found[0] if found else ""

@@ -16,6 +16,7 @@ from meshmgmt.core.errors import BadRequest, PayloadTooLarge, UnsupportedMedia
 
 _CHUNK: Final = 1 << 16
 _DISCARDED: Final = 1 << 26
+# Of four bytes may come 128 KiB: a step makes 16 MiB at most.
 _ZSTD_STEP: Final = 512
 _GZIP_STEP: Final = 4096
 
@@ -35,6 +36,7 @@ def read_body(request: HttpRequest, limit: int) -> bytes:
     _refuse_announced_size(request, limit)
     chunks = _raw_chunks(request)
     if encoding in {"gzip", "x-gzip"}:
+        # Bounded twice: before, and below after decompression.
         chunks = _gunzip(_bounded(chunks, limit))
     elif encoding == "zstd":
         chunks = _unzstd(_bounded(chunks, limit))
@@ -68,6 +70,7 @@ def discard_rest(request: HttpRequest) -> None:
     sending makes 502 of that. What is announced as endless is left to gunicorn.
     """
     announced = request.META.get("CONTENT_LENGTH") or "0"
+    # An announced body of more than that is left alone, too.
     left = _DISCARDED if announced.isdecimal() and int(announced) <= _DISCARDED else 0
     source = _source(request)
     with suppress(OSError, ParseException):
@@ -133,6 +136,7 @@ def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield decompressed pieces; a block of at least 4 bytes gives at most 128 KiB."""
+    # What zstd(1) reads without further options.
     frames = zstandard.ZstdDecompressor(max_window_size=1 << 27)
     decoder = frames.decompressobj()
     try:

@@ -64,6 +64,7 @@ def answered(handler: Handler, conditions: Sequence[Condition]) -> HttpResponseB
     piece = _in_order([condition.piece for condition in conditions])
     whole = any(condition.is_whole for condition in conditions)
     run = handler
+    # The first is the outermost: it sees what all others refuse.
     for condition in reversed(conditions):
         run = partial(condition.run, run)
     try:

@@ -41,6 +41,7 @@ class CorsMiddleware:
             and "Access-Control-Request-Method" in request.headers
         )
         response = HttpResponse(status=204) if preflight else self.get_response(request)
+        # Also where it is not granted, or a cache would give that answer to who may.
         patch_vary_headers(response, ["Origin"])
         if origin and granted:
             response["Access-Control-Allow-Origin"] = granted

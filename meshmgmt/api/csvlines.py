@@ -33,6 +33,7 @@ def csv_lines(fields: Sequence[str], rows: Iterable[Iterable[Any]]) -> Iterator[
 
 def _column(values: Sequence[Any]) -> Sequence[str]:
     """Return the cells of a column as their lines hold them."""
+    # Most columns are texts without anything special: one search clears all of their cells.
     plain = set(map(type, values)) == {str}
     texts = values if plain else list(map(_text, values))
     special = _SPECIAL.search(_BETWEEN.join(texts))

@@ -122,6 +122,7 @@ def document(renderer: type[BaseRenderer]) -> Document:
 
     It depends on no request, and takes more than a second to make.
     """
+    # One thread makes it while the others wait: at once it would take them all longer.
     with _making:
         if renderer not in _documents:
             schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]

@@ -21,7 +21,7 @@ from rest_framework.response import Response
 from meshmgmt.api.fields import REQUIRED, TYPE_CODE
 from meshmgmt.api.pages import error_page, wants_page
 from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer, to_json
-from meshmgmt.core.errors import ServiceError
+from meshmgmt.core.errors import ServiceError, first_line
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.lane import BUSY
 from meshmgmt.core.registry import Registry
@@ -97,7 +97,7 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
 def tell(exc: BaseException, status: int) -> None:
     """Log a failure of the service: what passes by itself in a line, else with a stack."""
     if status == 503:  # noqa: PLR2004
-        log.warning("request failed: %s", _first_line(exc))
+        log.warning("request failed: %s", first_line(exc))
     elif status >= 500:  # noqa: PLR2004
         log.error("request failed: %s", exc, exc_info=exc)
 
@@ -117,16 +117,13 @@ _PLAIN: Final[tuple[tuple[tuple[type[Exception], ...], int, str], ...]] = (
 )
 
 
-def _first_line(exc: BaseException) -> str:
-    return str(exc).strip().partition("\n")[0]
-
-
 def describe(exc: BaseException) -> tuple[int, str, tuple[FieldError, ...]]:
     """Return status, message and field errors for an exception."""
     if isinstance(exc, ServiceError):
         return exc.status, exc.message, exc.errors
     if isinstance(exc, drf.ValidationError):
         return _validation(exc)
+    # The texts of the frameworks speak of their own classes.
     for kinds, status, message in _PLAIN:
         if isinstance(exc, kinds):
             return status, message, ()
@@ -205,6 +202,7 @@ _WORKER_LOST: Final = (
 def _database(exc: Exception) -> tuple[int, str]:
     """Races end in 409; a database that is busy, full, read-only or away in 503."""
     text = str(exc)
+    # A second guard: two requests may pass the same rule at once.
     if isinstance(exc, IntegrityError):
         for name, message in _constraint_messages.items():
             if name in text:
@@ -242,7 +240,7 @@ def in_a_line(record: logging.LogRecord) -> bool:
     if error is None:
         return getattr(record, "status_code", 0) != 503  # noqa: PLR2004
     if describe(error)[0] == 503:  # noqa: PLR2004
-        record.msg, record.args = f"{record.getMessage()}: {_first_line(error)}", ()
+        record.msg, record.args = f"{record.getMessage()}: {first_line(error)}", ()
         record.levelno, record.levelname = logging.WARNING, "WARNING"
         record.exc_info = None
     return True

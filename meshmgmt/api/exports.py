@@ -35,6 +35,7 @@ JSON: Final = "application/json"
 
 def export(name: str, kind: str, pieces: Iterator[bytes]) -> StreamingHttpResponse:
     """Return a file; its first piece is read before the headers are sent."""
+    # What fails at once is still answered by an error, not by half a file.
     first = next(pieces, b"")
     media_type = RENDERERS[kind].media_type if kind in RENDERERS else JSON
     response = StreamingHttpResponse(

@@ -7,7 +7,6 @@ there may be permits again.
 
 import datetime as dt
 import logging
-import math
 import threading
 import time
 from collections import Counter
@@ -84,6 +83,7 @@ class Limiter:
         """Do what `take` does; what is permitted here is counted when that is possible."""
         part = Limit(max(1, self.limit.count // self.workers), self.limit.seconds)
         with self._lock:
+            # Callers can make up addresses: what is remembered of them has a bound.
             if len(self._alone) >= MOST_KEYS:
                 for old in list(self._alone)[: MOST_KEYS // 2]:
                     del self._alone[old]
@@ -131,6 +131,7 @@ class Limiter:
     def _ask(self, key: str) -> Grant:
         """Take a batch out of the database. Raises DatabaseError when it is busy."""
         with self._lock:
+            # Taken along; put back below if the database does not take it.
             owed = self._owed.pop(key, 0)
         try:
             with sqlite_patience(SHORT_PATIENCE), transaction.atomic():
@@ -141,12 +142,15 @@ class Limiter:
             raise
 
     def _granted(self, key: str, owed: int) -> Grant:
+        # SQLite has no locks of rows: its transactions begin as writers.
         rows = UsedPermits.objects.select_for_update()
         row = rows.filter(pk=key).first()
         if row is None:
             fresh = UsedPermits(key=key, until=clock.now())
+            # Another worker may make the row at the same time.
             UsedPermits.objects.bulk_create([fresh], ignore_conflicts=True)
             row = rows.get(pk=key)
+        # A batch that is too large would let a host of many workers exceed the limit.
         wanted = max(1, self.limit.count // (SHARE * self.workers))
         now = clock.now()
         given = grant(
@@ -206,6 +210,7 @@ class LimitedView(APIView):
         The request goes on as anybody's. What is bad, or cannot be looked at now, is no
         reason to refuse what everybody gets.
         """
+        # Who they are is for the count alone: the request goes on as anybody's.
         with context.scope():
             try:
                 user = self._credentials(request)
@@ -225,12 +230,9 @@ class LimitedView(APIView):
 
 def check_guess(what: str) -> None:
     """Count a try of the client's address at one kind of secret. Raises TooManyRequests."""
-    name = f"{what} {site(context.current().source_address)}"
-    wait = LIMITS.guesses.take(f"guess {name}")
-    if wait:
-        seconds = math.ceil(wait)
-        text = f"too many tries: wait {seconds} seconds"
-        raise TooManyRequests(text, retry_after=seconds)
+    address = site(context.current().source_address)
+    if wait := LIMITS.guesses.take(f"guess {what} {address}"):
+        raise TooManyRequests.of("tries", wait)
 
 
 def forget_used_permits() -> int:
@@ -254,7 +256,4 @@ def _count(limiter: Limiter | None, caller: str, name: str) -> None:
     wait = limiter.take(f"{caller} {name}") if limiter is not None else 0.0
     if wait:
         request_refused.send(sender=None, caller=caller)
-        seconds = math.ceil(wait)
-        raise TooManyRequests(
-            f"too many requests: wait {seconds} seconds", retry_after=seconds
-        )
+        raise TooManyRequests.of("requests", wait)

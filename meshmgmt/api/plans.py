@@ -77,9 +77,11 @@ class _Planned(Condition):
     def __init__(self, request: ApiRequest) -> None:
         self._draft = _drafts.only(request)
         query = request.query_params.copy()
+        # What is asked beside the write does not belong to it.
         for name in (PARAMETER, *QUESTION):
             query.pop(name, None)
         method = request.method or ""
+        # Some clients send a body with it, some do not; it means nothing.
         body = b"" if method == "DELETE" else request.raw_body()
         self._request = [method, request.path, query.urlencode(), _sum(body)]
 

@@ -78,6 +78,7 @@ class Negotiation(BaseContentNegotiation):
         choices: list[Any] = list(renderers)
         if len(choices) > 1:
             accepted = accepted_ranges(request.headers.get("Accept", ""))
+            # Sorting is stable: of equals the first stays first.
             choices.sort(key=lambda choice: -quality(choice.media_type, accepted))
         return choices[0], choices[0].media_type
 
@@ -93,6 +94,7 @@ def accepted_ranges(header: str) -> dict[str, float]:
         name, _, rest = element.strip().lower().partition(";")
         parameters = (part.partition("=") for part in _PART.findall(rest))
         weights = [value.strip() for key, _, value in parameters if key.strip() == "q"]
+        # RFC 9110, Section 12.4.2.
         weight = weights[0] if weights else "1"
         if "/" in name and _QUALITY.fullmatch(weight):
             name = name.strip()

@@ -95,6 +95,7 @@ class Retries(Condition):
 
     def written(self, response: Response) -> None:
         """Keep the answer, with the write."""
+        # A refusal by a limit says nothing of the write: it may be tried again.
         if response.status_code != _TOO_MANY:
             self._keep(self._seal.close(_packed(response)))
 
@@ -109,6 +110,7 @@ class Retries(Condition):
         ).first()
         if found is None:
             return None
+        # Only with the very same request can the answer be opened at all.
         if found.request == self._seal.fingerprint:
             sealed = bytes(found.sealed)
             return _unpacked(self._seal.open(sealed)) if sealed else None

@@ -35,6 +35,7 @@ class Seal:
         parts = [key, method, path, hashlib.sha256(body).hexdigest()]
         text = orjson.dumps(parts)
         whole = hmac.digest(secret.encode(), text, "sha512")
+        # One half is stored, the other never is.
         return cls(whole[:_HALF].hex(), whole[_HALF:])
 
     def close(self, plain: bytes) -> bytes:

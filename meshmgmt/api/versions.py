@@ -95,6 +95,7 @@ class _Memory:
                 self._bytes -= _size(key, old)
             self._found[key] = answer
             self._bytes += _size(key, answer)
+            # By bytes, not by number: one answer may be as large as a thousand others.
             while self._bytes > MOST_BYTES:
                 self._bytes -= _size(*self._found.popitem(last=False))
 
@@ -133,6 +134,7 @@ class ConditionalRead:
         """
         if self._beside is None:
             return None
+        # The query that found the token may have read it along.
         state = self._read_already or _state.only()
         if state is not None:
             self._at = (state, self._beside)

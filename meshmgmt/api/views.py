@@ -246,7 +246,6 @@ class ResourceRouter(SimpleRouter):
 
 
 COLLECTION: dict[str, Any] = {"get": "list", "post": "create"}
-MEMBER: dict[str, Any] = {"get": "retrieve", "put": "update", "delete": "destroy"}
 
 
 def path_id(kind: str, text: str) -> str:

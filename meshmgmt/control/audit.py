@@ -2,7 +2,7 @@
 
 from events.activities import Activity
 from events.audit import specs
-from events.audit.specs import AuditSpec, declare_emitted
+from events.audit.specs import AuditSpec
 from meshmgmt.control.models import ProxyToken
 
 
@@ -17,9 +17,4 @@ def register() -> None:
             secret=frozenset({"hash"}),
             meta=lambda token: {"name": token.name, "type": "proxy"},
         )
-    )
-    declare_emitted(
-        "meshmgmt.control",
-        Activity.USER_PEER_SESSION_EXTEND,
-        Activity.PEER_JOB_CREATE,
     )

@@ -28,6 +28,7 @@ def known_account_id() -> str:
 
 def account_id() -> str:
     """Return the account's id, "" before the database is set up."""
+    # "" is asked for again: the account may have come meanwhile.
     if not _Holder.value and _Holder.provider is not None:
         _Holder.value = _Holder.provider()
     return _Holder.value

@@ -9,6 +9,7 @@ from typing import IO
 
 def opened(path: Path) -> IO[bytes]:
     """Open a file to append to, its owner's alone, behind no link. Raises OSError."""
+    # O_APPEND: lines of several processes never overwrite each other.
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
     return open(os.open(path, flags, 0o600), "r+b", buffering=0)  # noqa: PTH123 - flags
 
@@ -30,5 +31,6 @@ def append(file: IO[bytes], lines: Sequence[bytes]) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(file.fileno())
     except BaseException:
+        # A part of a batch would come again with the whole of it.
         file.truncate(size)
         raise

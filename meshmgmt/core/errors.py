@@ -1,5 +1,6 @@
 """Errors of the domain; each knows its HTTP status (decisions: Transport, Errors)."""
 
+import math
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -91,11 +92,23 @@ class TooManyRequests(ServiceError):
         self.retry_after = retry_after
         self.headers = {"Retry-After": str(retry_after)}
 
+    @classmethod
+    def of(cls, what: str, wait: float) -> "TooManyRequests":
+        """Return the error for too many of something, for `wait` seconds more."""
+        seconds = max(1, math.ceil(wait))
+        text = f"too many {what}: wait {seconds} seconds"
+        return cls(text, retry_after=seconds)
+
 
 class Unavailable(ServiceError):
     """The service cannot answer now; trying again may help."""
 
     status = 503
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error says; drivers of databases add statements and hints."""
+    return str(error).strip().partition("\n")[0]
 
 
 def raise_field_errors(errors: Iterable[FieldError]) -> None:

@@ -19,12 +19,9 @@ class Locked(Exception):
     """Somebody else holds the lock."""
 
 
-def lock(file: int | IO[bytes] | IO[str], *, wait: float | None = None) -> None:
-    """Lock an open file until it is closed.
-
-    `wait` is how many seconds at most, None for as long as it takes. Raises Locked.
-    """
-    _lock(file, fcntl.LOCK_EX, wait)
+def lock(file: int | IO[bytes] | IO[str]) -> None:
+    """Lock an open file until it is closed, for which it waits as long as it takes."""
+    fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def open_locked(path: Path | str, *, wait: float | None = None) -> int:
@@ -61,7 +58,9 @@ def queued(path: str, wait: float) -> Iterator[None]:
     with locked(f"{path}{_FIRST_SUFFIX}", wait=wait) as first, ExitStack() as stack:
         left = max(0.0, deadline - time.monotonic())
         taken = stack.enter_context(locked(path, wait=left))
+        # The next one may come to stand first.
         fcntl.flock(first, fcntl.LOCK_UN)
+        # Those who wait in other processes see by this that the queue moves.
         os.utime(taken)
         yield
 
@@ -77,6 +76,7 @@ def last_taken(path: str) -> object:
 def is_locked(path: Path) -> bool:
     """Tell whether somebody holds the lock on a file."""
     try:
+        # Not made if it is missing; a shared lock disturbs nobody who asks the same.
         with path.open("rb") as file:
             _lock(file, fcntl.LOCK_SH, 0.0)
     except Locked:

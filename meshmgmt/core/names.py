@@ -33,28 +33,13 @@ class InvalidNameError(ValueError):
     """The text is not a domain name; `str()` gives the reason as a clause."""
 
 
-def parse_match_domain(text: str) -> str:
-    """Canonical form of a nameserver group's match domain."""
-    return _parse(text, wildcard=False)
-
-
-def parse_zone_domain(text: str) -> str:
-    """Canonical form of the domain of a custom zone."""
-    return _parse(text, wildcard=False)
-
-
-def parse_record_name(text: str) -> str:
-    """Canonical form of a record's owner name; a leading `*.` is allowed."""
-    return _parse(text, wildcard=True)
-
-
-def parse_target(text: str) -> str:
-    """Canonical form of a CNAME target."""
+def parse_name(text: str) -> str:
+    """Canonical form of a domain: of a zone, to match, or that a CNAME points at."""
     return _parse(text, wildcard=False)
 
 
 def canonical(text: str) -> str:
-    """Canonical form of any name that may be stored, wildcard or not."""
+    """Canonical form of any name that may be stored: of a record, with `*.` or without."""
     return _parse(text, wildcard=True)
 
 

@@ -31,6 +31,7 @@ def reading_replica() -> Iterator[None]:
     if primary.alias == REPLICA or primary.in_atomic_block or not _has_caught_up():
         yield
         return
+    # Put in its place for this thread: everything that reads asks for the default.
     connections[DEFAULT_DB_ALIAS] = connections[REPLICA]
     try:
         yield

@@ -65,6 +65,7 @@ def lock(runtime_dir: Path, name: str, what: str) -> int:
             f"{what} (process {pid}) runs already with the runtime directory "
             f"{runtime_dir}: stop it, or set SVC_RUNTIME_DIR to another directory"
         ) from None
+    # Written only once it is locked: until then it names whoever holds it.
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, str(os.getpid()).encode(), 0)
     return descriptor
@@ -100,6 +101,7 @@ def is_draining(runtime_dir: Path) -> bool:
 
 def write_json(path: Path, document: object) -> None:
     """Replace a file as a whole, so that readers see the old or the new one."""
+    # With the process id: two processes may write at the same time.
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     temporary.write_text(json.dumps(document), encoding="utf-8")
     temporary.replace(path)

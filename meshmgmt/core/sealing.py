@@ -15,6 +15,7 @@ class Unreadable(Exception):
 
 def seal(key: bytes, plain: bytes, owner: str = "") -> bytes:
     """Return `plain` encrypted under 32 bytes, good in the row of `owner` alone."""
+    # By chance: no counter would be safe from a database put back.
     nonce = os.urandom(_NONCE_BYTES)
     return nonce + AESGCM(key).encrypt(nonce, plain, owner.encode())
 

@@ -46,6 +46,7 @@ def grant(
 
     Those `owed` were used before anybody could be asked, and count too.
     """
+    # Numbered from the epoch: all hosts cut the window at the same moments.
     period = int(now / limit.period)
     recent = {
         each: count for each, count in used.items() if int(each) >= period - PERIODS

@@ -174,6 +174,7 @@ def in_pieces(changes: int) -> Iterator[None]:
     InvalidArgument.
     """
     joined = _writer.joined
+    # What was begun whole ends whole.
     if joined is not None and (joined.inside or joined.has_begun):
         yield
         return
@@ -366,6 +367,7 @@ def read_snapshot(*, temporary: bool = False) -> Iterator[None]:
         return
     connection.ensure_connection()
     mode = connection.transaction_mode
+    # The settings say IMMEDIATE, which is for writers.
     connection.transaction_mode = "DEFERRED"
     try:
         with transaction.atomic():

@@ -302,6 +302,7 @@ class SubscriptionAdmin(SecretPages):
         form = super().get_form(request, obj, change, **kwargs)
         if obj is None:
             for name, value in zip(_FIXED, _chosen(request, obj), strict=True):
+                # They belong to the class, so to all requests.
                 field = form.base_fields[name] = deepcopy(form.base_fields[name])
                 field.choices = [one for one in field.choices if one[0]]
                 field.help_text = _others(request, name, value, field.choices)

@@ -2,7 +2,7 @@
 
 from events.activities import Activity
 from events.audit import specs
-from events.audit.specs import AuditSpec, declare_emitted
+from events.audit.specs import AuditSpec
 from meshmgmt.delivery.models import CONFIGURED, Subscription
 from meshmgmt.delivery.rules import masked
 
@@ -25,9 +25,4 @@ def register() -> None:
             random=frozenset({"sealed_secret"}),
             meta=lambda one: {"name": one.name, "stream": one.stream},
         )
-    )
-    declare_emitted(
-        "meshmgmt.delivery",
-        Activity.EVENT_SUBSCRIPTION_REPLAY,
-        Activity.EVENT_SUBSCRIPTION_TEST,
     )

@@ -85,6 +85,7 @@ class Feed:
         size = 0
         for event in self.events(self.name, found):
             size += len(event.body)
+            # An event that is larger than a batch goes alone.
             if events and size > MAX_BYTES:
                 break
             events.append(event)
@@ -163,6 +164,7 @@ def following(subscription: Subscription) -> Batch:
         )
         limit = subscription.batch_limit
         events, whole = feed.read(rows.order_by(feed.position), limit)
+    # All up to the head was looked at: what the filters left out is passed over.
     cursor = max(head, subscription.cursor) if whole else events[-1].position
     return Batch(events, {"cursor": cursor})
 
@@ -177,6 +179,7 @@ def replayed(subscription: Subscription) -> Batch:
         moment = datetime.fromisoformat(subscription.replay_after[0])
         later = Q(**{f"{time}__gt": moment})
         same = Q(**{time: moment, "id__gt": subscription.replay_after[1]})
+        # The bound on the time alone lets the database begin in the index; an OR does not.
         rows = rows.filter(later | same, **{f"{time}__gte": moment})
     events, whole = feed.read(rows.order_by(time, "id"), subscription.batch_limit)
     if whole:

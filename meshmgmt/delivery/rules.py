@@ -125,6 +125,7 @@ def backoff(failures: int, chance: float) -> float:
 
     `chance` (0 to 1) spreads receivers that failed together over half of the time.
     """
+    # 2**1024 is no float any more.
     longest = min(FIRST_WAIT * float(2 ** min(failures - 1, 30)), LONGEST_WAIT)
     return longest * (1 + chance) / 2
 

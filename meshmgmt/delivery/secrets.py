@@ -22,6 +22,7 @@ def give_secret(subscription: Subscription) -> str:
     made = PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
     try:
         kept = _opened(subscription)[:1] if subscription.sealed_secret else []
+    # Sealed under another SVC_SECRET_KEY; a new secret must be possible all the same.
     except Unreadable:
         kept = []
     text = " ".join([made, *kept]).encode()

@@ -26,6 +26,7 @@ def subscription_rows(
     if ids is not None:
         found = found.filter(pk__in=ids)
     rows: list[dict[str, Any]] = list(found.values("id", *CONFIGURED, "created_at"))
+    # The query of an address may hold a token.
     return rows if whole else [r | {"target": masked(r["target"])} for r in rows]
 
 

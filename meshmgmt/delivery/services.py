@@ -47,6 +47,7 @@ def subscription_create(*, draft: SubscriptionDraft) -> tuple[Subscription, str]
             raise Conflict(f"there are {MOST} subscriptions already")
         subscription = Subscription()
         _fill(subscription, draft)
+        # What was there before goes by a replay, if it is wanted.
         subscription.cursor = FEEDS[draft.stream].head()
         webhook = draft.target["type"] == "webhook"
         secret = give_secret(subscription) if webhook else ""
@@ -136,11 +137,13 @@ def subscription_switch_off(*, subscription_id: str, reason: str) -> None:
         subscription = found(Subscription, subscription_id, kind=KIND)
         subscription.enabled = False
         subscription.save(update_fields=["enabled"])
+        # The reason stays to be read: nothing is sent that could replace it.
         _set_state(subscription.pk, last_error=reason)
 
 
 def _set_state(pk: str, **state: Any) -> None:
     rows = Subscription.objects.filter(pk=pk)
+    # A sender that is under way has read the number before, and so writes nothing.
     rows.unaudited_update(revision=F("revision") + 1, **state)
 
 

@@ -50,6 +50,7 @@ def serve_due(patience: float = 0.0) -> None:
     ids = [pk for pk in wanted.values_list("pk", flat=True) if pk not in _running]
     random.shuffle(ids)  # none comes last every time
     for pk in ids[: MOST_THREADS - len(_running)]:
+        # Daemons: housekeeping must be able to end while a receiver hangs.
         _running[pk] = threading.Thread(
             target=_serve, args=[pk], name=f"delivery-{pk}", daemon=True
         )
@@ -65,6 +66,7 @@ def _serve(pk: str) -> None:
     except Exception:
         _LOG.exception("delivery of subscription %s stopped", pk)
     finally:
+        # Connections belong to the thread, which ends here.
         connections.close_all()
 
 
@@ -107,6 +109,7 @@ def _step(subscription: Subscription) -> bool:
         next_attempt=None,
         last_error="",
         last_success=clock.now(),
+        # Back to whole batches, after halves were tried to find the event that was refused.
         batch_limit=min(2 * subscription.batch_limit, MAX_EVENTS),
     )
 
@@ -153,6 +156,7 @@ def _failed(subscription: Subscription, error: Exception, count: int) -> None:
         subscription,
         failures=failures,
         last_error=text,
+        # The same batch: its id comes of its events, and the receiver may know it.
         batch_limit=count,
         next_attempt=clock.now() + timedelta(seconds=wait),
     )

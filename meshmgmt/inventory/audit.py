@@ -10,7 +10,6 @@ from events.audit.lookup import objects_by_id, related_object
 from events.audit.specs import (
     AuditSpec,
     Meta,
-    declare_emitted,
     switched,
     switches,
     written,
@@ -37,16 +36,6 @@ def register() -> None:
         _peer_spec(),
         written(Network, "network", meta=lambda network: {"name": network.name}),
         written(NetworkResource, "network.resource", meta=_resource_meta),
-    )
-    declare_emitted(
-        "meshmgmt.inventory",
-        Activity.PEER_USER_ADD,
-        Activity.PEER_SETUPKEY_ADD,
-        Activity.PEER_APPROVE,
-        Activity.PEER_APPROVAL_REVOKE,
-        Activity.PEER_LOGIN_EXPIRE,
-        Activity.USER_PEER_LOGIN,
-        *_NAMED_BY_ADDRESS,
     )
 
 

@@ -77,7 +77,7 @@ class LogLevelForm(forms.Form):
         return self._change({k: v for k, v in self.cleaned_data.items() if v})
 
     def _change(self, chosen: dict[str, str]) -> bool:
-        options = dict.fromkeys(("duration", "logger", "request_id", "user", "path"))
+        options = dict.fromkeys(("duration", *levelcontrol.SCOPE))
         try:
             with account_write():  # what cannot be recorded is not done
                 audit_record(

@@ -44,6 +44,7 @@ def overview() -> Row:
 
 def _sqlite_bytes() -> int:
     name = str(connection.settings_dict["NAME"])
+    # Much may still be in the log that no checkpoint has moved.
     parts = (name, f"{name}-wal", f"{name}-shm")
     return sum(os.stat(part).st_size for part in parts if os.path.exists(part))  # noqa: PTH110, PTH116 - may be a URI
 

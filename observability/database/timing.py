@@ -54,6 +54,7 @@ def measuring(cursor_class: type[Any], alias: str, vendor: str) -> type[Any]:
                 observe(sql, perf_counter() - begun, 1)
 
         def executemany(self, sql: Any, rows: Any, *args: Any, **kwargs: Any) -> Any:
+            # They are counted, and an iterator would be used up by that.
             rows = list(rows)
             executed_many.inc(len(rows))
             begun = perf_counter()

@@ -133,6 +133,7 @@ class Builder:
         ):
             try:
                 content = section.write()
+            # Made when things are broken: the rest of it is wanted all the more.
             except Exception as error:
                 reason = redaction.text(f"{type(error).__name__}: {error}".strip())
                 content = f"could not be collected: {reason}\n"
@@ -149,6 +150,7 @@ class Builder:
         path = directory / f"mesh-debug-{moment}-{os.getpid()}.zip"
         partial = path.with_suffix(".partial")
         try:
+            # Never through a link, nor over what is there: others must not read it.
             descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with (
                 open(descriptor, "wb") as file,  # noqa: PTH123 - a descriptor

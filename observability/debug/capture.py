@@ -53,6 +53,7 @@ def keep(kind: str, key: str, document: Callable[[], Any]) -> None:
 def _append(path: Path, line: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
+        # Asked of the file: all workers write to it.
         if os.fstat(descriptor).st_size + len(line) > LIMIT:
             _LOG.warning("the debug run has kept 64 MiB of answers and keeps no more")
         else:

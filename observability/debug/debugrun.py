@@ -37,6 +37,7 @@ def run(
     require_server(config)
     with _alone(config), _terminable():
         builder = Builder(config, anonymised=anonymised)
+        # It ends by itself, whatever becomes of this process.
         rule = Rule("trace", expires=time.time() + seconds + MARGIN_SECONDS)
         capture.clear(config.runtime_dir)
         until = time.time() + seconds
@@ -87,6 +88,7 @@ def _terminable() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
+    # Signals are for the main thread, in which tests need not be.
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -14,6 +14,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 
 from meshmgmt.core import runtime
 from meshmgmt.core.counting import counted
+from meshmgmt.core.errors import first_line
 from meshmgmt.core.transactions import sqlite_patience
 from meshmgmt.env import PROGRAM
 from observability import schema
@@ -69,8 +70,11 @@ def _database() -> list[Finding]:
             cursor.execute("SELECT 1")
             cursor.fetchone()
     except (DatabaseError, InterfaceError) as error:
+        # Or it would be found broken again by the next check.
         connection.close()
-        return [Finding("database", f"the database does not answer: {_first(error)}")]
+        return [
+            Finding("database", f"the database does not answer: {first_line(error)}")
+        ]
     return [
         Finding("database", _safely(_read_only)),
         Finding("migrations", _safely(_migrations)),
@@ -103,11 +107,7 @@ def _safely(check: Callable[[], str]) -> str:
     try:
         return check()
     except (DatabaseError, InterfaceError) as error:
-        return f"could not be checked: {_first(error)}"
-
-
-def _first(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+        return f"could not be checked: {first_line(error)}"
 
 
 def disk_problem(directory: Path) -> str:

@@ -83,6 +83,7 @@ def relay_health(
             _LOG.warning("relay health cannot be shared between processes: %s", error)
             return check(listeners)
         found = _cached(listeners, runtime_dir, seconds)
+        # Whoever had the lock before may have left a result.
         return found or _check_and_keep(listeners, runtime_dir)
 
 
@@ -141,6 +142,7 @@ def probe(url: str) -> Probe:
     try:
         problem = _handshake(url, ssl.create_default_context())
     except ssl.SSLCertVerificationError as error:
+        # Nothing is sent over it but a handshake.
         unverified = ssl.create_default_context()
         unverified.check_hostname = False
         unverified.verify_mode = ssl.CERT_NONE

@@ -9,6 +9,7 @@ from django.conf import settings
 
 import meshmgmt
 from meshmgmt.core import durations, runtime
+from meshmgmt.core.errors import first_line
 from meshmgmt.core.printable import printable
 from observability import registries
 from observability.database import statistics
@@ -99,8 +100,9 @@ def _processes(info: runtime.ServerInfo | None) -> list[Document]:
 def _safely(read: Any) -> Any:
     try:
         return read()
+    # Status is asked when something is wrong: each part says so for itself.
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
+        reason = f"{type(error).__name__}: {first_line(error)}"
         return {"unavailable": redaction.text(reason)}
 
 

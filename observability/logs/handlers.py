@@ -50,6 +50,7 @@ def _install(handlers: list[logging.Handler], log_format: str) -> None:
     for name in logging.root.manager.loggerDict:
         logger = logging.getLogger(name)
         if name.split(".")[0] in {"django", "gunicorn"}:
+            # These set up handlers of their own; a record would come out twice.
             logger.handlers.clear()
             logger.propagate = True
             logger.setLevel(logging.NOTSET)

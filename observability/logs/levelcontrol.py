@@ -16,18 +16,24 @@ SCOPED_SECONDS: Final = 600
 """How long a change for some requests holds when nothing is said."""
 
 
-_FLAGS: Final = {
-    "logger": "--logger",
-    "request_id": "--request-id",
-    "user_id": "--user",
-    "path": "--path",
+SCOPE: Final = {
+    "logger": (
+        "--logger",
+        "NAME",
+        "one logger alone",
+        "the name of a logger, such as dns",
+    ),
+    "request_id": (
+        *("--request-id", "ID", "requests with this id alone"),
+        "the X-Request-Id of a request",
+    ),
+    "user_id": ("--user", "ID", "requests of this user alone", "the id of a user"),
+    "path": (
+        *("--path", "PATTERN", "requests for these paths alone, such as '/api/dns/*'"),
+        "a path that begins with /, such as '/api/dns/*'",
+    ),
 }
-_WANTED: Final = {
-    "logger": "give the name of a logger, such as dns",
-    "request_id": "give the X-Request-Id of a request",
-    "user_id": "give the id of a user",
-    "path": "give a path that begins with /, such as '/api/dns/*'",
-}
+"""What a change may be about: its flag, what stands for the value, help, what is good."""
 
 
 def require_server(config: Config) -> runtime.ServerInfo:
@@ -54,16 +60,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="take the change back after this time, such as 30s, 10m or 1h30m "
         "(a change for some requests: 10m if not given)",
     )
-    parser.add_argument("--logger", metavar="NAME", help="one logger alone")
-    parser.add_argument(
-        "--request-id", metavar="ID", help="requests with this id alone"
-    )
-    parser.add_argument("--user", metavar="ID", help="requests of this user alone")
-    parser.add_argument(
-        "--path",
-        metavar="PATTERN",
-        help="requests for these paths alone, such as '/api/dns/*'",
-    )
+    for name, (flag, metavar, text, _) in SCOPE.items():
+        parser.add_argument(flag, dest=name, metavar=metavar, help=text)
 
 
 def change(config: Config, options: dict[str, Any]) -> list[str]:
@@ -88,13 +86,7 @@ def change(config: Config, options: dict[str, Any]) -> list[str]:
 
 
 def _scope(options: dict[str, Any]) -> dict[str, str]:
-    scope = {
-        "logger": options["logger"],
-        "request_id": options["request_id"],
-        "user_id": options["user"],
-        "path": options["path"],
-    }
-    return {name: value for name, value in scope.items() if value is not None}
+    return {name: options[name] for name in SCOPE if options[name] is not None}
 
 
 def _checked_scope(options: dict[str, Any]) -> dict[str, str]:
@@ -105,10 +97,11 @@ def _checked_scope(options: dict[str, Any]) -> dict[str, str]:
     """
     scope = _scope(options)
     for name, value in scope.items():
+        flag, _, _, wanted = SCOPE[name]
         if not value.strip():
-            raise ValueError(f"{_FLAGS[name]} {value!r} names nothing: {_WANTED[name]}")
-    if not scope.get("path", "/").startswith(("/", "*")):
-        raise ValueError(f"--path {scope['path']!r} matches nothing: {_WANTED['path']}")
+            raise ValueError(f"{flag} {value!r} names nothing: give {wanted}")
+        if name == "path" and not value.startswith(("/", "*")):
+            raise ValueError(f"{flag} {value!r} matches nothing: give {wanted}")
     return scope
 
 
@@ -121,6 +114,7 @@ def _rule(options: dict[str, Any]) -> Rule:
     except ValueError as error:
         raise CommandError(str(error), returncode=2) from error
     if seconds is None and set(scope) - {"logger"}:
+        # While it holds, every record is made to be looked at.
         seconds = SCOPED_SECONDS
     expires = None if seconds is None else time.time() + seconds
     return Rule(level=level, expires=expires, **scope)

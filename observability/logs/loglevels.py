@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
-from meshmgmt.core import context
+from meshmgmt.core import context, runtime
 from meshmgmt.core.filelock import locked
 from meshmgmt.core.ids import new_id
 from meshmgmt.env import LEVEL_NAMES
@@ -129,9 +129,7 @@ def _write(runtime_dir: Path, control: Control) -> None:
         "rules": [asdict(rule) for rule in control.rules],
         "capture_until": control.capture_until,
     }
-    temporary = runtime_dir / f"{FILE}.tmp"
-    temporary.write_text(json.dumps(document), encoding="utf-8")
-    temporary.replace(runtime_dir / FILE)
+    runtime.write_json(runtime_dir / FILE, document)
 
 
 def reset(runtime_dir: Path) -> None:
@@ -208,6 +206,7 @@ class Levels(logging.Filter):
             return
         try:
             found = (self.runtime_dir / FILE).stat()
+            # Two changes may have one time, but each is another file.
             seen = (found.st_ino, found.st_mtime_ns)
         except FileNotFoundError:
             seen = (0, 0)
@@ -245,6 +244,7 @@ class Levels(logging.Filter):
             logging.getLogger(name).setLevel(logging.NOTSET)
         for name, number in wanted.items():
             logging.getLogger(name or None).setLevel(number)
+        # Only ours are put back later: others may have levels of their own.
         self._touched = set(wanted) - {""}
 
     def filter(self, record: logging.LogRecord) -> bool:

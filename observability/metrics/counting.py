@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.models import Count, Manager, Q
 
+from meshmgmt.core.queries import numbers_by_state
 from observability.registries import InventoryRows
 
 
@@ -16,8 +17,5 @@ def by_value(objects: Manager[Any], column: str, *values: str) -> InventoryRows:
 
 def by_state(objects: Manager[Any], **states: Q) -> InventoryRows:
     """Return how many objects are in each state, by the state's name."""
-    # Prefixed, or a state would hide the model's field of the same name from the next.
-    counts = objects.aggregate(
-        **{f"in_{name}": Count("pk", filter=state) for name, state in states.items()}
-    )
-    return {(name,): counts[f"in_{name}"] for name in states}
+    counts = numbers_by_state(objects, states)
+    return {(name,): number for name, number in counts.items()}

@@ -62,6 +62,7 @@ class Recorder:
         by_name = {family.name: family for family in families}
         totals = _totals(by_name, now)
         last, self._last = self._last, totals
+        # Figures are of an interval, and clocks are set back.
         if last is None or totals.time <= last.time:
             return
         point = _point(by_name, last, totals)

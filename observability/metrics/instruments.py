@@ -15,6 +15,7 @@ from observability.metrics.catalogue import CATALOGUE, Instrument, Kind
 REGISTRY: Final = prometheus_client.CollectorRegistry()
 """Our instruments alone, apart from the library's global registry."""
 
+# Or each counter had a second series, which the seed's list does not name.
 prometheus_client.disable_created_metrics()
 
 

@@ -88,6 +88,7 @@ def _write_sum(path: Path, files: list[Path]) -> None:
 
     path.unlink(missing_ok=True)
     values = MmapedDict(str(path))
+    # Not accumulated: buckets are added up when they are read.
     for metric in MultiProcessCollector.merge(map(str, files), accumulate=False):
         for sample in metric.samples:
             names, labels = list(sample.labels), list(sample.labels.values())

@@ -75,6 +75,7 @@ class Readers:
         begun = time.monotonic()
         if not self._places.acquire(timeout=PATIENCE_SECONDS):
             raise TimeoutError
+        # A copy of the context: who asks must be known in the other thread, too.
         future = self._pool.submit(contextvars.copy_context().run, _connected, ask)
         future.add_done_callback(lambda _: self._places.release())
         return future.result(max(0.0, begun + PATIENCE_SECONDS - time.monotonic()))
@@ -93,6 +94,7 @@ class Readers:
         self._known.pop(key, None)
         if allowed:
             self._known[key] = time.monotonic() + REMEMBERED_SECONDS
+        # The one that was let in the longest ago goes.
         if len(self._known) > MOST:
             self._known.popitem(last=False)
 

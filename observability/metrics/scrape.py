@@ -38,6 +38,7 @@ class Scraper:
     def _values(self) -> list[Family]:
         if self.directory is None or not self.directory.is_dir():
             own = exposition.from_library(instruments.of_this_process())
+            # The library's are as of its start; ours are counted now.
             return [f for f in own if not f.name.startswith("django_migrations_")]
         shared = exposition.from_library(metricfiles.collect(self.directory))
         info = runtime.running(self.config.runtime_dir)

@@ -37,11 +37,6 @@ USERS = "/admin/accounts/user/"
 POLICIES = "/admin/access/policy/"
 
 
-@pytest.fixture
-def client() -> Client:
-    return client_of(person("owner", name="Ada"))
-
-
 def chosen(action: str, *rows: Model) -> dict[str, Any]:
     return {"action": action, "_selected_action": [row.pk for row in rows]}
 

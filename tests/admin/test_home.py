@@ -56,11 +56,6 @@ def served(db: None) -> None:
 
 
 @pytest.fixture
-def owner() -> User:
-    return person("owner", name="Ada")
-
-
-@pytest.fixture
 def busy(owner: User) -> User:
     """A mesh with something to count in every figure, and something beside it."""
     _peers(owner)

@@ -37,11 +37,6 @@ LISTS = [
 ]
 
 
-@pytest.fixture
-def client() -> Client:
-    return client_of(person("owner", name="Ada"))
-
-
 def body(client: Client, path: str) -> str:
     answer: Any = client.get(path)
     assert answer.status_code == 200

@@ -33,16 +33,6 @@ DAY = dt.timedelta(days=1)
 SOON = dt.timedelta(minutes=5)
 
 
-@pytest.fixture
-def owner() -> User:
-    return person("owner", name="Ada")
-
-
-@pytest.fixture
-def client(owner: User) -> Client:
-    return client_of(owner)
-
-
 def rotated(client: Client, path: str, ends: str = "later") -> str:
     """Rotate what is at a path; return the secret that the next page shows."""
     assert "24 hours" in client.get(f"{path}rotate/").content.decode()

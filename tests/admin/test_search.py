@@ -26,16 +26,6 @@ MOST_QUERIES = 26
 
 
 @pytest.fixture
-def owner() -> User:
-    return person("owner", name="Ada")
-
-
-@pytest.fixture
-def client(owner: User) -> Client:
-    return client_of(owner)
-
-
-@pytest.fixture
 def api(owner: User) -> Api:
     return api_of(owner)
 

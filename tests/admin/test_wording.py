@@ -12,7 +12,7 @@ from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.core import clock
 from meshmgmt.delivery.rules import SubscriptionDraft
 from meshmgmt.delivery.services import subscription_create
-from tests.admin.signed_in import client_of, errors_of, form_data
+from tests.admin.signed_in import errors_of, form_data
 from tests.demo.test_seed import seed
 from tests.factories import network
 from tests.people import person
@@ -20,11 +20,6 @@ from tests.people import person
 WRONG = "(?:Ttl|Api|Id|Dns|Ipv6|Jwt|Icmp|Ssh)"
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client() -> Client:
-    return client_of(person())
 
 
 def heading(client: Client, path: str) -> str:

@@ -11,16 +11,11 @@ from events.models import AuditEvent
 from meshmgmt.core.ids import is_id
 from tests.api_client import Answer, Api
 from tests.logscan import LogScan
-from tests.people import api_as, api_of, person, token_of
+from tests.people import api_of, person, token_of
 
 pytestmark = pytest.mark.django_db
 
 PATH = "/api/events/audit"
-
-
-@pytest.fixture
-def owner() -> Api:
-    return api_as("owner")
 
 
 def assert_error(answer: Answer, status: int, *parts: str) -> None:
@@ -32,8 +27,8 @@ def assert_error(answer: Answer, status: int, *parts: str) -> None:
         assert part in answer.json["message"]
 
 
-def test_success_is_200_with_json(owner: Api):
-    answer = owner.get(PATH)
+def test_success_is_200_with_json(api: Api):
+    answer = api.get(PATH)
     assert answer.status == 200
     assert answer.headers["Content-Type"] == "application/json; charset=UTF-8"
     assert answer.body.endswith(b"\n")
@@ -43,55 +38,53 @@ UNKNOWN = ["/api", "/api/nothing", "/api/%00", "/api//", "/api/groups/a/b/c"]
 
 
 @pytest.mark.parametrize("path", [*UNKNOWN, "/nothing"])
-def test_unknown_path_is_404_in_the_common_shape(owner: Api, path: str):
-    assert_error(owner.get(path), 404, "not found")
+def test_unknown_path_is_404_in_the_common_shape(api: Api, path: str):
+    assert_error(api.get(path), 404, "not found")
 
 
-def test_one_trailing_slash_is_the_same_resource(owner: Api):
-    assert owner.get(PATH + "/").status == 200
+def test_one_trailing_slash_is_the_same_resource(api: Api):
+    assert api.get(PATH + "/").status == 200
 
 
-def test_answers_announce_their_length(owner: Api):
-    for answer in (owner.get(PATH), owner.get("/api/nothing")):
+def test_answers_announce_their_length(api: Api):
+    for answer in (api.get(PATH), api.get("/api/nothing")):
         assert int(answer.headers["Content-Length"]) == len(answer.body)
 
 
 @pytest.mark.parametrize("path", [f"/{PATH}", PATH.replace("/", "//"), f"{PATH}//"])
-def test_repeated_slashes_count_as_one(owner: Api, path: str):
+def test_repeated_slashes_count_as_one(api: Api, path: str):
     # The test client takes what follows leading slashes for a host.
-    headers = {"Authorization": f"Token {owner.token}"}
-    answer = owner.client.get("/", PATH_INFO=path, headers=headers)
+    headers = {"Authorization": f"Token {api.token}"}
+    answer = api.client.get("/", PATH_INFO=path, headers=headers)
     assert answer.status_code == 200
-    assert answer.content == owner.get(PATH).body
-    assert owner.client.get("/", PATH_INFO=path).status_code == 401
+    assert answer.content == api.get(PATH).body
+    assert api.client.get("/", PATH_INFO=path).status_code == 401
 
 
-def test_an_encoded_slash_is_part_of_an_id_that_nothing_has(owner: Api):
-    headers = {"Authorization": f"Token {owner.token}"}
+def test_an_encoded_slash_is_part_of_an_id_that_nothing_has(api: Api):
+    headers = {"Authorization": f"Token {api.token}"}
     uri: Any = {"PATH_INFO": f"{PATH}//", "RAW_URI": f"{PATH}/%2F?x=%2F"}
-    assert owner.client.get("/", headers=headers, **uri).status_code == 404
+    assert api.client.get("/", headers=headers, **uri).status_code == 404
     uri["RAW_URI"] = f"{PATH}//?x=%2F"
-    assert owner.client.get("/", headers=headers, **uri).status_code == 200
+    assert api.client.get("/", headers=headers, **uri).status_code == 200
 
 
 @pytest.mark.parametrize("method", ["DELETE", "PATCH", "PUT", "TRACE", "PROPFIND"])
 @pytest.mark.parametrize("path", [PATH, "/api/groups"])
-def test_wrong_method_is_405_and_lists_the_right_ones(
-    owner: Api, path: str, method: str
-):
-    answer = owner.call(method, path, {})
+def test_wrong_method_is_405_and_lists_the_right_ones(api: Api, path: str, method: str):
+    answer = api.call(method, path, {})
     assert_error(answer, 405, "not allowed")
     assert "GET" in answer.headers["Allow"]
 
 
-def test_head_answers_like_get_without_a_body(owner: Api):
-    answer = owner.call("HEAD", PATH)
+def test_head_answers_like_get_without_a_body(api: Api):
+    answer = api.call("HEAD", PATH)
     assert answer.status == 200
     assert answer.body == b""
 
 
-def test_options_lists_the_methods(owner: Api):
-    answer = owner.call("OPTIONS", PATH)
+def test_options_lists_the_methods(api: Api):
+    answer = api.call("OPTIONS", PATH)
     assert answer.status == 200
     assert "GET" in answer.json["methods"]
 
@@ -110,20 +103,20 @@ def test_missing_credentials_have_the_text_that_clients_look_for():
     assert Api().get(PATH).json["message"] == "no valid authentication provided"
 
 
-def test_every_answer_has_its_own_request_id(owner: Api):
-    first, second = (owner.get(PATH).headers["X-Request-Id"] for _ in range(2))
+def test_every_answer_has_its_own_request_id(api: Api):
+    first, second = (api.get(PATH).headers["X-Request-Id"] for _ in range(2))
     assert first != second
 
 
-def test_request_id_of_an_untrusted_client_is_not_taken_over(owner: Api):
-    answer = owner.get(PATH, **{"X-Request-Id": "client-chosen-id"})
+def test_request_id_of_an_untrusted_client_is_not_taken_over(api: Api):
+    answer = api.get(PATH, **{"X-Request-Id": "client-chosen-id"})
     assert answer.headers["X-Request-Id"] != "client-chosen-id"
 
 
-def test_request_id_of_a_trusted_proxy_is_taken_over(owner: Api, settings):
+def test_request_id_of_a_trusted_proxy_is_taken_over(api: Api, settings):
     networks = ("127.0.0.0/8",)
     settings.SVC = replace(settings.SVC, trusted_proxies=_networks(networks))
-    answer = owner.get(PATH, **{"X-Request-Id": "proxy-chosen-id"})
+    answer = api.get(PATH, **{"X-Request-Id": "proxy-chosen-id"})
     assert answer.headers["X-Request-Id"] == "proxy-chosen-id"
 
 
@@ -151,57 +144,57 @@ def _networks(texts: tuple[str, ...]):
     return tuple(ipaddress.ip_network(text) for text in texts)
 
 
-def test_over_long_path_is_414(owner: Api):
-    assert_error(owner.get("/api/groups/" + "x" * 5000), 414, "too long")
+def test_over_long_path_is_414(api: Api):
+    assert_error(api.get("/api/groups/" + "x" * 5000), 414, "too long")
 
 
-def test_over_long_query_is_414(owner: Api):
-    assert_error(owner.get(PATH + "?a=" + "x" * 9000), 414, "too long")
+def test_over_long_query_is_414(api: Api):
+    assert_error(api.get(PATH + "?a=" + "x" * 9000), 414, "too long")
 
 
-def test_foreign_host_is_refused_and_the_setting_named(owner: Api):
+def test_foreign_host_is_refused_and_the_setting_named(api: Api):
     assert_error(
-        owner.get(PATH, Host="evil.company"), 400, "SVC_ALLOWED_HOSTS", "evil.company"
+        api.get(PATH, Host="evil.company"), 400, "SVC_ALLOWED_HOSTS", "evil.company"
     )
 
 
 @pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1", "[::1]:8000"])
-def test_loopback_names_are_allowed_without_a_setting(owner: Api, host: str):
-    assert owner.get(PATH, Host=host).status == 200
+def test_loopback_names_are_allowed_without_a_setting(api: Api, host: str):
+    assert api.get(PATH, Host=host).status == 200
 
 
-def test_configured_host_and_its_subdomains_are_allowed(owner: Api, settings):
+def test_configured_host_and_its_subdomains_are_allowed(api: Api, settings):
     settings.SVC = replace(settings.SVC, allowed_hosts=(".mesh.company",))
-    assert owner.get(PATH, Host="a.mesh.company").status == 200
-    assert owner.get(PATH, Host="localhost").status == 400
+    assert api.get(PATH, Host="a.mesh.company").status == 200
+    assert api.get(PATH, Host="localhost").status == 400
 
 
-def test_any_host_is_allowed_when_bound_beyond_loopback(owner: Api, settings):
+def test_any_host_is_allowed_when_bound_beyond_loopback(api: Api, settings):
     settings.SVC = replace(settings.SVC, bind="0.0.0.0:8000")
-    assert owner.get(PATH, Host="anything.company").status == 200
+    assert api.get(PATH, Host="anything.company").status == 200
 
 
-def test_malformed_host_is_refused(owner: Api):
-    assert_error(owner.get(PATH, Host="a b/c"), 400, "malformed")
+def test_malformed_host_is_refused(api: Api):
+    assert_error(api.get(PATH, Host="a b/c"), 400, "malformed")
 
 
 @pytest.mark.parametrize("length", ["8R C", "-1", "1.5", "\u00b2"])
-def test_malformed_length_is_refused(owner: Api, length: str):
-    assert_error(owner.get(PATH, CONTENT_LENGTH=length), 400, "Content-Length")
+def test_malformed_length_is_refused(api: Api, length: str):
+    assert_error(api.get(PATH, CONTENT_LENGTH=length), 400, "Content-Length")
 
 
-def test_cors_is_off_by_default(owner: Api):
-    answer = owner.get(PATH, Origin="https://dash.company")
+def test_cors_is_off_by_default(api: Api):
+    answer = api.get(PATH, Origin="https://dash.company")
     assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-def test_allowed_origin_may_read_answers_and_errors(owner: Api, settings):
+def test_allowed_origin_may_read_answers_and_errors(api: Api, settings):
     settings.SVC = replace(settings.SVC, cors_allowed_origins=("https://d.company",))
     for path in (PATH, "/api/nothing"):
-        answer = owner.get(path, Origin="https://d.company")
+        answer = api.get(path, Origin="https://d.company")
         assert answer.headers["Access-Control-Allow-Origin"] == "https://d.company"
         assert "X-Request-Id" in answer.headers["Access-Control-Expose-Headers"]
-    other = owner.get(PATH, Origin="https://evil.company")
+    other = api.get(PATH, Origin="https://evil.company")
     assert "Access-Control-Allow-Origin" not in other.headers
     assert "Origin" in other.headers["Vary"]
 
@@ -220,27 +213,27 @@ def test_preflight_needs_no_token(settings):
     assert "Authorization" in answer.headers["Access-Control-Allow-Headers"]
 
 
-def test_accept_does_not_change_the_format(owner: Api):
+def test_accept_does_not_change_the_format(api: Api):
     for accept in ("text/html", "application/xml", "image/png", "garbage"):
-        assert owner.get(PATH, Accept=accept).status == 200
+        assert api.get(PATH, Accept=accept).status == 200
 
 
-def test_unforeseen_error_is_500_and_leaks_nothing(owner: Api, monkeypatch):
+def test_unforeseen_error_is_500_and_leaks_nothing(api: Api, monkeypatch):
     def fail(*args: object, **kwargs: object) -> None:
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr(audit.AuditEventsView, "get", fail)
-    answer = owner.get(PATH)
+    answer = api.get(PATH)
     assert_error(answer, 500)
     assert b"secret" not in answer.body
 
 
-def test_database_that_is_away_is_503_with_retry_after(owner: Api, monkeypatch):
+def test_database_that_is_away_is_503_with_retry_after(api: Api, monkeypatch):
     def fail(*args: object, **kwargs: object) -> None:
         raise OperationalError("connection refused to 10.0.0.1")
 
     monkeypatch.setattr(audit.AuditEventsView, "get", fail)
-    answer = owner.get(PATH)
+    answer = api.get(PATH)
     assert_error(answer, 503)
     assert int(answer.headers["Retry-After"]) >= 1
     assert b"10.0.0.1" not in answer.body

@@ -32,7 +32,8 @@ def work(number):
         time.sleep(0.0005)
 for number in range(2):
     threading.Thread(target=work, args=(number,), daemon=True).start()
-time.sleep(0.1)
+while not all(counts):
+    time.sleep(0.001)
 print("busy", flush=True)
 before = sum(counts)
 sys.stdin.readline()

@@ -93,10 +93,7 @@ def parsed(parser: Callable[[str], str], text: str) -> str | None:
 @pytest.mark.parametrize("text", TABLE)
 def test_names_follow_the_table(text: str) -> None:
     plain, record = TABLE[text]
-    assert parsed(names.parse_match_domain, text) == plain
-    assert parsed(names.parse_zone_domain, text) == plain
-    assert parsed(names.parse_target, text) == plain
-    assert parsed(names.parse_record_name, text) == record
+    assert parsed(names.parse_name, text) == plain
     assert parsed(names.canonical, text) == record
 
 
@@ -121,7 +118,7 @@ def test_names_follow_the_table(text: str) -> None:
 )
 def test_the_reason_is_named(text: str, reason: str) -> None:
     with pytest.raises(InvalidNameError, match=re.escape(reason)):
-        names.parse_match_domain(text)
+        names.parse_name(text)
 
 
 @pytest.mark.parametrize(
@@ -145,10 +142,10 @@ def test_query_names_still_have_a_syntax(text: str) -> None:
 
 
 def test_names_over_253_octets_are_kept_and_known_as_too_long() -> None:
-    assert names.is_too_long(names.parse_match_domain(LONGEST))
-    assert not names.is_too_long(names.parse_match_domain(LONGEST[2:]))
+    assert names.is_too_long(names.parse_name(LONGEST))
+    assert not names.is_too_long(names.parse_name(LONGEST[2:]))
     unicode_name = ".".join(["ü" * 20] * 10)
-    assert names.is_too_long(names.parse_zone_domain(unicode_name))
+    assert names.is_too_long(names.parse_name(unicode_name))
 
 
 def test_subdomains_end_at_a_label() -> None:
@@ -197,8 +194,8 @@ ascii_names = st.text(alphabet="aZ9-_.*", min_size=0, max_size=12)
 @example("_")
 def test_ascii_names_agree_with_a_naive_reading(text: str) -> None:
     for wildcard, parser in (
-        (False, names.parse_match_domain),
-        (True, names.parse_record_name),
+        (False, names.parse_name),
+        (True, names.canonical),
     ):
         expected = naive_is_name(text, wildcard=wildcard)
         assert (parsed(parser, text) is not None) == expected

@@ -14,7 +14,9 @@ from meshmgmt.core.transactions import (
     lock_waited,
     read_snapshot,
     write_number,
+    writers,
 )
+from tests.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -52,7 +54,7 @@ def test_second_writer_waits_until_the_first_has_committed():
     thread = in_thread(second)
     with account_write():
         inside.set()
-        time.sleep(0.2)
+        until(lambda: writers._inside == 2, "a second writer in the lane")
         order.append("first")
     thread.join(10)
     assert order == ["first", "second"]
@@ -105,11 +107,13 @@ def test_waiting_for_and_holding_the_lock_are_reported():
     lock_held.connect(held)
     try:
         with account_write():
-            time.sleep(0.05)
+            begun = time.perf_counter()
+            add_event()
+            inside = time.perf_counter() - begun
     finally:
         lock_waited.disconnect(waited)
         lock_held.disconnect(held)
-    assert heard["held"] >= 0.05
+    assert heard["held"] >= inside
     assert heard["waited"] >= 0
 
 

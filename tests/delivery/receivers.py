@@ -3,7 +3,6 @@
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,8 +31,8 @@ def lie(handler: BaseHTTPRequestHandler, message: dict[str, Any]) -> None:
 
 
 def hang(handler: BaseHTTPRequestHandler, message: dict[str, Any]) -> None:
-    """Say nothing for longer than anybody waits."""
-    time.sleep(1.0)
+    """Say nothing until whoever asked has gone."""
+    handler.connection.recv(1)
 
 
 def hang_up(handler: BaseHTTPRequestHandler, message: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ from meshmgmt.delivery.models import Subscription
 from tests.delivery.conftest import Make
 from tests.delivery.receivers import Receiver, answer, hang_up, lie
 from tests.events.samples import moment, proxy
+from tests.waiting import until
 
 
 @dataclass(frozen=True)
@@ -141,8 +142,7 @@ def test_a_receiver_that_hangs_holds_up_no_other(
     begun = time.monotonic()
     worker.serve_due()
     assert time.monotonic() - begun < 15  # it hangs for 20
-    while receiver.behaviours:
-        time.sleep(0.01)
+    until(lambda: not receiver.behaviours, "a receiver that was asked")
     subscribe("proxy", name="works")
     batches.ingest_events(PROXY, [proxy(id="b")])
     worker.serve_due(patience=0.5)

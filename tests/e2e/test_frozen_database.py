@@ -132,9 +132,7 @@ def scraped_through_proxy(deployment: Deployment, token: str = "") -> Reply:
 def check_back_soon(deployment: Deployment) -> None:
     """See that readers and writers are answered again soon."""
     end = time.monotonic() + SOON
-    while read(deployment).status != 200:
-        assert time.monotonic() < end
-        time.sleep(0.2)
+    until(lambda: read(deployment).status == 200, "an answer", SOON)
     deployment.api("POST", "/groups", {"name": f"made {time.time()}"})
     assert time.monotonic() < end
     assert read(deployment, "/readyz").status == 200

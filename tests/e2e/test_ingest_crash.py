@@ -15,7 +15,8 @@ import orjson
 import pytest
 
 from tests.events.samples import moment, traffic
-from tests.servers import POLL_SECONDS, START_SECONDS, Server, running_server
+from tests.servers import START_SECONDS, Server, running_server
+from tests.waiting import until
 
 EVENTS: Final = 2000
 PATH: Final = "/api/events/network-traffic"
@@ -55,11 +56,12 @@ def workers(server: Server) -> list[int]:
 
 def persistently(server: Server, method: str, path: str, body: bytes = b"") -> Any:
     """Return the JSON of an answer, waiting for new workers."""
-    deadline = time.monotonic() + START_SECONDS
-    while (answer := call(server, method, path, body)) is None:
-        assert time.monotonic() < deadline, server.log()[-2000:]
-        time.sleep(POLL_SECONDS)
-    return answer
+
+    def answers() -> list[Any]:
+        answer = call(server, method, path, body)
+        return [] if answer is None else [answer]
+
+    return until(answers, lambda: server.log()[-2000:], START_SECONDS)[0]
 
 
 def stored(server: Server, user: str) -> int:

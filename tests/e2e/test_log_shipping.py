@@ -7,8 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,13 +27,13 @@ from tests.events.proxies import (
 )
 from tests.programs import program
 from tests.servers import (
-    POLL_SECONDS,
     START_SECONDS,
     Server,
     free_port,
     own_database,
     running_server,
 )
+from tests.waiting import until
 
 # Where the shipper cuts what the endpoint would refuse.
 CUT_HOST: Final = 240
@@ -94,14 +93,6 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
         else:
             runfolder.copy_migrated_database(tmp_path / "db.sqlite3")
         yield made
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait until `condition` holds."""
-    deadline = time.monotonic() + START_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(POLL_SECONDS)
 
 
 def ended(process: "subprocess.Popen[bytes]", number: int) -> str:

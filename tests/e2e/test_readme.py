@@ -7,13 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any, Final
 
 import pytest
 
 from meshmgmt.env import BASE_DIR
 from tests.servers import Server, running_server
+from tests.waiting import until
 
 README: Final = BASE_DIR / "README.md"
 ADDRESS: Final = "127.0.0.1:8000"
@@ -131,17 +131,16 @@ def test_the_questions_about_events_are_answered(
 def wait_for_first_head(server: Server) -> None:
     """Wait as a reader does who has read that far: the first key is made on the way."""
     token = (server.folder / "token").read_text().strip()
-    end = monotonic() + 90
-    while True:
+
+    def has_head() -> bool:
         client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
         path = "/api/events/audit/tree-heads/latest"
         client.request("GET", path, headers={"Authorization": f"Token {token}"})
         status = client.getresponse().status
         client.close()
-        if status == 200:
-            return
-        assert monotonic() < end, status
-        sleep(0.5)
+        return status == 200
+
+    until(has_head, "the first head", 90)
 
 
 def test_a_change_is_planned_applied_taken_back_and_proven(

@@ -12,14 +12,9 @@ from typing import Any, Final
 
 import pytest
 
-from tests.observability.servers import (
-    HALF_BODY,
-    HALF_HEAD,
-    PATIENCE,
-    Server,
-    half_request,
-)
+from tests.observability.servers import HALF_BODY, HALF_HEAD, Server, half_request
 from tests.servers import own_database
+from tests.waiting import PATIENCE
 
 KILLS: Final = 12
 WRITERS: Final = 3

@@ -3,11 +3,11 @@
 import http.client
 import json
 import re
-import time
 from pathlib import Path
 from typing import Any
 
 from tests.servers import Server, running_server
+from tests.waiting import until
 
 OWNER = {
     "email": "ann@mesh.dev",
@@ -33,12 +33,8 @@ def call(
 
 def printed_codes(server: Server) -> list[str]:
     """Return the codes in the log, once there is one: the log has a writer thread."""
-    deadline = time.monotonic() + 20
-    while True:
-        found = re.findall(r'"setup_code": "([A-Z2-7]{16})"', server.log())
-        if found or time.monotonic() > deadline:
-            return found
-        time.sleep(0.05)
+    code = r'"setup_code": "([A-Z2-7]{16})"'
+    return until(lambda: re.findall(code, server.log()), "a code in the log", 20)
 
 
 def test_first_owner_needs_nothing_but_the_api(tmp_path: Path) -> None:

@@ -26,11 +26,12 @@ import pytest
 from tests.e2e.test_sign_in_flood import EMAIL, RIGHT, Browser
 from tests.events.samples import moment, traffic
 from tests.namespaces import Namespace
-from tests.observability.servers import until, value_of
+from tests.observability.servers import value_of
 from tests.pgbouncer import NAME, running_pgbouncer, through_the_socket
 from tests.programs import program, running
 from tests.servers import Server, free_port, own_database
 from tests.serving.test_behind_nginx import HOST, Proxied, configure
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.slow,

@@ -1,6 +1,5 @@
 """A second session with PostgreSQL, in which tests lock tables and end other sessions."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -8,8 +7,9 @@ from typing import Any, Final
 import psycopg
 from django.db import connection
 
+from tests.waiting import until
+
 DEADLINE_SECONDS: Final = 20.0
-POLL_SECONDS: Final = 0.01
 
 _WAITING: Final = """
     SELECT pid FROM pg_stat_activity
@@ -30,11 +30,9 @@ def second_session() -> Iterator[psycopg.Connection[Any]]:
 
 def waiting_pid(session: psycopg.Connection[Any], pattern: str) -> int:
     """Return the process that waits for a lock in a statement LIKE `pattern`."""
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while True:
+
+    def waiting() -> Any:
         session.execute("SELECT pg_stat_clear_snapshot()")  # else one per transaction
-        row = session.execute(_WAITING, [pattern]).fetchone()
-        if row is not None:
-            return int(row[0])
-        assert time.monotonic() < deadline, f"nobody waits in {pattern}"
-        time.sleep(POLL_SECONDS)
+        return session.execute(_WAITING, [pattern]).fetchone()
+
+    return int(until(waiting, f"somebody who waits in {pattern}", DEADLINE_SECONDS)[0])

@@ -7,20 +7,16 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from meshmgmt.env import BASE_DIR
 from tests.runfolder import clean_environ, copy_migrated_database, share_static_files
 from tests.servers import free_port
-
-PATIENCE = 60.0
-T = TypeVar("T")
+from tests.waiting import PATIENCE, until
 
 
 @dataclass
@@ -40,18 +36,6 @@ class Reply:
     def text(self) -> str:
         """The body as text."""
         return self.body.decode()
-
-
-def until(read: Callable[[], T], what: str, patience: float = PATIENCE) -> T:
-    """Return the first true value of `read`, asked again and again for a while."""
-    end = monotonic() + patience
-    pause = threading.Event()
-    while True:
-        found = read()
-        if found:
-            return found
-        assert monotonic() < end, f"not within {patience} s: {what}"
-        pause.wait(0.05)
 
 
 def request(port: int, path: str, method: str = "GET", **headers: str) -> Reply:

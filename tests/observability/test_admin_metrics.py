@@ -9,8 +9,9 @@ from observability.admin import metrics
 from observability.metrics import history
 from observability.metrics.exposition import Family, Sample
 from tests.admin.signed_in import client_of
-from tests.observability.servers import Server, until
+from tests.observability.servers import Server
 from tests.people import person
+from tests.waiting import until
 
 FUTURE = 4_000_000_000
 CODES = "management_http_response_code_total"

@@ -16,7 +16,8 @@ import pytest
 from meshmgmt.env import BASE_DIR
 from observability.debug import debugrun
 from observability.logs import loglevels
-from tests.observability.servers import PATIENCE, Server, until
+from tests.observability.servers import Server
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.sqlite
 

@@ -16,7 +16,8 @@ import time_machine
 from meshmgmt.core import context
 from observability.logs import loglevels
 from observability.logs.loglevels import Control, Levels, Rule
-from tests.observability.servers import Server, until
+from tests.observability.servers import Server
+from tests.waiting import until
 
 
 @pytest.fixture

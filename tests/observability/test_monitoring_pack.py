@@ -15,8 +15,9 @@ import pytest
 import yaml
 
 from meshmgmt.env import BASE_DIR
-from tests.observability.servers import Server, request, until
+from tests.observability.servers import Server, request
 from tests.servers import free_port
+from tests.waiting import until
 
 DEPLOY = BASE_DIR / "deploy"
 RULES = DEPLOY / "prometheus" / "alerts.yml"

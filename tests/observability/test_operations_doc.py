@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from meshmgmt.env import BASE_DIR
-from tests.observability.servers import Server, until
+from tests.observability.servers import Server
+from tests.waiting import until
 
 DOCUMENT = BASE_DIR / "docs" / "operations.md"
 

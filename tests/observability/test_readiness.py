@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from meshmgmt.env import BASE_DIR
-from tests.observability.servers import Server, until
+from tests.observability.servers import Server
 from tests.postgresql import Cluster, running_cluster
 from tests.runfolder import clean_environ
+from tests.waiting import until
 
 pytestmark = pytest.mark.sqlite
 

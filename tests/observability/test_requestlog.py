@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.observability.servers import Server, json_records, until
+from tests.observability.servers import Server, json_records
+from tests.waiting import until
 
 pytestmark = pytest.mark.sqlite
 

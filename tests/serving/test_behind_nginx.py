@@ -17,10 +17,11 @@ import pytest
 import trustme
 
 from meshmgmt.env import BASE_DIR
-from tests.observability.servers import PATIENCE, Server
+from tests.observability.servers import Server
 from tests.programs import program, running
 from tests.servers import free_port
 from tests.serving.big_answers import SIZE
+from tests.waiting import PATIENCE
 
 # The server has a database of its own: one run of the suite is enough.
 pytestmark = pytest.mark.sqlite

@@ -17,11 +17,12 @@ import pytest
 
 from meshmgmt import env
 from meshmgmt.env import BASE_DIR
-from tests.observability.servers import PATIENCE, Server, ended, until
+from tests.observability.servers import Server, ended
 from tests.programs import program, running
 from tests.servers import free_port
 from tests.serving.test_behind_nginx import HOST, Proxied, configure
 from tests.serving.test_serving import unit_command
+from tests.waiting import PATIENCE, until
 
 # The server has a database of its own: one run of the suite is enough.
 pytestmark = [pytest.mark.sqlite, pytest.mark.slow]

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -17,16 +17,15 @@ from meshmgmt.core import runtime
 from meshmgmt.env import BASE_DIR
 from tests.observability.servers import (
     HALF_BODY,
-    PATIENCE,
     Server,
     descendants,
     ended,
     half_request,
     request,
-    until,
     value_of,
 )
 from tests.servers import free_port
+from tests.waiting import PATIENCE, until
 
 # The servers have databases of their own: one run of the suite is enough.
 pytestmark = pytest.mark.sqlite
@@ -236,12 +235,14 @@ def until_held(port: int) -> socket.socket | None:
 
     Another run of this suite has it for a few seconds only, so that one is waited for.
     """
-    end = time.monotonic() + 10
-    while time.monotonic() < end:
-        try:
+
+    def held() -> socket.socket | None:
+        with suppress(OSError):
             return socket.create_server(("127.0.0.1", port))
-        except OSError:
-            time.sleep(0.1)
+        return None
+
+    with suppress(AssertionError):
+        return until(held, patience=10)
     return None
 
 

@@ -150,6 +150,7 @@ class UserAdmin(ByAdmin):
             groups = OrderedListField(
                 column, help_text="Groups that the user's peers join."
             )
+            # The field needs a model of a room above, which is not there at import.
             kw["form"] = type("UserForm", (UserForm,), {"auto_groups": groups})
         return super().get_form(request, obj, change, **kw)
 

@@ -6,21 +6,11 @@ from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from meshmgmt.accounts.api.serializers import (
-    AccessTokenRequestSerializer,
-    AccessTokenSerializer,
-    AccountRequestSerializer,
-    AccountSerializer,
-    NewAccessTokenSerializer,
-    NewUserSerializer,
-    PasswordChangeSerializer,
-    UserRequestSerializer,
-    UserSerializer,
-    UserUpdateSerializer,
-)
+from meshmgmt.accounts.api import serializers as bodies
 from meshmgmt.accounts.authority import check_may_manage_tokens, manages_foreign_tokens
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.passwords import new_password
@@ -86,22 +76,24 @@ class UserViewSet(ResourceViewSet):
     """Users; for roles that may not read users, the one who asks alone."""
 
     module = "users"
+    tags = ("users",)
     open_methods = READING
     kind = "user"
     lookup_url_kwarg = "userId"
-    serializer_class = UserSerializer
-    request_serializer_class = UserRequestSerializer
-    update_serializer_class = UserUpdateSerializer
+    serializer_class = bodies.UserSerializer
+    request_serializer_class = bodies.UserRequestSerializer
+    update_serializer_class = bodies.UserUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         """Return users; the list may be narrowed by `?service_user=`."""
         only = None if ids else truth(self.request, "service_user", default=None)
         return user_rows(viewer_of(self.request), ids, service_users=only)
 
-    @extend_schema(responses={200: NewUserSerializer})
+    @extend_schema(responses={200: bodies.NewUserSerializer})
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create a person with a one-time password, or a service user."""
-        data = {"name": "", **self.validated(UserRequestSerializer)}
+        # Service users may come without a name, people may not: the rules say which.
+        data = {"name": "", **self.validated(bodies.UserRequestSerializer)}
         password = None
         if not data["is_service_user"]:
             groups = data.get("auto_groups", ())
@@ -122,12 +114,52 @@ class UserViewSet(ResourceViewSet):
         """Delete a user with their tokens and peers."""
         user_delete(user_id=identifier, by=viewer_of(self.request))
 
+    @extend_schema(request=None)
+    @action(detail=True, methods=["post"], operation=Operation.UPDATE)
+    def approve(self, request: Request, **kwargs: Any) -> Response:
+        """Approve the user and return them."""
+        user = user_approve(user_id=self.identifier, by=viewer_of(request))
+        return Response(self.row(user.pk))
+
+    @extend_schema(responses={200: OpenApiTypes.OBJECT})
+    @action(detail=True, methods=["delete"])
+    def reject(self, request: Request, **kwargs: Any) -> Response:
+        """Reject the user, who is deleted."""
+        user_reject(user_id=self.identifier, by=viewer_of(request))
+        return Response({})
+
+    @extend_schema(request=None, responses={200: OpenApiTypes.OBJECT})
+    @action(detail=True, methods=["post"], operation=Operation.UPDATE, plannable=False)
+    def invite(self, request: Request, **kwargs: Any) -> Response:
+        """Refuse, and say what to do instead."""
+        user_get(self.identifier)
+        raise PreconditionFailed(
+            "this service sends no e-mail: create a link with POST /api/users/invites"
+        )
+
+    @extend_schema(
+        request=bodies.PasswordChangeSerializer, responses={200: OpenApiTypes.OBJECT}
+    )
+    @action(detail=True, methods=["put"], module=None, plannable=False)
+    def password(self, request: Request, **kwargs: Any) -> Response:
+        """Replace the password."""
+        viewer, user_id = viewer_of(request), self.kwargs[self.lookup_url_kwarg]
+        check_own_password(viewer, user_id)
+        data = self.validated(bodies.PasswordChangeSerializer)
+        own_password_change(
+            user_id=user_id,
+            old=data["old_password"],
+            new=data["new_password"],
+            by=viewer,
+        )
+        return Response({})
+
 
 class CurrentUserView(ApiView):
     """The user who asks."""
 
     tags = ("users",)
-    serializer_class = UserSerializer
+    serializer_class = bodies.UserSerializer
 
     def depends_on(self, request: Request) -> Hashable:
         """Signing in leaves no event."""
@@ -140,77 +172,14 @@ class CurrentUserView(ApiView):
             return Response(current_user_row(viewer_of(request)))
 
 
-class UserApprovalView(ApiView):
-    """Lets in a user who waits for approval."""
-
-    module = "users"
-    plannable = True
-    operation = Operation.UPDATE
-    serializer_class = UserSerializer
-
-    @extend_schema(request=None)
-    def post(self, request: Request, userId: str) -> Response:  # noqa: N803 - path
-        """Approve the user and return them."""
-        user = user_approve(user_id=path_id("user", userId), by=viewer_of(request))
-        return Response(user_rows(viewer_of(request), [user.pk])[0])
-
-
-class UserRejectionView(ApiView):
-    """Turns away a user who waits for approval."""
-
-    module = "users"
-    plannable = True
-
-    @extend_schema(responses={200: OpenApiTypes.OBJECT})
-    def delete(self, request: Request, userId: str) -> Response:  # noqa: N803 - path
-        """Reject the user, who is deleted."""
-        user_reject(user_id=path_id("user", userId), by=viewer_of(request))
-        return Response({})
-
-
-class UserInvitationView(ApiView):
-    """Invitations by e-mail, which this service does not send."""
-
-    module = "users"
-    operation = Operation.UPDATE
-
-    @extend_schema(request=None, responses={200: OpenApiTypes.OBJECT})
-    def post(self, request: Request, userId: str) -> Response:  # noqa: N803 - path
-        """Refuse, and say what to do instead."""
-        user_get(path_id("user", userId))
-        raise PreconditionFailed(
-            "this service sends no e-mail: create a link with POST /api/users/invites"
-        )
-
-
-class PasswordView(ApiView):
-    """The password of the user who asks."""
-
-    tags = ("users",)
-    request_serializer_class = PasswordChangeSerializer
-
-    @extend_schema(responses={200: OpenApiTypes.OBJECT})
-    def put(self, request: Request, userId: str) -> Response:  # noqa: N803 - path
-        """Replace the password."""
-        check_own_password(viewer_of(request), userId)
-        data = self.validated(PasswordChangeSerializer)
-        own_password_change(
-            user_id=userId,
-            old=data["old_password"],
-            new=data["new_password"],
-            by=viewer_of(request),
-        )
-        return Response({})
-
-
 class TokensViewSet(ResourceViewSet):
     """Tokens of one user: their own, or a service user's for owners and admins."""
 
     kind = "token"
     lookup_url_kwarg = "tokenId"
     tags = ("tokens",)
-    serializer_class = AccessTokenSerializer
-    request_serializer_class = AccessTokenRequestSerializer
+    serializer_class = bodies.AccessTokenSerializer
+    request_serializer_class = bodies.AccessTokenRequestSerializer
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check before anything else whose tokens the caller may touch."""
@@ -233,7 +202,7 @@ class TokensViewSet(ResourceViewSet):
         """Return tokens of the user in the path."""
         return token_rows(self.owner_id, ids)
 
-    @extend_schema(responses={200: NewAccessTokenSerializer})
+    @extend_schema(responses={200: bodies.NewAccessTokenSerializer})
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create a token and show it, this once."""
         data = self.validated(self.request_serializer_class)
@@ -255,7 +224,7 @@ class AccountsView(ApiView):
 
     module = "accounts"
     audited = True
-    serializer_class = AccountSerializer
+    serializer_class = bodies.AccountSerializer
     answers_list = True
 
     @extend_schema(operation_id="accounts_list")
@@ -271,8 +240,8 @@ class AccountView(ApiView):
     plannable = True
     audited = True
     tags = ("accounts",)
-    serializer_class = AccountSerializer
-    request_serializer_class = AccountRequestSerializer
+    serializer_class = bodies.AccountSerializer
+    request_serializer_class = bodies.AccountRequestSerializer
 
     def get(self, request: Request, accountId: str) -> Response:  # noqa: N803 - path
         """Return the account with its settings."""
@@ -282,7 +251,7 @@ class AccountView(ApiView):
     def put(self, request: Request, accountId: str) -> Response:  # noqa: N803 - path
         """Change settings, what is given of them, and return the account."""
         _check_account(accountId)
-        settings = self.validated(AccountRequestSerializer)["settings"]
+        settings = self.validated(bodies.AccountRequestSerializer)["settings"]
         extra = settings.pop("extra", {})
         try:
             account_update(settings={**settings, **extra})

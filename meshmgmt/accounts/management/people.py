@@ -19,10 +19,15 @@ def clear_errors() -> Iterator[None]:
         raise CommandError("; ".join(texts)) from error
 
 
+def known_user(reference: str) -> User | None:
+    """Return the user with this e-mail address or id, None when there is none."""
+    user = User.objects.with_email(reference).first()
+    return user or User.objects.filter(pk=reference).first()
+
+
 def find_user(reference: str) -> User:
     """Return the user with this e-mail address or id. Raises CommandError."""
-    user = User.objects.with_email(reference).first()
-    user = user or User.objects.filter(pk=reference).first()
+    user = known_user(reference)
     if user is None:
         raise CommandError(f"no user has the e-mail address or id {reference!r}")
     return user

@@ -25,7 +25,6 @@ from meshmgmt.api.methods import serves
 from meshmgmt.core.errors import ServiceError, Unauthenticated
 
 _SESSION: Final = "oidc"
-_BACKEND: Final = "meshmgmt.accounts.backends.RoleBackend"
 SCOPE: Final = "openid email profile"
 REFUSED: Final = "The identity provider did not sign you in."
 
@@ -52,6 +51,7 @@ def begin(request: HttpRequest) -> HttpResponse:
         "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii"),
         "code_challenge_method": "S256",
     }
+    # It may have a query of its own, which stays (RFC 6749, Section 3.1).
     endpoint = str(metadata.get("authorization_endpoint", ""))
     glue = "&" if "?" in endpoint else "?"
     return HttpResponseRedirect(f"{endpoint}{glue}{urllib.parse.urlencode(query)}")
@@ -61,8 +61,11 @@ def begin(request: HttpRequest) -> HttpResponse:
 @serves("GET")
 def callback(request: HttpRequest) -> HttpResponse:
     """Take the browser back from the provider and sign the user in."""
+    # Taken out: a state is good once, or a browser could be led through it again.
     flow: dict[str, Any] = request.session.pop(_SESSION, {})
     state, code = request.GET.get("state", ""), request.GET.get("code", "")
+    # Without a state of our own a stranger could sign others in as themselves
+    # (RFC 6749, Section 10.12).
     known = flow.get("state", "")
     if not known or not hmac.compare_digest(known.encode(), state.encode()):
         return _back(request, "The sign-in took too long or was begun elsewhere.")
@@ -75,7 +78,7 @@ def callback(request: HttpRequest) -> HttpResponse:
         return _back(request, error.message)
     if not user.is_staff:
         return _back(request, "This user may not enter the admin site.")
-    login(request, user, backend=_BACKEND)
+    login(request, user)
     return HttpResponseRedirect(_target(request, str(flow.get("next", ""))))
 
 
@@ -101,6 +104,7 @@ def _answer(
     if not isinstance(token, str):
         raise Unauthenticated(REFUSED)
     claims = checked_claims(token, provider(), audience=settings.SVC.oidc_client_id)
+    # A token that was made for another sign-in is no answer to this one.
     if not hmac.compare_digest(str(claims.get("nonce", "")), flow["nonce"]):
         raise Unauthenticated(REFUSED)
     access_token = str(answer.get("access_token", ""))

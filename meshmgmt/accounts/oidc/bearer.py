@@ -19,6 +19,7 @@ def authenticate_bearer(request: Request, token: str) -> Credentials | None:
         return None
     userinfo = partial(provider().userinfo, token=token)
     found = user_of(bearer_claims(token), userinfo)
+    # A blocked user's sign-in was none; the permission check refuses the request.
     if found.signed_in and found.user.is_active:
         record_sign_in(found.user)
     return found.user, None

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import jwt
 
-from meshmgmt.accounts.oidc.provider import INVALID, Provider
+from meshmgmt.accounts.oidc.provider import Provider
 from meshmgmt.accounts.rules import MAX_NAME, email_errors
+from meshmgmt.accounts.tokens import EXPIRED, INVALID
 from meshmgmt.core.errors import Unauthenticated
 from meshmgmt.core.roles import Role
 
@@ -23,7 +24,6 @@ ALGORITHMS: Final = (
 LEEWAY_SECONDS: Final = 60
 MAX_SUBJECT: Final = 255  # OpenID Connect Core 1.0, Section 2
 MAX_GROUPS: Final = 1000
-EXPIRED: Final = "token expired"
 
 Claims = Mapping[str, Any]
 
@@ -62,6 +62,7 @@ def checked_claims(
             audience=audience,
             issuer=provider.issuer,
             leeway=LEEWAY_SECONDS,
+            # What is not required is not looked at: a token without `exp` would never end.
             options={"require": ["exp", "iat", "sub", "iss", "aud"]},
         )
     except jwt.ExpiredSignatureError as error:
@@ -127,6 +128,7 @@ def _at(seconds: Any) -> dt.datetime:
 def _email(claims: Claims) -> str:
     email = claims.get("email", "")
     unusable = not isinstance(email, str) or "\0" in email or email_errors(email)
+    # The sign-in does not fail for it: people come without an address, too.
     return "" if unusable else str(email)
 
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 import jwt
 from django.core.cache import cache
 
+from meshmgmt.accounts.tokens import INVALID
 from meshmgmt.core.addresses import is_safe_url
 from meshmgmt.core.errors import Unauthenticated, Unavailable
 from observability import idp
@@ -31,7 +32,6 @@ PAUSE_SECONDS: Final = 5.0
 
 UNREACHABLE: Final = "the identity provider is not available now; try again"
 _NO_ANSWER: Final = {"": "no answer"}
-INVALID: Final = "token invalid"
 
 
 class TokenRefused(Unavailable):
@@ -57,10 +57,12 @@ def fetch_json(
         with urllib.request.urlopen(  # noqa: S310 - the scheme is checked
             request, timeout=TIMEOUT_SECONDS
         ) as response:
+            # An answer without end must not fill the memory.
             return json.loads(response.read(MAX_BYTES))
     except urllib.error.HTTPError as error:
         error.close()
         idp.request_refused()
+        # These are about what was sent; anything else says that the provider is unwell.
         refused = error.code in {400, 401, 403}
         raise (TokenRefused if refused else Unavailable)(UNREACHABLE) from error
     except (OSError, ValueError) as error:
@@ -124,6 +126,7 @@ class Provider:
         """Return the discovery document. Raises Unavailable."""
         with self._lock:
             if time.monotonic() - self._read_at > FRESH_SECONDS:
+                # Under the lock: a flood of tokens asks once.
                 found = fetch_json(self.issuer.rstrip("/") + WELL_KNOWN)
                 if not isinstance(found, dict) or found.get("issuer") != self.issuer:
                     raise Unavailable(
@@ -137,6 +140,7 @@ class Provider:
         """Return the keys. Raises Unavailable."""
         uri = str(self.metadata().get("jwks_uri", ""))
         with self._lock:
+            # The keys know when they are old; only another address makes new ones.
             if self._keys is None or self._keys.uri != uri:
                 self._keys = Keys(uri)
             return self._keys

@@ -56,8 +56,11 @@ def user_of(claims: Claims, userinfo: Userinfo) -> SignIn:
     if user is None and "email" not in claims:
         claims = completed(claims, userinfo(identity.subject))
         identity = identity_of(claims, role_claim=settings.SVC.oidc_role_claim)
+    # Unattended: groups that a token takes away may break a promise, and nobody is there
+    # to be told.
     with context.scope(unattended=True), account_write():
         user = User.objects.filter(subject=subject).first()
+        # Looked up again: another request may have made them before this one had the lock.
         joined = user is None
         first = _is_first_owner(identity)
         if user is None:
@@ -70,6 +73,7 @@ def user_of(claims: Claims, userinfo: Userinfo) -> SignIn:
         if groups is not None:
             contributions.set_jwt_groups(user, groups)
         User.objects.filter(
+            # Requests with tokens of two sign-ins may come in either order.
             Q(last_login__isnull=True) | Q(last_login__lt=identity.signed_in_at),
             pk=user.pk,
         ).unaudited_update(last_login=identity.signed_in_at)
@@ -93,6 +97,7 @@ def _groups(claims: Claims, account: Account) -> Sequence[str] | None:
     if not account.jwt_groups_enabled or not account.jwt_groups_claim_name:
         return None
     groups = claimed_groups(claims, account.jwt_groups_claim_name)
+    # An empty list lets everybody in.
     if account.jwt_allow_groups and set(groups).isdisjoint(account.jwt_allow_groups):
         raise Forbidden("permission denied: none of your groups is let in")
     return groups
@@ -158,6 +163,7 @@ def _make_owner(user: User) -> None:
 def _created(
     identity: Identity, subject: str, account: Account, *, is_first_owner: bool
 ) -> User:
+    # Anybody may claim an address; one that was denied must not keep its owner out.
     email = "" if identity.email_verified is False else identity.email
     user = User(
         email=email,

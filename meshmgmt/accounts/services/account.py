@@ -35,6 +35,7 @@ def account_update(*, settings: dict[str, Any]) -> Account:
         account = ensure_account()
         wanted = {name: getattr(account, name) for name in WRITABLE} | settings
         raise_field_errors(settings_errors(wanted))
+        # Only right values have a canonical form, and rooms above compare by that.
         wanted = canonical_settings(wanted)
         errors = [
             error
@@ -49,6 +50,7 @@ def account_update(*, settings: dict[str, Any]) -> Account:
         for name in moved:
             errors += range_change_errors(name, wanted[name])
         raise_field_errors(errors)
+        # All of them: what is the same as before is no change for the trail.
         for name, value in wanted.items():
             setattr(account, name, value)
         account.save()

@@ -1,11 +1,13 @@
 """Passwords tried: one at a time in each process, within limits, the wrong ones on record.
 
-The limits count in the database, so they hold for all workers and hosts together.
+The limits count in the database, so they hold for all workers and hosts together. The
+limiter of `api/limits.py` would not do: it takes a permit before anybody knows whether the
+password is right, and by one key; here failures alone count, by address and by account, of
+which each bends the other's limit, and the trail says how many there were.
 """
 
 import datetime as dt
 import logging
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -69,10 +71,8 @@ class _Attempt:
         elif self.own and self.for_account >= PER_ACCOUNT:
             until = self.own[0].at
         if until is not None:
-            seconds = max(1, math.ceil((until + WINDOW - clock.now()).total_seconds()))
-            raise TooManyRequests(
-                f"too many wrong passwords: wait {seconds} seconds", retry_after=seconds
-            )
+            wait = until + WINDOW - clock.now()
+            raise TooManyRequests.of("wrong passwords", wait.total_seconds())
 
 
 def password_check(user: User | None, password: str, *, name: str) -> bool:
@@ -84,11 +84,13 @@ def password_check(user: User | None, password: str, *, name: str) -> bool:
     account = _account_key(user, name)
     result = "ok"
     try:
+        # Whoever has to wait is told so without a place in the lane.
         _attempt(account).check()
         with LANE.turn(Unavailable(BUSY)):
             attempt = _attempt(account)
             attempt.check()  # others went before us
             if user is None:
+                # Takes as long as checking somebody's would.
                 make_password(password)
             elif user.check_password(password):
                 return True
@@ -137,6 +139,7 @@ def _note(attempt: _Attempt, user: User | None) -> None:
         facts["target_id"] = user.pk
     log.warning("sign-in failed: the e-mail address or password is wrong", extra=facts)
     wrong = WrongPassword(account=attempt.account, address=attempt.address)
+    # Nothing for the trail: a flood must not hold the lock that others write under.
     if user is None or attempt.for_account >= PER_ACCOUNT:
         with queued_write():
             wrong.save()

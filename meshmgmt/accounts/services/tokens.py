@@ -62,6 +62,7 @@ def token_rotate(*, user_id: str, token_id: str, at_once: bool) -> NewToken:
         )
         if at_once:
             old.delete()
+        # A token that ends sooner gets no longer life by being replaced.
         elif old.expires_at > (end := clock.now() + GRACE):
             old.expires_at = end
             old.save(update_fields=["expires_at"])

@@ -92,6 +92,7 @@ def user_reject(*, user_id: str, by: User | None) -> None:
     with account_write():
         user = user_get(user_id)
         check_pending(user)
+        # Before the deletion, so that the trail tells both in the order people expect.
         audit_record(
             Activity.USER_REJECT,
             target_id=user.pk,
@@ -125,6 +126,7 @@ def own_password_change(*, user_id: str, old: str, new: str, by: User) -> None:
     known = user.password
     user.set_password(new)
     with account_write():
+        # The password that was shown to be known is no longer theirs.
         if user_get(user_id).password != known:
             raise Conflict("the password was changed by another request")
         user.save(update_fields=["password", "password_is_temporary"])

@@ -144,6 +144,7 @@ def owner_role_transfer(*, from_id: str, to_id: str) -> User:
             raise Conflict(f"user {old} cannot hand over the owner role to {new}")
         if not new.is_active:
             raise Conflict(f"user {new} is blocked or pending approval")
+        # The new owner first: without one, nobody may stop being owner.
         user_set_role(user_id=new.pk, role=Role.OWNER)
         user_set_role(user_id=old.pk, role=Role.ADMIN)
         audit_record(
@@ -209,6 +210,7 @@ def user_delete(*, user_id: str, by: User | None = None) -> None:
         check_may_delete(by, user)
         keep_an_owner(user, "delete")
         try:
+            # Rooms above come first: what they keep of a user protects the row.
             user_deleting.send(sender=None, user=user)
             _delete_with_tokens(user)
         except ProtectedError as error:

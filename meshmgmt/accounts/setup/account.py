@@ -34,6 +34,7 @@ def stored_account_id() -> str:
 def after_migration(using: str = DEFAULT_DB_ALIAS, **kwargs: Any) -> None:
     """Make the account unless it exists or its tables are not there yet."""
     account.forget()
+    # Sent for each database and each app: not all tables need be there yet.
     if using == DEFAULT_DB_ALIAS and tables_exist(Account, AuditEvent):
         ensure_account()
 
@@ -44,6 +45,7 @@ def ensure_account() -> Account:
     A new one has a range of addresses that other deployments hardly have.
     """
     found = Account.objects.first()
+    # Nearly always: no lock for that.
     if found is not None:
         return found
     with account_write():

@@ -23,6 +23,7 @@ WHERE: Final = (
 
 def setup_code() -> str:
     """Return the code; the same in every process, on every host of one deployment."""
+    # Worked out, not stored: who reads the database does not learn it.
     key = settings.SECRET_KEY.encode("utf-8")
     digest = hmac.new(key, f"setup {account_id()}".encode(), hashlib.sha256).digest()
     return base64.b32encode(digest).decode("ascii")[:LENGTH]

@@ -63,6 +63,7 @@ def first_owner_create(
         user = user_create(email=email, name=name, role=Role.OWNER, password=password)
         if token_days is None:
             return FirstOwner(user)
+        # The token is their own doing, and the trail says so.
         set_actor(user)
         made = token_create(user_id=user.pk, name=PURPOSE, expires_in=token_days)
         return FirstOwner(user, made.plain)

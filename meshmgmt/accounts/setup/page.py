@@ -17,9 +17,9 @@ from meshmgmt.accounts.setup.owner import (
     first_owner_create,
 )
 from meshmgmt.api.methods import serves
+from meshmgmt.api.pages import sentence
 from meshmgmt.core.errors import Forbidden, PreconditionFailed, ServiceError
 
-_BACKEND: Final = "meshmgmt.accounts.backends.RoleBackend"
 _WRONG_CODE: Final = "This is not the code that the server printed."
 
 
@@ -35,7 +35,7 @@ class SetupForm(forms.Form):
 
     setup_code = forms.CharField(
         label="Setup code",
-        help_text=f"{WHERE[0].upper()}{WHERE[1:]}.",
+        help_text=sentence(WHERE),
         widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}),
     )
     email = forms.CharField(
@@ -65,13 +65,14 @@ def setup_page(request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             try:
                 return _made(request, form.cleaned_data)
+            # Somebody else was faster: the page is of no use any more.
             except PreconditionFailed:
                 raise
             except ServiceError as error:
                 _show(form, error)
                 status = error.status
     except PreconditionFailed as error:
-        messages.info(request, f"{error.message[0].upper()}{error.message[1:]}.")
+        messages.info(request, sentence(error.message))
         return HttpResponseRedirect(reverse("admin:login"))
     page = {**admin.site.each_context(request), "title": "Set up", "form": form}
     return render(request, "admin/setup.html", page, status=status)
@@ -80,7 +81,7 @@ def setup_page(request: HttpRequest) -> HttpResponse:
 def _made(request: HttpRequest, data: dict[str, Any]) -> HttpResponse:
     check_setup_code(data["setup_code"])
     fields = {name: data[name] for name in ("email", "name", "password")}
-    login(request, first_owner_create(**fields).user, backend=_BACKEND)
+    login(request, first_owner_create(**fields).user)
     return HttpResponseRedirect(reverse("admin:index"))
 
 

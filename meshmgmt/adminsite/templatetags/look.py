@@ -43,6 +43,7 @@ def mark_numbers(headers: list[dict[str, Any]], rows: list[list[str]]) -> str:
     """Have the columns of numbers stand to the right, headings too."""
     for number, header in enumerate(headers):
         column = [_TAGS.sub("", row[number]) for row in rows]
+        # A column of dashes alone is none of numbers.
         is_number = any(map(str.isdigit, "".join(column)))
         header["is_number"] = is_number and all(map(_NUMBER.fullmatch, column))
     return ""

@@ -20,7 +20,7 @@ from meshmgmt.api.middleware import forwarded_address
 from meshmgmt.control.server.decoding import NO_MESSAGE
 from meshmgmt.control.services.refusals import Refused
 from meshmgmt.core import context as facts
-from meshmgmt.core.errors import Unavailable
+from meshmgmt.core.errors import Unavailable, first_line
 from meshmgmt.core.ids import new_id
 
 _LOG: Final = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ def passes(error: BaseException) -> bool:
 def tell_failure(logger: logging.Logger, what: str, error: BaseException) -> None:
     """Log what could not be done: in a line when it passes by itself, else with a stack."""
     if passes(error):
-        logger.warning("%s: %s", what, str(error).strip().partition("\n")[0])
+        logger.warning("%s: %s", what, first_line(error))
     else:
         logger.error(what, exc_info=error)
 

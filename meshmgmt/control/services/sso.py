@@ -16,8 +16,9 @@ from meshmgmt.accounts.oidc.configured import (
     is_configured,
     provider,
 )
-from meshmgmt.accounts.oidc.identity import EXPIRED, LEEWAY_SECONDS
+from meshmgmt.accounts.oidc.identity import LEEWAY_SECONDS
 from meshmgmt.accounts.oidc.provisioning import user_of
+from meshmgmt.accounts.tokens import EXPIRED
 from meshmgmt.control.models import SpentToken
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.control.services.refusals import Code, Refused

@@ -13,11 +13,10 @@ from typing import Final
 
 from django.conf import settings
 
-from meshmgmt.accounts.models import Account
+from events.directory import Network, directory
 from meshmgmt.delivery.senders.outcomes import NotDelivered
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 10.0
@@ -64,6 +63,7 @@ def _is_global_unicast(address: Address) -> bool:
 
 def _embedded(address: Address) -> Iterator[Address | None]:
     if isinstance(address, ipaddress.IPv6Address):
+        # Any of these reaches an IPv4 host through a gateway or a tunnel.
         yield address.ipv4_mapped
         yield address.sixtofour
         yield from address.teredo or ()
@@ -71,25 +71,15 @@ def _embedded(address: Address) -> Iterator[Address | None]:
             yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
 
-def mesh_networks() -> list[Network]:
-    """Return the address ranges of the mesh."""
-    ranges = Account.objects.values_list("network_range", "network_range_v6")
-    return [
-        ipaddress.ip_network(text, strict=False)
-        for found in ranges
-        for text in found
-        if text
-    ]
-
-
 def connected(host: str, port: int, *, tls: bool) -> socket.socket:
     """Return a connection to a receiver. Raises NotDelivered, OSError."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    own = mesh_networks()
+    own = directory.overlay()
     allowed = settings.SVC.delivery_allowed_networks
     addresses = [
         text
         for text in (str(target[0]) for *_, target in found)
+        # Without the zone that link-local addresses of IPv6 come with.
         if is_open(ipaddress.ip_address(text.partition("%")[0]), allowed, own)
     ]
     if not addresses:
@@ -100,6 +90,7 @@ def connected(host: str, port: int, *, tls: bool) -> socket.socket:
     connection = _first(addresses, port)
     try:
         if tls:
+            # By the name that was asked for; the address was only the way.
             context = ssl.create_default_context()
             connection = context.wrap_socket(connection, server_hostname=host)
         connection.settimeout(ANSWER_SECONDS)

@@ -25,6 +25,7 @@ def append(root: Path, name: str, lines: list[bytes]) -> None:
     """
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Whoever may write below the folder could lead us elsewhere.
     if not path.parent.resolve().is_relative_to(root.resolve()):
         raise NotDelivered("the path leads out of SVC_DELIVERY_DIR")
     with appending.opened(path) as file:

@@ -36,6 +36,7 @@ def send(subscription: Subscription, kind: str, events: list[Event]) -> None:
 
 
 def _read_to_end(connection: socket.socket) -> None:
+    # The end of what is sent: a receiver closes when it has read up to here.
     connection.shutdown(socket.SHUT_WR)
     read = 0
     while part := connection.recv(4096):

@@ -108,8 +108,10 @@ def posted(post: Post) -> Answer:
     tls = parts.scheme == "https"
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     host = parts.hostname or ""
+    # Its socket is given to it, so the name is not resolved once more.
     connection = http.client.HTTPConnection(host)
     connection.sock = connected(host, parts.port or (443 if tls else 80), tls=tls)
+    # A socket's timeout begins anew with every byte: a receiver could drip for days.
     timer = threading.Timer(WHOLE_SECONDS, _cut, [connection.sock])
     timer.daemon = True
     timer.start()

@@ -45,6 +45,7 @@ class Silence:
                 return
             if now < self._until:
                 raise psycopg.OperationalError(SILENT)
+            # Who finds out now keeps the others from trying until it knows.
             self._until = now + CHECK_SECONDS
 
 

@@ -97,6 +97,7 @@ class DatabaseWrapper(Timed, base.DatabaseWrapper):  # type: ignore[misc]
     @contextmanager
     def _impatient(self) -> Iterator[None]:
         connection: Any = self.connection
+        # Statements of our own that are answered at once, or never.
         usual, connection.patience = connection.patience, CHECK_SECONDS
         try:
             yield

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from meshmgmt.accounts.management.people import clear_errors
+from meshmgmt.accounts.management.people import clear_errors, known_user
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.accounts.services.users import user_create
@@ -42,10 +42,7 @@ class Command(BaseCommand):
         self.stdout.write(made.plain)
 
     def _user(self, reference: str, role: str | None) -> User:
-        user = (
-            User.objects.with_email(reference).first()
-            or User.objects.filter(pk=reference).first()
-        )
+        user = known_user(reference)
         if user is None:
             return self._new_user(reference, role)
         if role is not None and user.role != role:

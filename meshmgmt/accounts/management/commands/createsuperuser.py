@@ -41,6 +41,7 @@ class Command(BaseCommand):
             or os.environ.get("DJANGO_SUPERUSER_USERNAME", "")
         )
         if options["interactive"]:
+            # A service unit has no terminal: asking would end in a stack trace.
             if not sys.stdin.isatty():
                 raise CommandError("there is no terminal to ask at: use --noinput")
             email = email or input("E-mail address: ")

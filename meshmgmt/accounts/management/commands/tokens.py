@@ -1,18 +1,28 @@
 """`manage.py tokens`: which tokens there are, and an end to any of them."""
 
 from argparse import ArgumentParser
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
 
 from meshmgmt.accounts.management.people import clear_errors, find_user
-from meshmgmt.accounts.management.tables import aligned
+from meshmgmt.accounts.management.tables import listed
 from meshmgmt.accounts.models import AccessToken
 from meshmgmt.accounts.services.tokens import token_delete
 from meshmgmt.accounts.tokens import is_well_formed, token_hash
 from meshmgmt.api.renderers import to_json
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import account_write
+
+COLUMNS: Final = (
+    ("ID", "id", ""),
+    ("USER", "user", ""),
+    ("NAME", "name", ""),
+    ("ONLY FOR", "scope", "-"),
+    ("EXPIRES", "expires_at", ""),
+    ("LAST USED", "last_used", "never"),
+    ("STATE", "expired", "valid"),
+)
 
 
 class Command(BaseCommand):
@@ -35,8 +45,10 @@ class Command(BaseCommand):
         user = find_user(options["user"]) if options["user"] else None
         tokens = AccessToken.objects.select_related("user").order_by("id")
         if options["deed"] == "list":
-            found = list(tokens if user is None else tokens.filter(user=user))
-            self._print(found, as_json=options["json"])
+            found = tokens if user is None else tokens.filter(user=user)
+            rows = [_facts(token) for token in found]
+            text = listed(rows, COLUMNS, as_json=options["json"])
+            self.stdout.write(text, ending="")
             return
         if bool(options["tokens"]) == (user is not None):
             raise CommandError("name the tokens to revoke, or one --user, not both")
@@ -52,26 +64,6 @@ class Command(BaseCommand):
             self.stdout.write(to_json(rows).decode(), ending="")
         else:
             self.stdout.write(f"revoked: {len(rows)}")
-
-    def _print(self, tokens: list[AccessToken], *, as_json: bool) -> None:
-        rows = [_facts(token) for token in tokens]
-        if as_json:
-            self.stdout.write(to_json(rows).decode(), ending="")
-            return
-        header = ["ID", "USER", "NAME", "ONLY FOR", "EXPIRES", "LAST USED", "STATE"]
-        lines = [
-            [
-                row["id"],
-                row["user"],
-                row["name"],
-                row["scope"] or "-",
-                row["expires_at"],
-                row["last_used"] or "never",
-                "expired" if row["expired"] else "valid",
-            ]
-            for row in rows
-        ]
-        self.stdout.write(aligned(header, lines))
 
 
 def _find(reference: str) -> AccessToken:

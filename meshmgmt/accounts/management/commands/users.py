@@ -3,18 +3,27 @@
 import getpass
 import sys
 from argparse import ArgumentParser
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
 
 from meshmgmt.accounts.management.people import clear_errors, find_user
-from meshmgmt.accounts.management.tables import aligned
+from meshmgmt.accounts.management.tables import listed
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services import users as services
 from meshmgmt.api.renderers import to_json
 from meshmgmt.core import clock
 from meshmgmt.core.printable import printable
 from meshmgmt.core.roles import Role
+
+COLUMNS: Final = (
+    ("ID", "id", ""),
+    ("E-MAIL", "email", "(service user)"),
+    ("NAME", "name", ""),
+    ("ROLE", "role", ""),
+    ("STATE", "state", ""),
+    ("LAST SIGN-IN", "last_login", "never"),
+)
 
 
 class Command(BaseCommand):
@@ -51,35 +60,19 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["deed"] == "list":
-            self._list(as_json=options["json"])
+            rows = [_facts(user) for user in User.objects.order_by("id")]
+            text = listed(rows, COLUMNS, as_json=options["json"])
+            self.stdout.write(text, ending="")
             return
         user = find_user(options["user"])
         with clear_errors():
             done = getattr(self, f"_{options['deed'].replace('-', '_')}")(user, options)
         if options["json"]:
+            # The service wrote to an object of its own.
             user.refresh_from_db()
             self.stdout.write(to_json(_facts(user)).decode(), ending="")
         else:
             self.stdout.write(printable(done))
-
-    def _list(self, *, as_json: bool) -> None:
-        rows = [_facts(user) for user in User.objects.order_by("id")]
-        if as_json:
-            self.stdout.write(to_json(rows).decode(), ending="")
-            return
-        header = ["ID", "E-MAIL", "NAME", "ROLE", "STATE", "LAST SIGN-IN"]
-        lines = [
-            [
-                row["id"],
-                row["email"] or "(service user)",
-                row["name"],
-                row["role"],
-                row["state"],
-                row["last_login"] or "never",
-            ]
-            for row in rows
-        ]
-        self.stdout.write(aligned(header, lines))
 
     def _block(self, user: User, options: dict[str, Any]) -> str:
         services.user_set_blocked(user_id=user.pk, blocked=True)

@@ -1,17 +1,23 @@
 """`manage.py proxy_tokens`: what reverse proxies send their access logs with."""
 
 from argparse import ArgumentParser
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand
 
 from meshmgmt.accounts.management.people import clear_errors
-from meshmgmt.accounts.management.tables import aligned
-from meshmgmt.api.renderers import to_json
+from meshmgmt.accounts.management.tables import listed
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.services.proxies import proxy_token_create, proxy_token_delete
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import account_write
+
+COLUMNS: Final = (
+    ("ID", "id", ""),
+    ("NAME", "name", ""),
+    ("EXPIRES", "expires_at", "never"),
+    ("LAST USED", "last_used", "never"),
+)
 
 
 class Command(BaseCommand):
@@ -46,24 +52,9 @@ class Command(BaseCommand):
                         proxy_token_delete(token_id=token_id)
                 self.stdout.write(f"revoked: {len(options['tokens'])}")
             else:
-                self._print(as_json=options["json"])
-
-    def _print(self, *, as_json: bool) -> None:
-        rows = [_facts(token) for token in ProxyToken.objects.all()]
-        if as_json:
-            self.stdout.write(to_json(rows).decode(), ending="")
-            return
-        header = ["ID", "NAME", "EXPIRES", "LAST USED"]
-        lines = [
-            [
-                row["id"],
-                row["name"],
-                row["expires_at"] or "never",
-                row["last_used"] or "never",
-            ]
-            for row in rows
-        ]
-        self.stdout.write(aligned(header, lines))
+                rows = [_facts(token) for token in ProxyToken.objects.all()]
+                text = listed(rows, COLUMNS, as_json=options["json"])
+                self.stdout.write(text, ending="")
 
 
 def _facts(token: ProxyToken) -> dict[str, Any]:
