@@ -9,7 +9,6 @@
 A store is used by one thread at a time and remembers what it handed out for each peer.
 """
 
-import datetime as dt
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final
@@ -106,20 +105,11 @@ class MapStore:
         """The last message for a peer that is deleted: it sees nobody."""
         return closing_message(self.serial, self.mesh.forwarder_port)
 
-    def network_map(self, peer_id: str) -> bytes:
-        """The `management.NetworkMap` of a peer alone, serialized."""
-        return self._encoded(peer_id).map_bytes(self.serial)
-
     def peer_config(self, peer_id: str) -> management_pb2.PeerConfig:
         """What Login tells a peer about itself; the same as in its maps."""
         config = self._encoder.peer_config(self._map(peer_id))
         check_peer_config(config)
         return config
-
-    def session_expires_at(self, peer_id: str) -> dt.datetime | None:
-        """When the login of a peer ends, None when it does not."""
-        ends = self._map(peer_id).login_ends
-        return None if ends is None else dt.datetime.fromtimestamp(ends, dt.UTC)
 
     @property
     def metrics_push(self) -> bool:

@@ -8,7 +8,7 @@ from meshmgmt.access.models import SetupKey
 from meshmgmt.access.rules.setupkeys import SetupKeyDraft
 from meshmgmt.access.services.setupkeys import setup_key_create
 from meshmgmt.control.protocol import management_pb2 as pb
-from meshmgmt.control.services.logins import LoggedIn, login
+from meshmgmt.control.services.logins import Session, login
 from meshmgmt.inventory.models import Peer
 
 _numbers = count(1)
@@ -61,6 +61,6 @@ def enrolled(hostname: str = "web", key: str = "", **facts: Any) -> Peer:
     return Peer.objects.get(pk=found.peer_id)
 
 
-def come_back(peer: Peer, **facts: Any) -> LoggedIn:
+def come_back(peer: Peer, **facts: Any) -> Session:
     """Log a known machine in again."""
     return login(peer.wg_public_key, request(peer.hostname, **facts), SOURCE)

@@ -11,8 +11,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from meshmgmt.control.agent import Agent
-from tests.control.agents import enrolled, followed, names, run, until
+from tests.control.agents import Agent, enrolled, followed, names, run, until
 from tests.control.deployment import Deployment, deployed
 
 pytestmark = pytest.mark.postgresql

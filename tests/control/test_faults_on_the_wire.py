@@ -12,12 +12,12 @@ import grpc
 import pytest
 from nacl.public import PrivateKey
 
-from meshmgmt.control.agent import Agent, channel_to
+from meshmgmt.control.agent import channel_to
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceStub
 from meshmgmt.env import BASE_DIR
 from meshmgmt.serving.management.commands import serve
-from tests.control.agents import awaited, enrolled, followed, names, run, until
+from tests.control.agents import Agent, awaited, enrolled, followed, names, run, until
 from tests.control.deployment import Deployment, waited_for
 from tests.servers import free_port
 

@@ -11,12 +11,12 @@ import grpc
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from meshmgmt.control.agent import Agent, channel_to
+from meshmgmt.control.agent import channel_to
 from meshmgmt.control.protocol import flow_pb2, proxy_pb2
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.flow_pb2_grpc import FlowServiceStub
 from meshmgmt.control.protocol.proxy_pb2_grpc import ProxyServiceStub
-from tests.control.agents import awaited, enrolled, run, until
+from tests.control.agents import Agent, awaited, enrolled, run, until
 from tests.control.deployment import Deployment
 
 CODE = grpc.StatusCode

@@ -19,7 +19,6 @@ from meshmgmt.control.services.sessions import (
     extend_session,
     logout,
     open_sync,
-    sync_meta,
 )
 from meshmgmt.core.transactions import lock_held
 from meshmgmt.inventory.models import Peer
@@ -66,16 +65,15 @@ def test_unknown_peer_may_not_synchronise():
     assert caught.value.code == Code.PERMISSION_DENIED
 
 
-@pytest.mark.parametrize("call", [open_sync, sync_meta])
-def test_blocked_or_expired_peer_may_not_synchronise(call: Any):
+def test_blocked_or_expired_peer_may_not_synchronise():
     owner = person("user")
     expired = peer(user=owner, login_expiration_enabled=True, last_login=LONG_AGO)
     with pytest.raises(Refused, match="peer login has expired") as caught:
-        call(expired.wg_public_key, meta(), SOURCE)
+        open_sync(expired.wg_public_key, meta(), SOURCE)
     assert caught.value.code == Code.PERMISSION_DENIED
     user_set_blocked(user_id=owner.pk, blocked=True)
     with pytest.raises(Refused, match="blocked") as caught:
-        call(expired.wg_public_key, meta(), SOURCE)
+        open_sync(expired.wg_public_key, meta(), SOURCE)
     assert caught.value.code == Code.PERMISSION_DENIED
 
 
@@ -140,7 +138,7 @@ def test_changes_of_meta_are_counted_but_not_those_of_the_address():
     before = counter._value.get()
     open_sync(known.wg_public_key, meta(), "198.51.100.9")
     assert counter._value.get() == before
-    sync_meta(known.wg_public_key, meta("new"), "198.51.100.9")
+    open_sync(known.wg_public_key, meta("new"), "198.51.100.9")
     assert counter._value.get() == before + 1
     known.refresh_from_db()
     assert known.connection_ip == "198.51.100.9"

@@ -6,11 +6,11 @@ import time
 import grpc
 import pytest
 
-from meshmgmt.control.agent import Agent
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.server.guests import PER_KEY
 from tests.control.agents import (
     PATIENCE,
+    Agent,
     awaited,
     enrolled,
     followed,

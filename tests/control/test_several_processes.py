@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from meshmgmt.control.agent import Agent, Follower
 from meshmgmt.control.protocol import management_pb2 as pb
-from tests.control.agents import awaited, enrolled, followed, names, until
+from tests.control.agents import Agent, awaited, enrolled, followed, names, until
 from tests.control.deployment import Deployment, deployed, waited_for
 from tests.control.test_jobs_on_the_wire import ask, working
 
@@ -145,7 +144,7 @@ async def test_a_change_reaches_the_streams_of_both_processes_on_one_port(
     sharing: Deployment,
 ):
     async with AsyncExitStack() as stack:
-        seen: list[Follower] = []
+        seen: list[Any] = []
 
         async def one_more() -> None:
             agent = await stack.enter_async_context(

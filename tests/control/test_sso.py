@@ -13,7 +13,7 @@ from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.control.models import SpentToken
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services import sso
-from meshmgmt.control.services.logins import LoggedIn, login
+from meshmgmt.control.services.logins import Session, login
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.control.services.sessions import extend_session
 from meshmgmt.core import clock
@@ -51,7 +51,7 @@ def provider(running: RunningProvider, settings: Any) -> RunningProvider:
     return running
 
 
-def sign_in(provider: RunningProvider, name: str = "ann", **facts: Any) -> LoggedIn:
+def sign_in(provider: RunningProvider, name: str = "ann", **facts: Any) -> Session:
     token = provider.token_of(name)
     return login(public_key(), request(jwtToken=token, **facts), SOURCE)
 

@@ -46,9 +46,6 @@ class Encoded(NamedTuple):
         """Equal for equal messages; means something within this process alone."""
         return hash(self)
 
-    def map_bytes(self, serial: int) -> bytes:
-        return b"".join((number(pb.NetworkMap, "Serial", serial), *self.network_map))
-
     def message(self, serial: int) -> bytes:
         """The serialized SyncResponse, without netbirdConfig."""
         first = number(pb.NetworkMap, "Serial", serial)

@@ -29,7 +29,7 @@ from meshmgmt.control.server.status import Context, tell_failure
 from meshmgmt.control.server.streams import Ending, Stream, Streams
 from meshmgmt.control.server.threads import Batches, Threads
 from meshmgmt.control.services import sessions
-from meshmgmt.control.services.logins import LoggedIn
+from meshmgmt.control.services.logins import Session
 from meshmgmt.control.services.sessions import SyncOpening
 from meshmgmt.core import context as facts
 from meshmgmt.env import Config
@@ -154,7 +154,7 @@ class Hub:
 
     # ---- one peer
 
-    async def login_response(self, peer: LoggedIn) -> LoginResponse:
+    async def login_response(self, peer: Session) -> LoginResponse:
         """Return what a peer that logged in is told."""
         return await self._logins.one(peer)
 
