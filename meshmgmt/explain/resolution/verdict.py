@@ -125,7 +125,7 @@ def _reason(explanation: Explanation, config: PeerDns, mesh: Mesh) -> Phrase:
 
 def _forwarded(outcome: Outcome, config: PeerDns) -> Phrase:
     asked = dict.fromkeys(server.group for server in outcome.servers)
-    groups = {group.id: group for group in config.nameserver_groups}
+    groups = {group.id: group for group in config.servers}
     first = next(iter(asked))
     domains = [d for d in groups[first.id].domains if is_subdomain(outcome.name, d)]
     served = max(domains, key=len) if domains else "all other names"
