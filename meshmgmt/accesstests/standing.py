@@ -89,6 +89,7 @@ def look_after_reports() -> None:
         changed = [
             test.pk for test, outcome in outcomes(tests) if _differs(test, outcome)
         ]
+    # Without a change nothing is audited, and no writer needs to wait.
     with account_write() if changed else queued_write():
         _note(outcomes(AccessTest.objects.filter(pk__in=changed, enabled=True)))
         Looked.objects.filter(serial__lt=newest).update(serial=newest)
@@ -107,6 +108,7 @@ def _before(**kwargs: Any) -> None:
 
 def _after(changes: Sequence[Change], **kwargs: Any) -> None:
     """Judge the tests that were written and touched. Raises PromiseBroken."""
+    # Before all else: a test that was just made must not count as broken by this write.
     written = [each for each in changes if isinstance(each.instance, AccessTest)]
     if written:
         _judge_written(written)
@@ -153,6 +155,7 @@ def _kept(tests: Sequence[AccessTest], touch: Touch) -> set[AccessTest]:
         return {each for each in between if is_kept_by(mesh, each)}
     if not touch.is_of_members:
         return set()
+    # With one member left a test may be about nobody, which pairs do not tell.
     thin = touch.thin_groups()
     chosen = [
         test for test in between if thin.isdisjoint(ref for _, ref in ends_of(test))
@@ -198,6 +201,7 @@ def _broken(found: _Judged, *, timely: bool) -> _Judged:
     ]
     if not (failing and timely):
         return failing
+    # By the clock of the last look: what fails there too was broken by this write.
     snapshot = read_mesh([test for test, _ in failing]).snapshot
     moments = {test.checked_at for test, _ in failing}
     then = {at: Mesh(snapshot, at.timestamp()) for at in moments if at is not None}

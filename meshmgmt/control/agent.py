@@ -169,6 +169,7 @@ class Follower:
                     raise
             self.breaks += 1
             await asyncio.sleep(pause)
+            # As the agents of the reference: at once at first, then ever less often.
             pause = min(10.0, pause * 1.7)
 
     def _apply(self, message: pb.SyncResponse) -> None:

@@ -194,6 +194,7 @@ def _insert(touched: str, *, least: int = 0) -> None:
     )
     if connection.vendor == "postgresql":
         insert = (
+            # Heard at the commit, never before the row can be read.
             f"WITH made AS ({insert} RETURNING serial)"  # noqa: S608 - our names
             f" SELECT pg_notify('{CHANNEL}', CAST(serial AS text)) FROM made"
         )

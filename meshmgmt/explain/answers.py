@@ -95,6 +95,7 @@ def name_explanation(peer_id: str, name: str, record_type: str = "A") -> Explana
     except QueryError as error:
         raise BadRequest(str(error)) from error
     mesh = config.mesh
+    # Most look-ups are answered, and then nothing more is read.
     if needs_trials(explanation):
         hidden = hidden_peer(explanation)
         known = mesh.snapshot
@@ -128,6 +129,7 @@ def accessible_peer_rows(viewer: User, peer_id: str) -> list[PeerRow]:
         raise NotFound.of("peer", peer_id)
     sight = _mesh(lambda: load_around(peer_id)).sight(peer_id)
     seen = sight.remotes.ids if sight else frozenset()
+    # Of many, reading all is faster than asking for each id.
     rows = peer_rows(viewer, sorted(seen) if len(seen) <= FEW else None)
     return [
         {name: row[name] for name in ACCESSIBLE if name in row}

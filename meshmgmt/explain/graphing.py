@@ -12,6 +12,7 @@ from meshmgmt.mesh.shifts import Shifts, shifts
 from meshmgmt.meshstate import load, nothing_to_collect
 
 FOCUS: Final = "group, peer, resource or policy"
+# Pixels; lines bend between columns so far apart that labels of rules fit beside them.
 _BOX_WIDTH, _BOX_HEIGHT, _ROW = 250, 40, 52
 _LEFT, _MIDDLE, _RIGHT = 10, 360, 790
 WIDTH: Final = _RIGHT + _BOX_WIDTH + 10

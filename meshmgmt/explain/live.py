@@ -75,6 +75,7 @@ def _over_udp(
     deadline = time.monotonic() + timeout
     with socket.socket(_family(server), socket.SOCK_DGRAM) as sock:
         sock.connect((server.ip, server.port))
+        # Connected, UDP hears at once of a port that nobody listens at (ICMP).
         sock.send(question.pack())
         while True:
             sock.settimeout(_left(deadline))

@@ -60,6 +60,7 @@ def traffic_of(protocol: str, port: str | int | None) -> Traffic:
     """Return what is asked about. Raises BadRequest, InvalidArgument for such ports."""
     if port in (None, ""):
         return Traffic(protocol)
+    # Digits alone, and few: Python takes underscores, and long for long numbers.
     text = str(port)
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= LAST_PORT):
         raise BadRequest(f"port: {quoted(text)} is no number from 1 to {LAST_PORT}")
@@ -75,6 +76,7 @@ def destination_of(text: str, *, by_name: bool = False) -> Destination:
     name of several peers.
     """
     peers, resources = Peer.objects.none(), NetworkResource.objects.none()
+    # Names go first: somebody may have called a peer as another's id.
     if by_name:
         peers = Peer.objects.filter(Q(name=text) | Q(dns_label=text))
         resources = NetworkResource.objects.filter(name=text)
@@ -168,6 +170,7 @@ def _domain(text: str, *, by_name: bool) -> Destination:
 
 def peer_labelled(label: str) -> Peer | None:
     """Return the first peer with this DNS label, its extra ones included."""
+    # The quotes make it a whole label; asking JSON differs between databases.
     peers = Peer.objects.annotate(extra=Cast("extra_dns_labels", TextField()))
     labelled = Q(dns_label=label) | Q(extra__contains=f'"{label}"')
     return peers.filter(labelled).order_by("id").first()

@@ -59,6 +59,7 @@ class Guests:
             except TimeoutError:
                 raise Refused(Code.UNAUTHENTICATED, NAMELESS) from None
             if not await self._known.one(key):
+                # Not PERMISSION_DENIED, at which agents restart without end.
                 raise Refused(Code.UNAUTHENTICATED, STRANGER)
             return key
 

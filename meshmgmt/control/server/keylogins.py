@@ -42,6 +42,7 @@ class KeyLogins:
         self._check(address)
         with one_more(self._under_way, address):
             async with self._turns:
+                # Again: while it waited, others may have shown wrong keys.
                 self._check(address, inside=1)
                 return await self._tried(address, login)
 

@@ -127,6 +127,7 @@ class ManagementService(ManagementServiceServicer):
     @rpc
     async def Job(self, requests: Any, context: Context) -> None:
         """Pass on what the peer is asked to do, and what it answers."""
+        # Agents may wait for a header before they send anything.
         await context.send_initial_metadata(())
         opened: list[Opened[pb.JobRequest]] = []
 
@@ -174,6 +175,7 @@ class ManagementService(ManagementServiceServicer):
             source_of(context),
         )
         response = pb.ExtendAuthSessionResponse()
+        # A zero time: no end. Unset, the agent would keep the one it has.
         response.sessionExpiresAt.SetInParent()
         if session.session_expires_at is not None:
             response.sessionExpiresAt.FromDatetime(session.session_expires_at)

@@ -84,6 +84,7 @@ def _store(peer_id: str, batch: list[dict[str, Any]]) -> None:
         if len(batch) == 1:
             _refuse(peer_id, refusal.message)
             return
+        # Which ones are refused is found out one by one.
         for event in batch:
             _store(peer_id, [event])
 

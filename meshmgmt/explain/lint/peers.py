@@ -105,6 +105,7 @@ def large_maps(facts: Facts) -> Iterator[Finding]:
     snapshot = facts.snapshot
     labels = sum(1 + len(peer.extra_labels) for peer in snapshot.peers.values())
     records = sum(len(zone.records) for zone in facts.sent_zones)
+    # A bound that costs nothing: each label is at most two records and a peer.
     most_possible = records + 3 * labels + len(facts.sent_groups)
     if most_possible <= NETWORK_MAP_GUIDANCE:
         return

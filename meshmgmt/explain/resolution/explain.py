@@ -30,6 +30,7 @@ from meshmgmt.mesh.snapshot import Record
 __all__ = ["HiddenPeer", "explain"]
 
 MAX_CNAMES = 8
+"""Agents follow so many."""
 
 
 def explain(

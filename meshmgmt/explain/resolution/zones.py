@@ -44,6 +44,7 @@ def look_up(
     """
     covering = sorted(
         (zone for zone in config.zones if is_subdomain(name, zone.domain)),
+        # Stable: of zones for one domain the one made first goes first.
         key=lambda zone: -len(zone.domain),
     )
     steps: list[Step] = []
