@@ -35,6 +35,7 @@ def read_mesh(tests: Sequence[AccessTest]) -> Mesh:
     access = [test for test in tests if test.kind == ACCESS]
     routed = any(test.destination_kind in _ROUTED for test in access)
     with nothing_to_collect():
+        # What a name resolves to may hang on any zone, group and peer.
         if any(test.kind == DNS for test in tests):
             snapshot = load()
         else:

@@ -80,6 +80,7 @@ def all_peer_dns() -> Iterator[PeerDns]:
         config = PeerDns(mesh, peer_id)
         seconds = time.perf_counter() - started
         observe_map(config, seconds=seconds)
+        # Without what the caller does between two of them.
         total += seconds
         yield config
     observe_all_maps(seconds=total)

@@ -78,6 +78,7 @@ def policy_effect(policy_id: str) -> tuple[Graph, Shifts]:
     """
     with nothing_to_collect():
         mesh = Mesh(load(), shown_moment().timestamp())
+        # The same account without it, so that whatever else lets them through counts.
         others = tuple(p for p in mesh.snapshot.policies if p.id != policy_id)
         about = subject_with(mesh.snapshot, policy_id)
         if about is None:
@@ -138,6 +139,7 @@ def _rows(uses: Iterable[tuple[str, int]]) -> dict[str, int]:
     found: dict[str, list[int]] = {}
     for id_, row in uses:
         found.setdefault(id_, []).append(row)
+    # By their mean row, lines cross little.
     ranked = sorted(found, key=lambda id_: sum(found[id_]) / len(found[id_]))
     return {id_: row for row, id_ in enumerate(ranked)}
 

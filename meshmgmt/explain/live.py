@@ -51,6 +51,7 @@ def ask(
     transport = "udp"
     try:
         reply = _over_udp(server, question, timeout)
+        # Truncated: the rest comes over TCP (RFC 1035, 4.2.1).
         if reply.header.tc:
             transport = "tcp"
             reply = _over_tcp(server, question, timeout)
@@ -93,6 +94,7 @@ def _over_tcp(
         sock.connect((server.ip, server.port))
         message = question.pack()
         sock.sendall(len(message).to_bytes(_LENGTH_BYTES) + message)
+        # Over TCP each message has its length before it (RFC 1035, 4.2.2).
         length = int.from_bytes(_receive(sock, _LENGTH_BYTES, deadline))
         return dnslib.DNSRecord.parse(_receive(sock, length, deadline))
 

@@ -102,6 +102,7 @@ def reach(
     """
     is_peer = destination.kind == "peer"
     ends = [source, destination.id] if is_peer else [source]
+    # Between two peers nobody else decides, so nobody else is read.
     snapshot = load_among(ends, routers=not is_peer)
     away = Peer.objects.filter(pk__in=snapshot.peers, connected=False)
     offline = frozenset(() if past else away.values_list("pk", flat=True))
@@ -161,6 +162,7 @@ def _domain(text: str, *, by_name: bool) -> Destination:
     account = Account.objects.first()
     domain = account.dns_domain if account else ""
     label = name.removesuffix(f".{canonical(domain)}") if domain else name
+    # A name in the peers' domain, or a bare one, is first that of a peer.
     if "." not in label and (peer := peer_labelled(label)):
         return Destination("peer", peer.pk, peer.ip)
     if by_name and "." not in name:

@@ -71,6 +71,7 @@ def _way(
     passing = ~0 if is_target else entry.sources.mask
     # What is routed begins nothing, and is no destination where it is a source.
     routed = mesh.snapshot.resources if outward and is_target else ()
+    # One port stands for the rule in a link to "can A reach B?".
     first = opened(rule)[0]
     return Way(
         policy=Subject("policy", entry.policy_id, entry.policy_name),

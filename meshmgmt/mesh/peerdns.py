@@ -164,6 +164,7 @@ class PeerDns:
             return 0
         records = self.mesh.peer_names.count(self.peer, self._names)
         records += sum(len(zone.records) for zone in self._zones)
+        # With the peer itself: it counts as one of the map's objects.
         return records + len(self.servers) + 1 + len(self._names)
 
     @cached_property
@@ -206,6 +207,7 @@ class PeerDns:
         for reason, mask in self.mesh.ways(self.peer_id):
             for id_ in self._names.roster.listed(mask & left):
                 found[id_] = reason
+            # The first reason counts, so who has one needs no other.
             left &= ~mask
         return found
 

@@ -104,6 +104,7 @@ def load_around(
     of_peers = tables.GROUPS_OF.plain([peer_id, *others])
     account = _account()
     mine = frozenset(group for group, member in of_peers if member == peer_id)
+    # No rows say who is in the group of all.
     mine |= {account.everybody, *groups}
     # Who routes lets sources of others' rules in, so rules about itself are not enough.
     everything = routes_something([peer_id], mine)

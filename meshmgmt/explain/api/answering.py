@@ -28,6 +28,7 @@ class AnswerSerializer(ObjectSerializer):
 def _maker(kind: type[serializers.Serializer[Any]]) -> Maker:
     """What makes an object of at least two fields plain, made once for a serializer."""
     fields = dict(kind().fields.items())
+    # Read at once: one call for all fields of an object.
     read = attrgetter(*(str(field.source) for field in fields.values()))
     deeper = {name: make for name, field in fields.items() if (make := _making(field))}
 

@@ -31,6 +31,7 @@ def forward(config: PeerDns, name: str) -> ForwardResult:
     """Longest match domain, else the primary groups, else the system resolver."""
     matches = _matches(config, name)
     longest = max((len(domain) for _, domain in matches), default=0)
+    # Of one length they are one domain: all its groups are asked.
     asked = [group for group, domain in matches if len(domain) == longest]
     primaries = [group for group in config.servers if group.primary]
     steps = [_match_step(group, domain, longest) for group, domain in matches]

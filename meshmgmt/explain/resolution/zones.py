@@ -51,6 +51,7 @@ def look_up(
     for position, zone in enumerate(covering):
         result = _in_zone(zone, name, record_type, hidden_peer)
         steps.extend(result.steps)
+        # An alias decides as a record does: shorter zones are not looked at.
         if result.kind is not None or result.cname is not None:
             steps.extend(
                 _shadowed(shorter, zone) for shorter in covering[position + 1 :]
