@@ -6,6 +6,7 @@ write those tests are judged again that it may have touched.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from django.db import connection
@@ -16,7 +17,7 @@ from events.audit.changes import Change
 from events.audit.emission import audit_record, changes_written
 from meshmgmt.accesstests.judging import Outcome, is_kept_by, judged
 from meshmgmt.accesstests.models import FAILING, PASSING, AccessTest, Looked
-from meshmgmt.accesstests.reading import ends_of, read_mesh, read_near, read_sides
+from meshmgmt.accesstests.reading import ends_of, read_mesh, read_near
 from meshmgmt.accesstests.rules import ACCESS, DNS
 from meshmgmt.accesstests.touching import Touch, touch_of
 from meshmgmt.accounts.models import Account
@@ -34,6 +35,7 @@ from meshmgmt.core.transactions import (
 )
 from meshmgmt.inventory.models import Peer
 from meshmgmt.mesh import Mesh
+from meshmgmt.meshstate import load_sides, mesh_of
 
 TOLD: Final = frozenset({"name", "description"})
 """What may change without a test being another."""
@@ -151,7 +153,7 @@ def _kept(tests: Sequence[AccessTest], touch: Touch) -> set[AccessTest]:
     if not between:
         return set()
     if touch.sides is not None:
-        mesh = read_sides(touch.sides)
+        mesh = mesh_of(partial(load_sides, touch.sides))
         return {each for each in between if is_kept_by(mesh, each)}
     if not touch.is_of_members:
         return set()

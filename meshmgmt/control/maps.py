@@ -11,6 +11,7 @@ A store is used by one thread at a time and remembers what it handed out for eac
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from google.protobuf.json_format import MessageToDict
@@ -20,11 +21,10 @@ from meshmgmt.control.checks import Unsendable, check_peer_config
 from meshmgmt.control.encoding import Encoded, Encoder, closing_message
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.core.errors import NotFound
-from meshmgmt.core.history import shown_moment
 from meshmgmt.core.transactions import nothing, read_snapshot
 from meshmgmt.mesh import Mesh, NetworkMap, affected
 from meshmgmt.mesh.snapshot import Settings, Snapshot
-from meshmgmt.meshstate import Touched, load, nothing_to_collect
+from meshmgmt.meshstate import Touched, load, mesh_of
 
 __all__ = ["MapStore", "Refresh", "Unsendable"]
 
@@ -126,14 +126,12 @@ class MapStore:
     def _take(self, serial: int, touched: Touched | None) -> Refresh:
         """Compute from what the database holds now; `touched` is what to read of it."""
         before = self.mesh.snapshot
-        with nothing_to_collect():
-            snapshot = load(before, touched)
-            mesh = Mesh(snapshot, shown_moment().timestamp())
+        mesh = mesh_of(partial(load, before, touched))
         # Nothing is taken over before all is computed: who fails tries the same again.
         told = affected(self.mesh, mesh) if self.serial else None
         self.mesh, self.serial = mesh, serial
         self._encoder.use(mesh)
-        deleted = frozenset(before.peers.keys() - snapshot.peers.keys())
+        deleted = frozenset(before.peers.keys() - mesh.snapshot.peers.keys())
         for peer_id in deleted:
             self._told.pop(peer_id, None)
         return Refresh(serial, told, deleted)

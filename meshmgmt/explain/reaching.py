@@ -9,13 +9,11 @@ from django.db.models.functions import Cast
 
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.errors import BadRequest, InvalidArgument, NotFound
-from meshmgmt.core.history import shown_moment
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.names import InvalidNameError, canonical, quoted
 from meshmgmt.core.printable import printable
 from meshmgmt.inventory.models import NetworkResource, Peer
 from meshmgmt.inventory.selectors import only_one
-from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.reach import (
     LAST_PORT,
     WITH_PORTS,
@@ -25,7 +23,7 @@ from meshmgmt.mesh.reach import (
     verdict,
 )
 from meshmgmt.mesh.reasons import Subject
-from meshmgmt.meshstate import load_among
+from meshmgmt.meshstate import load_among, mesh_of
 
 _WAYS: Final = {
     (True, "direct"): "allowed, directly",
@@ -103,10 +101,10 @@ def reach(
     is_peer = destination.kind == "peer"
     ends = [source, destination.id] if is_peer else [source]
     # Between two peers nobody else decides, so nobody else is read.
-    snapshot = load_among(ends, routers=not is_peer)
+    mesh = mesh_of(lambda: load_among(ends, routers=not is_peer))
+    snapshot = mesh.snapshot
     away = Peer.objects.filter(pk__in=snapshot.peers, connected=False)
     offline = frozenset(() if past else away.values_list("pk", flat=True))
-    mesh = Mesh(snapshot, shown_moment().timestamp())
     names = {each.id: each.name for each in snapshot.resources}
     names |= {each.id: each.name for each in snapshot.peers.values()}
     name = names.get(destination.id, destination.text)

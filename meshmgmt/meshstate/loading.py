@@ -5,13 +5,15 @@ everything else is read anew each time.
 """
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from meshmgmt.core.errors import NotFound
+from meshmgmt.core.history import shown_moment
 from meshmgmt.core.queries import BATCH
+from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.extent import Extent, extent, routing
 from meshmgmt.mesh.snapshot import (
     Peer,
@@ -58,6 +60,12 @@ def nothing_to_collect() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def mesh_of(read: Callable[[], Snapshot]) -> Mesh:
+    """The mesh of what is read, as of the moment that is shown."""
+    with nothing_to_collect():
+        return Mesh(read(), shown_moment().timestamp())
 
 
 def load(previous: Snapshot | None = None, touched: Touched | None = None) -> Snapshot:
