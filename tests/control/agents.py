@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from functools import wraps
 from typing import Any
 
+import grpc
+import pytest
 from google.protobuf.json_format import ParseDict
 
 from meshmgmt.control.agent import Agent as PlainAgent
@@ -92,6 +94,13 @@ class Agent(PlainAgent):
             acknowledged = [(await stream.read()).event_id for _ in events]
             await stream.done_writing()
             return acknowledged
+
+
+async def code_of(call: Awaitable[Any]) -> grpc.StatusCode:
+    """Return the status with which a call is refused."""
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await call
+    return refused.value.code()
 
 
 @asynccontextmanager

@@ -101,7 +101,10 @@ async def test_a_stream_at_one_ends_the_older_one_at_the_other(both):
         rest = [message async for message in first]
         assert all(message.HasField("NetworkMap") for message in rest)
         await until(lambda: both[0].peer("moved")["connected"])
-        await asyncio.sleep(1)  # the first one's end is written, and is fenced
+        # Ends are written in order: with that of another peer the first one's is.
+        async with enrolled(both[0], "marker") as marker, followed(marker):
+            await until(lambda: both[0].peer("marker")["connected"])
+        await until(lambda: not both[0].peer("marker")["connected"])
         assert both[0].peer("moved")["connected"]
         del second
 

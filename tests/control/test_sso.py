@@ -14,7 +14,7 @@ from meshmgmt.control.models import SpentToken
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services import sso
 from meshmgmt.control.services.logins import Session, login
-from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.control.services.refusals import Code
 from meshmgmt.control.services.sessions import extend_session
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
@@ -24,6 +24,7 @@ from tests.control.machines import (
     enrolled,
     meta,
     public_key,
+    refusal_of,
     request,
     setup_key,
 )
@@ -57,9 +58,7 @@ def sign_in(provider: RunningProvider, name: str = "ann", **facts: Any) -> Sessi
 
 
 def code_of(call: Any, *args: Any, **facts: Any) -> Code:
-    with pytest.raises(Refused) as caught:
-        call(*args, **facts)
-    return caught.value.code
+    return refusal_of(call, *args, **facts).code
 
 
 def test_user_who_signs_in_owns_the_machine(provider: RunningProvider):
