@@ -115,6 +115,8 @@ class AccessTestList(ServiceList):
     def complete(self, request: HttpRequest, shown: list[Any]) -> None:
         words = in_words(shown)
         for test in shown:
+            # The column asks row by row: kept with each test, all words cost a few
+            # queries.
             vars(test)["words"] = words[test.pk]
 
 

@@ -156,6 +156,7 @@ def _unresolved(
             answer = explain(
                 PeerDns(mesh, source), test.destination_ref, test.record_type
             )
+            # Else all with these zones and servers get this answer, whomever they see.
             shared = key if _asks_peers(mesh, answer) else key[:2]
             told[shared] = told[key] = _dns_fault(test, answer)
         if told[key]:

@@ -7,9 +7,8 @@ from typing import Final
 from django.db.models import Q
 
 from meshmgmt.accesstests.models import AccessTest
-from meshmgmt.accesstests.rules import ACCESS, DNS, VALUES
+from meshmgmt.accesstests.rules import DNS, VALUES
 from meshmgmt.accesstests.touching import Touch
-from meshmgmt.core.history import shown_moment
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.names import canonical
 from meshmgmt.explain.reaching import destination_of
@@ -21,8 +20,7 @@ from meshmgmt.meshstate import (
     load,
     load_among,
     load_met,
-    load_sides,
-    nothing_to_collect,
+    mesh_of,
 )
 
 End = tuple[str, str]
@@ -31,16 +29,13 @@ _ROUTED: Final = ("resource", *VALUES)
 
 def read_mesh(tests: Sequence[AccessTest]) -> Mesh:
     """Return the mesh, with all that decides how the tests go."""
+    # What a name resolves to may hang on any zone, group and peer.
+    if any(test.kind == DNS for test in tests):
+        return mesh_of(load)
     ends = [end for test in tests for end in ends_of(test)]
-    access = [test for test in tests if test.kind == ACCESS]
-    routed = any(test.destination_kind in _ROUTED for test in access)
-    with nothing_to_collect():
-        if any(test.kind == DNS for test in tests):
-            snapshot = load()
-        else:
-            groups = _groups(ends)
-            snapshot = load_among(_peers(ends), groups=groups, routers=routed)
-        return Mesh(snapshot, shown_moment().timestamp())
+    groups, peers = _groups(ends), _peers(ends)
+    routed = any(test.destination_kind in _ROUTED for test in tests)
+    return mesh_of(lambda: load_among(peers, groups=groups, routers=routed))
 
 
 def read_near(tests: Sequence[AccessTest], touch: Touch) -> Mesh:
@@ -56,15 +51,7 @@ def read_near(tests: Sequence[AccessTest], touch: Touch) -> Mesh:
         if one[1] in touch.groups
     ]
     others = Extent(frozenset(_groups(ends)), frozenset(_peers(ends)))
-    with nothing_to_collect():
-        snapshot = load_met(touch.moved, by=touch.groups, others=others)
-        return Mesh(snapshot, shown_moment().timestamp())
-
-
-def read_sides(sides: Extent) -> Mesh:
-    """Return the mesh with what decides between the peers on some sides of rules."""
-    with nothing_to_collect():
-        return Mesh(load_sides(sides), shown_moment().timestamp())
+    return mesh_of(lambda: load_met(touch.moved, by=touch.groups, others=others))
 
 
 def ends_of(test: AccessTest) -> tuple[End, End]:

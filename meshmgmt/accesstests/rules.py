@@ -34,6 +34,7 @@ VALUES: Final = ("address", "domain")
 """Destinations that are told by what they are, not by an id."""
 DESTINATIONS: Final = ("peer", "group", "resource", *VALUES)
 MAX_CONTENTS: Final = 100
+# Also the separators at which logs and terminals begin a new line.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 

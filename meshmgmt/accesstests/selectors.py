@@ -31,6 +31,7 @@ def access_test_rows(ids: Sequence[str] | None = None) -> list[Row]:
     if ids is not None:
         found = found.filter(pk__in=ids)
     stored: list[Row] = [{**row} for row in found.values()]
+    # How a test went is not kept: it is judged in the account of then.
     if is_past():
         judged = {test.pk: outcome for test, outcome in outcomes(found)}
         stored = [

@@ -6,6 +6,7 @@ write those tests are judged again that it may have touched.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from django.db import connection
@@ -16,7 +17,7 @@ from events.audit.changes import Change
 from events.audit.emission import audit_record, changes_written
 from meshmgmt.accesstests.judging import Outcome, is_kept_by, judged
 from meshmgmt.accesstests.models import FAILING, PASSING, AccessTest, Looked
-from meshmgmt.accesstests.reading import ends_of, read_mesh, read_near, read_sides
+from meshmgmt.accesstests.reading import ends_of, read_mesh, read_near
 from meshmgmt.accesstests.rules import ACCESS, DNS
 from meshmgmt.accesstests.touching import Touch, touch_of
 from meshmgmt.accounts.models import Account
@@ -34,6 +35,7 @@ from meshmgmt.core.transactions import (
 )
 from meshmgmt.inventory.models import Peer
 from meshmgmt.mesh import Mesh
+from meshmgmt.meshstate import load_sides, mesh_of
 
 TOLD: Final = frozenset({"name", "description"})
 """What may change without a test being another."""
@@ -89,6 +91,7 @@ def look_after_reports() -> None:
         changed = [
             test.pk for test, outcome in outcomes(tests) if _differs(test, outcome)
         ]
+    # Without a change nothing is audited, and no writer needs to wait.
     with account_write() if changed else queued_write():
         _note(outcomes(AccessTest.objects.filter(pk__in=changed, enabled=True)))
         Looked.objects.filter(serial__lt=newest).update(serial=newest)
@@ -107,6 +110,7 @@ def _before(**kwargs: Any) -> None:
 
 def _after(changes: Sequence[Change], **kwargs: Any) -> None:
     """Judge the tests that were written and touched. Raises PromiseBroken."""
+    # Before all else: a test that was just made must not count as broken by this write.
     written = [each for each in changes if isinstance(each.instance, AccessTest)]
     if written:
         _judge_written(written)
@@ -149,10 +153,11 @@ def _kept(tests: Sequence[AccessTest], touch: Touch) -> set[AccessTest]:
     if not between:
         return set()
     if touch.sides is not None:
-        mesh = read_sides(touch.sides)
+        mesh = mesh_of(partial(load_sides, touch.sides))
         return {each for each in between if is_kept_by(mesh, each)}
     if not touch.is_of_members:
         return set()
+    # With one member left a test may be about nobody, which pairs do not tell.
     thin = touch.thin_groups()
     chosen = [
         test for test in between if thin.isdisjoint(ref for _, ref in ends_of(test))
@@ -198,6 +203,7 @@ def _broken(found: _Judged, *, timely: bool) -> _Judged:
     ]
     if not (failing and timely):
         return failing
+    # By the clock of the last look: what fails there too was broken by this write.
     snapshot = read_mesh([test for test, _ in failing]).snapshot
     moments = {test.checked_at for test, _ in failing}
     then = {at: Mesh(snapshot, at.timestamp()) for at in moments if at is not None}
@@ -220,6 +226,7 @@ def _differs(test: AccessTest, outcome: Outcome) -> bool:
 def _note(found: _Judged) -> None:
     """Store how tests went, and write what failed and what passes again."""
     now = clock.now()
+    # In one statement: nearly all go as they went.
     same = [test.pk for test, outcome in found if not _differs(test, outcome)]
     if same:
         AccessTest.objects.filter(pk__in=same).unaudited_update(checked_at=now)

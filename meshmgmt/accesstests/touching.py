@@ -56,9 +56,11 @@ class Touch:
     def tests(self) -> list[AccessTest]:
         """The enabled tests that may go another way now."""
         tests = AccessTest.objects.filter(enabled=True).order_by("id")
+        # More than a query takes ids.
         many = len(self.peers) + len(self.groups) + len(self.moved) > BATCH
         if self.everything or many:
             return list(tests)
+        # Most accounts have few kinds: what none asks about is not looked up.
         asked = tests.order_by().values_list("kind", "destination_kind").distinct()
         return list(tests.filter(self._about({*asked})))
 

@@ -20,11 +20,8 @@ from google.protobuf.json_format import ParseDict
 from google.protobuf.message import Message
 from nacl.public import Box, PrivateKey, PublicKey
 
-from meshmgmt.control.protocol import flow_pb2, signalexchange_pb2
 from meshmgmt.control.protocol import management_pb2 as pb
-from meshmgmt.control.protocol.flow_pb2_grpc import FlowServiceStub
 from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceStub
-from meshmgmt.control.protocol.signalexchange_pb2_grpc import SignalExchangeStub
 
 META: Final[Mapping[str, Any]] = {
     "hostname": "peer",
@@ -83,7 +80,6 @@ class Agent:
         self.roots = roots
         self.channel = channel_to(url, roots)
         self.management: Any = ManagementServiceStub(self.channel)
-        self.signals: Any = SignalExchangeStub(self.channel)
 
     async def __aenter__(self) -> Self:
         return self
@@ -143,61 +139,10 @@ class Agent:
         async for envelope in self.management.Sync(request):
             yield pb.SyncResponse.FromString(box.decrypt(envelope.body))
 
-    async def sync_sizes(self) -> AsyncIterator[int]:
-        """Open Sync and yield how many bytes each message has, unopened."""
-        box = await self.server_box()
-        request = self.sealed(box, pb.SyncRequest(meta=self.meta))
-        async for envelope in self.management.Sync(request):
-            yield len(envelope.body)
-
-    async def sync_meta(self, **meta: Any) -> None:
-        """Report about the machine anew."""
-        ParseDict(meta, self.meta)
-        box = await self.server_box()
-        request = pb.SyncMetaRequest(meta=self.meta)
-        await self.management.SyncMeta(self.sealed(box, request))
-
     async def logout(self) -> None:
         """Have the peer deleted."""
         box = await self.server_box()
         await self.management.Logout(self.sealed(box, pb.Empty()))
-
-    def job(self) -> Any:
-        return self.management.Job()
-
-    async def connect_signal(self) -> Any:
-        """Open the signal stream and wait until it is registered."""
-        metadata = (("x-wiretrustee-peer-id", self.public_key),)
-        stream = self.signals.ConnectStream(metadata=metadata, wait_for_ready=True)
-        header = dict(await stream.initial_metadata())
-        if "x-wiretrustee-peer-registered" not in header:
-            raise RuntimeError("the signal stream was not registered")
-        return stream
-
-    async def send_signal(self, receiver: str, body: bytes) -> None:
-        """Send something to another agent, or to oneself."""
-        message = signalexchange_pb2.EncryptedMessage(
-            key=self.public_key, remoteKey=receiver, body=body
-        )
-        await self.signals.Send(message)
-
-    async def report(
-        self, config: pb.FlowConfig, events: Sequence[flow_pb2.FlowEvent]
-    ) -> list[bytes]:
-        """Report traffic; return the ids that were acknowledged, one for each event."""
-        token = f"Bearer {config.tokenSignature}.{config.tokenPayload}"
-        async with channel_to(config.url, self.roots) as channel:
-            stub: Any = FlowServiceStub(channel)
-            stream = stub.Events(
-                metadata=(("authorization", token),), wait_for_ready=True
-            )
-            await stream.write(flow_pb2.FlowEvent(isInitiator=True))
-            await stream.initial_metadata()
-            for event in events:
-                await stream.write(event)
-            acknowledged = [(await stream.read()).event_id for _ in events]
-            await stream.done_writing()
-            return acknowledged
 
 
 class Follower:
@@ -224,6 +169,7 @@ class Follower:
                     raise
             self.breaks += 1
             await asyncio.sleep(pause)
+            # As the agents of the reference: at once at first, then ever less often.
             pause = min(10.0, pause * 1.7)
 
     def _apply(self, message: pb.SyncResponse) -> None:

@@ -7,7 +7,7 @@ begins with a row of its own.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,47 +37,26 @@ AT_MOST: Final = 2000
 EVERYTHING: Final = ""
 
 
-def _one(name: str) -> Callable[[Any, Any], Touched]:
-    return lambda instance, pk: Touched(**{name: frozenset({pk})})
-
-
-def _nothing_big(instance: object, pk: object) -> Touched:
-    return Touched()
-
-
-def _zone_of(instance: Any, pk: object) -> Touched:
-    return Touched(zones=frozenset({instance.zone_id}))
-
-
 # Asked several times a second: Django would take longer to write it than to ask it.
 _SINCE: Final = (
     f"SELECT serial, touched FROM {MapChange._meta.db_table}"  # noqa: S608 - our name
     " WHERE serial >= %s ORDER BY serial"
 )
 
-_TOUCHED_BY: Final[Mapping[type[models.Model], Callable[[Any, Any], Touched]]] = {
-    Peer: _one("peers"),
-    Group: _one("groups"),
-    Zone: _one("zones"),
-    Record: _zone_of,
-    **dict.fromkeys(
-        (
-            Account,
-            DnsSettings,
-            NameserverGroup,
-            Network,
-            NetworkResource,
-            Policy,
-            PolicyRule,
-            PostureCheck,
-            Route,
-            Router,
-            User,
-        ),
-        _nothing_big,
-    ),
+_BIG: Final[Mapping[type[models.Model], str]] = {
+    Peer: "peers",
+    Group: "groups",
+    Zone: "zones",
+    Record: "zones",
 }
-"""Models that maps depend on, with what must be read again when one of them changes."""
+"""Models of which only what changed is read again, by its name in `Touched`."""
+_SMALL: Final[frozenset[type[models.Model]]] = frozenset(
+    {
+        *(Account, DnsSettings, NameserverGroup, Network, NetworkResource, Policy),
+        *(PolicyRule, PostureCheck, Route, Router, User),
+    }
+)
+"""The other models that maps depend on; they are read whole each time."""
 
 
 @dataclass(slots=True)
@@ -150,9 +129,9 @@ def forget_old() -> int:
 
 def _record(changes: Sequence[Change], **kwargs: Any) -> None:
     touched = [
-        _TOUCHED_BY[type(change.instance)](change.instance, change.pk)
+        _touched(change)
         for change in changes
-        if type(change.instance) in _TOUCHED_BY
+        if type(change.instance) in _BIG.keys() | _SMALL
         and not (change.created and change.deleted)
     ]
     for _, callback, *_ in transaction.get_connection().run_on_commit:
@@ -163,6 +142,13 @@ def _record(changes: Sequence[Change], **kwargs: Any) -> None:
         _insert(EVERYTHING)
     elif touched:
         _insert(_stored(*touched))
+
+
+def _touched(change: Change) -> Touched:
+    instance: Any = change.instance
+    name = _BIG.get(type(instance))
+    id_ = instance.zone_id if isinstance(instance, Record) else change.pk
+    return Touched(**{name: frozenset({id_})}) if name else Touched()
 
 
 def _begins_to_matter(change: Change) -> bool:
@@ -208,6 +194,7 @@ def _insert(touched: str, *, least: int = 0) -> None:
     )
     if connection.vendor == "postgresql":
         insert = (
+            # Heard at the commit, never before the row can be read.
             f"WITH made AS ({insert} RETURNING serial)"  # noqa: S608 - our names
             f" SELECT pg_notify('{CHANNEL}', CAST(serial AS text)) FROM made"
         )

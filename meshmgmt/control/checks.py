@@ -11,6 +11,7 @@ from meshmgmt.control.protocol import management_pb2 as pb
 _STUN: Final = re.compile(r"stuns?:\S+:\d{1,5}")
 _TURN: Final = re.compile(r"turns?:\S+:\d{1,5}(\?transport=(udp|tcp))?")
 _RECORD_TYPES: Final = {1, 5, 28}
+"""A, CNAME, AAAA."""
 _UDP: Final = 1
 MAX_PORT: Final = 0xFFFF
 IPV4_BITS: Final = 32
@@ -22,6 +23,7 @@ class Unsendable(Exception):
 
 def check_login(message: pb.LoginResponse) -> None:
     """Refuse an answer to Login that a client does not survive. Raises Unsendable."""
+    # Agents look into both, and the address of signal, without a check and crash.
     _require(message.HasField("netbirdConfig"), "no netbirdConfig")
     check_config(message.netbirdConfig)
     _require(message.HasField("peerConfig"), "no peerConfig")
@@ -31,6 +33,7 @@ def check_login(message: pb.LoginResponse) -> None:
 def check_config(config: pb.NetbirdConfig) -> None:
     """Refuse a configuration of services. Raises Unsendable."""
     _require(config.HasField("signal") and bool(config.signal.uri), "no signal")
+    # An address or a signature that agents cannot read keeps the whole map from them.
     for stun in config.stuns:
         _require(_STUN.fullmatch(stun.uri), "a STUN address is not stun:host:port")
     for turn in config.turns:
@@ -42,6 +45,7 @@ def check_config(config: pb.NetbirdConfig) -> None:
             "the signature of the relay token is not base64",
         )
     if config.HasField("flow"):
+        # Without an interval agents refuse every map; one of 0 crashes them.
         interval = config.flow.interval
         _require(config.flow.HasField("interval"), "the interval of flows is unset")
         _require(
@@ -52,6 +56,7 @@ def check_config(config: pb.NetbirdConfig) -> None:
 
 def check_peer_config(config: pb.PeerConfig, login_address: str = "") -> None:
     """Refuse a peer's own configuration. Raises Unsendable."""
+    # Of another form, the agent never starts its engine and tries for ever.
     address, _, length = config.address.partition("/")
     _require(length.isdecimal() and int(length) <= IPV4_BITS, "no prefix length")
     _require(":" not in address and _is_address(address), "the address is none")
@@ -62,6 +67,7 @@ def check_peer_config(config: pb.PeerConfig, login_address: str = "") -> None:
 
 def check_remote(remote: pb.RemotePeerConfig) -> None:
     """Refuse an entry about another peer. Raises Unsendable."""
+    # After one that is not usable agents add none of the peers that follow.
     usable = [text for text in remote.allowedIps if _is_host(text)]
     _require(usable, "a remote peer without usable allowedIps")
     _require(
@@ -80,10 +86,12 @@ def check_nameserver_group(group: pb.NameServerGroup) -> None:
     """Refuse a nameserver group. Raises Unsendable."""
     _require(group.NameServers, "a nameserver group without servers")
     for server in group.NameServers:
+        # Agents crash at a name.
         _require(_is_address(server.IP), "a nameserver is no IP address")
         _require(server.NSType == _UDP, "a nameserver of another type than UDP")
         _require(0 < server.Port <= MAX_PORT, "a nameserver without a port")
     _require(
+        # One such group, and agents take in no DNS at all.
         group.Primary or group.Domains,
         "a nameserver group neither primary nor with domains",
     )

@@ -1,6 +1,6 @@
 """Rules on what a peer is asked to do: pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -25,35 +25,15 @@ def workload_errors(type_: str, parameters: Parameters) -> list[FieldError]:
     ]
 
 
-def bundle_errors(parameters: Parameters) -> list[FieldError]:
+def bundle_errors(parameters: Parameters) -> Iterator[FieldError]:
     """Check the parameters of a bundle, whose types are right already."""
-    return [
-        *_time(parameters),
-        *_log_files(parameters["log_file_count"]),
-        *_level(parameters.get("anonymize_level", "")),
-    ]
-
-
-def _time(parameters: Parameters) -> list[FieldError]:
-    minutes = parameters["bundle_for_time"]
-    if not parameters["bundle_for"] or 1 <= minutes <= LONGEST_MINUTES:
-        return []
-    text = f"bundle_for_time must be from 1 to {LONGEST_MINUTES} minutes"
-    return [FieldError("bundle_for_time", text)]
-
-
-def _log_files(count: int) -> list[FieldError]:
-    if 1 <= count <= MOST_LOG_FILES:
-        return []
-    text = f"log_file_count must be from 1 to {MOST_LOG_FILES}"
-    return [FieldError("log_file_count", text)]
-
-
-def _level(level: str) -> list[FieldError]:
-    if level in LEVELS:
-        return []
-    return [
-        FieldError(
-            "anonymize_level", "anonymize_level must be default, strict or empty"
-        )
-    ]
+    waits, minutes = parameters["bundle_for"], parameters["bundle_for_time"]
+    if waits and not 1 <= minutes <= LONGEST_MINUTES:
+        text = f"bundle_for_time must be from 1 to {LONGEST_MINUTES} minutes"
+        yield FieldError("bundle_for_time", text)
+    if not 1 <= parameters["log_file_count"] <= MOST_LOG_FILES:
+        text = f"log_file_count must be from 1 to {MOST_LOG_FILES}"
+        yield FieldError("log_file_count", text)
+    if parameters.get("anonymize_level", "") not in LEVELS:
+        text = "anonymize_level must be default, strict or empty"
+        yield FieldError("anonymize_level", text)

@@ -9,9 +9,9 @@
 A store is used by one thread at a time and remembers what it handed out for each peer.
 """
 
-import datetime as dt
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from google.protobuf.json_format import MessageToDict
@@ -21,11 +21,10 @@ from meshmgmt.control.checks import Unsendable, check_peer_config
 from meshmgmt.control.encoding import Encoded, Encoder, closing_message
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.core.errors import NotFound
-from meshmgmt.core.history import shown_moment
 from meshmgmt.core.transactions import nothing, read_snapshot
 from meshmgmt.mesh import Mesh, NetworkMap, affected
 from meshmgmt.mesh.snapshot import Settings, Snapshot
-from meshmgmt.meshstate import Touched, load, nothing_to_collect
+from meshmgmt.meshstate import Touched, load, mesh_of
 
 __all__ = ["MapStore", "Refresh", "Unsendable"]
 
@@ -106,20 +105,11 @@ class MapStore:
         """The last message for a peer that is deleted: it sees nobody."""
         return closing_message(self.serial, self.mesh.forwarder_port)
 
-    def network_map(self, peer_id: str) -> bytes:
-        """The `management.NetworkMap` of a peer alone, serialized."""
-        return self._encoded(peer_id).map_bytes(self.serial)
-
     def peer_config(self, peer_id: str) -> management_pb2.PeerConfig:
         """What Login tells a peer about itself; the same as in its maps."""
         config = self._encoder.peer_config(self._map(peer_id))
         check_peer_config(config)
         return config
-
-    def session_expires_at(self, peer_id: str) -> dt.datetime | None:
-        """When the login of a peer ends, None when it does not."""
-        ends = self._map(peer_id).login_ends
-        return None if ends is None else dt.datetime.fromtimestamp(ends, dt.UTC)
 
     @property
     def metrics_push(self) -> bool:
@@ -136,14 +126,12 @@ class MapStore:
     def _take(self, serial: int, touched: Touched | None) -> Refresh:
         """Compute from what the database holds now; `touched` is what to read of it."""
         before = self.mesh.snapshot
-        with nothing_to_collect():
-            snapshot = load(before, touched)
-            mesh = Mesh(snapshot, shown_moment().timestamp())
+        mesh = mesh_of(partial(load, before, touched))
         # Nothing is taken over before all is computed: who fails tries the same again.
         told = affected(self.mesh, mesh) if self.serial else None
         self.mesh, self.serial = mesh, serial
         self._encoder.use(mesh)
-        deleted = frozenset(before.peers.keys() - snapshot.peers.keys())
+        deleted = frozenset(before.peers.keys() - mesh.snapshot.peers.keys())
         for peer_id in deleted:
             self._told.pop(peer_id, None)
         return Refresh(serial, told, deleted)

@@ -8,7 +8,6 @@ from typing import Final
 from meshmgmt.accounts.models import User
 from meshmgmt.core import context
 from meshmgmt.core.errors import BadRequest, NotFound
-from meshmgmt.core.history import shown_moment
 from meshmgmt.core.registry import Registry
 from meshmgmt.explain.lint import lint
 from meshmgmt.explain.lint.finding import Finding
@@ -29,12 +28,10 @@ from meshmgmt.inventory.selectors import (
     peer_rows,
     visible_peers,
 )
-from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.neighbours import Neighbours, neighbours
 from meshmgmt.mesh.peerdns import PeerDns
 from meshmgmt.mesh.reasons import Subject
-from meshmgmt.mesh.snapshot import Snapshot
-from meshmgmt.meshstate import load, load_around, nothing_to_collect
+from meshmgmt.meshstate import load, load_around, mesh_of
 
 Read = Callable[[], Iterable[Finding]]
 
@@ -51,7 +48,7 @@ class Sight:
         self.peer_id = peer_id
         context.update(peer_id=peer_id)
         started = time.perf_counter()
-        mesh = _mesh(lambda: load_around(peer_id))
+        mesh = mesh_of(lambda: load_around(peer_id))
         self.dns = PeerDns(mesh, peer_id)
         observe_map(self.dns, seconds=time.perf_counter() - started)
         self._mesh = mesh
@@ -73,13 +70,14 @@ def all_peer_dns() -> Iterator[PeerDns]:
     that the caller gives up before its last peer.
     """
     started = time.perf_counter()
-    mesh = _mesh(load)
+    mesh = mesh_of(load)
     total = time.perf_counter() - started
     for peer_id in sorted(mesh.snapshot.peers):
         started = time.perf_counter()
         config = PeerDns(mesh, peer_id)
         seconds = time.perf_counter() - started
         observe_map(config, seconds=seconds)
+        # Without what the caller does between two of them.
         total += seconds
         yield config
     observe_all_maps(seconds=total)
@@ -95,10 +93,11 @@ def name_explanation(peer_id: str, name: str, record_type: str = "A") -> Explana
     except QueryError as error:
         raise BadRequest(str(error)) from error
     mesh = config.mesh
+    # Most look-ups are answered, and then nothing more is read.
     if needs_trials(explanation):
         hidden = hidden_peer(explanation)
         known = mesh.snapshot
-        mesh = _mesh(
+        mesh = mesh_of(
             lambda: load_around(
                 peer_id,
                 groups=groups_to_try(explanation, known),
@@ -111,7 +110,7 @@ def name_explanation(peer_id: str, name: str, record_type: str = "A") -> Explana
 
 def account_findings() -> list[Finding]:
     """Return what is odd in the account, in the order of the catalogue."""
-    return [*lint(_mesh(load)), *(each for read in _further for each in read())]
+    return [*lint(mesh_of(load)), *(each for read in _further for each in read())]
 
 
 def contribute_findings(read: Read) -> None:
@@ -126,19 +125,15 @@ def accessible_peer_rows(viewer: User, peer_id: str) -> list[PeerRow]:
     """
     if not visible_peers(viewer).filter(pk=peer_id).exists():
         raise NotFound.of("peer", peer_id)
-    sight = _mesh(lambda: load_around(peer_id)).sight(peer_id)
+    sight = mesh_of(lambda: load_around(peer_id)).sight(peer_id)
     seen = sight.remotes.ids if sight else frozenset()
+    # Of many, reading all is faster than asking for each id.
     rows = peer_rows(viewer, sorted(seen) if len(seen) <= FEW else None)
     return [
         {name: row[name] for name in ACCESSIBLE if name in row}
         for row in rows
         if row["id"] in seen
     ]
-
-
-def _mesh(read: Callable[[], Snapshot]) -> Mesh:
-    with nothing_to_collect():
-        return Mesh(read(), shown_moment().timestamp())
 
 
 def _hidden_peer(config: PeerDns) -> HiddenPeer:

@@ -89,6 +89,7 @@ def is_behind(kept: Kept) -> bool:
 def _computed() -> Kept:
     started = time.monotonic()
     with read_snapshot():
+        # Before the computation: what changes meanwhile makes it old.
         mark = newest()
         found = tuple(account_findings())
     ended = time.monotonic()

@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from meshmgmt.core.errors import NotFound
-from meshmgmt.core.history import shown_moment
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.graph import Edge, End, Graph, graph, subject_with
 from meshmgmt.mesh.shifts import Shifts, shifts
-from meshmgmt.meshstate import load, nothing_to_collect
+from meshmgmt.meshstate import load, mesh_of
 
 FOCUS: Final = "group, peer, resource or policy"
+# Pixels; lines bend between columns so far apart that labels of rules fit beside them.
 _BOX_WIDTH, _BOX_HEIGHT, _ROW = 250, 40, 52
 _LEFT, _MIDDLE, _RIGHT = 10, 360, 790
 WIDTH: Final = _RIGHT + _BOX_WIDTH + 10
@@ -62,12 +62,11 @@ def access_graph(focus: str = "") -> Graph:
 
     To be called in one `read_snapshot()`. Raises NotFound.
     """
-    with nothing_to_collect():
-        mesh = Mesh(load(), shown_moment().timestamp())
-        about = subject_with(mesh.snapshot, focus) if focus else None
-        if focus and about is None:
-            raise NotFound.of(FOCUS, focus)
-        return graph(mesh, about)
+    mesh = mesh_of(load)
+    about = subject_with(mesh.snapshot, focus) if focus else None
+    if focus and about is None:
+        raise NotFound.of(FOCUS, focus)
+    return graph(mesh, about)
 
 
 def policy_effect(policy_id: str) -> tuple[Graph, Shifts]:
@@ -75,14 +74,14 @@ def policy_effect(policy_id: str) -> tuple[Graph, Shifts]:
 
     To be called in one `read_snapshot()`. Raises NotFound.
     """
-    with nothing_to_collect():
-        mesh = Mesh(load(), shown_moment().timestamp())
-        others = tuple(p for p in mesh.snapshot.policies if p.id != policy_id)
-        about = subject_with(mesh.snapshot, policy_id)
-        if about is None:
-            raise NotFound.of("policy", policy_id)
-        without = Mesh(replace(mesh.snapshot, policies=others), mesh.now)
-        return graph(mesh, about), shifts(mesh, without)
+    mesh = mesh_of(load)
+    about = subject_with(mesh.snapshot, policy_id)
+    if about is None:
+        raise NotFound.of("policy", policy_id)
+    # The same account without it, so that whatever else lets them through counts.
+    others = tuple(p for p in mesh.snapshot.policies if p.id != policy_id)
+    without = Mesh(replace(mesh.snapshot, policies=others), mesh.now)
+    return graph(mesh, about), shifts(mesh, without)
 
 
 def members(end: End) -> str:
@@ -137,6 +136,7 @@ def _rows(uses: Iterable[tuple[str, int]]) -> dict[str, int]:
     found: dict[str, list[int]] = {}
     for id_, row in uses:
         found.setdefault(id_, []).append(row)
+    # By their mean row, lines cross little.
     ranked = sorted(found, key=lambda id_: sum(found[id_]) / len(found[id_]))
     return {id_: row for row, id_ in enumerate(ranked)}
 

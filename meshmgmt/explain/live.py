@@ -51,6 +51,7 @@ def ask(
     transport = "udp"
     try:
         reply = _over_udp(server, question, timeout)
+        # Truncated: the rest comes over TCP (RFC 1035, 4.2.1).
         if reply.header.tc:
             transport = "tcp"
             reply = _over_tcp(server, question, timeout)
@@ -75,6 +76,7 @@ def _over_udp(
     deadline = time.monotonic() + timeout
     with socket.socket(_family(server), socket.SOCK_DGRAM) as sock:
         sock.connect((server.ip, server.port))
+        # Connected, UDP hears at once of a port that nobody listens at (ICMP).
         sock.send(question.pack())
         while True:
             sock.settimeout(_left(deadline))
@@ -92,6 +94,7 @@ def _over_tcp(
         sock.connect((server.ip, server.port))
         message = question.pack()
         sock.sendall(len(message).to_bytes(_LENGTH_BYTES) + message)
+        # Over TCP each message has its length before it (RFC 1035, 4.2.2).
         length = int.from_bytes(_receive(sock, _LENGTH_BYTES, deadline))
         return dnslib.DNSRecord.parse(_receive(sock, length, deadline))
 

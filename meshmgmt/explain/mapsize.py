@@ -61,6 +61,8 @@ def _not_warned_lately(peer_id: str) -> bool:
         return False
     folder = settings.SVC.runtime_dir / "large-maps"
     folder.mkdir(parents=True, exist_ok=True)
+    # A file, for workers share nothing else, and this is called while the database is
+    # read.
     with (folder / peer_id).open("a+", encoding="ascii") as file:
         lock(file)
         file.seek(0)

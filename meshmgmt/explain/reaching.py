@@ -9,13 +9,11 @@ from django.db.models.functions import Cast
 
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.errors import BadRequest, InvalidArgument, NotFound
-from meshmgmt.core.history import shown_moment
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.names import InvalidNameError, canonical, quoted
 from meshmgmt.core.printable import printable
 from meshmgmt.inventory.models import NetworkResource, Peer
 from meshmgmt.inventory.selectors import only_one
-from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.reach import (
     LAST_PORT,
     WITH_PORTS,
@@ -25,7 +23,7 @@ from meshmgmt.mesh.reach import (
     verdict,
 )
 from meshmgmt.mesh.reasons import Subject
-from meshmgmt.meshstate import load_among
+from meshmgmt.meshstate import load_among, mesh_of
 
 _WAYS: Final = {
     (True, "direct"): "allowed, directly",
@@ -60,6 +58,7 @@ def traffic_of(protocol: str, port: str | int | None) -> Traffic:
     """Return what is asked about. Raises BadRequest, InvalidArgument for such ports."""
     if port in (None, ""):
         return Traffic(protocol)
+    # Digits alone, and few: Python takes underscores, and long for long numbers.
     text = str(port)
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= LAST_PORT):
         raise BadRequest(f"port: {quoted(text)} is no number from 1 to {LAST_PORT}")
@@ -75,6 +74,7 @@ def destination_of(text: str, *, by_name: bool = False) -> Destination:
     name of several peers.
     """
     peers, resources = Peer.objects.none(), NetworkResource.objects.none()
+    # Names go first: somebody may have called a peer as another's id.
     if by_name:
         peers = Peer.objects.filter(Q(name=text) | Q(dns_label=text))
         resources = NetworkResource.objects.filter(name=text)
@@ -100,10 +100,11 @@ def reach(
     """
     is_peer = destination.kind == "peer"
     ends = [source, destination.id] if is_peer else [source]
-    snapshot = load_among(ends, routers=not is_peer)
+    # Between two peers nobody else decides, so nobody else is read.
+    mesh = mesh_of(lambda: load_among(ends, routers=not is_peer))
+    snapshot = mesh.snapshot
     away = Peer.objects.filter(pk__in=snapshot.peers, connected=False)
     offline = frozenset(() if past else away.values_list("pk", flat=True))
-    mesh = Mesh(snapshot, shown_moment().timestamp())
     names = {each.id: each.name for each in snapshot.resources}
     names |= {each.id: each.name for each in snapshot.peers.values()}
     name = names.get(destination.id, destination.text)
@@ -159,6 +160,7 @@ def _domain(text: str, *, by_name: bool) -> Destination:
     account = Account.objects.first()
     domain = account.dns_domain if account else ""
     label = name.removesuffix(f".{canonical(domain)}") if domain else name
+    # A name in the peers' domain, or a bare one, is first that of a peer.
     if "." not in label and (peer := peer_labelled(label)):
         return Destination("peer", peer.pk, peer.ip)
     if by_name and "." not in name:
@@ -168,6 +170,7 @@ def _domain(text: str, *, by_name: bool) -> Destination:
 
 def peer_labelled(label: str) -> Peer | None:
     """Return the first peer with this DNS label, its extra ones included."""
+    # The quotes make it a whole label; asking JSON differs between databases.
     peers = Peer.objects.annotate(extra=Cast("extra_dns_labels", TextField()))
     labelled = Q(dns_label=label) | Q(extra__contains=f'"{label}"')
     return peers.filter(labelled).order_by("id").first()

@@ -26,6 +26,7 @@ class _Link(NamedTuple):
 def affected(old: Mesh, new: Mesh) -> frozenset[str] | None:
     """Ids of the peers of `new` that may have another map now; None: all of them."""
     if (
+        # Both are in every map.
         old.snapshot.settings != new.snapshot.settings
         or old.forwarder_port != new.forwarder_port
     ):
@@ -36,15 +37,18 @@ def affected(old: Mesh, new: Mesh) -> frozenset[str] | None:
     found = set(peers)
     before = {link.id: link for link in _links(old)}
     after = {link.id: link for link in _links(new)}
+    # Who loses something is told as well as who gains something.
     for link in (*before.values(), *after.values()):
         if not peers.isdisjoint(link.left):
             found |= link.right
         if not peers.isdisjoint(link.right):
             found |= link.left
+        # By identity: links of both states may be equal.
         other = (after if link is before.get(link.id) else before).get(link.id)
         if other is None or other.facts != link.facts:
             found |= link.left | link.right
     found |= _by_dns(old, new)
+    # Logins are made of members of groups, so no link has them among its facts.
     if old.users.by_group != new.users.by_group:
         found |= _ssh_hosts(old) | _ssh_hosts(new)
     return frozenset(found & new.snapshot.peers.keys())
@@ -82,6 +86,7 @@ def _links(mesh: Mesh) -> Iterator[_Link]:
 
 def _by_dns(old: Mesh, new: Mesh) -> set[str]:
     """Peers of zones and nameserver groups that changed, and those not managed."""
+    # Their members lose all of DNS, or get it back.
     groups = set(old.snapshot.unmanaged_groups ^ new.snapshot.unmanaged_groups)
     for before, after in (
         (_zones(old), _zones(new)),

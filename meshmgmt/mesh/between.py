@@ -61,6 +61,8 @@ def alike(
     found: defaultdict[tuple[object, ...], list[str]] = defaultdict(list)
     for peer_id in sorted(present):
         own, peer = membership.roster.bit(peer_id), membership.peers[peer_id]
+        # A routing peer is like no other. Of the rest their families of addresses
+        # count.
         key = [peer_id if own & routing else "", peer.ipv6 is None, peer.has_ipv6]
         found[(*key, *(bool(mark & own) for mark in marks))].append(peer_id)
     yield from map(tuple, found.values())
@@ -133,6 +135,7 @@ def _split(
     rows: dict[tuple[int, int], int], here: int, there: int, *, accept: bool
 ) -> None:
     """Move the sources of a rule to rows that have what it is about."""
+    # First all go, then all come: a row may be left and joined at once.
     moved = []
     for told, members in rows.items():
         if inside := members & here:

@@ -67,6 +67,8 @@ class Mesh:
         union = self.membership.union
         sides = opposite(self.membership.roster.bit(peer_id), rules)
         seen = names = by_policy = union(sides, without=peer_id)
+        # Networks give sight without names, plain routes names without sight, as in the
+        # maps of the reference, which agents are made for.
         if partners := self.networks.partners(peer_id, rules):
             seen = union([*sides, *partners], without=peer_id)
         used = self.routes.used(peer_id)
@@ -96,6 +98,7 @@ class Mesh:
         peer = self.snapshot.peers[peer_id]
         ends = login_ends(peer, self.snapshot.settings)
         sight = self.sight(peer_id)
+        # Its own configuration alone, or the agent could not come back by itself.
         if sight is None:
             return NetworkMap(
                 peer=peer,
@@ -124,6 +127,7 @@ class Mesh:
             ),
             route_rules=(
                 self._route_rules(peer, seen.mask | names.mask)
+                # Most route nothing, and need no sources listed.
                 if self.networks.serves(peer_id) or self.routes.serves(peer_id)
                 else ()
             ),

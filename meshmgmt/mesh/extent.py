@@ -66,6 +66,7 @@ class _Around:
             for router in self._all.routers if networks else ():
                 if router.network in networks:
                     yield RuleSide(groups=router.peer_groups, peer=router.peer)
+        # Rules for one direction, too: their sources send to it, so it must know them.
         if self._on(rule.destinations) or self._guards(rule.destinations):
             yield rule.sources
 

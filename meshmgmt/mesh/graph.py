@@ -74,6 +74,7 @@ def graph(mesh: Mesh, focus: Subject | None = None, most: int = MOST) -> Graph:
             ends = more
             edges.append(edge)
     named = dict.fromkeys(id_ for edge in every for id_ in edge.ends)
+    # What no rule names is no part of the answer about one thing.
     spare = [] if focus else [id_ for id_ in drawing.everything() if id_ not in named]
     room = most - len(ends) - len(edges)
     shown = {**ends, **dict.fromkeys(spare[:room])}

@@ -37,6 +37,7 @@ def obstacles(mesh: Mesh, one: str, other: str) -> Iterator[Obstacle]:
         and names(mesh, source, rule.sources)
         and names(mesh, target, rule.destinations)
     ]
+    # Stable: of equal ones the policy made first comes first.
     yield from sorted(found, key=lambda each: len(each.off) + len(each.failed))
 
 

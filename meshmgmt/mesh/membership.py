@@ -20,6 +20,8 @@ class Membership:
         self._snapshot = snapshot
         self.peers: dict[str, Peer] = {
             peer_id: peer
+            # In the order of the roster: what is about peers is also found by their
+            # places.
             for peer_id, peer in sorted(snapshot.peers.items())
             if not absence(peer, snapshot, now)
         }
@@ -71,8 +73,11 @@ class Membership:
         distinct = [side for side in sides if side.mask]
         own = self.roster.bit(without)
         for side in distinct:
+            # A peer among its own is left out of the union, which then is nobody
+            # else's.
             if not side.shared or side.mask & own:
                 return Union(self.roster, distinct, without=without)
+        # Shared sides live as long as the mesh, so no other object gets their id().
         key = tuple(map(id, distinct))
         union = self._unions.get(key)
         if union is None:

@@ -43,6 +43,7 @@ class Names:
         """
         if not self.manages(groups):
             return None
+        # In the order of creation, in which agents ask groups of one domain.
         servers = self._servers.chosen(groups)
         return Dns(
             self._zones.chosen(groups),

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from meshmgmt.mesh.compute import Mesh
 from meshmgmt.mesh.policies import RuleInForce
 from meshmgmt.mesh.reach.traffic import opened, rule_words
-from meshmgmt.mesh.reasons import Subject, subject_of
+from meshmgmt.mesh.reasons import Subject, Thing, subject_of
 from meshmgmt.mesh.snapshot import Resource, RuleSide
 
 NAMED: Final = 5
@@ -71,6 +71,7 @@ def _way(
     passing = ~0 if is_target else entry.sources.mask
     # What is routed begins nothing, and is no destination where it is a source.
     routed = mesh.snapshot.resources if outward and is_target else ()
+    # One port stands for the rule in a link to "can A reach B?".
     first = opened(rule)[0]
     return Way(
         policy=Subject("policy", entry.policy_id, entry.policy_name),
@@ -99,5 +100,6 @@ def _held(
 
 def _some(mesh: Mesh, mask: int, routed: list[Resource]) -> Held | None:
     count = mask.bit_count() + len(routed)
-    some = map(subject_of, chain(mesh.membership.listed(mask), routed))
-    return Held(None, tuple(islice(some, NAMED)), count) if count else None
+    meant: Iterator[Thing] = chain(mesh.membership.listed(mask), routed)
+    some = tuple(map(subject_of, islice(meant, NAMED)))
+    return Held(None, some, count) if count else None

@@ -40,6 +40,7 @@ class Networks:
             if any(rule.rule.accept for rule in rules):
                 self._resources[resource.network].append(resource)
                 for rule in rules:
+                    # By identity: a hash of the rule would go over all that it names.
                     self._reached[id(rule)].append(resource)
 
     def serves(self, peer_id: str) -> bool:
@@ -61,6 +62,7 @@ class Networks:
             yield _entry(resource, self._routers[network][peer_id], peer_id)
         for resource in self._used(peer_id, rules):
             routers = self._routers[resource.network]
+            # In a fixed order: a map in another order would be sent as another map.
             for router_id in sorted(routers):
                 yield _entry(resource, routers[router_id], router_id)
 
@@ -81,6 +83,7 @@ class Networks:
     def rules(self, peer: Peer, known: int) -> Iterator[RouteRule]:
         """What a router lets through to its resources, of the peers it knows (a mask)."""
         membership = self._membership
+        # A router needs no leave for what it sends itself.
         known &= ~membership.roster.bit(peer.id)
         for network, resource in self._own(peer.id):
             entry = _entry(resource, self._routers[network][peer.id], peer.id)

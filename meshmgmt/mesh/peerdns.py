@@ -9,7 +9,7 @@ from meshmgmt.mesh.membership import absence
 from meshmgmt.mesh.names import own_servers
 from meshmgmt.mesh.reasons import Reason, Subject, subject_of
 from meshmgmt.mesh.sides import NONE, Union
-from meshmgmt.mesh.snapshot import Nameserver, NameserverGroup, Record, Zone
+from meshmgmt.mesh.snapshot import NameserverGroup, Record, Zone
 
 NETWORK_MAP_GUIDANCE: Final = 5000
 """Objects of a map above which it may slow a peer down (seed, "Limits")."""
@@ -39,14 +39,9 @@ class EffectiveZone(NamedTuple):
 
 
 class EffectiveGroup(NamedTuple):
-    """A nameserver group as the peer gets it."""
+    """A nameserver group that the peer gets, and why."""
 
-    id: str
-    name: str
-    primary: bool
-    domains: tuple[str, ...]
-    search: bool
-    nameservers: tuple[Nameserver, ...]
+    group: NameserverGroup
     reason: Reason
 
 
@@ -86,7 +81,7 @@ class PeerDns:
         self._dns = mesh.dns(peer_id)
         self.managed = self._dns is not None
         self._zones = self._dns.zones if self._dns else ()
-        self._servers = self._dns.nameserver_groups if self._dns else ()
+        self.servers = self._dns.nameserver_groups if self._dns else ()
 
     @property
     def peer_name(self) -> str:
@@ -127,18 +122,7 @@ class PeerDns:
 
     @cached_property
     def nameserver_groups(self) -> tuple[EffectiveGroup, ...]:
-        return tuple(
-            EffectiveGroup(
-                group.id,
-                group.name,
-                group.primary,
-                group.domains,
-                group.search,
-                group.nameservers,
-                self._shared(group),
-            )
-            for group in self._servers
-        )
+        return tuple(EffectiveGroup(each, self._shared(each)) for each in self.servers)
 
     @property
     def search_domains(self) -> tuple[SearchDomain, ...]:
@@ -163,7 +147,7 @@ class PeerDns:
     def excluded(self) -> list[Excluded]:
         """What it does not get, zones first, with every reason."""
         snapshot = self.mesh.snapshot
-        got = {zone.id for zone in self._zones} | {each.id for each in self._servers}
+        got = {zone.id for zone in self._zones} | {each.id for each in self.servers}
         general = self.reasons_unmanaged
         items: list[Zone | NameserverGroup] = [*snapshot.zones]
         items += snapshot.nameserver_groups
@@ -180,7 +164,8 @@ class PeerDns:
             return 0
         records = self.mesh.peer_names.count(self.peer, self._names)
         records += sum(len(zone.records) for zone in self._zones)
-        return records + len(self._servers) + 1 + len(self._names)
+        # With the peer itself: it counts as one of the map's objects.
+        return records + len(self.servers) + 1 + len(self._names)
 
     @cached_property
     def _names(self) -> Union:
@@ -211,7 +196,7 @@ class PeerDns:
         for zone in self._zones:
             if zone.search:
                 yield SearchDomain(zone.domain, subject_of(zone))
-        for group in self._servers:
+        for group in self.servers:
             for domain in group.domains if group.search else ():
                 yield SearchDomain(domain, subject_of(group))
 
@@ -222,6 +207,7 @@ class PeerDns:
         for reason, mask in self.mesh.ways(self.peer_id):
             for id_ in self._names.roster.listed(mask & left):
                 found[id_] = reason
+            # The first reason counts, so who has one needs no other.
             left &= ~mask
         return found
 

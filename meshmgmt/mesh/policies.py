@@ -51,6 +51,7 @@ class Policies:
         return [
             rule
             for rule in rules
+            # Only checks keep a peer off a side that its groups put it on.
             if not rule.checks or (rule.sources.mask | rule.destinations.mask) & own
         ]
 
@@ -75,6 +76,7 @@ class Policies:
             sends = [entry.destinations] if entry.sources.mask & own else []
             takes = [entry.sources] if entry.destinations.mask & own else []
             if rule.bidirectional:
+                # Agents know rules one way alone: one for both ways is sent as two.
                 inward = outward = Union(roster, [*takes, *sends], without=peer_id)
             else:
                 inward = Union(roster, takes, without=peer_id)
@@ -82,6 +84,8 @@ class Policies:
             for inbound, remotes in ((True, inward), (False, outward)):
                 shown = remotes
                 if not rule.accept:
+                    # A peer is told nothing of those that it does not see, not even to
+                    # drop them.
                     shown = Union(roster, [Side(roster, remotes.mask & seen.mask)])
                 if shown:
                     found.append(Grant(entry.policy_id, rule, inbound, shown))

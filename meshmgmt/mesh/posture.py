@@ -61,6 +61,7 @@ def _system(peer: Peer, settings: Mapping[str, Any]) -> bool:
 
 
 def _place(peer: Peer, settings: Mapping[str, Any]) -> bool:
+    # Unknown fails, also where the list says who is kept out.
     if not peer.country and not peer.city:
         return False
     inside = any(
@@ -75,6 +76,7 @@ def _ranges(peer: Peer, settings: Mapping[str, Any]) -> bool:
     networks = [found for text in peer.networks if (found := _network(text))]
     ranges = [found for text in settings["ranges"] if (found := _network(text))]
     inside = any(_contains(outer, network) for outer in ranges for network in networks)
+    # A peer that reports no networks is nowhere, not outside of the ranges.
     return bool(networks) and _wanted(settings, inside=inside)
 
 

@@ -1,5 +1,6 @@
 """Why something is in or out: codes for programs, clauses for people."""
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from meshmgmt.mesh.snapshot import (
@@ -14,7 +15,7 @@ from meshmgmt.mesh.snapshot import (
 
 Thing: TypeAlias = Peer | Policy | Resource | Route | Zone | NameserverGroup | Record
 
-_KINDS: Final = {NameserverGroup: "nameserver_group"}
+_KINDS: Final[Mapping[type, str]] = {NameserverGroup: "nameserver_group"}
 """Kinds that are called otherwise than their class."""
 
 _CLAUSES: Final = {

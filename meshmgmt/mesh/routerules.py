@@ -64,6 +64,7 @@ def controlled(
     first = tuple(f"{peer.ip}/32" for peer in sources)
     second = tuple(f"{peer.ipv6}/128" for peer in sources if peer.ipv6 is not None)
     if is_v6:
+        # A prefix of IPv6 has sources of that family, and no companion.
         first, second = (second if ipv6 else ()), ()
     for made in _each_port(
         RouteRule(

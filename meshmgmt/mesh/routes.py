@@ -68,6 +68,7 @@ class Routes:
         for number in own:
             if self._routes[number].enabled:
                 yield _entry(self._routes[number], peer_id)
+        # Who serves a route needs no way to those that back it up.
         backed_up = {_group_of(self._routes[number]) for number in own}
         for number in used:
             route = self._routes[number]
@@ -111,6 +112,7 @@ def _group_of(route: Route) -> tuple[str, str, tuple[str, ...]]:
 
 def _entry(route: Route, peer_id: str) -> RouteEntry:
     return RouteEntry(
+        # Of several routing peers each is an entry of its own.
         id=route.id if route.peer is not None else f"{route.id}:{peer_id}",
         net_id=route.net_id,
         network=route.network or DOMAIN_NETWORK,

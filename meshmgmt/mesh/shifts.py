@@ -80,6 +80,7 @@ class _Bits:
         return self.roster.mask(roster.listed(mask))
 
     def things(self, ids: Iterable[str]) -> int:
+        # A set: what is behind two names counts once.
         return sum({self._things[id_] for id_ in ids})
 
 
@@ -148,6 +149,7 @@ class _State:
     def reached(
         self, source: int, target: int, ids: Sequence[str]
     ) -> list[tuple[int, int]]:
+        # Counted, not timed: the same account gives the same answer anywhere.
         self.work += len(ids)
         return list(rows(source, target, [self.rules[id_] for id_ in ids]))
 

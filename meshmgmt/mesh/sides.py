@@ -12,6 +12,7 @@ NOBODY: Final[frozenset[str]] = frozenset()
 MOST_PARTS: Final = 8
 """Above it, keeping sides apart takes longer than making their parts anew."""
 _FEW: Final = 16
+"""Up to so many bits, finding each is faster than writing all places out."""
 _TRUTHS: Final = bytes.maketrans(b"01", b"\0\1")
 
 
@@ -24,6 +25,7 @@ class Roster:
 
     def mask(self, ids: Iterable[str]) -> int:
         """The bits of the peers; those that do not count have none."""
+        # In bytes: setting bits of a long integer copies it for each.
         bits = bytearray(len(self.ids) // 8 + 1)
         for id_ in ids:
             place = self._places.get(id_)
@@ -45,6 +47,7 @@ class Roster:
 
 def chosen(things: Iterable[Thing], mask: int) -> Iterator[Thing]:
     """Those of the things, one for each place of a roster, whose bit is set."""
+    # Binary digits as truth values, lowest first: no loop in Python.
     return compress(things, f"{mask:b}"[::-1].encode().translate(_TRUTHS))
 
 

@@ -54,6 +54,7 @@ def ssh_logins(
                 if people := users.of(group):
                     for name in names or (ANY_LOGIN,):
                         found[name] |= people
+        # A rule that names no groups, or from before there were SSH rules.
         elif users.everybody:
             found[ANY_LOGIN] = users.everybody
     return dict(found)

@@ -34,6 +34,7 @@ def parse(text: str) -> Version | None:
     if found is None:
         return None
     numbers = [int(part) for part in found["numbers"].split(".")]
+    # 1.2 and 1.2.0 are the same version.
     while numbers and not numbers[-1]:
         numbers.pop()
     return Version(tuple(numbers), found["minus"] or found["plain"] or "")

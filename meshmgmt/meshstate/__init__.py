@@ -9,6 +9,7 @@ from meshmgmt.meshstate.loading import (
     load_around,
     load_met,
     load_sides,
+    mesh_of,
     nothing_to_collect,
     routes_something,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "load_around",
     "load_met",
     "load_sides",
+    "mesh_of",
     "nothing_to_collect",
     "routes_something",
 ]

@@ -5,13 +5,15 @@ everything else is read anew each time.
 """
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from meshmgmt.core.errors import NotFound
+from meshmgmt.core.history import shown_moment
 from meshmgmt.core.queries import BATCH
+from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.extent import Extent, extent, routing
 from meshmgmt.mesh.snapshot import (
     Peer,
@@ -49,6 +51,8 @@ class Touched:
 @contextmanager
 def nothing_to_collect() -> Iterator[None]:
     """Make many lasting objects without looking again and again for garbage in them."""
+    # The collector would walk over every peer and record, several times while they are
+    # made.
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -56,6 +60,12 @@ def nothing_to_collect() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def mesh_of(read: Callable[[], Snapshot]) -> Mesh:
+    """The mesh of what is read, as of the moment that is shown."""
+    with nothing_to_collect():
+        return Mesh(read(), shown_moment().timestamp())
 
 
 def load(previous: Snapshot | None = None, touched: Touched | None = None) -> Snapshot:
@@ -73,6 +83,7 @@ def load(previous: Snapshot | None = None, touched: Touched | None = None) -> Sn
         of_groups = tables.MEMBERS_OF.plain(sorted(touched.groups))
         renewed = grouped(of_groups, frozenset)
         members = _renewed(previous.members, touched.groups, renewed)
+        # Put together again, for they are told apart anew below.
         before = {zone.id: (*zone.records, *zone.unusable) for zone in previous.zones}
         read = grouped(tables.RECORDS_OF.read(sorted(touched.zones)), tuple)
         records = _renewed(before, touched.zones, read)
@@ -101,7 +112,9 @@ def load_around(
     of_peers = tables.GROUPS_OF.plain([peer_id, *others])
     account = _account()
     mine = frozenset(group for group, member in of_peers if member == peer_id)
+    # No rows say who is in the group of all.
     mine |= {account.everybody, *groups}
+    # Who routes lets sources of others' rules in, so rules about itself are not enough.
     everything = routes_something([peer_id], mine)
     about = () if everything else ([peer_id], sorted(mine))
     account = replace(account, policies=_policies(*about))
@@ -198,6 +211,7 @@ def _peers(
 def _with_peers(account: Snapshot, near: Extent, wanted: Collection[str]) -> Snapshot:
     """The account with the peers of an extent, and their groups."""
     peers = _peers(account, near, wanted)
+    # Of so many, all links are read faster than those of each id.
     many = len(peers) > BATCH
     pairs = tables.MEMBERS.plain() if many else tables.GROUPS_OF.plain(sorted(peers))
     return replace(account, peers=peers, members=grouped(pairs, frozenset))

@@ -73,6 +73,7 @@ class _Members(Subquery):
     """The column `member` of a query, as JSON."""
 
     output_field = TextField()
+    # As one text: joined, each member would be a row with the whole object.
     template = "(SELECT json_group_array(member) FROM (%(subquery)s) AS listed)"
 
     def as_postgresql(self, *args: Any, **more: Any) -> Any:
@@ -97,6 +98,7 @@ class Table(Generic[Thing]):
         for name, hint in get_type_hints(make).items():
             field = fields.get(name, name)
             if not isinstance(field, Made | _Given):
+                # SQLite has 0 and 1 for truth values.
                 field = Made(bool if hint is bool else None, (field,))
             self._fields[name] = field
         made = [field for field in self._fields.values() if isinstance(field, Made)]

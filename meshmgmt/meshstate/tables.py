@@ -91,6 +91,7 @@ def _last_login(expires: bool, moment: dt.datetime | str) -> float | None:
 PEERS: Final = Table(
     mesh.Peer,
     inventory.Peer,
+    # They go into a mapping, and sorting thousands takes time.
     order=(),
     key="wg_public_key",
     label="dns_label",
@@ -260,6 +261,7 @@ def _routed_by(peers: Sequence[str], groups: Sequence[str]) -> Query:
             (access.Router, access.RouterPeerGroup),
         )
     )
+    # `all`: whether there is any is asked, and finding duplicates takes sorting.
     return routes.order_by().union(routers.order_by(), all=True)
 
 
@@ -275,6 +277,7 @@ NAMING: Final = Prepared(
 def _canonical(column: str) -> Made:
     """The canonical form; of what a client sent, where only its digest is stored."""
     stored = f"canonical_{column}"
+    # Of names longer than an index takes, the column has a digest.
     digest = Q(**{f"{stored}__startswith": DIGEST_MARK})
     sent = Case(When(digest, then=column), default=Value(""))
     return made(lambda form, text: canonical(text) if text else form, stored, sent)
@@ -353,6 +356,7 @@ def _jwt(_account: str) -> mesh.JwtConfig | None:
 def _keys_location(issuer: str) -> str:
     """Where the provider says its keys are; its usual place while it is away."""
     try:
+        # Once for a process (`cache`): maps must not wait for the provider.
         location = provider().metadata().get("jwks_uri")
     except ServiceError:
         location = None
@@ -377,5 +381,6 @@ SETTINGS: Final = Table(
     routing_peer_dns="routing_peer_dns_resolution_enabled",
     lazy_connections="lazy_connection_enabled",
     metrics_push="metrics_push_enabled",
+    # It needs no column, but what is made is made of at least one.
     jwt=made(_jwt, "id"),
 )

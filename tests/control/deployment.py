@@ -1,6 +1,7 @@
 """A deployment with its API and its peers' port, and agents that talk to it."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -198,4 +199,22 @@ def waited_for(condition: Any, seconds: float = 30.0) -> Any:
     return value
 
 
-__all__ = ["Deployment", "RefusedByApi", "deployed", "waited_for"]
+def unset_environment() -> dict[str, str]:
+    """Return the environment of the tests without settings of the service."""
+    return {name: value for name, value in os.environ.items() if name[:4] != "SVC_"}
+
+
+def not_served(environment: Mapping[str, str], *words: str) -> str:
+    """Start a process for peers that cannot be; return what it says, without a stack."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "serve_peers", *words],
+        cwd=BASE_DIR,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    return done.stderr

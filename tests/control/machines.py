@@ -1,14 +1,18 @@
 """Machines that ask the services for something, as the server's handlers would."""
 
 import base64
+from collections.abc import Callable
 from itertools import count
 from typing import Any
+
+import pytest
 
 from meshmgmt.access.models import SetupKey
 from meshmgmt.access.rules.setupkeys import SetupKeyDraft
 from meshmgmt.access.services.setupkeys import setup_key_create
 from meshmgmt.control.protocol import management_pb2 as pb
-from meshmgmt.control.services.logins import LoggedIn, login
+from meshmgmt.control.services.logins import Session, login
+from meshmgmt.control.services.refusals import Refused
 from meshmgmt.inventory.models import Peer
 
 _numbers = count(1)
@@ -54,6 +58,13 @@ def setup_key(**facts: Any) -> tuple[str, SetupKey]:
     return made.plain, made.key
 
 
+def refusal_of(call: Callable[..., Any], *args: Any, **facts: Any) -> Refused:
+    """Return how a call is refused."""
+    with pytest.raises(Refused) as caught:
+        call(*args, **facts)
+    return caught.value
+
+
 def enrolled(hostname: str = "web", key: str = "", **facts: Any) -> Peer:
     """Let a new machine in by a setup key, one of its own when none is given."""
     plain = key or setup_key()[0]
@@ -61,6 +72,6 @@ def enrolled(hostname: str = "web", key: str = "", **facts: Any) -> Peer:
     return Peer.objects.get(pk=found.peer_id)
 
 
-def come_back(peer: Peer, **facts: Any) -> LoggedIn:
+def come_back(peer: Peer, **facts: Any) -> Session:
     """Log a known machine in again."""
     return login(peer.wg_public_key, request(peer.hostname, **facts), SOURCE)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from meshmgmt.control.maps import MapStore
-from meshmgmt.control.services.sessions import logout, open_sync, sync_meta
+from meshmgmt.control.services.sessions import logout, open_sync
 from tests.control.recordings import FOLDER, SOURCE, Playback, meta_of
 
 pytestmark = pytest.mark.django_db
@@ -33,12 +33,12 @@ class Watched:
 
     def run(self, call: dict[str, Any]) -> None:
         """Do what one call of the recording did."""
-        for kind, act in (("sync_open", open_sync), ("sync_meta", sync_meta)):
+        for kind in ("sync_open", "sync_meta"):
             if kind in call:
                 label = call[kind]
                 self.metas.setdefault(label, {}).update(call.get("meta_changes", {}))
                 meta = meta_of(label, self.metas[label])
-                act(self.playback.keys[label], meta, SOURCE)
+                open_sync(self.playback.keys[label], meta, SOURCE)
                 return
         if "logout" in call:
             logout(self.playback.keys[call["logout"]])

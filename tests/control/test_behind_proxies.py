@@ -11,9 +11,8 @@ from typing import Final, TypeVar
 import pytest
 import trustme
 
-from meshmgmt.control.agent import Agent
 from meshmgmt.env import BASE_DIR
-from tests.control.agents import followed, names, run, until
+from tests.control.agents import Agent, followed, names, run, until
 from tests.control.deployment import Deployment, deployed
 from tests.programs import program, running
 from tests.servers import free_port

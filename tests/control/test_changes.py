@@ -92,12 +92,12 @@ def test_undone_writes_leave_no_trace(store):
 def test_columns_that_nobody_audits_are_followed_too(store):
     one = peer(user=person(), login_expiration_enabled=True)
     store.refresh()
-    assert store.session_expires_at(one.pk) is not None
-    before = store.session_expires_at(one.pk)
+    assert store.mesh.network_map(one.pk).login_ends is not None
+    before = store.mesh.network_map(one.pk).login_ends
     one.last_login = clock.now()
     one.save(update_fields=["last_login"])
     store.refresh()
-    assert store.session_expires_at(one.pk) > before
+    assert store.mesh.network_map(one.pk).login_ends > before
 
 
 def test_store_that_follows_knows_what_a_new_one_reads(store):

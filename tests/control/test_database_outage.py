@@ -11,11 +11,19 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from meshmgmt.control.agent import Agent
-from tests.control.agents import enrolled, followed, names, run, until
+from tests.control.agents import (
+    Agent,
+    code_of,
+    enrolled,
+    followed,
+    names,
+    run,
+    until,
+)
 from tests.control.deployment import Deployment, deployed
 
 pytestmark = pytest.mark.postgresql
+FAILED = "the maps cannot be refreshed"
 
 
 @contextmanager
@@ -37,12 +45,6 @@ def no_database(deployment: Deployment) -> Iterator[None]:
             connection.execute(allow.format(sql.Identifier(name), sql.Literal(True)))
 
 
-async def code_of(awaitable) -> grpc.StatusCode:
-    with pytest.raises(grpc.aio.AioRpcError) as refused:
-        await awaitable
-    return refused.value.code()
-
-
 def test_peers_stay_connected_and_others_are_asked_to_try_again(tmp_path):
     with deployed(tmp_path / "var") as deployment:
 
@@ -62,7 +64,7 @@ def test_peers_stay_connected_and_others_are_asked_to_try_again(tmp_path):
                         steady.logout(),
                     ):
                         assert await code_of(call) is grpc.StatusCode.UNAVAILABLE
-                    await asyncio.sleep(3)
+                    await until(lambda: deployment.log().count(FAILED) >= 3)
                 assert seen.breaks == 0
                 await until_let_in(late, key)
                 await until(lambda: "late" in names(seen))

@@ -1,10 +1,8 @@
 """What broken, hostile and stuck clients get, and what the others notice of it."""
 
 import asyncio
-import os
 import signal
 import subprocess
-import sys
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -12,13 +10,27 @@ import grpc
 import pytest
 from nacl.public import PrivateKey
 
-from meshmgmt.control.agent import Agent, channel_to
+from meshmgmt.control.agent import channel_to
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceStub
 from meshmgmt.env import BASE_DIR
 from meshmgmt.serving.management.commands import serve
-from tests.control.agents import awaited, enrolled, followed, names, run, until
-from tests.control.deployment import Deployment, waited_for
+from tests.control.agents import (
+    Agent,
+    awaited,
+    code_of,
+    enrolled,
+    followed,
+    names,
+    run,
+    until,
+)
+from tests.control.deployment import (
+    Deployment,
+    not_served,
+    unset_environment,
+    waited_for,
+)
 from tests.servers import free_port
 
 CODE = grpc.StatusCode
@@ -27,12 +39,6 @@ CONNECTIONS = 4
 """Each takes a hundred calls at a time."""
 WRONG = "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA"
 RPC = "/management.ManagementService/"
-
-
-async def code_of(awaitable) -> grpc.StatusCode:
-    with pytest.raises(grpc.aio.AioRpcError) as refused:
-        await awaitable
-    return refused.value.code()
 
 
 async def login_with(agent: Agent, envelope: pb.EncryptedMessage) -> grpc.StatusCode:
@@ -264,7 +270,7 @@ async def _killed(deployment: Deployment) -> None:
         before = seen.serial
         key = (await agent.server_box()).encode()
         await asyncio.to_thread(deployment.stop, signal.SIGKILL)
-        await asyncio.sleep(0.5)
+        await until(lambda: seen.breaks)
         await asyncio.to_thread(deployment.start)
         maps = seen.maps
         await until(lambda: seen.maps > maps)
@@ -299,30 +305,13 @@ async def test_two_keys_are_two_peers(deployment: Deployment):
 
 
 def test_a_taken_port_is_refused_with_one_sentence(deployment: Deployment, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "manage.py", "serve_peers"],
-        cwd=BASE_DIR,
-        env={
-            **deployment.server.environment,
-            "SVC_GRPC_BIND": f"127.0.0.1:{deployment.port}",
-            "SVC_RUNTIME_DIR": str(tmp_path),
-        },
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert done.returncode == 2
-    assert "choose another HOST:PORT" in done.stderr
-    assert "Traceback" not in done.stderr
+    elsewhere = {"SVC_GRPC_BIND": deployment.bind, "SVC_RUNTIME_DIR": str(tmp_path)}
+    said = not_served({**deployment.server.environment, **elsewhere})
+    assert "choose another HOST:PORT" in said
 
 
 def test_the_process_that_serve_starts_waits_for_tables_and_stops_when_told(tmp_path):
-    environment = {
-        name: value for name, value in os.environ.items() if name[:4] != "SVC_"
-    }
-    environment |= {
+    environment = unset_environment() | {
         "SVC_DATA_DIR": str(tmp_path),  # where nothing was migrated
         "SVC_GRPC_BIND": f"127.0.0.1:{free_port()}",
         "SVC_DATABASE_URL": f"sqlite:///{tmp_path / 'empty.sqlite3'}",

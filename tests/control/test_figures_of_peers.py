@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import os
 import signal
 import socket
-import subprocess
 import sys
 import tarfile
 import zipfile
@@ -13,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from meshmgmt.env import BASE_DIR
 from tests.control.agents import awaited, enrolled, followed, names, run, until
-from tests.control.deployment import Deployment
+from tests.control.deployment import Deployment, not_served, unset_environment
 from tests.observability.servers import Server
 from tests.observability.servers import until as server_until
 from tests.servers import free_port
@@ -132,23 +129,10 @@ def test_the_server_is_ready_when_peers_are_served_and_not_before(folder: Path):
 def test_a_second_process_in_the_same_runtime_directory_is_refused(
     deployment: Deployment,
 ):
-    done = subprocess.run(
-        [sys.executable, "manage.py", "serve_peers"],
-        cwd=BASE_DIR,
-        env={
-            **deployment.server.environment,
-            "SVC_GRPC_BIND": f"127.0.0.1:{free_port()}",
-        },
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert done.returncode == 2
-    assert "a process that serves peers" in done.stderr
-    assert "runs already" in done.stderr
-    assert "Traceback" not in done.stderr
+    bind = {"SVC_GRPC_BIND": f"127.0.0.1:{free_port()}"}
+    said = not_served({**deployment.server.environment, **bind})
+    assert "a process that serves peers" in said
+    assert "runs already" in said
 
 
 @pytest.mark.parametrize(
@@ -157,21 +141,8 @@ def test_a_second_process_in_the_same_runtime_directory_is_refused(
 def test_several_processes_for_peers_are_refused_where_they_cannot_be(
     tmp_path: Path, processes: str, said: str
 ):
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("SVC_")
-    }
-    done = subprocess.run(
-        [sys.executable, "manage.py", "serve_peers", "--processes", processes],
-        cwd=BASE_DIR,
-        env={**environment, "SVC_DATA_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    environment = {**unset_environment(), "SVC_DATA_DIR": str(tmp_path)}
+    assert said in not_served(environment, "--processes", processes)
 
 
 def test_a_debug_run_keeps_what_peers_were_sent_without_tokens(upset: Deployment):
@@ -186,7 +157,7 @@ def test_a_debug_run_keeps_what_peers_were_sent_without_tokens(upset: Deployment
             while not watching.done():
                 message = await anext(agent.sync())
                 token = message.netbirdConfig.relay.tokenSignature
-                await asyncio.sleep(0.5)
+                await asyncio.wait([watching], timeout=0.5)
             kept = _kept((await watching).splitlines()[-1])
             assert token
             assert token not in kept

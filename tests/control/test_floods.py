@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from meshmgmt.control.agent import Agent
 from meshmgmt.control.server import guests
 from meshmgmt.control.server.guests import Guests, Seats
 from meshmgmt.control.server.keylogins import (
@@ -26,7 +25,7 @@ from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services import logins
 from meshmgmt.control.services.refusals import Code, Refused, WrongKey
 from meshmgmt.env import BASE_DIR
-from tests.control.agents import enrolled, run
+from tests.control.agents import Agent, enrolled, run
 from tests.control.deployment import Deployment, waited_for
 from tests.control.machines import SOURCE, public_key, request, setup_key
 

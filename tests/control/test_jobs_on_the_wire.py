@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from nacl.public import Box
 
-from meshmgmt.control.agent import Agent
 from meshmgmt.control.protocol import management_pb2 as pb
-from tests.control.agents import PATIENCE, awaited, enrolled, followed, until
+from tests.control.agents import PATIENCE, Agent, awaited, enrolled, followed, until
 from tests.control.deployment import Deployment
 
 PARAMETERS = {

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from meshmgmt.control.maps import MapStore
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.server.loginresponses import login_responses
-from meshmgmt.control.services.logins import LoggedIn
+from meshmgmt.control.services.logins import Session
 from meshmgmt.control.services.refusals import Code, Refused
 from tests.control.recordings import Playback, recording
 from tests.factories import account_settings, group, peer, peers, rule
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 def told(*peer_ids: str) -> list[pb.LoginResponse]:
-    logged_in = [LoggedIn(peer_id, None) for peer_id in peer_ids]
+    logged_in = [Session(peer_id, None) for peer_id in peer_ids]
     found = login_responses(settings.SVC, logged_in)
     return [one for one in found if isinstance(one, pb.LoginResponse)]
 
@@ -69,7 +69,7 @@ def test_a_peer_deleted_meanwhile_costs_the_other_logins_nothing():
     ends = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 
     kept, refused = login_responses(
-        settings.SVC, [LoggedIn(one.pk, ends), LoggedIn(gone.pk or "gone", None)]
+        settings.SVC, [Session(one.pk, ends), Session(gone.pk or "gone", None)]
     )
 
     assert isinstance(kept, pb.LoginResponse)

@@ -8,9 +8,9 @@ import pytest
 from django.db import connections
 
 from meshmgmt import env
-from meshmgmt.control.agent import Agent
 from meshmgmt.control.server.server import PeerServer
 from tests.control import agents
+from tests.control.agents import Agent
 from tests.control.recordings import Playback, names
 from tests.control.test_recorded_maps import assert_as_recorded, found_differences
 from tests.servers import free_port

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from meshmgmt.control.agent import Agent, Follower
 from meshmgmt.control.protocol import management_pb2 as pb
-from tests.control.agents import awaited, enrolled, followed, names, until
+from tests.control.agents import Agent, awaited, enrolled, followed, names, until
 from tests.control.deployment import Deployment, deployed, waited_for
 from tests.control.test_jobs_on_the_wire import ask, working
 
@@ -102,7 +101,10 @@ async def test_a_stream_at_one_ends_the_older_one_at_the_other(both):
         rest = [message async for message in first]
         assert all(message.HasField("NetworkMap") for message in rest)
         await until(lambda: both[0].peer("moved")["connected"])
-        await asyncio.sleep(1)  # the first one's end is written, and is fenced
+        # Ends are written in order: with that of another peer the first one's is.
+        async with enrolled(both[0], "marker") as marker, followed(marker):
+            await until(lambda: both[0].peer("marker")["connected"])
+        await until(lambda: not both[0].peer("marker")["connected"])
         assert both[0].peer("moved")["connected"]
         del second
 
@@ -145,7 +147,7 @@ async def test_a_change_reaches_the_streams_of_both_processes_on_one_port(
     sharing: Deployment,
 ):
     async with AsyncExitStack() as stack:
-        seen: list[Follower] = []
+        seen: list[Any] = []
 
         async def one_more() -> None:
             agent = await stack.enter_async_context(

@@ -13,8 +13,8 @@ from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.control.models import SpentToken
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services import sso
-from meshmgmt.control.services.logins import LoggedIn, login
-from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.control.services.logins import Session, login
+from meshmgmt.control.services.refusals import Code
 from meshmgmt.control.services.sessions import extend_session
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
@@ -24,6 +24,7 @@ from tests.control.machines import (
     enrolled,
     meta,
     public_key,
+    refusal_of,
     request,
     setup_key,
 )
@@ -51,15 +52,13 @@ def provider(running: RunningProvider, settings: Any) -> RunningProvider:
     return running
 
 
-def sign_in(provider: RunningProvider, name: str = "ann", **facts: Any) -> LoggedIn:
+def sign_in(provider: RunningProvider, name: str = "ann", **facts: Any) -> Session:
     token = provider.token_of(name)
     return login(public_key(), request(jwtToken=token, **facts), SOURCE)
 
 
 def code_of(call: Any, *args: Any, **facts: Any) -> Code:
-    with pytest.raises(Refused) as caught:
-        call(*args, **facts)
-    return caught.value.code
+    return refusal_of(call, *args, **facts).code
 
 
 def test_user_who_signs_in_owns_the_machine(provider: RunningProvider):

@@ -16,7 +16,7 @@ def message(mesh: Mesh, peer_id: str) -> pb.NetworkMap:
     encoder = Encoder()
     encoder.use(mesh)
     encoded = encoder.encode(mesh.network_map(peer_id))
-    return pb.NetworkMap.FromString(encoded.map_bytes(1))
+    return pb.SyncResponse.FromString(encoded.message(1)).NetworkMap
 
 
 class Pushed(Host):

@@ -205,32 +205,40 @@ def test_an_absent_name_falls_to_the_shorter_zone_and_on() -> None:
     ]
 
 
-def test_another_type_is_nodata_and_does_not_fall_through() -> None:
-    account = snapshot(zone("corp.lan", a("x.corp.lan")), groups=(servers("9.9.9.9"),))
-    assert ask(account, "x.corp.lan", "AAAA").outcome.kind is OutcomeKind.NODATA
+WILD = zone("corp.lan", a("*.corp.lan"), a("x.corp.lan", "10.0.0.9"))
+SIX = Record("x.corp.lan", "AAAA", "2001:db8::1", 60)
 
 
-def test_empty_non_terminals_count_as_absent() -> None:
-    account = snapshot(zone("corp.lan", a("x.y.corp.lan")))
-    assert ask(account, "y.corp.lan").outcome.kind is OutcomeKind.SYSTEM
-    assert ask(account, "corp.lan").outcome.kind is OutcomeKind.SYSTEM
+@pytest.mark.parametrize(
+    ("corp", "name", "rtype", "kind"),
+    [
+        # Another type does not fall through to a nameserver.
+        (zone("corp.lan", a("x.corp.lan")), "x.corp.lan", "AAAA", OutcomeKind.NODATA),
+        # Empty non-terminals count as absent.
+        (zone("corp.lan", a("x.y.corp.lan")), "y.corp.lan", "A", OutcomeKind.FORWARDED),
+        (zone("corp.lan", a("x.y.corp.lan")), "corp.lan", "A", OutcomeKind.FORWARDED),
+        # A wildcard covers one label, and only where the name itself has nothing.
+        (WILD, "a.b.corp.lan", "A", OutcomeKind.FORWARDED),
+        (WILD, "corp.lan", "A", OutcomeKind.FORWARDED),
+        (WILD, "any.corp.lan", "AAAA", OutcomeKind.NODATA),
+        (zone("corp.lan", a("*.corp.lan"), SIX), "x.corp.lan", "A", OutcomeKind.NODATA),
+    ],
+)
+def test_a_zone_decides_about_the_names_that_it_has(
+    corp: Zone, name: str, rtype: str, kind: OutcomeKind
+) -> None:
+    beyond = {OutcomeKind.FORWARDED: OutcomeKind.SYSTEM}
+    with_primary = snapshot(corp, groups=(servers("9.9.9.9"),))
+    assert ask(with_primary, name, rtype).outcome.kind is kind
+    assert ask(snapshot(corp), name, rtype).outcome.kind is beyond.get(kind, kind)
 
 
-def test_a_wildcard_covers_one_label_below_its_parent() -> None:
-    account = snapshot(zone("corp.lan", a("*.corp.lan"), a("x.corp.lan", "10.0.0.9")))
-    wild = ask(account, "any.corp.lan")
+def test_a_wildcard_gives_its_records_to_names_without_their_own() -> None:
+    wild = ask(snapshot(WILD), "any.corp.lan")
     assert wild.outcome.records == (a("any.corp.lan"),)
     assert codes(wild)[0] == ("wildcard", "Zone corp.lan")
-    assert ask(account, "a.b.corp.lan").outcome.kind is OutcomeKind.SYSTEM
-    assert ask(account, "corp.lan").outcome.kind is OutcomeKind.SYSTEM
-    assert ask(account, "x.corp.lan").outcome.records[0].content == "10.0.0.9"
-    assert ask(account, "any.corp.lan", "AAAA").outcome.kind is OutcomeKind.NODATA
-
-
-def test_a_wildcard_yields_to_an_exact_name_of_another_type() -> None:
-    six = Record("x.corp.lan", "AAAA", "2001:db8::1", 60)
-    account = snapshot(zone("corp.lan", a("*.corp.lan"), six))
-    assert ask(account, "x.corp.lan").outcome.kind is OutcomeKind.NODATA
+    exact = ask(snapshot(WILD), "x.corp.lan")
+    assert exact.outcome.records[0].content == "10.0.0.9"
 
 
 def test_aliases_are_followed_and_the_second_leg_may_be_forwarded() -> None:

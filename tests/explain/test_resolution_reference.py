@@ -101,9 +101,9 @@ def test_what_is_told_of_a_peer_is_what_it_is_pushed(snapshot: Snapshot) -> None
             for zone in host.all_zones
         }
         assert told == held
-        assert [
-            (g.nameservers, g.domains, g.primary) for g in config.nameserver_groups
-        ] == [(g.nameservers, g.domains, g.primary) for g in host.groups]
+        assert [(g.nameservers, g.domains, g.primary) for g in config.servers] == [
+            (g.nameservers, g.domains, g.primary) for g in host.groups
+        ]
         labels = {snapshot.peers[p.id].label for p in config.visible_peers}
         domain = snapshot.settings.dns_domain
         owners = {name for name, *_ in host.names()}

@@ -141,7 +141,7 @@ def unbound_config(got: PeerDns, port: int, folder: Path) -> str:
         ]
     lines.append('  local-zone: "test." transparent')
     lines += ["remote-control:", "  control-enable: no"]
-    for group in got.nameserver_groups:
+    for group in got.servers:
         for domain in group.domains or ("",):
             lines += ["forward-zone:", f'  name: "{domain}."']
             lines += [f"  forward-addr: {s.ip}@{s.port}" for s in group.nameservers]

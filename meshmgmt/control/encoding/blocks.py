@@ -36,6 +36,7 @@ class Blocks:
         """The parts about all these peers, in as few pieces as can be."""
         pieces: list[bytes] = []
         for side, without in peers.parts:
+            # A side of this map alone: a block of it would serve nobody else.
             if not side.shared:
                 pieces += [
                     self._make(id_) for id_ in side.ordered if id_ not in without

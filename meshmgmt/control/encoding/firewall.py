@@ -33,6 +33,7 @@ class FirewallRules:
 
     def of(self, grant: Grant, receiver: Receiver) -> list[bytes]:
         """The rules of a grant for such a receiver, as fields of a NetworkMap."""
+        # By identity: rules live as long as the snapshot, and this no longer.
         key = (id(grant.rule), grant.inbound, receiver)
         blocks = self._about.get(key)
         if blocks is None:

@@ -46,9 +46,6 @@ class Encoded(NamedTuple):
         """Equal for equal messages; means something within this process alone."""
         return hash(self)
 
-    def map_bytes(self, serial: int) -> bytes:
-        return b"".join((number(pb.NetworkMap, "Serial", serial), *self.network_map))
-
     def message(self, serial: int) -> bytes:
         """The serialized SyncResponse, without netbirdConfig."""
         first = number(pb.NetworkMap, "Serial", serial)
@@ -104,6 +101,7 @@ class Encoder:
                 self._families[ipv6].keep(family, same)
         self._use_zones({zone.id: zone for zone in mesh.snapshot.zones})
         groups = {group.id: group for group in mesh.snapshot.nameserver_groups}
+        # Anew: they are about sides, which each mesh makes for itself.
         self._rules = FirewallRules(peers)
         self._routes = parts.routes(peers)
         self._servers: parts.Parts[str] = parts.Parts(
@@ -229,6 +227,7 @@ def closing_message(serial: int, forwarder_port: int) -> bytes:
 
 
 def _for_old_client(peer: Peer, remotes: Iterable[bytes]) -> bytes:
+    # Nearly all are newer, and get no second list.
     if is_development(peer.version) or at_least(peer.version, OWN_PEERS_SINCE):
         return b""
     entries = pb.NetworkMap.FromString(b"".join(remotes)).remotePeers
@@ -265,6 +264,7 @@ def _ssh_auth(logins: tuple[tuple[str, frozenset[str]], ...]) -> bytes:
     auth = pb.SSHAuth(UserIDClaim=USER_CLAIM, AuthorizedUsers=map(_digest, users))
     for login, names in sorted(logins):
         auth.machine_users[login].indexes.extend(sorted(place[name] for name in names))
+    # Maps are written in any order else, and an equal message would be sent again.
     return _SSH_AUTH(auth.SerializeToString(deterministic=True))
 
 

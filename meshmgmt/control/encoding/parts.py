@@ -79,6 +79,7 @@ def custom_zone(zone: Zone) -> bytes:
         NonAuthoritative=True,
     )
     records = [
+        # Names on the wire are absolute.
         _record(f"{name}.", type_, f"{content}." if type_ == "CNAME" else content, ttl)
         for name, type_, content, ttl, _ in zone.records
     ]

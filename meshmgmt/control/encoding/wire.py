@@ -23,6 +23,7 @@ def varint(number: int) -> bytes:
     return bytes(groups)
 
 
+# Nearly all parts are short, and each has its length written.
 _SHORT: Final = [varint(number) for number in range(1024)]
 
 

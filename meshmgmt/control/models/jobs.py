@@ -39,6 +39,7 @@ class PeerJob(models.Model):
         ordering = ["-id"]
         indexes = [models.Index(fields=["status", "created_at"], name="job_status")]
         constraints = [
+            # Two who ask at once both see none that waits.
             models.UniqueConstraint(
                 fields=["peer"],
                 condition=models.Q(status="pending"),

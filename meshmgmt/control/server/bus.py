@@ -58,6 +58,7 @@ class Bus:
             return
         try:
             text = json.dumps({"by": self.id, **document})
+            # Never waits: no stream may hang on a connection that is down.
             self._outgoing.put_nowait((channel, text))
         except asyncio.QueueFull:
             _LOG.warning("other processes are not told: too much waits to be sent")
@@ -93,6 +94,7 @@ class Bus:
             self.on_change()
             return
         document = json.loads(payload)
+        # Who listens hears itself.
         if document["by"] == self.id:
             return
         if channel == _STREAM:
@@ -107,6 +109,7 @@ class Bus:
         if len(parts) == piece["of"]:
             del self._partial[piece["id"]]
             return "".join(parts[number] for number in range(piece["of"]))
+        # Parts may be lost with the connection: the oldest makes room.
         if len(self._partial) > _MOST_PARTIAL:
             self._partial.popitem(last=False)
         return None

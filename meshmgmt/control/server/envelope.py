@@ -22,6 +22,7 @@ from meshmgmt.control.services.refusals import Code, Refused
 _KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 24
 _REMEMBERED: Final = 50_000
+"""Nonces: a few megabytes."""
 MOST_BYTES: Final = 256 * 2**10
 MOST_ENTRIES: Final = 1000
 """Of all lists in a message, those in lists too."""
@@ -46,7 +47,10 @@ class Envelopes:
 
     def __init__(self, secret: str) -> None:
         seed = hashlib.blake2b(
-            secret.encode(), digest_size=_KEY_BYTES, person=b"peer server key"
+            # `person` tells this key from others that are made of the secret.
+            secret.encode(),
+            digest_size=_KEY_BYTES,
+            person=b"peer server key",
         )
         self._private = PrivateKey(seed.digest())
         self.public_key = _text(bytes(self._private.public_key))
@@ -64,6 +68,7 @@ class Envelopes:
         try:
             box = Box(self._private, PublicKey(_bytes(envelope.wgPubKey)))
             content = box.decrypt(envelope.body)
+            # Before decoding, which makes an object of each.
             check_entries(content, kind, MOST_ENTRIES)
             message = kind()
             message.ParseFromString(content)
@@ -74,6 +79,7 @@ class Envelopes:
             raise Refused(
                 Code.INVALID_ARGUMENT, "the message cannot be opened", reason=str(error)
             ) from error
+        # Only now: who cannot seal for a peer must not use up its nonces.
         nonce = envelope.body[:_NONCE_BYTES]
         if nonce in self._seen:
             raise Refused(Code.INVALID_ARGUMENT, "the message was sent before")

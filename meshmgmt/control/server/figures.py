@@ -22,6 +22,7 @@ from observability.registries import (
 LOCK: Final = "peers.lock"
 EVERY_SECONDS: Final = 2.0
 STALE_SECONDS: Final = 15.0
+"""Several rounds: a busy process is not taken for a dead one."""
 
 
 def register() -> None:

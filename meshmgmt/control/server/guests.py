@@ -28,6 +28,18 @@ CROWDED: Final = "too many streams did not say yet whose they are: try again"
 ENOUGH: Final = f"this key has {PER_KEY} streams already"
 
 
+@contextmanager
+def one_more(here: Counter[str], name: str) -> Iterator[None]:
+    """Count somebody for the time of a block; names of nobody take up no memory."""
+    here[name] += 1
+    try:
+        yield
+    finally:
+        here[name] -= 1
+        if not here[name]:
+            del here[name]
+
+
 class Guests:
     """Lets streams of a kind in that name the key of a peer."""
 
@@ -47,6 +59,7 @@ class Guests:
             except TimeoutError:
                 raise Refused(Code.UNAUTHENTICATED, NAMELESS) from None
             if not await self._known.one(key):
+                # Not PERMISSION_DENIED, at which agents restart without end.
                 raise Refused(Code.UNAUTHENTICATED, STRANGER)
             return key
 
@@ -54,13 +67,8 @@ class Guests:
     def _guest(self, address: str) -> Iterator[None]:
         if self._here[address] >= PER_ADDRESS or self._here.total() >= GUESTS:
             raise Refused(Code.RESOURCE_EXHAUSTED, CROWDED)
-        self._here[address] += 1
-        try:
+        with one_more(self._here, address):
             yield
-        finally:
-            self._here[address] -= 1
-            if not self._here[address]:
-                del self._here[address]
 
 
 class Seats:
@@ -74,13 +82,8 @@ class Seats:
         """Take a seat for the time of a block. Raises Refused when the key has enough."""
         if self._taken[key] >= PER_KEY:
             raise Refused(Code.RESOURCE_EXHAUSTED, ENOUGH)
-        self._taken[key] += 1
-        try:
+        with one_more(self._taken, key):
             yield
-        finally:
-            self._taken[key] -= 1
-            if not self._taken[key]:
-                del self._taken[key]
 
 
 def are_known(keys: list[str]) -> list[bool | Exception]:

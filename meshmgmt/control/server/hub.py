@@ -29,7 +29,7 @@ from meshmgmt.control.server.status import Context, tell_failure
 from meshmgmt.control.server.streams import Ending, Stream, Streams
 from meshmgmt.control.server.threads import Batches, Threads
 from meshmgmt.control.services import sessions
-from meshmgmt.control.services.logins import LoggedIn
+from meshmgmt.control.services.logins import Session
 from meshmgmt.control.services.sessions import SyncOpening
 from meshmgmt.core import context as facts
 from meshmgmt.env import Config
@@ -40,6 +40,7 @@ ENTERING: Final = 32
 SERVED_AT_ONCE: Final = 64
 """Many enough that handing over to the thread of the maps and back costs little."""
 LONGEST_PAUSE: Final = 1.0
+"""A refresh is followed by a pause as long as it took, but no longer."""
 _EARLY: Final = 0.01  # a timer of the event loop may fire that much too soon
 
 _LOG: Final = logging.getLogger(__name__)
@@ -80,6 +81,7 @@ class Hub:
         """Wait for a refresh that begins after this call. Raises what it failed with."""
         coming = self._next
         self._wanted.set()
+        # Who gives up must not cancel it for all others.
         if (error := await asyncio.shield(coming)) is not None:
             raise error
 
@@ -90,6 +92,8 @@ class Hub:
             self._wanted.clear()
             coming = self._next
             self._next = asyncio.get_running_loop().create_future()
+            # Who asks from here on is served by the next one: this may have read
+            # already.
             begun = time.monotonic()
             try:
                 refresh = await self.maps.run(self.messages.refresh)
@@ -121,6 +125,7 @@ class Hub:
         for peer_id in refresh.chosen_from(self.streams.peer_ids()):
             if (stream := self.streams.get(peer_id)) is not None:
                 stream.changed(now)
+        # Who reports traffic is in no map, so maps do not tell that it changed.
         if self.reports_flows:
             for stream in self.streams:
                 if stream.flow not in {
@@ -154,7 +159,7 @@ class Hub:
 
     # ---- one peer
 
-    async def login_response(self, peer: LoggedIn) -> LoginResponse:
+    async def login_response(self, peer: Session) -> LoginResponse:
         """Return what a peer that logged in is told."""
         return await self._logins.one(peer)
 
@@ -178,6 +183,7 @@ class Hub:
                 await self.fresh()
                 serial = self.serial
                 await self._send(stream, self.messages.first, place)
+            # Cancelled, too: clients leave while their map is made.
             except BaseException:
                 self.streams.close(stream)
                 raise
@@ -192,6 +198,7 @@ class Hub:
                 stream.config_due = math.inf
                 await self._deliver(stream, self.messages.configuration)
             elif stream.map_due <= now:
+                # Before it is made: what changes meanwhile makes the map due again.
                 stream.map_due = math.inf
                 serial = self.serial
                 await self._deliver(stream, self.messages.changed)

@@ -151,6 +151,7 @@ class Jobs:
             opened = self.envelopes.open(envelope, pb.JobResponse)
             if opened.public_key == stream.public_key:
                 await self._store(stream.peer_id, opened.message)
+        # It may have done with sending, and takes jobs all the same.
         await asyncio.Event().wait()
 
     async def _store(self, peer_id: str, answer: pb.JobResponse) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from meshmgmt.api.limits import Limiter
+from meshmgmt.control.server.guests import one_more
 from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services.refusals import Code, Refused, WrongKey
 from meshmgmt.core.addresses import site
@@ -39,15 +40,11 @@ class KeyLogins:
         """Return what `login` returns for a caller from an address. Raises Refused."""
         address = site(source)
         self._check(address)
-        self._under_way[address] += 1
-        try:
+        with one_more(self._under_way, address):
             async with self._turns:
+                # Again: while it waited, others may have shown wrong keys.
                 self._check(address, inside=1)
                 return await self._tried(address, login)
-        finally:
-            self._under_way[address] -= 1
-            if not self._under_way[address]:
-                del self._under_way[address]
 
     def _check(self, address: str, *, inside: int = 0) -> None:
         """Raise Refused for one of many with an address that showed wrong keys."""

@@ -13,7 +13,7 @@ from meshmgmt.control.encoding import Encoder
 from meshmgmt.control.protocol.management_pb2 import Checks, LoginResponse
 from meshmgmt.control.server.messages import not_ready, tell_not_sent
 from meshmgmt.control.server.netbirdconfig import netbird_config
-from meshmgmt.control.services.logins import LoggedIn
+from meshmgmt.control.services.logins import Session
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.transactions import read_snapshot
@@ -23,7 +23,7 @@ from meshmgmt.meshstate import load_among
 
 
 def login_responses(
-    config: Config, peers: Sequence[LoggedIn]
+    config: Config, peers: Sequence[Session]
 ) -> list[LoginResponse | Exception]:
     """Return what each of the peers that logged in is told, or Refused.
 
@@ -43,7 +43,7 @@ def login_responses(
 
 
 def _response(
-    config: Config, mesh: Mesh, encoder: Encoder, peer: LoggedIn
+    config: Config, mesh: Mesh, encoder: Encoder, peer: Session
 ) -> LoginResponse | Exception:
     found = mesh.network_map(peer.peer_id)
     # None is the zero Timestamp on the wire: the session has no end.

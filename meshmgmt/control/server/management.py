@@ -80,7 +80,7 @@ class ManagementService(ManagementServiceServicer):
 
     async def _let_in(
         self, opened: Opened[pb.LoginRequest], source: str
-    ) -> logins.LoggedIn:
+    ) -> logins.Session:
         login = partial(logins.login, opened.public_key, opened.message, source)
         if opened.message.setupKey:
             return await self.key_logins.run(source, login)
@@ -106,7 +106,7 @@ class ManagementService(ManagementServiceServicer):
         """Take in what a peer reports about itself."""
         opened = self.envelopes.open(request, pb.SyncMetaRequest)
         await self.threads.run(
-            sessions.sync_meta,
+            sessions.open_sync,  # reporting anew obeys the same rules
             opened.public_key,
             opened.message.meta,
             source_of(context),
@@ -127,6 +127,7 @@ class ManagementService(ManagementServiceServicer):
     @rpc
     async def Job(self, requests: Any, context: Context) -> None:
         """Pass on what the peer is asked to do, and what it answers."""
+        # Agents may wait for a header before they send anything.
         await context.send_initial_metadata(())
         opened: list[Opened[pb.JobRequest]] = []
 
@@ -174,6 +175,7 @@ class ManagementService(ManagementServiceServicer):
             source_of(context),
         )
         response = pb.ExtendAuthSessionResponse()
+        # A zero time: no end. Unset, the agent would keep the one it has.
         response.sessionExpiresAt.SetInParent()
         if session.session_expires_at is not None:
             response.sessionExpiresAt.FromDatetime(session.session_expires_at)
@@ -185,15 +187,7 @@ class ManagementService(ManagementServiceServicer):
         """Refuse: services of peers are not exposed."""
         await context.abort(StatusCode.UNIMPLEMENTED, NOT_EXPOSED)
 
-    @rpc
-    async def RenewExpose(self, request: Any, context: Context) -> None:
-        """Refuse, likewise."""
-        await context.abort(StatusCode.UNIMPLEMENTED, NOT_EXPOSED)
-
-    @rpc
-    async def StopExpose(self, request: Any, context: Context) -> None:
-        """Refuse, likewise."""
-        await context.abort(StatusCode.UNIMPLEMENTED, NOT_EXPOSED)
+    RenewExpose = StopExpose = CreateExpose
 
     def _sealed(self, opened: Opened[Any], message: Message) -> pb.EncryptedMessage:
         return self.envelopes.seal(opened.box, message.SerializeToString())

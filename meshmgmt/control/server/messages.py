@@ -75,6 +75,7 @@ class Messages:
             tell_not_sent(stream.peer_id, error)
             return None
         except NotFound as error:
+            # `==`, for each look at a method makes another object.
             if make == self.first:
                 raise not_ready() from error
             return None  # deleted just now: the stream is about to end
@@ -104,18 +105,15 @@ class Messages:
 
     def configuration(self, stream: Stream) -> bytes:
         """The configuration alone, with new credentials."""
-        config = self._netbird_config()
+        push = self.store.metrics_push
+        config = netbirdconfig.netbird_config(self.config, metrics_push=push)
         if self.config.flow_interval is not None:
             self._add_flow(config, stream)
         if self.config.turn_urls or self.config.relay_urls or config.flow.enabled:
+            # Well before they end, also for a peer that is slow to read.
             stream.config_due = time.monotonic() + netbirdconfig.LIFETIME * 0.75
         check_config(config)
         return SyncResponse(netbirdConfig=config).SerializeToString()
-
-    def _netbird_config(self) -> NetbirdConfig:
-        return netbirdconfig.netbird_config(
-            self.config, metrics_push=self.store.metrics_push
-        )
 
     def _measured(
         self, make: Callable[[str], bytes | None], peer_id: str

@@ -24,6 +24,7 @@ from meshmgmt.env import Config
 
 LIFETIME: Final = 12 * 3600
 _PORTS: Final = {"http": 80, "https": 443}
+# Nobody can connect to "everywhere".
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104
 
 

@@ -52,11 +52,13 @@ class ProxyService(ProxyServiceServicer):
         """Say that there are no mappings, and stay open."""
         await self._admit(context)
         await context.write(pb.GetMappingUpdateResponse(initial_sync_complete=True))
+        # Ended, a proxy would ask again at once.
         await asyncio.Event().wait()
 
     async def _admit(self, context: Context) -> None:
         tries = f"proxy token {site(source_of(context))}"
         too_many = Refused(Code.RESOURCE_EXHAUSTED, "too many wrong tokens: try later")
+        # In memory: most have shown none, and need no query for that.
         if self.wrong_tokens.wait(tries):
             raise too_many
         said = metadata_of(context).get("authorization", "")

@@ -52,6 +52,7 @@ async def _read(requests: Any, queue: "asyncio.Queue[FlowEvent | None]") -> None
         async for event in requests:
             if not event.isInitiator:
                 await queue.put(event)
+    # What came before is stored all the same.
     except DecodeError:
         await queue.put(None)
         raise
@@ -68,5 +69,6 @@ async def _batch(queue: "asyncio.Queue[FlowEvent | None]") -> list[FlowEvent]:
             return batch
         event = queue.get_nowait()
     if batch:
+        # Put back, so that the next call finds the end.
         queue.put_nowait(None)
     return batch

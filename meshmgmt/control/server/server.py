@@ -41,14 +41,18 @@ from meshmgmt.control.services import presence
 from meshmgmt.env import Config
 
 THREADS: Final = 4
+"""Most wait for the database, where writers are let in one at a time."""
 GRACE_SECONDS: Final = 5.0
 POLL_SECONDS: Final = 0.1
 """How often the serial is asked for; a notice of PostgreSQL comes before."""
 
 LISTENING_POLL_SECONDS: Final = 5.0
 PRESENCE_SECONDS: Final = 0.5
+"""Together, for after a restart thousands connect within seconds."""
 JUDGE_SECONDS: Final = 10.0
+"""Logins end by the clock, which changes no serial."""
 WAITING_SHOWN: Final = 1000
+"""The file is read for each page that shows a peer."""
 
 SERVICES: Final = tuple(
     module.DESCRIPTOR.services_by_name[name].full_name
@@ -207,6 +211,7 @@ class PeerServer:
         figures.forget(self.config.runtime_dir, self.number or 0)
         try:
             await self._write_presence()
+            # Last: only now have all streams ended.
             await self.threads.run(presence.leave, self.bus.id)
         except Exception as error:
             tell_failure(_LOG, "the peers' connections cannot be written", error)
@@ -235,6 +240,7 @@ class PeerServer:
             await asyncio.sleep(seconds)
 
     async def _write_presence(self) -> None:
+        # Taken at once: streams come and go while these are written.
         changes, self.streams.changes = self.streams.changes, []
         try:
             if changes:

@@ -82,6 +82,7 @@ class SignalExchange(SignalExchangeServicer):
                 asyncio.create_task(line.write(context)),
             }
             try:
+                # Either ends it: the client hangs up, or does not read.
                 await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 for task in work:

@@ -91,6 +91,7 @@ def _tell(name: str, code: grpc.StatusCode, error: Exception) -> None:
 
 def source_of(context: Context) -> str:
     """Return the caller's IP address, "" when unknown; trusted proxies may name it."""
+    # gRPC writes the brackets of IPv6 as %5B and %5D.
     kind, _, rest = unquote(context.peer()).partition(":")
     address = rest.rpartition(":")[0].strip("[]") if kind in {"ipv4", "ipv6"} else ""
     said = metadata_of(context)

@@ -91,6 +91,7 @@ class Streams:
 
     def open(self, peer_id: str, box: Box, context: Context) -> Stream:
         """Register a stream; an older one of the same peer ends."""
+        # A fence needs a new number, also where the clock stands still or goes back.
         self._last_start = max(time.time_ns(), self._last_start + 1)
         stream = Stream(peer_id, self._last_start, box, context)
         self.replace(peer_id, stream.started)
@@ -106,6 +107,7 @@ class Streams:
             known.end(Ending.REPLACED)
 
     def close(self, stream: Stream) -> None:
+        # One that was replaced is in nobody's place any more.
         if self._streams.get(stream.peer_id) is stream:
             del self._streams[stream.peer_id]
         self.changes.append(Disconnected(stream.peer_id, stream.started))

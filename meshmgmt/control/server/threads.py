@@ -37,13 +37,18 @@ class Threads:
             raise Refused(Code.RESOURCE_EXHAUSTED, "the service is busy: try again")
         self._waiting += 1
         try:
+            # Here and not in the executor's queue, which nobody who gives up can leave.
             await self._places.acquire()
         finally:
             self._waiting -= 1
         try:
             call = functools.partial(work, *args, **kwargs)
             return await asyncio.get_running_loop().run_in_executor(
-                self._executor, contextvars.copy_context().run, _connected, call
+                # The task's context does not follow into a thread by itself.
+                self._executor,
+                contextvars.copy_context().run,
+                _connected,
+                call,
             )
         finally:
             self._places.release()
@@ -78,6 +83,7 @@ class Batches(Generic[_Q, _R]):
     async def _run(self) -> None:
         """Work until nothing waits; who gave up meanwhile is passed over."""
         while self._waiting:
+            # Who comes from here on is in the next batch.
             batch, self._waiting = self._waiting, []
             results: list[_R | Exception]
             try:
@@ -96,6 +102,7 @@ class Batches(Generic[_Q, _R]):
 def _connected(call: Callable[[], _R]) -> _R:
     close_old_connections()
     try:
+        # What machines do is refused by no promise, but looked after by housekeeping.
         with context.scope(unattended=True):
             return call()
     finally:

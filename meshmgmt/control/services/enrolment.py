@@ -1,7 +1,6 @@
 """A peer that nobody knows joins: by a setup key, or because a user signed in on it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from groups.selectors import all_group_id
@@ -35,14 +34,6 @@ _HAND_HELD: Final = frozenset({"iphone", "ipad"})
 """What all devices of a kind call themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entitled:
-    """What a new peer is entitled to, by its key or its user."""
-
-    columns: dict[str, Any]
-    groups: Sequence[str]
-
-
 def enrol(public_key: str, request: management_pb2.LoginRequest, source: str) -> Peer:
     """Create the peer with this key. Raises Refused."""
     facts = {**facts_of(request.meta), **ssh_key_of(request), **place_facts(source)}
@@ -62,7 +53,7 @@ def _enrol_for_user(
     hostname = facts.get("hostname", "")
     if hostname.lower() in _HAND_HELD and user.email:
         facts["hostname"] = plain(f"{hostname}-{user.email.partition('@')[0]}")
-    columns = {
+    entitled = {
         "user_id": user.pk,
         "login_expiration_enabled": True,
         "inactivity_expiration_enabled": True,
@@ -70,7 +61,7 @@ def _enrol_for_user(
     with signed_in.acting(), account_write():
         signed_in.spend()
         groups = member_keys(UserAutoGroup, user)
-        return _create(public_key, facts, _Entitled(columns, groups))
+        return _create(public_key, facts | entitled, groups)
 
 
 def _enrol_by_key(public_key: str, plain_key: str, facts: dict[str, Any]) -> Peer:
@@ -80,34 +71,31 @@ def _enrol_by_key(public_key: str, plain_key: str, facts: dict[str, Any]) -> Pee
         actor = Actor(id=key.pk, name=key.name)
         with context.scope(actor=actor), account_write():
             key, groups = setup_key_use(key_id=key.pk)
-            columns = {
+            entitled = {
                 "setup_key_id": key.pk,
                 "setup_key_name": key.name,
                 "ephemeral": key.ephemeral,
                 "allow_extra_dns_labels": key.allow_extra_dns_labels,
             }
-            return _create(public_key, facts, _Entitled(columns, groups))
+            return _create(public_key, facts | entitled, groups)
     except (NotFound, PreconditionFailed) as error:
         reason = error.message
         raise WrongKey(BAD_KEY, reason=reason) from error
 
 
-def _create(public_key: str, facts: dict[str, Any], entitled: _Entitled) -> Peer:
-    """Create the peer in the running account write."""
-    _check_labels(
-        facts["extra_dns_labels"],
-        allowed=entitled.columns.get("allow_extra_dns_labels", False),
-    )
+def _create(public_key: str, facts: dict[str, Any], groups: Sequence[str]) -> Peer:
+    """Create the peer in the running account write, with what it is entitled to."""
+    allowed = facts.get("allow_extra_dns_labels", False)
+    _check_labels(facts["extra_dns_labels"], allowed=allowed)
     account = the_account()
     now = clock.now()
     try:
         peer = peer_insert(
             {
                 **facts,
-                **entitled.columns,
                 "name": facts.get("hostname") or "peer",
                 "wg_public_key": public_key,
-                "ipv6": _ipv6(account, entitled.groups),
+                "ipv6": _ipv6(account, groups),
                 "approval_required": account.peer_approval_enabled,
                 "created_at": now,
                 "last_login": now,
@@ -121,7 +109,7 @@ def _create(public_key: str, facts: dict[str, Any], entitled: _Entitled) -> Peer
         full = bool(error.errors) and error.errors[0].field == "ip"
         code = Code.RESOURCE_EXHAUSTED if full else Code.INVALID_ARGUMENT
         raise Refused(code, error.message) from error
-    change_groups_of_peers([peer.pk], join=entitled.groups)
+    change_groups_of_peers([peer.pk], join=groups)
     return peer
 
 

@@ -32,6 +32,7 @@ def remove_ephemeral_peers() -> int:
     if since is None or since > before:
         return 0
     removed = 0
+    # One by one: a refusal, or a peer that came back, keeps no other.
     for peer_id in _away(before).order_by("pk").values_list("pk", flat=True):
         removed += _remove(peer_id, before)
     return removed

@@ -84,6 +84,7 @@ def _store(peer_id: str, batch: list[dict[str, Any]]) -> None:
         if len(batch) == 1:
             _refuse(peer_id, refusal.message)
             return
+        # Which ones are refused is found out one by one.
         for event in batch:
             _store(peer_id, [event])
 
@@ -118,7 +119,7 @@ def traffic_event(
     The reporter is the peer of the stream, whatever the event says. Raises ValueError
     for ids, addresses, ports and times that are none.
     """
-    fields = event.flow_fields
+    fields, ports = event.flow_fields, event.flow_fields.port_info
     window_end = _moment(event, "window_end")
     kind = fields.type if fields.type in flow_pb2.Type.values() else 0
     direction = fields.direction
@@ -127,8 +128,12 @@ def traffic_event(
         "id": _uuid(event.event_id),
         "reporter_id": peer_id,
         "flow_id": _uuid(fields.flow_id) if fields.flow_id else "",
-        "source": _source(fields, resources),
-        "destination": _destination(fields, resources),
+        "source": _end(
+            fields.source_ip, ports.source_port, fields.source_resource_id, resources
+        ),
+        "destination": _end(
+            fields.dest_ip, ports.dest_port, fields.dest_resource_id, resources
+        ),
         "policy": {"id": _text(fields.rule_id)},
         "icmp": {
             "type": min(fields.icmp_info.icmp_type, 255),
@@ -147,23 +152,15 @@ def traffic_event(
     return made
 
 
-def _source(fields: flow_pb2.FlowFields, known: Collection[str]) -> dict[str, str]:
-    port = fields.port_info.source_port
-    return _end(fields.source_ip, port, _text(fields.source_resource_id), known)
-
-
-def _destination(fields: flow_pb2.FlowFields, known: Collection[str]) -> dict[str, str]:
-    port = fields.port_info.dest_port
-    return _end(fields.dest_ip, port, _text(fields.dest_resource_id), known)
-
-
-def _end(ip: bytes, port: int, resource: str, known: Collection[str]) -> dict[str, str]:
+def _end(
+    ip: bytes, port: int, resource: bytes, known: Collection[str]
+) -> dict[str, str]:
     address = ipaddress.ip_address(ip)
     shown = f"[{address}]" if address.version == 6 and port else str(address)  # noqa: PLR2004
     if port > MAX_PORT:
         raise ValueError(f"{port} is not a port")
     end = {"address": f"{shown}:{port}" if port else shown}
-    if (identifier := _base_id(resource)) in known:
+    if (identifier := _base_id(_text(resource))) in known:
         end["id"] = identifier
     return end
 

@@ -107,6 +107,7 @@ def streams_began(public_keys: Sequence[str]) -> list[str | Exception]:
 def take_orders(peer_ids: Collection[str]) -> list[Order]:
     """Return the jobs that wait to be sent to these peers, each to one caller alone."""
     waiting = PeerJob.objects.filter(_WAITING, sent_at=None).order_by("id")
+    # Few wait, and a query would take thousands of ids.
     wanted = [job for job in waiting if job.peer_id in peer_ids]
     if not wanted:
         return []

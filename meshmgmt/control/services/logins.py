@@ -24,7 +24,7 @@ OTHERS_PEER: Final = "this peer does not belong to you"
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedIn:
+class Session:
     """A peer that may go on; `session_expires_at` is None when nothing ends it."""
 
     peer_id: str
@@ -33,7 +33,7 @@ class LoggedIn:
 
 def login(
     public_key: str, request: management_pb2.LoginRequest, source: str
-) -> LoggedIn:
+) -> Session:
     """Let a peer in. `public_key` is that of the envelope, `source` an IP address.
 
     Raises Refused.
@@ -47,7 +47,7 @@ def login(
             standing = standing_of(peer, the_account())
         else:
             standing = _again(peer, request, source)
-        return LoggedIn(peer.pk, standing.until)
+        return Session(peer.pk, standing.until)
 
 
 def _again(peer: Peer, request: management_pb2.LoginRequest, source: str) -> Standing:

@@ -45,6 +45,8 @@ def write_presence(process_id: str, changes: Iterable[Change]) -> None:
     """Write what happened since the last call, in one short transaction."""
     began, ended = _folded(changes)
     now = clock.now()
+    # In SQL: two statements for any number of peers, and no signal for what is not
+    # audited.
     with queued_write(), connection.cursor() as cursor:
         if began:
             cursor.executemany(

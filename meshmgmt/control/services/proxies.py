@@ -145,6 +145,7 @@ def proxy_entry(log: proxy_pb2.AccessLog) -> dict[str, Any]:
         "protocol": "tcp" if protocol == "tls" else protocol,
         "metadata": {
             plain(key): plain(value, MAX_METADATA_TEXT)
+            # Sorted: sent again, the same ones are kept.
             for key, value in sorted(log.metadata.items())[:MAX_METADATA]
         },
     }

@@ -20,6 +20,7 @@ _META_UPDATES: Final = instruments.counter(
 _PLACE: Final = frozenset({"connection_ip", "country_code", "city_name"})
 
 
+# For each stream that begins: Django would take longer to write it than to ask it.
 _BY_KEYS: Final = Prepared(
     lambda keys: (
         Peer.objects.filter(wg_public_key__in=keys)

@@ -11,7 +11,7 @@ from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.selectors import the_account
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.control.services import sso
-from meshmgmt.control.services.logins import OTHERS_PEER
+from meshmgmt.control.services.logins import OTHERS_PEER, Session
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.control.services.reporting import (
     known_peer,
@@ -30,14 +30,6 @@ from meshmgmt.inventory.standing import DELETED, standing_of
 
 SIGN_IN: Final = "a session is prolonged by signing in"
 ENDLESS: Final = "the session of this peer does not end"
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A peer that may be connected; `session_expires_at` None: nothing ends it."""
-
-    peer_id: str
-    session_expires_at: dt.datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +80,6 @@ def open_sync(
     if isinstance(found, Exception):
         raise found
     return found
-
-
-sync_meta: Final = open_sync
-"""Reporting anew while a stream is open obeys the same rules."""
 
 
 def logout(public_key: str) -> str:

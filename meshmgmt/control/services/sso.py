@@ -59,6 +59,7 @@ class SignedIn:
         Raises Refused when that was done before.
         """
         with account_write():
+            # The table holds no more than the sign-ins of one token's life.
             SpentToken.objects.filter(expires_at__lte=clock.now()).delete()
             digest = hashlib.sha256(self.token.encode("utf-8")).hexdigest()
             if SpentToken.objects.filter(pk=digest).exists():

@@ -39,6 +39,7 @@ class FocusForm(forms.Form):
     def clean_focus(self) -> str:
         """Find what the text means."""
         text = self.cleaned_data["focus"]
+        # The first kind that knows the text: most have names of their own.
         for kind in _KINDS if text else ():
             found = kind._default_manager.filter(Q(pk=text) | Q(name=text))
             if found.exists():

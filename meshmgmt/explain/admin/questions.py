@@ -89,6 +89,8 @@ class ReachForm(forms.Form):
             ("destination", lambda text: destination_of(text, by_name=True)),
             ("port", lambda port: traffic_of(data["protocol"], port)),
         ):
+            # A port means nothing without its protocol; faults of fields are told
+            # already.
             if name in data and "protocol" in data:
                 try:
                     data[name] = read(data[name])
@@ -152,6 +154,7 @@ def reach_page(request: HttpRequest) -> TemplateResponse:
     form = ReachForm(request.GET if asked else None, initial=request.GET.dict())
     at, answer = request.GET.get(history.PARAMETER, "") if asked else "", None
     try:
+        # Names are looked up as they were then, too.
         with history.account_at(at), read_snapshot():
             if asked and form.is_valid():
                 data = form.cleaned_data
@@ -179,6 +182,7 @@ def lint_page(request: HttpRequest) -> TemplateResponse:
     kept = findings(anew="anew" in request.GET)
     serious = [f for f in kept.findings if f.severity is Severity.WARNING]
     others = [f for f in kept.findings if f.severity is not Severity.WARNING]
+    # Serious ones first; within both the order of the catalogue stays.
     rows = [(finding, _path(finding)) for finding in (*serious, *others)]
     facts = {
         "kept": kept,

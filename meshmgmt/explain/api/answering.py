@@ -27,9 +27,10 @@ class AnswerSerializer(ObjectSerializer):
 @cache
 def _maker(kind: type[serializers.Serializer[Any]]) -> Maker:
     """What makes an object of at least two fields plain, made once for a serializer."""
-    fields = kind().fields
+    fields = dict(kind().fields.items())
+    # Read at once: one call for all fields of an object.
     read = attrgetter(*(str(field.source) for field in fields.values()))
-    deeper = {name: make for name in fields if (make := _making(fields[name]))}
+    deeper = {name: make for name, field in fields.items() if (make := _making(field))}
 
     def made(value: Any) -> dict[str, Any]:
         found = dict(zip(fields, read(value), strict=True))

@@ -50,12 +50,12 @@ class EffectiveZoneSerializer(AnswerSerializer):
 class EffectiveGroupSerializer(AnswerSerializer):
     """A nameserver group that the peer gets."""
 
-    id = TextField()
-    name = TextField()
-    primary = TruthField()
-    domains = texts()
-    search_domains_enabled = TruthField(source="search")
-    nameservers = ArrayField(child=NameserverSerializer())
+    id = TextField(source="group.id")
+    name = TextField(source="group.name")
+    primary = TruthField(source="group.primary")
+    domains = texts(source="group.domains")
+    search_domains_enabled = TruthField(source="group.search")
+    nameservers = ArrayField(source="group.nameservers", child=NameserverSerializer())
     reason = ReasonSerializer()
 
 

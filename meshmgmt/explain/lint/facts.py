@@ -71,6 +71,7 @@ class Facts:
     def users(self, group: NameserverGroup) -> frozenset[str]:
         """Managed peers that get a nameserver group: not those that are its servers."""
         ips = {server.ip for server in group.nameservers}
+        # A group is not sent to a peer that would ask itself.
         servers = {id_ for ip in ips for id_ in self._by_address.get(ip, ())}
         return self.receivers(group.groups) - servers
 
@@ -101,6 +102,7 @@ class Facts:
 
     def peers_text(self, ids: Iterable[str]) -> str:
         """`3 peers (ann, bob, cy)`, with at most three names."""
+        # By id, that is by age: the same names each time.
         chosen = sorted(ids)
         names = [self.snapshot.peers[id_].name for id_ in chosen[:_SHOWN]]
         if len(chosen) > _SHOWN:

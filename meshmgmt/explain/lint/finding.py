@@ -102,6 +102,7 @@ access_test_failing warning
 
 def _parse(table: str) -> Iterator[tuple[str, Rule]]:
     lines = table.strip().splitlines()
+    # Three lines each, by one iterator taken three times.
     for head, meaning, remedy in zip(*[iter(lines)] * 3, strict=True):
         code, severity = head.split()
         yield code, Rule(Severity(severity), meaning.strip(), remedy.strip())

@@ -76,6 +76,7 @@ def search_domains(facts: Facts) -> Iterator[Finding]:
         lists[domains].append(peer.id)
     for domains, peers in lists.items():
         characters = len(" ".join(domains))
+        # As in resolv.conf(5): glibc kept so many until 2.26, and tools still do.
         if len(domains) > MAX_SEARCH_DOMAINS or characters > MAX_SEARCH_CHARACTERS:
             text = (
                 f"{facts.peers_text(peers)} with {len(domains)} search domains of "
@@ -105,7 +106,9 @@ def large_maps(facts: Facts) -> Iterator[Finding]:
     snapshot = facts.snapshot
     labels = sum(1 + len(peer.extra_labels) for peer in snapshot.peers.values())
     records = sum(len(zone.records) for zone in facts.sent_zones)
+    # A bound that costs nothing: each label is at most two records and a peer.
     most_possible = records + 3 * labels + len(facts.sent_groups)
+    # Maps of all peers cost seconds; most accounts are small enough to know without.
     if most_possible <= NETWORK_MAP_GUIDANCE:
         return
     sizes = {

@@ -90,6 +90,7 @@ def missing_targets(facts: Facts) -> Iterator[Finding]:
     for zone in facts.snapshot.zones:
         names = facts.names[zone.id]
         for record in zone.records:
+            # Canonical, as names are: both have no dot at the end.
             target = record.content
             if (
                 record.type == "CNAME"

@@ -30,6 +30,7 @@ from meshmgmt.mesh.snapshot import Record
 __all__ = ["HiddenPeer", "explain"]
 
 MAX_CNAMES = 8
+"""Agents follow so many."""
 
 
 def explain(
@@ -159,6 +160,7 @@ def _broken_chain(chain: list[Record], target: str) -> tuple[OutcomeKind, Step] 
     if any(record.name == target for record in chain):
         text = f"the aliases lead back to {target}: the look-up fails"
         return OutcomeKind.LOOP, Step("zones", "loop", text, decides=True)
+    # After the look for a loop, which tells more.
     if len(chain) > MAX_CNAMES:
         text = f"more than {MAX_CNAMES} aliases in a row: the look-up fails"
         return OutcomeKind.DEPTH, Step("zones", "depth", text, decides=True)

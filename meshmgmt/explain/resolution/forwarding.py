@@ -9,8 +9,9 @@ from meshmgmt.explain.resolution.model import (
     Server,
     Step,
 )
-from meshmgmt.mesh.peerdns import EffectiveGroup, PeerDns
-from meshmgmt.mesh.reasons import Subject
+from meshmgmt.mesh.peerdns import PeerDns
+from meshmgmt.mesh.reasons import subject_of
+from meshmgmt.mesh.snapshot import NameserverGroup
 
 DOMAIN_STAGE = "domain_nameservers"
 PRIMARY_STAGE = "primary_nameservers"
@@ -30,8 +31,9 @@ def forward(config: PeerDns, name: str) -> ForwardResult:
     """Longest match domain, else the primary groups, else the system resolver."""
     matches = _matches(config, name)
     longest = max((len(domain) for _, domain in matches), default=0)
+    # Of one length they are one domain: all its groups are asked.
     asked = [group for group, domain in matches if len(domain) == longest]
-    primaries = [group for group in config.nameserver_groups if group.primary]
+    primaries = [group for group in config.servers if group.primary]
     steps = [_match_step(group, domain, longest) for group, domain in matches]
     steps.extend(_excluded(config, name, longest))
     if asked:
@@ -51,11 +53,11 @@ def not_asked(config: PeerDns, name: str) -> tuple[Step, ...]:
             DOMAIN_STAGE,
             "shadowed",
             f"group {group.name} serves {domain}, but is not asked: a zone decides",
-            subject=_subject(group),
+            subject=subject_of(group),
         )
         for group, domain in _matches(config, name)
     ]
-    primaries = [group for group in config.nameserver_groups if group.primary]
+    primaries = [group for group in config.servers if group.primary]
     return (*steps, *_not_primary(primaries, "a zone decides"))
 
 
@@ -65,21 +67,21 @@ def system_step(reason: str = "no nameserver of this service applies") -> Step:
     return Step(SYSTEM_STAGE, "system", text, decides=True)
 
 
-def _matches(config: PeerDns, name: str) -> list[tuple[EffectiveGroup, str]]:
+def _matches(config: PeerDns, name: str) -> list[tuple[NameserverGroup, str]]:
     """Groups with a match domain that covers the name, and the longest such one."""
     return [
         (group, domain)
-        for group in config.nameserver_groups
+        for group in config.servers
         if (domain := _longest_match(group, name)) is not None
     ]
 
 
-def _longest_match(group: EffectiveGroup, name: str) -> str | None:
+def _longest_match(group: NameserverGroup, name: str) -> str | None:
     matching = [domain for domain in group.domains if is_subdomain(name, domain)]
     return max(matching, key=len, default=None)
 
 
-def _match_step(group: EffectiveGroup, domain: str, longest: int) -> Step:
+def _match_step(group: NameserverGroup, domain: str, longest: int) -> Step:
     if len(domain) == longest:
         text = f"group {group.name} serves {domain}, the longest match"
         code = "match"
@@ -87,20 +89,20 @@ def _match_step(group: EffectiveGroup, domain: str, longest: int) -> Step:
         text = f"group {group.name} serves {domain}, but a longer domain matches"
         code = "shadowed"
     return Step(
-        DOMAIN_STAGE, code, text, subject=_subject(group), decides=code == "match"
+        DOMAIN_STAGE, code, text, subject=subject_of(group), decides=code == "match"
     )
 
 
-def _primary(groups: Iterable[EffectiveGroup]) -> Iterable[Step]:
+def _primary(groups: Iterable[NameserverGroup]) -> Iterable[Step]:
     for group in groups:
         text = f"primary group {group.name} serves all other names"
-        yield Step(PRIMARY_STAGE, "primary", text, _subject(group), decides=True)
+        yield Step(PRIMARY_STAGE, "primary", text, subject_of(group), decides=True)
 
 
-def _not_primary(groups: Iterable[EffectiveGroup], why: str) -> Iterable[Step]:
+def _not_primary(groups: Iterable[NameserverGroup], why: str) -> Iterable[Step]:
     for group in groups:
         text = f"primary group {group.name} is not asked: {why}"
-        yield Step(PRIMARY_STAGE, "shadowed", text, subject=_subject(group))
+        yield Step(PRIMARY_STAGE, "shadowed", text, subject=subject_of(group))
 
 
 def _excluded(config: PeerDns, name: str, longest: int) -> Iterable[Step]:
@@ -127,13 +129,9 @@ def _excluded(config: PeerDns, name: str, longest: int) -> Iterable[Step]:
         )
 
 
-def _servers(groups: Iterable[EffectiveGroup]) -> tuple[Server, ...]:
+def _servers(groups: Iterable[NameserverGroup]) -> tuple[Server, ...]:
     return tuple(
-        Server(server.ip, server.port, server.ns_type, _subject(group))
+        Server(server.ip, server.port, server.ns_type, subject_of(group))
         for group in groups
         for server in group.nameservers
     )
-
-
-def _subject(group: EffectiveGroup) -> Subject:
-    return Subject("nameserver_group", group.id, group.name)

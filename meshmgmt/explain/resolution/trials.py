@@ -74,6 +74,7 @@ def trials(explanation: Explanation, config: PeerDns, mesh: Mesh) -> Iterator[Tr
     """
     for excluded in config.excluded:
         codes = {reason.code for reason in excluded.reasons}
+        # What is out for other reasons, too, takes more than one change.
         simple = codes <= {"disabled", "no_shared_group"}
         if simple and _concerns(_item(mesh.snapshot, excluded), explanation):
             yield from _tried(explanation, excluded, mesh)

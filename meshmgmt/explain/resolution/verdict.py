@@ -48,6 +48,7 @@ def verdict(explanation: Explanation, config: PeerDns, mesh: Mesh) -> Verdict:
         return _unmanaged(config)
     reason = _reason(explanation, config, mesh)
     if not needs_trials(explanation):
+        # Who has an answer needs no advice.
         return Verdict(reason, ())
     tried = list(islice(trials(explanation, config, mesh), MOST_REMEDIES))
     remedies = (
@@ -99,6 +100,7 @@ def _reason(explanation: Explanation, config: PeerDns, mesh: Mesh) -> Phrase:
     if outcome.kind is OutcomeKind.SYSTEM:
         nobody = f"no zone and no nameserver group that the peer gets has {name}"
         return (f"{_SYSTEM}{nobody}",)
+    # By identity: another query may end alike.
     query = next(q for q in explanation.queries if q.outcome is outcome)
     step = deciding_steps(query)[-1]
     place = () if step.subject is None else _place(step.subject)
@@ -125,7 +127,7 @@ def _reason(explanation: Explanation, config: PeerDns, mesh: Mesh) -> Phrase:
 
 def _forwarded(outcome: Outcome, config: PeerDns) -> Phrase:
     asked = dict.fromkeys(server.group for server in outcome.servers)
-    groups = {group.id: group for group in config.nameserver_groups}
+    groups = {group.id: group for group in config.servers}
     first = next(iter(asked))
     domains = [d for d in groups[first.id].domains if is_subdomain(outcome.name, d)]
     served = max(domains, key=len) if domains else "all other names"
@@ -173,6 +175,7 @@ def _why_hidden(peer: Subject, asking: str, mesh: Mesh) -> str:
     sight = mesh.sight(asking)
     if sight is not None and sight.remotes.has(peer.id):
         return "of which this peer sees the address alone, for no policy joins the two"
+    # The one with the least in the way is what an operator would change.
     nearest = next(obstacles(mesh, asking, peer.id), None)
     why = _in_the_way(nearest, mesh) if nearest else "no policy lets the two peers meet"
     return f"which this peer cannot reach: {why}"

@@ -44,12 +44,14 @@ def look_up(
     """
     covering = sorted(
         (zone for zone in config.zones if is_subdomain(name, zone.domain)),
+        # Stable: of zones for one domain the one made first goes first.
         key=lambda zone: -len(zone.domain),
     )
     steps: list[Step] = []
     for position, zone in enumerate(covering):
         result = _in_zone(zone, name, record_type, hidden_peer)
         steps.extend(result.steps)
+        # An alias decides as a record does: shorter zones are not looked at.
         if result.kind is not None or result.cname is not None:
             steps.extend(
                 _shadowed(shorter, zone) for shorter in covering[position + 1 :]

@@ -117,6 +117,7 @@ class Obstacles:
         present = [p for p in peers if not absence(p, self._all, self._mesh.now)]
         if not peers:
             yield obstacle("no_routing_peer", it)
+        # One that takes part is enough; of none, all are told why.
         for peer in present or peers:
             yield from self._absent(peer)
         if ipv6 and not any(peer.has_ipv6 for peer in present):
@@ -202,6 +203,7 @@ class Obstacles:
         left = _uncovered(lacking, found)
         if not left:
             return
+        # Would a client of today take it in, its age is what is in the way.
         modern = target.peer and target.peer._replace(version=_MODERN)
         if not _uncovered(left, opened(rule, modern)):
             yield obstacle("client", target.thing, policy=called(policy))

@@ -66,6 +66,8 @@ def all_places(
     prefixes = {entry.network for entry in source.routes if not entry.domains}
     for other in others:
         prefixes |= {r.destination for r in other.route_rules if not r.domains}
+    # Nothing tells addresses apart between two edges of prefixes: the first stands for
+    # all.
     starts = {int(outer[0])}
     for inner in map(_parsed, prefixes):
         if inner.version == outer.version and inner != outer and inner[0] in outer:

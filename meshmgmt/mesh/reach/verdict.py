@@ -137,6 +137,7 @@ class _Question:
 
     def _see_each_other(self, other: str) -> bool:
         own = self._source.id
+        # A tunnel needs each end in the map of the other.
         return self._map(own).remotes.has(other) and self._map(other).remotes.has(own)
 
     def _map(self, peer_id: str) -> NetworkMap:
@@ -176,6 +177,8 @@ class _Question:
 
     def _carrier(self, entry: RouteEntry) -> Resource | Route:
         """The resource or route that an entry of a map was made of."""
+        # Several routing peers, and the twin of an exit node for IPv6, have ids of
+        # their own.
         id_ = entry.id.partition(":")[0].removesuffix("-v6-default")
         return next(each for each in self._every() if each.id == id_)
 
@@ -225,6 +228,7 @@ class _Question:
         for entry in entries:
             if entry.skip_auto_apply and entry.network in (EVERYTHING, EVERYTHING_V6):
                 yield obstacle("not_selected", self._carrier(entry))
+        # One routing peer that is there will do.
         if all(id_ in offline for id_ in needed):
             for id_ in sorted(needed):
                 yield obstacle("offline", self._all.peers[id_])

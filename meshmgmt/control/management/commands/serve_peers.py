@@ -94,6 +94,7 @@ async def _serve(config: env.Config, number: int | None) -> None:
     stopping, leave_now = asyncio.Event(), asyncio.Event()
 
     def stop() -> None:
+        # A second TERM ends the drain.
         if stopping.is_set():
             leave_now.set()
         stopping.set()
