@@ -158,7 +158,7 @@ INSTALLED_APPS = [
     "meshmgmt.control",
     "meshmgmt.accesstests",
     "meshmgmt.demo",
-    "meshmgmt.transfer",
+    "meshmgmt.movingin",
     "meshmgmt.backup",
     "meshmgmt.planning",
     "meshmgmt.delivery",

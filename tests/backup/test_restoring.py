@@ -281,9 +281,9 @@ def test_housekeeping_of_another_host_is_noticed(
 
 
 def of_before_an_app(target: Path) -> Path:
-    """Write a file as a version made it that had not yet the app `transfer`."""
+    """Write a file as a version made it that had not yet the app `movingin`."""
     found = manifest(OLD)
-    del found["schema"]["transfer"], found["tables"]["transfer_copied"]
+    del found["schema"]["movingin"], found["tables"]["movingin_copied"]
     return sealed(OLD, target, schema=found["schema"], tables=found["tables"])
 
 

@@ -13,6 +13,7 @@ from meshmgmt.api.exceptions import describe
 from meshmgmt.api.plans import Plan
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core.errors import Conflict, InvalidArgument, ServiceError
+from meshmgmt.movingin.references import UnknownReferenceError, translated
 from meshmgmt.planning.config.document import (
     dns_settings,
     referable,
@@ -21,7 +22,6 @@ from meshmgmt.planning.config.document import (
 )
 from meshmgmt.planning.config.sections import SECTIONS, Row, Section, keyed, schema
 from meshmgmt.planning.rehearsal import carried_out
-from meshmgmt.transfer.references import UnknownReferenceError, translated
 
 
 def check_form(document: Any) -> None:

@@ -12,6 +12,7 @@ from meshmgmt.accounts.selectors import account_rows
 from meshmgmt.core.history import account_at
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.inventory.models import NetworkResource, Peer
+from meshmgmt.movingin.references import GROUP_LISTS, translated
 from meshmgmt.planning.config.sections import (
     SECTIONS,
     VERSION,
@@ -21,7 +22,6 @@ from meshmgmt.planning.config.sections import (
     Section,
     keyed,
 )
-from meshmgmt.transfer.references import GROUP_LISTS, translated
 
 Stored = dict[Key, tuple[str, Row, Row]]
 """Entries by key: the object's id, the entry, and the row it was made from."""

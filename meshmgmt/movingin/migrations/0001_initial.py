@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
                 ('new_id', models.CharField(max_length=64)),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('source', 'kind', 'old_id'), name='transfer_copied_once')],
+                'constraints': [models.UniqueConstraint(fields=('source', 'kind', 'old_id'), name='moved_in_once')],
             },
         ),
     ]

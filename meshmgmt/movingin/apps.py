@@ -3,8 +3,8 @@
 from django.apps import AppConfig
 
 
-class TransferConfig(AppConfig):
+class MovingInConfig(AppConfig):
     """Copies the configuration of another service into this one; above all rooms."""
 
-    name = "meshmgmt.transfer"
-    label = "transfer"
+    name = "meshmgmt.movingin"
+    label = "movingin"
