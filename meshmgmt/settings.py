@@ -142,7 +142,7 @@ INSTALLED_APPS = [
     "meshmgmt.control",
     "meshmgmt.accesstests",
     "meshmgmt.demo",
-    "meshmgmt.transfer",
+    "meshmgmt.movingin",
     "meshmgmt.backup",
     "meshmgmt.plans",
     "meshmgmt.history",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.backup.files import OLD, run
+from tests.backup.files import OLD, SECRET, run
 from tests.databases import KIND, Elsewhere, elsewhere
 
 _current: list[Path] = []
@@ -16,6 +16,7 @@ _current: list[Path] = []
 @pytest.fixture
 def beside(db: None, tmp_path: Path, settings: Any) -> Elsewhere:
     """Return what makes a new database the one of this process, for a block."""
+    settings.SECRET_KEY = SECRET
     settings.SVC = replace(
         settings.SVC, runtime_dir=tmp_path / "run", data_dir=tmp_path / "data"
     )

@@ -11,9 +11,11 @@ from django.core.management import call_command
 
 SCHEMAS: Final = Path(__file__).parent / "schemas"
 OLD: Final = SCHEMAS / "0.1.0.zip"
-"""The demo company at the schema of that version; each table of ours has a row."""
+"""What `tests.backup.keep` made of that version: each table of ours has a row."""
 TOKEN: Final = "mpt_sKOprbT9VGLzpgncrj0WsEPP1krfUC4LsJ7O"
 """Of its owner; expires late."""
+SECRET: Final = "of the databases that are kept"
+"""The `SVC_SECRET_KEY` that made it."""
 
 
 def run(*words: str | Path) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from django.db import migrations, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 
-from tests.backup.files import OLD, manifest
+from tests.backup.files import OLD, SCHEMAS, manifest
+from tests.backup.keep import sums
 from tests.backup.migrationrules import (
     LARGE,
     LOCKS,
@@ -39,6 +40,18 @@ def test_no_migration_is_unsafe() -> None:
         if (sentences := list(objections(node[0], graph.nodes[node].operations)))
     }
     assert not found
+
+
+def test_released_migrations_are_never_rewritten() -> None:
+    """Before a version has its tag, `python -m tests.backup.keep` takes the sums anew."""
+    now = sums()
+    for kept in SCHEMAS.glob("*.sha256"):
+        for line in kept.read_text().splitlines():
+            total, path = line.split()
+            assert now.get(path) == total, f"{path} is not as {kept.stem} has it"
+    assert {path.stem for path in SCHEMAS.glob("*.sha256")} == {
+        path.stem for path in SCHEMAS.glob("*.zip")
+    }
 
 
 def test_the_large_tables_exist() -> None:

@@ -64,7 +64,7 @@ LEFT_OUT: Final = {
     "moving-in": {
         "you@company": "makes the first owner, whom the demo has",
         "wg show": "needs WireGuard",
-        "import_reference": "needs another service: transfer",
+        "import_reference": "needs another service: movingin",
     },
     "peers": {
         "$PEER": "needs a connected agent",

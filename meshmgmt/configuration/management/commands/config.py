@@ -24,7 +24,7 @@ from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.history import PARAMETER, account_at, moment_of
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import read_snapshot
-from meshmgmt.transfer.source import Source, SourceError
+from meshmgmt.movingin.source import Source, SourceError
 
 DELETIONS = 10
 MOMENT = "a time as RFC 3339 writes it, such as 2026-11-01T08:00:00Z"

@@ -12,10 +12,10 @@ from django.core.management.base import BaseCommand, CommandError
 from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.core.printable import printable
 from meshmgmt.core.progress import bar
-from meshmgmt.transfer.comparing import Comparison
-from meshmgmt.transfer.copying import Report, account_compare, account_copy
-from meshmgmt.transfer.peers import public_keys
-from meshmgmt.transfer.source import Foreign, Source, SourceError
+from meshmgmt.movingin.comparing import Comparison
+from meshmgmt.movingin.copying import Report, account_compare, account_copy
+from meshmgmt.movingin.peers import public_keys
+from meshmgmt.movingin.source import Foreign, Source, SourceError
 
 
 class Command(BaseCommand):

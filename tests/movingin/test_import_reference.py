@@ -17,8 +17,8 @@ from meshmgmt.access.models import Policy
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.inventory.models import Peer
 from meshmgmt.meshstate import load
-from meshmgmt.transfer.models import Copied
-from meshmgmt.transfer.source import Source
+from meshmgmt.movingin.models import Copied
+from meshmgmt.movingin.source import Source
 from tests.api_client import Api
 from tests.factories import Trail, group
 from tests.people import api_of, person

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import orjson
 
-from meshmgmt.transfer.references import GROUP_LISTS, Ids, Row
-from meshmgmt.transfer.source import Foreign
+from meshmgmt.movingin.references import GROUP_LISTS, Ids, Row
+from meshmgmt.movingin.source import Foreign
 
 SECRETS: Final = frozenset({"key", "password"})
 TIMES: Final = frozenset(

@@ -19,7 +19,7 @@ class Copied(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["source", "kind", "old_id"], name="transfer_copied_once"
+                fields=["source", "kind", "old_id"], name="moved_in_once"
             )
         ]
 

@@ -12,10 +12,10 @@ from groups.models import Group, GroupPeer, GroupResource
 from meshmgmt.access.models import Policy, Route, RuleSource
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.inventory.models import Peer
-from meshmgmt.transfer.copying import Report, account_copy
-from meshmgmt.transfer.peers import peer_columns, public_keys
-from meshmgmt.transfer.references import NotCopiedError, translated
-from meshmgmt.transfer.source import Foreign
+from meshmgmt.movingin.copying import Report, account_copy
+from meshmgmt.movingin.peers import peer_columns, public_keys
+from meshmgmt.movingin.references import NotCopiedError, translated
+from meshmgmt.movingin.source import Foreign
 from tests.people import person
 
 KEY = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="

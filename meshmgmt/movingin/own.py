@@ -20,7 +20,7 @@ from meshmgmt.accounts.selectors import account_rows, user_rows
 from meshmgmt.api.renderers import to_json
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.inventory.selectors import peer_rows
-from meshmgmt.transfer.source import Foreign, read
+from meshmgmt.movingin.source import Foreign, read
 
 
 def own_account(viewer: User) -> Foreign:

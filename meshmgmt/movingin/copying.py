@@ -15,12 +15,12 @@ from meshmgmt.core.errors import Conflict, PreconditionFailed, ServiceError
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.transactions import account_write
 from meshmgmt.env import PROGRAM
-from meshmgmt.transfer.comparing import Comparison, compare
-from meshmgmt.transfer.kinds import STEPS, Run, configuration, with_steps
-from meshmgmt.transfer.models import Copied
-from meshmgmt.transfer.own import own_account
-from meshmgmt.transfer.references import NotCopiedError, Row
-from meshmgmt.transfer.source import Foreign
+from meshmgmt.movingin.comparing import Comparison, compare
+from meshmgmt.movingin.kinds import STEPS, Run, configuration, with_steps
+from meshmgmt.movingin.models import Copied
+from meshmgmt.movingin.own import own_account
+from meshmgmt.movingin.references import NotCopiedError, Row
+from meshmgmt.movingin.source import Foreign
 
 
 @dataclass(frozen=True, slots=True)
