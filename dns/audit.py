@@ -5,7 +5,6 @@ from typing import Any
 
 from dns.models import DnsSettings, NameserverGroup, Record, Zone
 from dns.models.settings import SINGLE_ROW
-from dns.selectors.zones import shown_record
 from events.activities import Activity
 from events.audit import specs
 from events.audit.changes import MemberKey
@@ -19,6 +18,7 @@ from events.audit.specs import (
 )
 from groups.models import Group
 from meshmgmt.core.account import account_id
+from meshmgmt.core.resources import column_values
 
 
 def register() -> None:
@@ -60,7 +60,7 @@ def register() -> None:
 
 def _record_meta(record: Record) -> Meta:
     return {
-        **shown_record(record),
+        **column_values(record),
         "zone_id": record.zone_id,
         "zone_name": record.zone.name,
     }

@@ -6,13 +6,8 @@ from django import forms
 from django.contrib import admin
 
 from dns.models import NameserverGroup, NameserverGroupGroup
-from dns.rules.nameservers import NameserverDraft, NameserverGroupDraft
-from dns.services.nameservers import (
-    nameserver_group_create,
-    nameserver_group_delete,
-    nameserver_group_switch,
-    nameserver_group_update,
-)
+from dns.rules.nameservers import Server
+from dns.services.nameservers import nameserver_groups
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.fields import LinesField, OrderedListField
 from meshmgmt.adminsite.look import enabled
@@ -30,7 +25,7 @@ class NameserversField(LinesField):
         return super().prepare_value(value)
 
     def clean(self, value: Any) -> Any:
-        """Return drafts of the servers; the rules judge their addresses and ports."""
+        """Return the servers; the rules judge their addresses and ports."""
         return [_server(line) for line in super().clean(value)]
 
 
@@ -39,12 +34,10 @@ def _server_text(server: dict[str, Any]) -> str:
     return str(ip) if port == DNS_PORT else f"{ip} {port}"
 
 
-def _server(line: str) -> NameserverDraft:
+def _server(line: str) -> Server:
     ip, _, port = line.partition(" ")
-    if not port:
-        return NameserverDraft(ip)
     try:
-        return NameserverDraft(ip, port=int(port))
+        return {"ip": ip, "ns_type": "udp", "port": int(port or DNS_PORT)}
     except ValueError as error:
         raise forms.ValidationError(
             f"{line!r}: write an address and, after a blank, a port number"
@@ -52,7 +45,8 @@ def _server(line: str) -> NameserverDraft:
 
 
 class NameserverGroupForm(ServiceForm):
-    name = forms.CharField(required=False, strip=False)
+    resource = nameserver_groups
+
     description = forms.CharField(
         required=False, strip=False, widget=forms.Textarea(attrs={"rows": 2})
     )
@@ -67,21 +61,6 @@ class NameserverGroupForm(ServiceForm):
         NameserverGroupGroup._meta.get_field("group"),
         help_text="Peers in these groups use the servers.",
     )
-
-    class Meta:
-        model = NameserverGroup
-        fields = [
-            *("name", "description", "enabled", "nameservers", "primary", "domains"),
-            *("search_domains_enabled", "groups"),
-        ]
-
-    lists = {"groups": NameserverGroupGroup}
-
-    def apply(self, data: dict[str, Any]) -> NameserverGroup:
-        draft = NameserverGroupDraft(**data)
-        if self.adding:
-            return nameserver_group_create(draft=draft)
-        return nameserver_group_update(group_id=self.instance.pk, draft=draft)
 
 
 @admin.register(NameserverGroup)
@@ -98,7 +77,6 @@ class NameserverGroupAdmin(ServiceAdmin):
     ordering = ["id"]
     readonly_fields = ["id", "created_at"]
     bulk = SWITCH
-    fields = [*NameserverGroupForm.Meta.fields, "id", "created_at"]
 
     @admin.display(description="match domains")
     def match_domains(self, group: NameserverGroup) -> str:
@@ -107,9 +85,3 @@ class NameserverGroupAdmin(ServiceAdmin):
     @admin.display(description="servers")
     def servers(self, group: NameserverGroup) -> str:
         return ", ".join(_server_text(server) for server in group.nameservers)
-
-    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
-        nameserver_group_switch(group_id=instance.pk, enabled=enabled)
-
-    def delete_object(self, instance: NameserverGroup) -> None:
-        nameserver_group_delete(group_id=instance.pk)

@@ -10,14 +10,8 @@ from django.http import HttpRequest
 
 from dns.admin.pieces import PiecesAdmin
 from dns.models import Record
-from dns.rules.records import RecordDraft
 from dns.rules.relative import name_in_zone
-from dns.services.records import (
-    record_create,
-    record_delete,
-    record_update,
-    records_delete,
-)
+from dns.services.records import records, records_delete
 from dns.services.zones import RECORDS_AT_ONCE
 from meshmgmt.adminsite.fields import DurationField, PartFormSet
 from meshmgmt.adminsite.pages import ServiceForm
@@ -32,6 +26,8 @@ WIDE = forms.TextInput(attrs={"size": 44})
 class RecordForm(ServiceForm):
     """A record of the zone that the page, or the form, names."""
 
+    resource = records
+
     name = forms.CharField(
         required=False,
         strip=False,
@@ -42,10 +38,6 @@ class RecordForm(ServiceForm):
     content = forms.CharField(required=False, widget=MEDIUM)
     ttl = DurationField(label="TTL", initial=300)
 
-    class Meta:
-        model = Record
-        fields = ["zone", "name", "type", "content", "ttl"]
-
     @property
     def seconds(self) -> int:
         """The lifetime that the page shows in words."""
@@ -55,17 +47,13 @@ class RecordForm(ServiceForm):
         """Ask only for a record that was touched: a page has a hundred."""
         return not self.has_changed() or super().up_to_date()
 
-    def apply(self, data: dict[str, Any]) -> Record:
+    def apply(self, data: dict[str, Any]) -> Any:
         """Create the record, or change it; leave one alone that nobody touched."""
         record: Record = self.instance
         if data.get("DELETE") or not self.has_changed() or _zone_refused(data):
             return record
         zone = data["zone"] if self.adding else record.zone
-        values = {name: data[name] for name in ("type", "content", "ttl")}
-        values["name"] = name_in_zone(data["name"], zone.domain)
-        if self.adding:
-            return record_create(zone_id=zone.pk, draft=RecordDraft(**values))
-        return record_update(zone_id=record.zone_id, record_id=record.pk, **values)
+        return super().apply({**data, "name": name_in_zone(data["name"], zone.domain)})
 
 
 def _zone_refused(data: dict[str, Any]) -> bool:
@@ -88,7 +76,7 @@ class RecordFormSet(PartFormSet):
 
     def _delete(self, record: Record) -> None:
         with suppress(NotFound):  # somebody else was faster
-            record_delete(zone_id=record.zone_id, record_id=record.pk)
+            records.delete(record.pk)
 
     def delete_existing(self, obj: Any, commit: bool = True) -> None:
         """Do nothing: the record is gone already."""
@@ -101,7 +89,6 @@ class RecordInline(admin.TabularInline):  # type: ignore[type-arg]  # not at run
     form = RecordForm
     formset = RecordFormSet
     template = "admin/dns/zone/records.html"
-    fields = ["name", "type", "content", "ttl"]
     extra = 1
     ordering = ["id"]
 
@@ -133,9 +120,6 @@ class RecordAdmin(PiecesAdmin):
     @admin.display(description="TTL", ordering="ttl")
     def lifetime(self, record: Record) -> str:
         return f"{words(record.ttl)} ({record.ttl:,} s)"
-
-    def delete_object(self, instance: Record) -> None:
-        record_delete(zone_id=instance.zone_id, record_id=instance.pk)
 
     def large_deletion(self, ids: Sequence[str]) -> list[str]:
         return [f"{len(ids)} records: will be deleted"] * (len(ids) > RECORDS_AT_ONCE)

@@ -20,8 +20,6 @@ class DnsSettingsForm(ServiceForm):
         model = DnsSettings
         fields = ["disabled_management_groups"]
 
-    lists = {"disabled_management_groups": DisabledManagementGroup}
-
     def apply(self, data: dict[str, Any]) -> DnsSettings:
         return dns_settings_update(**data)
 

@@ -14,15 +14,8 @@ from dns.admin import zonefiles
 from dns.admin.pieces import PiecesAdmin
 from dns.admin.records import WIDE, RecordInline
 from dns.models import Zone, ZoneGroup
-from dns.rules.zones import ZoneDraft
 from dns.services.zonefiles import zone_import
-from dns.services.zones import (
-    RECORDS_AT_ONCE,
-    zone_create,
-    zone_delete,
-    zone_thin_out,
-    zone_update,
-)
+from dns.services.zones import RECORDS_AT_ONCE, zone_thin_out, zones
 from groups.selectors import short_groups
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.fields import OrderedListField, part_asked
@@ -34,7 +27,8 @@ from meshmgmt.core.fielderrors import FieldError
 
 
 class ZoneForm(ServiceForm):
-    name = forms.CharField(required=False, strip=False, widget=WIDE)
+    resource = zones
+
     domain = forms.CharField(
         required=False, widget=WIDE, help_text="Cannot be changed later."
     )
@@ -51,15 +45,6 @@ class ZoneForm(ServiceForm):
         help_text="Peers in these groups get the zone.",
     )
 
-    class Meta:
-        model = Zone
-        fields = [
-            *("name", "domain", "enabled", "enable_search_domain"),
-            "distribution_groups",
-        ]
-
-    lists = {"distribution_groups": ZoneGroup}
-
     def clean_paste(self) -> str:
         """Refuse what would keep others waiting: the whole page is one transaction."""
         text: str = self.cleaned_data["paste"]
@@ -70,19 +55,15 @@ class ZoneForm(ServiceForm):
             )
         return text
 
-    def apply(self, data: dict[str, Any]) -> Zone:
+    def apply(self, data: dict[str, Any]) -> Any:
         """Create the zone, or change it, and take in what was pasted."""
-        pasted = data.pop("paste")
-        if self.adding:
-            zone = zone_create(draft=ZoneDraft(**data))
-        else:
-            zone = zone_update(zone_id=self.instance.pk, **data)
-        if pasted:
-            _take_in(zone, pasted)
+        zone = super().apply(data)
+        if data["paste"]:
+            _take_in(zone, data["paste"])
         return zone
 
 
-def _take_in(zone: Zone, text: str) -> None:
+def _take_in(zone: Any, text: str) -> None:
     """Import what was pasted, in the transaction of the form. Raises InvalidArgument."""
     try:
         zone_import(zone_id=zone.pk, text=text, merge=True, strict=True)
@@ -114,10 +95,11 @@ class ZoneAdmin(PiecesAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the columns, links once there is a zone, and room to paste into."""
-        name, domain, *others = ZoneForm.Meta.fields
+        fields = [x for x in self.get_fields(request, obj) if x != "paste"]
+        name, domain, *others = fields
         if obj is None:
             return [(None, {"fields": [name, domain, "paste", *others]})]
-        shown = [(None, {"fields": [name, domain, *others, *self.readonly_fields]})]
+        shown = [(None, {"fields": fields})]
         if not self.has_change_permission(request, obj):
             return shown
         paste = {"fields": ["paste"], "classes": ["collapse"]}
@@ -181,9 +163,3 @@ class ZoneAdmin(PiecesAdmin):
         """Delete records of large zones."""
         for pk in Zone.objects.filter(pk__in=ids).values_list("pk", flat=True):
             zone_thin_out(zone_id=pk)
-
-    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
-        zone_update(zone_id=instance.pk, enabled=enabled)
-
-    def delete_object(self, instance: Zone) -> None:
-        zone_delete(zone_id=instance.pk)

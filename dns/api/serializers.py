@@ -1,9 +1,6 @@
 """Bodies of the DNS endpoints. JSON types only: rules are in `dns.rules`."""
 
-from typing import Any
-
 from dns.content import RECORD_TYPES
-from dns.rules.nameservers import NameserverDraft, NameserverGroupDraft
 from meshmgmt.api.fields import (
     AbsentKept,
     AlwaysThere,
@@ -97,12 +94,6 @@ class ZoneSerializer(AlwaysThere, ZoneRequestSerializer):
 
     id = TextField()
     records = ArrayField(child=RecordSerializer())
-
-
-def nameserver_group_draft(data: dict[str, Any]) -> NameserverGroupDraft:
-    """Return the draft that the rules check, from a checked body."""
-    servers = [NameserverDraft(**server) for server in data["nameservers"]]
-    return NameserverGroupDraft(**{**data, "nameservers": servers})
 
 
 class PlainRecordSerializer(RecordRequestSerializer):

@@ -9,8 +9,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from dns.api.serializers import ZoneImportSerializer
-from dns.selectors.zones import ZONE_KIND, shown_record
+from dns.api.serializers import PlainRecordSerializer, ZoneImportSerializer
 from dns.services.zonefiles import (
     Export,
     Import,
@@ -18,10 +17,12 @@ from dns.services.zonefiles import (
     zone_import,
     zone_import_preview,
 )
+from dns.services.zones import zones
 from dns.zonefile.writer import Authority
 from meshmgmt.api.querystring import choice, truth
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core.errors import BadRequest
+from meshmgmt.mesh.snapshot import Record
 
 MEDIA_TYPE: Final = "text/dns"
 MODES: Final = ("replace", "merge")
@@ -57,7 +58,7 @@ class ZoneFileView(ApiView):
     def get(self, request: Request, **kwargs: Any) -> HttpResponse:
         """Return the zone file, equal bytes for equal records."""
         export = zone_export(
-            zone_id=path_id(ZONE_KIND, kwargs["zoneId"]),
+            zone_id=path_id(zones.kind, kwargs["zoneId"]),
             authority=Authority()
             if truth(request, "authority", default=False)
             else None,
@@ -77,7 +78,7 @@ class ZoneFileView(ApiView):
         strict = truth(request, "strict", default=False)
         perform = zone_import_preview if preview else zone_import
         done = perform(
-            zone_id=path_id(ZONE_KIND, kwargs["zoneId"]),
+            zone_id=path_id(zones.kind, kwargs["zoneId"]),
             text=zone_file_text(request.stream.read()),
             merge=merge,
             strict=strict,
@@ -108,14 +109,18 @@ def import_json(done: Import, *, preview: bool) -> dict[str, Any]:
     diff, file = done.diff, done.file
     return {
         "preview": preview,
-        "added": [shown_record(record) for record in diff.added],
+        "added": [_shown(record) for record in diff.added],
         "changed": [
-            {"before": shown_record(one.before), "after": shown_record(one.after)}
+            {"before": _shown(one.before), "after": _shown(one.after)}
             for one in diff.changed
         ],
-        "removed": [shown_record(record) for record in diff.removed],
+        "removed": [_shown(record) for record in diff.removed],
         "unchanged": diff.unchanged,
         "skipped": [asdict(skipped) for skipped in file.skipped],
         "ignored": file.ignored,
         "repeated": file.repeated,
     }
+
+
+def _shown(record: Record) -> dict[str, Any]:
+    return {x: getattr(record, x) for x in PlainRecordSerializer().fields}

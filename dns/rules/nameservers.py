@@ -1,11 +1,9 @@
 """Rules of nameserver groups (seed, "Nameserver group")."""
 
-from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any
 
 from dns.content import InvalidContentError, parse_nameserver_ip
-from meshmgmt.core.drafts import columns
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, parse_name, quoted
 from meshmgmt.core.textrules import unknown_id_errors
@@ -15,32 +13,12 @@ MAX_NAMESERVERS = 3
 MAX_PORT = 65535
 
 
-@dataclass(frozen=True, slots=True)
-class NameserverDraft:
-    ip: str
-    ns_type: str = "udp"
-    port: int = 53
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NameserverGroupDraft:
-    """A nameserver group as the client sent it; `groups` are ids."""
-
-    name: str
-    description: str = ""
-    nameservers: Sequence[NameserverDraft]
-    enabled: bool = True
-    primary: bool
-    domains: Sequence[str]
-    search_domains_enabled: bool
-    groups: Sequence[str]
-
-
-NAMESERVER_GROUP_COLUMNS: Final = columns(NameserverGroupDraft, but=["groups"])
+Server = Mapping[str, Any]
+"""A DNS server: `ip`, `ns_type`, `port`."""
 
 
 def nameserver_group_errors(
-    draft: NameserverGroupDraft, *, known_groups: Container[str], name_taken: bool
+    group: Mapping[str, Any], *, known_groups: Container[str], name_taken: bool
 ) -> list[FieldError]:
     """Every broken rule, first the one that decides the message.
 
@@ -48,42 +26,42 @@ def nameserver_group_errors(
     of the account has exactly this name.
     """
     return [
-        *_server_errors(draft.nameservers),
-        *_kind_errors(draft),
-        *_domain_errors(draft.domains),
-        *_count_errors(draft.nameservers),
-        *_name_errors(draft.name, taken=name_taken),
-        *unknown_id_errors("groups", draft.groups, known_groups, kind="group"),
+        *_server_errors(group["nameservers"]),
+        *_kind_errors(group),
+        *_domain_errors(group["domains"]),
+        *_count_errors(group["nameservers"]),
+        *_name_errors(group["name"], taken=name_taken),
+        *unknown_id_errors("groups", group["groups"], known_groups, kind="group"),
     ]
 
 
-def _server_errors(servers: Sequence[NameserverDraft]) -> Iterator[FieldError]:
+def _server_errors(servers: Sequence[Server]) -> Iterator[FieldError]:
     for index, server in enumerate(servers):
         path = f"nameservers[{index}]"
         try:
-            parse_nameserver_ip(server.ip)
+            parse_nameserver_ip(server["ip"])
         except InvalidContentError as error:
             yield FieldError(
-                f"{path}.ip", f"Nameserver address {quoted(server.ip)}: {error}"
+                f"{path}.ip", f"Nameserver address {quoted(server['ip'])}: {error}"
             )
-        if server.ns_type.lower() != "udp":
+        if server["ns_type"].lower() != "udp":
             yield FieldError(f"{path}.ns_type", "The nameserver type must be udp")
-        if not 1 <= server.port <= MAX_PORT:
+        if not 1 <= server["port"] <= MAX_PORT:
             yield FieldError(
                 f"{path}.port", f"The port must lie between 1 and {MAX_PORT}"
             )
 
 
-def _kind_errors(draft: NameserverGroupDraft) -> Iterator[FieldError]:
-    if not draft.primary and not draft.domains:
+def _kind_errors(group: Mapping[str, Any]) -> Iterator[FieldError]:
+    if not group["primary"] and not group["domains"]:
         yield FieldError(
             "domains", "A group that is not primary needs at least one match domain"
         )
-    if draft.primary and draft.domains:
+    if group["primary"] and group["domains"]:
         yield FieldError(
             "domains", "A primary group answers for all domains and must not list any"
         )
-    if draft.primary and draft.search_domains_enabled:
+    if group["primary"] and group["search_domains_enabled"]:
         yield FieldError(
             "search_domains_enabled",
             "A primary group has no match domains to search in",
@@ -101,7 +79,7 @@ def _domain_errors(domains: Sequence[str]) -> Iterator[FieldError]:
             )
 
 
-def _count_errors(servers: Sequence[NameserverDraft]) -> Iterator[FieldError]:
+def _count_errors(servers: Sequence[Server]) -> Iterator[FieldError]:
     if not 1 <= len(servers) <= MAX_NAMESERVERS:
         yield FieldError(
             "nameservers",

@@ -1,11 +1,10 @@
 """Rules of the records of a zone (seed, "DNS record"; RFC 1034, Section 3.6.2)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any
 
 from dns.content import RECORD_TYPES, InvalidContentError, canonical_content
-from meshmgmt.core.drafts import columns
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import (
     WILDCARD,
@@ -19,20 +18,6 @@ MAX_TTL = 2**31 - 1  # RFC 2181, Section 8
 
 
 @dataclass(frozen=True, slots=True)
-class RecordDraft:
-    """A record as the client sent it; `ttl` in seconds."""
-
-    name: str
-    type: str
-    content: str
-    ttl: int
-
-
-RECORD_COLUMNS: Final = columns(RecordDraft)
-"""What of a record is kept as it was sent."""
-
-
-@dataclass(frozen=True, slots=True)
 class StoredRecord:
     """A record with its name and content in canonical form."""
 
@@ -41,21 +26,21 @@ class StoredRecord:
     content: str
 
     @classmethod
-    def of(cls, draft: RecordDraft) -> "StoredRecord":
-        """Canonical form of a draft that broke no rule of `record_errors`."""
+    def of(cls, name: str, record_type: str, content: str) -> "StoredRecord":
+        """Canonical form of a record that broke no rule of `record_errors`."""
         return cls(
-            name=canonical(draft.name),
-            type=draft.type,
-            content=canonical_content(draft.type, draft.content),
+            name=canonical(name),
+            type=record_type,
+            content=canonical_content(record_type, content),
         )
 
 
-def record_errors(draft: RecordDraft, *, zone_domain: str) -> list[FieldError]:
+def record_errors(record: Mapping[str, Any], *, zone_domain: str) -> list[FieldError]:
     """Every broken rule that concerns the record alone, in deciding order."""
     return [
-        *_name_errors(draft.name, canonical(zone_domain), draft.type),
-        *_content_errors(draft.type, draft.content),
-        *_ttl_errors(draft.ttl),
+        *_name_errors(record["name"], canonical(zone_domain), record["type"]),
+        *_content_errors(record["type"], record["content"]),
+        *_ttl_errors(record["ttl"]),
     ]
 
 

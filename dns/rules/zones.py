@@ -1,10 +1,8 @@
 """Rules of custom zones and of the DNS settings (seed, "DNS zone")."""
 
-from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any
 
-from meshmgmt.core.drafts import columns
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical, parse_name, quoted
 from meshmgmt.core.textrules import unknown_id_errors
@@ -12,23 +10,8 @@ from meshmgmt.core.textrules import unknown_id_errors
 MAX_NAME = 255
 
 
-@dataclass(frozen=True, slots=True)
-class ZoneDraft:
-    """A zone as the client sent it, without its records."""
-
-    name: str
-    domain: str
-    distribution_groups: Sequence[str]
-    enabled: bool = True
-    enable_search_domain: bool = False
-
-
-ZONE_COLUMNS: Final = columns(ZoneDraft, but=["distribution_groups"])
-"""What of a zone is kept as it was sent."""
-
-
 def zone_errors(
-    draft: ZoneDraft,
+    zone: Mapping[str, Any],
     *,
     known_groups: Container[str],
     peer_domain: str,
@@ -42,10 +25,13 @@ def zone_errors(
     `stored_domain` is the zone's domain, which cannot change.
     """
     return [
-        *_name_errors(draft.name),
-        *_domain_errors(draft.domain, peer_domain, used_domains, stored_domain),
+        *_name_errors(zone["name"]),
+        *_domain_errors(zone["domain"], peer_domain, used_domains, stored_domain),
         *unknown_id_errors(
-            "distribution_groups", draft.distribution_groups, known_groups, kind="group"
+            "distribution_groups",
+            zone["distribution_groups"],
+            known_groups,
+            kind="group",
         ),
     ]
 

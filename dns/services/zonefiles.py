@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 from dns.content import stored_form
 from dns.models import Record, Zone
-from dns.rules.records import RecordDraft
 from dns.selectors.zones import plain_record
-from dns.services.records import fill_record
-from dns.services.zones import RECORDS_AT_ONCE, zone_get
+from dns.services.records import records as stored_records
+from dns.services.zones import RECORDS_AT_ONCE, zones
 from dns.zonefile.changes import Diff, compare, merge_conflicts
 from dns.zonefile.lexer import ZoneFileError
 from dns.zonefile.reader import ZoneFile, read_zone
@@ -50,7 +49,7 @@ class Import:
 def zone_export(*, zone_id: str, authority: Authority | None = None) -> Export:
     """Return a zone as a zone file, with SOA and NS if given. Raises NotFound."""
     with read_snapshot():
-        zone = zone_get(zone_id)
+        zone = zones.get(zone_id)
         records = [plain_record(record) for record in zone.records.order_by("id")]
     domain = canonical(zone.domain)
     return Export(
@@ -98,7 +97,7 @@ def zone_import_preview(
 ) -> Import:
     """Return what `zone_import` would do. Raises what it would raise."""
     with read_snapshot():
-        zone = zone_get(zone_id)
+        zone = zones.get(zone_id)
         file = _read(zone, text, strict=strict)
         stored = [plain_record(record) for record in zone.records.all()]
         return Import(file, _difference(stored, file.records, merge=merge))
@@ -129,7 +128,7 @@ def _write_piece(
     done = Diff((), (), (), 0)
     while True:
         with account_write():
-            zone = zone_get(zone_id)
+            zone = zones.get(zone_id)
             stored = _records_at(zone, names)
             plain = [plain_record(record) for record in stored]
             diff = _difference(plain, wanted, merge=merge)
@@ -191,7 +190,8 @@ def _fill(record: Record, plain: PlainRecord, *, name: str) -> None:
     """Take over content and TTL; content that means the same keeps its spelling."""
     same = plain_record(record).content == plain.content if record.content else False
     content = record.content if same else plain.content
-    fill_record(record, RecordDraft(name, plain.type, content, plain.ttl))
+    values = {"name": name, "type": plain.type, "content": content, "ttl": plain.ttl}
+    stored_records.fill(record, values)
 
 
 def _key(record: PlainRecord) -> _Key:

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from dns.content import RECORD_TYPES
-from dns.rules.records import MAX_TTL, RecordDraft, StoredRecord, record_errors
+from dns.rules.records import MAX_TTL, StoredRecord, record_errors
 from dns.zonefile.lexer import Entry, Fault, Token, ZoneFileError, entries
 from meshmgmt.core.durations import UNITS
 from meshmgmt.core.names import MAX_TEXT, quoted
@@ -228,8 +228,9 @@ class _Reader:
         text = content.text
         if fields.type == "CNAME":
             text = self._scope.absolute(content)
-        draft = RecordDraft(fields.owner, fields.type, text, ttl)
-        if errors := record_errors(draft, zone_domain=self._domain):
+        key = (fields.owner, fields.type, text)
+        record = dict(zip(("name", "type", "content", "ttl"), (*key, ttl), strict=True))
+        if errors := record_errors(record, zone_domain=self._domain):
             places = {
                 "name": fields.owner_token,
                 "type": fields.type_token,
@@ -239,7 +240,7 @@ class _Reader:
             raise ZoneFileError(
                 [places[error.field].fault(error.message) for error in errors]
             )
-        self._store(StoredRecord.of(draft), ttl, fields)
+        self._store(StoredRecord.of(*key), ttl, fields)
 
     def _store(self, stored: StoredRecord, ttl: int, fields: _Fields) -> None:
         known = self._records.get(stored)

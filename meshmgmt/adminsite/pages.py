@@ -5,10 +5,10 @@ in the words of the API. A page that is shown again for any reason has written n
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from django import forms
 from django.contrib import admin, messages
@@ -34,7 +34,8 @@ from meshmgmt.adminsite.bulk import BulkAction
 from meshmgmt.adminsite.lists import ListAdmin
 from meshmgmt.adminsite.look import spelt
 from meshmgmt.core.errors import ServiceError
-from meshmgmt.core.orderedlinks import OrderedLink, member_keys
+from meshmgmt.core.orderedlinks import member_keys
+from meshmgmt.core.resources import Resource, lists, whole_of
 from meshmgmt.core.transactions import account_write
 
 _CHECKBOX: Final = (
@@ -49,21 +50,23 @@ def refused(page: Any, request: HttpRequest, obj: Any = None) -> bool:
 
 
 class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
-    """A form whose `apply()` calls the service.
+    """A form that writes through a `resource`, or whose `apply()` calls a service.
 
     Fields are checked by the form as usual (types, choices); everything else by the
     service. `field_names` maps field names of the API to those of the form where they
-    differ.
+    differ. With a `resource` the page has all columns that clients write, in the order of
+    the model, and the fields that the form declares, which are those of lists and what is
+    special.
     """
 
     field_names: dict[str, str] = {}
-    lists: Mapping[str, type[OrderedLink]] = {}
-    """By field: where the ordered list is kept that a stored object shows there."""
+    resource: "ClassVar[Resource[Any] | None]" = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, link in {} if self.adding else self.lists.items():
-            self.initial.setdefault(name, member_keys(link, self.instance))
+        listed = {} if self.adding else lists(type(self.instance))
+        for name in listed.keys() & self.fields.keys():
+            self.initial.setdefault(name, member_keys(listed[name], self.instance))
 
     @property
     def adding(self) -> bool:
@@ -80,7 +83,12 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
 
     def apply(self, data: dict[str, Any]) -> models.Model:
         """Call the service with the cleaned `data` and return what it wrote."""
-        raise NotImplementedError
+        assert self.resource is not None
+        if not self.adding:
+            return self.resource.update(self.instance.pk, data)
+        key = whole_of(self.resource.model)
+        whole = data.get(key.name, "") if key else ""
+        return self.resource.create(data, str(getattr(whole, "pk", whole)))
 
     def _post_clean(self) -> None:
         """Write, instead of checking the model: the service knows the rules."""
@@ -149,7 +157,8 @@ def number_of(relation: str, description: str) -> Callable[[Any], Any]:
 class ServiceAdmin(ListAdmin):
     """Pages of one model; writes go through its services.
 
-    A subclass names a `ServiceForm` as `form` and overrides `delete_object`.
+    A subclass names a `ServiceForm` as `form`; where that has no `resource`, it overrides
+    `delete_object`, and `set_enabled` if that is among `bulk`.
     """
 
     bulk: Sequence[BulkAction] = ()
@@ -207,7 +216,7 @@ class ServiceAdmin(ListAdmin):
 
     def set_enabled(self, instance: Any, *, enabled: bool) -> None:
         """Switch an object through its service. Raises ServiceError."""
-        raise NotImplementedError
+        self.form.resource.update(instance.pk, {"enabled": enabled})
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         """Count what the columns made by `number_of` show."""
@@ -226,6 +235,15 @@ class ServiceAdmin(ListAdmin):
             return fields
         return [name for name in fields if name not in self.readonly_fields]
 
+    def formfield_for_dbfield(
+        self, db_field: Any, request: HttpRequest, **kwargs: Any
+    ) -> Any:
+        """Return the field of a column; texts are the resource's rules to judge."""
+        free = isinstance(db_field, models.CharField) and not db_field.choices
+        if free and getattr(self.form, "resource", None):
+            kwargs |= {"required": False, "strip": False, "max_length": None}
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
@@ -238,7 +256,7 @@ class ServiceAdmin(ListAdmin):
 
     def delete_object(self, instance: Any) -> None:
         """Delete through the service. Raises ServiceError."""
-        raise NotImplementedError
+        self.form.resource.delete(instance.pk)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Tell all that the deletion would do, or what forbids it."""

@@ -26,10 +26,10 @@ from meshmgmt.api.versions import etag_of
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.replica import read_through, reading_replica
+from meshmgmt.core.resources import Resource, Row, stored_rows
 from meshmgmt.core.roles import Operation
 from meshmgmt.core.transactions import read_snapshot
 
-Row = dict[str, Any]
 OK: Final = 200
 
 
@@ -147,37 +147,53 @@ class ApiViewSet(ViewSetMixin, ApiView):
 class ResourceViewSet(ApiViewSet):
     """List, read, create, replace and delete objects of one kind.
 
-    A subclass gives `kind` (for messages), `lookup_url_kwarg` (the id in the path), the two
-    serializers, and four functions: `rows(ids=None)` returns the answer's dicts in list
-    order, `create_object(data)` and `update_object(id, data)` return an id,
-    `delete_object(id)` returns nothing. What a write answers is read back by `rows`, so it
-    equals what the next read returns.
+    A subclass gives `resource`, `lookup_url_kwarg` (the id in the path), for parts of
+    others `whole_url_kwarg` (the id of the whole), and the serializers; it overrides what
+    is special: `rows(ids=None)` returns the answer's dicts in list order. What a write
+    answers is read back by `rows`, so it equals what the next read returns. Objects that
+    no `Resource` writes have `kind` (for messages) and the three functions of writes.
     """
 
     plannable = True
+    resource: ClassVar[Resource[Any]]
     kind: ClassVar[str]
     lookup_url_kwarg: ClassVar[str]
+    whole_url_kwarg: ClassVar[str] = ""
     serializer_class: ClassVar[type[serializers.BaseSerializer[Any]]]
     request_serializer_class: ClassVar[type[serializers.BaseSerializer[Any]]]
     update_serializer_class: ClassVar[type[serializers.BaseSerializer[Any]] | None] = (
         None
     )
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "resource" in vars(cls):
+            cls.kind = cls.resource.kind
+
+    @property
+    def within(self) -> str:
+        """The id of the whole in the path, "" for none. Raises NotFound."""
+        if not self.whole_url_kwarg:
+            return ""
+        whole = self.resource.whole
+        assert whole is not None
+        return path_id(whole.kind, self.kwargs[self.whole_url_kwarg])
+
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         """Return the dicts of all objects, or of those with `ids`."""
-        raise NotImplementedError
+        return stored_rows(self.resource.model, ids, within=self.within)
 
     def create_object(self, data: dict[str, Any]) -> str:
         """Create an object from checked data and return its id."""
-        raise NotImplementedError
+        return str(self.resource.create(data, self.within).pk)
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
         """Replace an object from checked data and return its id."""
-        raise NotImplementedError
+        return str(self.resource.update(identifier, data, self.within).pk)
 
     def delete_object(self, identifier: str) -> None:
         """Delete an object. Raises NotFound."""
-        raise NotImplementedError
+        self.resource.delete(identifier, self.within)
 
     @classmethod
     def apart(cls, by: Any = None, **ids: str) -> Self:
@@ -203,13 +219,21 @@ class ResourceViewSet(ApiViewSet):
         """Return one object as the API shows it. Raises NotFound."""
         found = self.rows([identifier])
         if not found:
+            self._require_whole()
             raise NotFound.of(self.kind, identifier)
         return found[0]
+
+    def _require_whole(self) -> None:
+        """Raise NotFound when the path leads through something that is not there."""
+        if within := self.within:
+            self.resource.require_whole(within)
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Return all objects, in the order of their creation."""
         with read_snapshot():
-            return Response(self.rows())
+            if not (rows := self.rows()):
+                self._require_whole()
+            return Response(rows)
 
     def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Return one object."""

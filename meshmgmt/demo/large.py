@@ -15,10 +15,8 @@ from typing import Final
 
 from dns.content import stored_form
 from dns.models import Record, Zone, ZoneGroup
-from dns.rules.nameservers import NameserverDraft, NameserverGroupDraft
-from dns.rules.records import RecordDraft
-from dns.services.nameservers import nameserver_group_create
-from dns.services.records import fill_record
+from dns.services.nameservers import nameserver_groups
+from dns.services.records import records as stored_records
 from dns.services.settings import dns_settings_update
 from events.audit.audited import audited_bulk_create
 from groups.models import ALL, Group, GroupPeer
@@ -162,27 +160,28 @@ def _records(first: int, last: int) -> Step:
     def step(mesh: LargeMesh) -> None:
         records = []
         for zone in mesh.zones[first:last]:
-            for draft in _drafts(zone.domain, mesh.random):
+            for row in _rows(zone.domain, mesh.random):
                 record = Record(zone=zone)
-                fill_record(record, draft)
+                names = ("name", "type", "content", "ttl")
+                stored_records.fill(record, dict(zip(names, row, strict=True)))
                 records.append(record)
         audited_bulk_create(records)
 
     return step
 
 
-def _drafts(domain: str, chance: random.Random) -> Iterator[RecordDraft]:
+def _rows(domain: str, chance: random.Random) -> Iterator[tuple[str, str, str, int]]:
     """Yield the hundred records of a zone: addresses, aliases and a wildcard."""
     for number in range(60):
         address = f"10.{chance.randrange(64, 128)}.{chance.randrange(256)}.{number + 1}"
-        yield RecordDraft(f"host-{number:02d}.{domain}", "A", address, 300)
+        yield (f"host-{number:02d}.{domain}", "A", address, 300)
     for number in range(20):
         name = f"host-{number:02d}.{domain}"
-        yield RecordDraft(name, "AAAA", f"fd10::{number + 1:x}", 300)
+        yield (name, "AAAA", f"fd10::{number + 1:x}", 300)
     for number in range(19):
         target = f"host-{chance.randrange(60):02d}.{domain}"
-        yield RecordDraft(f"alias-{number:02d}.{domain}", "CNAME", target, 600)
-    yield RecordDraft(f"*.wild.{domain}", "A", "10.64.0.1", 60)
+        yield (f"alias-{number:02d}.{domain}", "CNAME", target, 600)
+    yield (f"*.wild.{domain}", "A", "10.64.0.1", 60)
 
 
 def _nameservers(mesh: LargeMesh) -> None:
@@ -198,15 +197,16 @@ def _nameservers(mesh: LargeMesh) -> None:
 def _nameserver_group(
     name: str, address: str, domains: list[str], groups: list[str]
 ) -> None:
-    draft = NameserverGroupDraft(
-        name=name,
-        nameservers=[NameserverDraft(address)],
-        groups=groups,
-        primary=not domains,
-        domains=domains,
-        search_domains_enabled=bool(domains),
+    nameserver_groups.create(
+        {
+            "name": name,
+            "nameservers": [{"ip": address, "ns_type": "udp", "port": 53}],
+            "groups": groups,
+            "primary": not domains,
+            "domains": domains,
+            "search_domains_enabled": bool(domains),
+        }
     )
-    nameserver_group_create(draft=draft)
 
 
 def _others(mesh: LargeMesh) -> None:

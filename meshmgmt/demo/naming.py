@@ -4,13 +4,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from dns.models import Record
-from dns.rules.nameservers import NameserverDraft, NameserverGroupDraft
-from dns.rules.records import RecordDraft
-from dns.rules.zones import ZoneDraft
-from dns.services.nameservers import nameserver_group_create, nameserver_group_update
-from dns.services.records import record_create, record_delete, record_update
+from dns.services.nameservers import nameserver_groups
+from dns.services.records import records
 from dns.services.settings import dns_settings_update
-from dns.services.zones import zone_create, zone_delete, zone_update
+from dns.services.zones import zones
 from groups.models import ALL, Group, Issued
 from meshmgmt.demo.story import Story
 
@@ -27,20 +24,21 @@ def nameserver_group(
     port: int = 53,
 ) -> None:
     """Make a nameserver group, or change the one of that name."""
-    draft = NameserverGroupDraft(
-        name=name,
-        nameservers=[NameserverDraft(ip, port=port) for ip in servers],
-        groups=_group_ids(story, groups),
-        primary=not domains,
-        domains=list(domains),
-        search_domains_enabled=search,
-        enabled=enabled,
-    )
+    listed = [{"ip": ip, "ns_type": "udp", "port": port} for ip in servers]
+    values = {
+        "name": name,
+        "nameservers": listed,
+        "groups": _group_ids(story, groups),
+        "primary": not domains,
+        "domains": list(domains),
+        "search_domains_enabled": search,
+        "enabled": enabled,
+    }
     known = story.nameservers.get(name)
     if known is not None:
-        nameserver_group_update(group_id=known.pk, draft=draft)
+        nameserver_groups.update(known.pk, values)
         return
-    story.nameservers[name] = nameserver_group_create(draft=draft)
+    story.nameservers[name] = nameserver_groups.create(values)
 
 
 def _group_ids(story: Story, names: Sequence[str]) -> list[str]:
@@ -56,39 +54,38 @@ def unmanaged(story: Story, groups: Sequence[str]) -> None:
 def zone(
     story: Story, name: str, domain: str, groups: Sequence[str], search: bool = False
 ) -> None:
-    ids = story.group_ids(groups)
-    draft = ZoneDraft(name, domain, ids, enable_search_domain=search)
-    story.zones[name] = zone_create(draft=draft)
+    values = {"name": name, "domain": domain, "enable_search_domain": search}
+    values["distribution_groups"] = story.group_ids(groups)
+    story.zones[name] = zones.create(values)
 
 
 def zone_changed(story: Story, name: str, groups: Sequence[str]) -> None:
-    zone_update(
-        zone_id=story.zones[name].pk, distribution_groups=story.group_ids(groups)
-    )
+    listed = {"distribution_groups": story.group_ids(groups)}
+    zones.update(story.zones[name].pk, listed)
 
 
 def zone_removed(story: Story, name: str) -> None:
-    zone_delete(zone_id=story.zones.pop(name).pk)
+    zones.delete(story.zones.pop(name).pk)
 
 
 def record(
     story: Story, zone: str, name: str, *, kind: str, content: str, ttl: int
 ) -> None:
-    draft = RecordDraft(_full(story, zone, name), kind, content, ttl)
-    record_create(zone_id=story.zones[zone].pk, draft=draft)
+    values = {"type": kind, "content": content, "ttl": ttl}
+    values["name"] = _full(story, zone, name)
+    records.create(values, story.zones[zone].pk)
 
 
 def record_removed(story: Story, zone: str, name: str, kind: str) -> None:
     owner = story.zones[zone]
     old = Record.objects.get(zone=owner, name=_full(story, zone, name), type=kind)
-    record_delete(zone_id=owner.pk, record_id=old.pk)
+    records.delete(old.pk)
 
 
 def ttl_changed(story: Story, zone: str, pick: float, ttl: int) -> None:
     """Give one of the records another time to live; `pick`, 0 to 1, says which."""
-    records = Record.objects.filter(zone=story.zones[zone]).order_by("id")
-    found = records[int(pick * records.count())]
-    record_update(zone_id=story.zones[zone].pk, record_id=found.pk, ttl=ttl)
+    known = Record.objects.filter(zone=story.zones[zone]).order_by("id")
+    records.update(known[int(pick * known.count())].pk, {"ttl": ttl})
 
 
 def _full(story: Story, zone: str, name: str) -> str:

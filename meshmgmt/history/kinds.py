@@ -7,13 +7,11 @@ from typing import Any, Final
 from django.db import models
 
 from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
-from dns.content import stored_form
 from dns.models import DnsSettings, NameserverGroup, Record, Zone
-from dns.rules.zones import ZoneDraft
 from dns.selectors.settings import disabled_management_groups
-from dns.services.records import check_record, draft_of, fill_record
+from dns.services.records import records
 from dns.services.settings import dns_settings_update
-from dns.services.zones import check_zone
+from dns.services.zones import zones
 from groups.api.views import GroupViewSet
 from groups.models import Group
 from groups.services import group_delete
@@ -46,7 +44,6 @@ from meshmgmt.accounts.services.userchanges import user_update
 from meshmgmt.accounts.services.users import user_delete
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core.errors import Conflict
-from meshmgmt.core.names import canonical
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from meshmgmt.inventory.services.peers import peer_update
@@ -100,20 +97,9 @@ def _sent_back(viewset: type[ResourceViewSet], **parents: str) -> Check:
 def derive(instance: models.Model) -> None:
     """Fill the columns that follow from others."""
     if isinstance(instance, Zone):
-        instance.canonical_domain = stored_form(canonical(instance.domain))
+        zones.complete(instance)
     elif isinstance(instance, Record):
-        fill_record(instance, draft_of(instance))
-
-
-def _prepare_zone(zone: Zone, lists: Lists) -> None:
-    groups = lists.get("distribution_groups", [])
-    check_zone(draft=ZoneDraft(zone.name, zone.domain, groups))
-    derive(zone)
-
-
-def _prepare_record(record: Record, lists: Lists) -> None:
-    check_record(zone=record.zone, draft=draft_of(record), record=record)
-    derive(record)
+        records.complete(instance)
 
 
 def _check_rule(rule: PolicyRule, by: User) -> None:
@@ -175,11 +161,11 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
         update=lambda pk, columns, by: setup_key_update(key_id=pk, changes=columns),
     ),
     NameserverGroup: Kind("nameservers", check=_sent_back(NameserverGroupViewSet)),
-    Zone: Kind("dns", check=_sent_back(ZoneViewSet), prepare=_prepare_zone),
+    Zone: Kind("dns", check=_sent_back(ZoneViewSet), prepare=zones.prepare),
     Record: Kind(
         "dns",
         check=_sent_back(RecordViewSet, zoneId="zone_id"),
-        prepare=_prepare_record,
+        prepare=records.prepare,
     ),
     DnsSettings: Kind("dns", check=_check_dns_settings, delete=_stays),
     AccessTest: Kind(

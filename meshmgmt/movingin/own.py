@@ -6,9 +6,9 @@ from typing import Any
 
 import orjson
 
-from dns.selectors.nameservers import nameserver_group_rows
+from dns.models import NameserverGroup, Record
 from dns.selectors.settings import disabled_management_groups
-from dns.selectors.zones import record_rows, zone_rows
+from dns.selectors.zones import zone_rows
 from groups.selectors import group_rows
 from meshmgmt.access.selectors.networks import network_rows, resource_rows
 from meshmgmt.access.selectors.policies import policy_rows
@@ -18,6 +18,7 @@ from meshmgmt.access.selectors.setupkeys import setup_key_rows
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.selectors import account_rows, user_rows
 from meshmgmt.api.renderers import to_json
+from meshmgmt.core.resources import stored_rows
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.inventory.selectors import peer_rows
 from meshmgmt.movingin.source import Foreign, read
@@ -34,7 +35,7 @@ def own_account(viewer: User) -> Foreign:
         "networks": network_rows,
         "policies": policy_rows,
         "routes": route_rows,
-        "dns/nameservers": nameserver_group_rows,
+        "dns/nameservers": partial(stored_rows, NameserverGroup),
         "dns/zones": zone_rows,
         "dns/settings": lambda: {
             "disabled_management_groups": disabled_management_groups()
@@ -44,7 +45,7 @@ def own_account(viewer: User) -> Foreign:
     parts: dict[str, Callable[[str], Any]] = {
         "resources": resource_rows,
         "routers": router_rows,
-        "records": record_rows,
+        "records": lambda zone_id: stored_rows(Record, within=zone_id),
     }
 
     def get(path: str) -> Any:

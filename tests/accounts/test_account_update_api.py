@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from dns.rules.zones import ZoneDraft
-from dns.services.zones import zone_create
+from dns.services.zones import zones
 from groups.models import Group
 from meshmgmt.accounts.selectors import EXTRA_SETTINGS, SETTINGS
 from meshmgmt.core.account import account_id
@@ -82,7 +81,7 @@ def test_the_default_dns_domain_is_not_that_of_a_zone(
     api: Api, one: str, settings: Any
 ) -> None:
     ok(api.put(one, {"settings": {"dns_domain": "corp.test"}}))
-    zone_create(draft=ZoneDraft("z", settings.SVC.dns_domain, ()))
+    zones.create({"name": "z", "domain": settings.SVC.dns_domain})
     refused = api.put(one, {"settings": {"dns_domain": ""}})
     assert list(refused.fields) == ["settings.dns_domain"]
     assert current(api)["settings"]["dns_domain"] == "corp.test"
@@ -141,7 +140,7 @@ EXTRA = "network_traffic_logs_groups"
 def test_broken_rule_is_refused(
     *, api: Api, one: str, settings: Body, status: int, field: str, message: str
 ) -> None:
-    zone_create(draft=ZoneDraft("z", "corp.test", ()))
+    zones.create({"name": "z", "domain": "corp.test"})
     before = current(api)
     trail = Trail()
     answer = api.put(one, {"settings": settings})

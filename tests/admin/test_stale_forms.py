@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils.datastructures import MultiValueDict
 
 from dns.models import Zone
-from dns.services.zones import zone_update
+from dns.services.zones import zones
 from groups.admin import GroupForm
 from groups.models import Group, GroupResource
 from groups.services import change_groups_of_peers, group_update
@@ -160,14 +160,8 @@ def test_switches_of_a_zone_changed_meanwhile_stay(client: Client) -> None:
     zone = Zone.objects.get()
     path = f"/admin/dns/zone/{zone.pk}/change/"
     seen = client.get(path).context["adminform"].form.seen
-    zone_update(
-        zone_id=zone.pk,
-        name="corp",
-        domain="corp.test",
-        enabled=False,
-        enable_search_domain=True,
-        distribution_groups=[team.pk],
-    )
+    theirs = {"enabled": False, "enable_search_domain": True}
+    zones.update(zone.pk, {**theirs, "distribution_groups": [team.pk]})
 
     assert (
         client.post(path, {**wanted, "name": "crew", "seen": seen}).status_code == 302

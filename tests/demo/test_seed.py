@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
-from dns.selectors.nameservers import nameserver_group_rows
+from dns.models import NameserverGroup
 from dns.selectors.zones import zone_rows
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
 from groups.models import Group
@@ -53,7 +53,7 @@ def shape() -> dict[str, Any]:
             )
             for row in zone_rows()
         ],
-        "nameservers": [(r["name"], r["nameservers"]) for r in nameserver_group_rows()],
+        "nameservers": list(NameserverGroup.objects.values_list("name", "nameservers")),
         "history": list(events.values_list("activity_code", "initiator_email")),
     }
 

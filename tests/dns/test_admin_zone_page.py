@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dns.models import Record, Zone
-from dns.services.records import record_update
+from dns.services.records import records
 from dns.zonefile.reader import read_zone
 from dns.zonefile.tables import as_zone_lines
 from groups.services import group_update
@@ -164,7 +164,7 @@ def test_records_that_others_changed_meanwhile_stay(
     first, second = made.records.order_by("id")
     late = opened(browser, page_of(made))
     for one, content in ((first, "10.7.7.7"), (second, "10.8.8.8")):
-        record_update(zone_id=made.pk, record_id=one.pk, content=content)
+        records.update(one.pk, {"content": content})
     late |= {"records-0-ttl": "60", "records-1-content": "10.6.6.6"}
     refused = browser.post(page_of(made), late)
     errors = formset(refused).errors

@@ -9,10 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dns.content import canonical_content
-from dns.selectors.nameservers import nameserver_group_rows
+from dns.models import NameserverGroup
 from dns.selectors.zones import zone_rows
 from events.models import AuditEvent
 from meshmgmt.core.names import WILDCARD, canonical, is_subdomain
+from meshmgmt.core.resources import stored_rows
 from tests.api_client import Api
 from tests.factories import group_id
 
@@ -111,7 +112,7 @@ class Machine:
             assert not (group["primary"] and group["search_domains_enabled"])
 
     def _state(self) -> tuple[Any, Any]:
-        return zone_rows(), nameserver_group_rows()
+        return zone_rows(), stored_rows(NameserverGroup)
 
     def _with_groups(self, body: Any) -> Any:
         """The body with numbers replaced by ids; the last number is unknown."""
@@ -124,7 +125,7 @@ class Machine:
 
     def _path(self, kind: str, method: str, number: int) -> str:
         base = GROUPS if kind == "group" else ZONES
-        objects = nameserver_group_rows() if kind == "group" else zone_rows()
+        objects = stored_rows(NameserverGroup) if kind == "group" else zone_rows()
         chosen: Any = objects[number % len(objects)] if objects else {"id": "0" * 20}
         if kind == "record":
             base = f"{ZONES}/{chosen['id']}/records"

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from dns.rules.zones import ZoneDraft
-from dns.services.zones import zone_create
+from dns.services.zones import zones
 from tests.api_client import Api
 from tests.dns.bodies import created, record, trail, zone
 from tests.resource_contract import Body, Fault, ResourceContract
@@ -49,8 +48,8 @@ class TestRecords(ResourceContract):
     updates = {"ttl": 60}
 
     def make_path(self) -> str:
-        draft = ZoneDraft(name="Services", domain="svc.test", distribution_groups=())
-        return f"{ZONES}/{zone_create(draft=draft).pk}/records"
+        made = zones.create({"name": "Services", "domain": "svc.test"})
+        return f"{ZONES}/{made.pk}/records"
 
     def body(self, number: int = 1) -> Body:
         return record(name=f"www{number}.svc.test")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dns.models import Zone
-from dns.services.zones import zone_delete
+from dns.services.zones import zones
 from meshmgmt.accounts.models import Account
 from tests.api_client import Api
 from tests.dns.bodies import created, record, trail, zone
@@ -212,7 +212,7 @@ def test_delete_needs_few_queries_whatever_the_records(
         path = f"{PATH}/{made['id']}/records"
         created(owner.post(path, record(content=f"10.0.0.{number + 1}")))
     with django_assert_max_num_queries(19):
-        zone_delete(zone_id=made["id"])
+        zones.delete(made["id"])
 
 
 def test_events_tell_what_happened(owner: Api) -> None:

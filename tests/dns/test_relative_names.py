@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dns.rules.records import RecordDraft, record_errors
+from dns.rules.records import record_errors
 from dns.rules.relative import name_in_zone
 from meshmgmt.core.names import InvalidNameError, canonical, is_subdomain
 
@@ -87,8 +87,8 @@ def test_only_names_that_end_in_a_dot_can_lie_outside(text: str, domain: str) ->
 
 
 def _errors(name: str, domain: str) -> list[object]:
-    draft = RecordDraft(name, "A", "10.0.0.1", 60)
-    return [*record_errors(draft, zone_domain=domain)]
+    record = {"name": name, "type": "A", "content": "10.0.0.1", "ttl": 60}
+    return [*record_errors(record, zone_domain=domain)]
 
 
 def _is_no_name(text: str) -> bool:

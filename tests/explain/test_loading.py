@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 
 from dns.services.settings import dns_settings_update
-from dns.services.zones import zone_update
+from dns.services.zones import zones
 from groups.models import Group
 from meshmgmt.access.models import PolicyRule, RuleDestination
 from meshmgmt.core.errors import NotFound
@@ -174,7 +174,7 @@ def test_group_of_all_peers_counts_without_rows() -> None:
     )
     store(replace(plain, zones=(unassigned,)))
     assert [z.name for z in peer_dns("p2").zones] == ["Peers"]
-    zone_update(zone_id="z1", distribution_groups=[everybody.pk])
+    zones.update("z1", {"distribution_groups": [everybody.pk]})
     set_members(RuleDestination, PolicyRule.objects.get(), [everybody.pk])
     of_all = {each.peer_id: PeerDnsSerializer.plain(each) for each in all_peer_dns()}
     for peer_id in ("p1", "p2"):

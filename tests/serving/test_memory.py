@@ -20,10 +20,8 @@ MOST_MIB = 600
 FILL = """
 from django.db.models import QuerySet
 from dns.models import Record
-from dns.rules.zones import ZoneDraft
-from dns.services.zones import zone_create
-draft = ZoneDraft(name="large", domain="svc.test", distribution_groups=[])
-zone = zone_create(draft=draft)
+from dns.services.zones import zones
+zone = zones.create({{"name": "large", "domain": "svc.test"}})
 QuerySet(Record).bulk_create([
     Record(zone=zone, type="A", name=name, content="10.0.0.1",
            canonical_name=name, canonical_content="10.0.0.1")
