@@ -184,7 +184,7 @@ class Resource(Generic[ModelT]):
             instance = self.model()
             if self.whole is not None and (key := whole_of(self.model)):
                 setattr(instance, key.name, self.whole.get(within))
-            values = {**self._blank(instance), **self.defaults, **data}
+            values = {**self.blank(instance), **self.defaults, **data}
             self._write(Write(instance, {}, values))
             return instance
 
@@ -203,7 +203,7 @@ class Resource(Generic[ModelT]):
 
     def prepare(self, instance: ModelT, listed: Values) -> None:
         """Check and complete an object that is made as it is, with these lists."""
-        values = {**self._blank(instance), **listed}
+        values = {**self.blank(instance), **listed}
         raise_field_errors(self.errors(Write(instance, {}, values)))
         self.complete(instance)
 
@@ -230,7 +230,8 @@ class Resource(Generic[ModelT]):
     def _lists(self) -> Mapping[str, type[OrderedLink]]:
         return lists(self.model)
 
-    def _blank(self, instance: ModelT) -> Row:
+    def blank(self, instance: ModelT) -> Row:
+        """Return the values of an object that nothing was said of."""
         return {**column_values(instance), **{name: [] for name in self._lists}}
 
     def _write(self, write: Write[ModelT]) -> None:

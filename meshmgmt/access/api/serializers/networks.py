@@ -1,12 +1,11 @@
 """Bodies of networks, their resources and routers."""
 
-from typing import Any
-
 from rest_framework import serializers
 
 from meshmgmt.api.fields import (
     AbsentKept,
     ObjectSerializer,
+    Shown,
     TextField,
     TruthField,
     WholeNumberField,
@@ -26,12 +25,9 @@ class NetworkUpdateSerializer(AbsentKept, NetworkRequestSerializer):
     """What a client changes of a network; absent fields keep their value."""
 
 
-class NetworkSerializer(serializers.Serializer[Any]):
+class NetworkSerializer(Shown, NetworkRequestSerializer):
     """A network with the ids of what belongs to it."""
 
-    id = serializers.CharField()
-    name = serializers.CharField()
-    description = serializers.CharField()
     routers = serializers.ListField(child=serializers.CharField())
     resources = serializers.ListField(child=serializers.CharField())
     policies = serializers.ListField(
@@ -54,15 +50,10 @@ class NetworkResourceUpdateSerializer(AbsentKept, NetworkResourceRequestSerializ
     """What a client changes of a resource; absent fields keep their value."""
 
 
-class NetworkResourceSerializer(serializers.Serializer[Any]):
+class NetworkResourceSerializer(Shown, NetworkResourceRequestSerializer):
     """A resource of a network."""
 
-    id = serializers.CharField()
-    name = serializers.CharField()
-    description = serializers.CharField()
     type = serializers.ChoiceField(choices=["host", "subnet", "domain"])
-    address = serializers.CharField()
-    enabled = serializers.BooleanField()
     groups = ShortGroupSerializer(many=True, help_text="In the order of creation")
 
 
@@ -80,14 +71,10 @@ class NetworkRouterUpdateSerializer(AbsentKept, NetworkRouterRequestSerializer):
     """What a client changes of a router; absent fields keep their value."""
 
 
-class NetworkRouterSerializer(serializers.Serializer[Any]):
+class NetworkRouterSerializer(Shown, NetworkRouterRequestSerializer):
     """A router of a network."""
 
-    id = serializers.CharField()
     peer = serializers.CharField(help_text="Empty when `peer_groups` forward")
     peer_groups = serializers.ListField(
         child=serializers.CharField(), allow_null=True, help_text="Null beside `peer`"
     )
-    metric = serializers.IntegerField()
-    masquerade = serializers.BooleanField()
-    enabled = serializers.BooleanField()

@@ -8,7 +8,6 @@ from meshmgmt.access.rules.policies import (
     ACTIONS,
     PROTOCOLS,
     RESOURCE_TYPES,
-    PolicyDraft,
     PortRange,
     ResourceRef,
     RuleDraft,
@@ -18,6 +17,7 @@ from meshmgmt.api.fields import (
     ArrayField,
     MapField,
     ObjectSerializer,
+    Shown,
     TextField,
     TruthField,
     WholeNumberField,
@@ -82,15 +82,10 @@ class PolicyUpdateSerializer(AbsentKept, PolicyRequestSerializer):
     """What a client changes of a policy; absent fields keep their value."""
 
 
-class RuleSerializer(serializers.Serializer[Any]):
+class RuleSerializer(Shown, RuleRequestSerializer):
     """A rule of a policy."""
 
-    id = serializers.CharField()
-    name = serializers.CharField()
-    description = serializers.CharField()
-    enabled = serializers.BooleanField()
     action = serializers.ChoiceField(choices=ACTIONS)
-    bidirectional = serializers.BooleanField()
     protocol = serializers.ChoiceField(choices=PROTOCOLS)
     ports = serializers.ListField(child=serializers.CharField(), required=False)
     port_ranges = PortRangeSerializer(many=True, required=False)
@@ -107,27 +102,17 @@ class RuleSerializer(serializers.Serializer[Any]):
     )
 
 
-class PolicySerializer(serializers.Serializer[Any]):
+class PolicySerializer(Shown, PolicyRequestSerializer):
     """A policy with its rules."""
 
-    id = serializers.CharField()
-    name = serializers.CharField()
-    description = serializers.CharField()
-    enabled = serializers.BooleanField()
-    source_posture_checks = serializers.ListField(child=serializers.CharField())
     rules = RuleSerializer(many=True)
 
 
 def policy_changes(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a draft that a checked body gives."""
+    """Return a checked body with its rules as drafts."""
     if "rules" not in data:
         return data
     return {**data, "rules": [_rule_draft(rule) for rule in data["rules"]]}
-
-
-def policy_draft(data: dict[str, Any]) -> PolicyDraft:
-    """Return the draft that a checked body of a creation gives."""
-    return PolicyDraft(**policy_changes(data))
 
 
 def _rule_draft(data: dict[str, Any]) -> RuleDraft:

@@ -8,16 +8,11 @@ from meshmgmt.access.api.serializers.policies import (
     PolicySerializer,
     PolicyUpdateSerializer,
     policy_changes,
-    policy_draft,
 )
 from meshmgmt.access.selectors.policies import policy_rows
-from meshmgmt.access.services.policies import (
-    KIND,
-    policy_create,
-    policy_delete,
-    policy_update,
-)
-from meshmgmt.api.views import ResourceViewSet, Row
+from meshmgmt.access.services.policies import policies
+from meshmgmt.api.views import ResourceViewSet
+from meshmgmt.core.resources import Row
 
 
 class PolicyViewSet(ResourceViewSet):
@@ -25,7 +20,7 @@ class PolicyViewSet(ResourceViewSet):
 
     module = "policies"
     audited = True
-    kind = KIND
+    resource = policies
     lookup_url_kwarg = "policyId"
     serializer_class = PolicySerializer
     request_serializer_class = PolicyRequestSerializer
@@ -35,10 +30,7 @@ class PolicyViewSet(ResourceViewSet):
         return policy_rows(ids)
 
     def create_object(self, data: dict[str, Any]) -> str:
-        return policy_create(draft=policy_draft(data)).pk
+        return super().create_object(policy_changes(data))
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        return policy_update(policy_id=identifier, changes=policy_changes(data)).pk
-
-    def delete_object(self, identifier: str) -> None:
-        policy_delete(policy_id=identifier)
+        return super().update_object(identifier, policy_changes(data))
