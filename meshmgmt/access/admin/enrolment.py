@@ -77,7 +77,6 @@ class SetupKeyAdmin(SecretPages):
     search_help_text = "A name, or a pasted key, which leads to what is known of it."
     hash_column = "key_hash"
     rotates = True
-    ordering = ["id"]
     bulk = (
         BulkAction(
             *("revoke", "Revoke", "revoked"),

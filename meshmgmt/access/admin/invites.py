@@ -67,7 +67,6 @@ class InviteAdmin(SecretPages, ByAdmin):
     search_fields = ["email", "name", "=id"]
     search_help_text = "A name, or a pasted link, which leads to its invite."
     hash_column = "token_hash"
-    ordering = ["id"]
     actions = ["renew"]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -34,7 +34,6 @@ class NetworkAdmin(ServiceAdmin):
         number_of("routers", "routers"),
     ]
     search_fields = ["name", "description", "=id"]
-    ordering = ["id"]
     readonly_fields = ["all_resources", "all_routers", "id", "created_at"]
 
     @admin.display(description="resources")
@@ -61,7 +60,6 @@ def _inside(model: str, network: Network, count: int) -> SafeString:
 class InNetworkAdmin(ServiceAdmin):
     """Pages of something that lies in a network for good."""
 
-    ordering = ["id"]
     part_of = "network"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

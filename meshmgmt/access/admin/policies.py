@@ -43,7 +43,6 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
     list_display = ["name", "rules_shown", "posture", "flows", "switch"]
     list_filter = ["enabled"]
     search_fields = ["name", "description", "=id"]
-    ordering = ["id"]
     readonly_fields = ["rule_list", "id", "created_at"]
     bulk = SWITCH
     inlines = [RuleInline]

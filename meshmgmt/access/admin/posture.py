@@ -165,7 +165,6 @@ class PostureCheckAdmin(ServiceAdmin):
     form = PostureCheckForm
     list_display = ["name", "asks", "description", "created_at"]
     search_fields = ["name", "description", "=id"]
-    ordering = ["id"]
     readonly_fields = ["asks", "id", "created_at"]
 
     def get_fields(self, request: Any, obj: Any = None) -> Any:

@@ -45,7 +45,6 @@ class RouteAdmin(ServiceAdmin):
     list_filter = ["enabled", "masquerade", "keep_route"]
     list_select_related = ["peer"]
     search_fields = ["network_id", "network", "description", "peer__name", "=id"]
-    ordering = ["id"]
     readonly_fields = ["id", "created_at"]
     bulk = SWITCH
 
