@@ -28,7 +28,8 @@ def _rules_by_policy(policy_ids: Sequence[str] | None) -> dict[str, list[Row]]:
     rules = PolicyRule.objects.order_by("position", "id")
     if policy_ids is not None:
         rules = rules.filter(policy__in=policy_ids)
-    names = columns(PolicyRule).keys() - {"position"}
+    # No set: versions (ETag) of a policy are made of its text, key by key.
+    names = [name for name in columns(PolicyRule) if name != "position"]
     rows: list[Row] = list(rules.values("policy_id", "id", *names))
     chosen = None if policy_ids is None else [row["id"] for row in rows]
     lists = _RuleLists(chosen)
@@ -53,7 +54,9 @@ class _RuleLists:
 
     def _groups(self, *, narrow: bool) -> Mapping[str, ShortGroup]:
         if not narrow:
-            return short_groups()
+            return (
+                short_groups()
+            )  # all rules name most groups, and a list has its bounds
         lists = [*self.sources.values(), *self.destinations.values()]
         return short_groups(sorted({group for groups in lists for group in groups}))
 

@@ -119,6 +119,7 @@ def _rule_draft(data: dict[str, Any]) -> RuleDraft:
     given = dict(data)
     for end in ("source", "destination"):
         resource = given.pop(f"{end}Resource", None)
+        # Clients written in Go send an empty object where there is none.
         if resource is not None and (resource["id"] or resource["type"]):
             given[f"{end}_resource"] = ResourceRef(**resource)
     if "port_ranges" in given:
