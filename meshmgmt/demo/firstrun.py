@@ -78,13 +78,7 @@ def _setup_key(path: Path) -> str:
 
 
 def _state_tomorrow(key: SetupKey) -> str:
-    return state_of(
-        expires_at=key.expires_at,
-        revoked=key.revoked,
-        used_times=key.used_times,
-        usage_limit=key.usage_limit,
-        now=clock.now() + SHORTEST_LIFE,
-    )
+    return state_of(key, clock.now() + SHORTEST_LIFE)
 
 
 def _owner(dns_domain: str) -> User:

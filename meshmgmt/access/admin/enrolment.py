@@ -103,14 +103,7 @@ class SetupKeyAdmin(SecretPages):
 
     @admin.display(description="state")
     def state(self, key: SetupKey) -> SafeString:
-        state = state_of(
-            expires_at=key.expires_at,
-            revoked=key.revoked,
-            used_times=key.used_times,
-            usage_limit=key.usage_limit,
-            now=clock.now(),
-        )
-        return badge(state)
+        return badge(state_of(key, clock.now()))
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any

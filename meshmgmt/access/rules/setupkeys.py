@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.textrules import name_errors, range_errors, unknown_id_errors
@@ -59,20 +59,22 @@ def revocation_errors(*, before: bool, after: bool) -> Iterator[FieldError]:
         yield FieldError("revoked", "a revoked setup key stays revoked")
 
 
-def state_of(
-    *,
-    expires_at: dt.datetime | None,
-    revoked: bool,
-    used_times: int,
-    usage_limit: int,
-    now: dt.datetime,
-) -> str:
+class Terms(Protocol):
+    """Until when and how often a key is good, and how often it was used."""
+
+    expires_at: dt.datetime | None
+    revoked: bool
+    used_times: int
+    usage_limit: int
+
+
+def state_of(key: Terms, now: dt.datetime) -> str:
     """Return what the API calls the state of a key; the first that holds."""
-    if expires_at is not None and expires_at <= now:
+    if key.expires_at is not None and key.expires_at <= now:
         return EXPIRED
-    if revoked:
+    if key.revoked:
         return REVOKED
-    if usage_limit and used_times >= usage_limit:
+    if key.usage_limit and key.used_times >= key.usage_limit:
         return OVERUSED
     return VALID
 

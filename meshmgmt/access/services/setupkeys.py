@@ -155,13 +155,7 @@ def setup_key_use(*, key_id: str) -> tuple[SetupKey, list[str]]:
 def _usable(key: SetupKey | None) -> SetupKey:
     if key is None:
         raise NotFound("the setup key was not found")
-    state = state_of(
-        expires_at=key.expires_at,
-        revoked=key.revoked,
-        used_times=key.used_times,
-        usage_limit=key.usage_limit,
-        now=clock.now(),
-    )
+    state = state_of(key, clock.now())
     if state != VALID:
         raise PreconditionFailed(f"setup key {key.pk} ({key.name!r}) is {state}")
     return key
