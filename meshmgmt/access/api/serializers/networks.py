@@ -4,12 +4,14 @@ from rest_framework import serializers
 
 from meshmgmt.api.fields import (
     AbsentKept,
+    ArrayField,
     ObjectSerializer,
     Shown,
     TextField,
     TruthField,
     WholeNumberField,
     references,
+    texts,
 )
 from meshmgmt.inventory.api.serializers import ShortGroupSerializer
 
@@ -28,12 +30,10 @@ class NetworkUpdateSerializer(AbsentKept, NetworkRequestSerializer):
 class NetworkSerializer(Shown, NetworkRequestSerializer):
     """A network with the ids of what belongs to it."""
 
-    routers = serializers.ListField(child=serializers.CharField())
-    resources = serializers.ListField(child=serializers.CharField())
-    policies = serializers.ListField(
-        child=serializers.CharField(), help_text="Policies that let in to a resource"
-    )
-    routing_peers_count = serializers.IntegerField()
+    routers = texts()
+    resources = texts()
+    policies = texts(help_text="Policies that let in to a resource")
+    routing_peers_count = WholeNumberField()
 
 
 class NetworkResourceRequestSerializer(ObjectSerializer):
@@ -54,7 +54,9 @@ class NetworkResourceSerializer(Shown, NetworkResourceRequestSerializer):
     """A resource of a network."""
 
     type = serializers.ChoiceField(choices=["host", "subnet", "domain"])
-    groups = ShortGroupSerializer(many=True, help_text="In the order of creation")
+    groups = ArrayField(
+        child=ShortGroupSerializer(), help_text="In the order of creation"
+    )
 
 
 class NetworkRouterRequestSerializer(ObjectSerializer):
@@ -74,7 +76,5 @@ class NetworkRouterUpdateSerializer(AbsentKept, NetworkRouterRequestSerializer):
 class NetworkRouterSerializer(Shown, NetworkRouterRequestSerializer):
     """A router of a network."""
 
-    peer = serializers.CharField(help_text="Empty when `peer_groups` forward")
-    peer_groups = serializers.ListField(
-        child=serializers.CharField(), allow_null=True, help_text="Null beside `peer`"
-    )
+    peer = TextField(help_text="Empty when `peer_groups` forward")
+    peer_groups = texts(allow_null=True, help_text="Null beside `peer`")

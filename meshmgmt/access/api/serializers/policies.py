@@ -85,27 +85,29 @@ class PolicyUpdateSerializer(AbsentKept, PolicyRequestSerializer):
 class RuleSerializer(Shown, RuleRequestSerializer):
     """A rule of a policy."""
 
-    action = serializers.ChoiceField(choices=ACTIONS)
-    protocol = serializers.ChoiceField(choices=PROTOCOLS)
-    ports = serializers.ListField(child=serializers.CharField(), required=False)
-    port_ranges = PortRangeSerializer(many=True, required=False)
-    sources = ShortGroupSerializer(
-        many=True, allow_null=True, help_text="Null beside `sourceResource`"
+    action = serializers.ChoiceField(choices=ACTIONS)  # type: ignore[assignment]  # a text
+    protocol = serializers.ChoiceField(choices=PROTOCOLS)  # type: ignore[assignment]  # a text
+    ports = texts(required=False)
+    port_ranges = ArrayField(child=PortRangeSerializer(), required=False)
+    sources = ArrayField(
+        child=ShortGroupSerializer(),
+        allow_null=True,
+        help_text="Null beside `sourceResource`",
     )
-    destinations = ShortGroupSerializer(
-        many=True, allow_null=True, help_text="Null beside `destinationResource`"
+    destinations = ArrayField(
+        child=ShortGroupSerializer(),
+        allow_null=True,
+        help_text="Null beside `destinationResource`",
     )
     sourceResource = ResourceRefSerializer(required=False)  # noqa: N815
     destinationResource = ResourceRefSerializer(required=False)  # noqa: N815
-    authorized_groups = serializers.DictField(
-        child=serializers.ListField(child=serializers.CharField()), required=False
-    )
+    authorized_groups = MapField(child=texts(), required=False)
 
 
 class PolicySerializer(Shown, PolicyRequestSerializer):
     """A policy with its rules."""
 
-    rules = RuleSerializer(many=True)
+    rules = ArrayField(child=RuleSerializer())
 
 
 def policy_changes(data: dict[str, Any]) -> dict[str, Any]:

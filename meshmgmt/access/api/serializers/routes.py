@@ -41,18 +41,10 @@ class RouteUpdateSerializer(AbsentKept, RouteRequestSerializer):
 class RouteSerializer(Shown, RouteRequestSerializer):
     """A route."""
 
-    peer = serializers.CharField(help_text="Empty when `peer_groups` forward")
-    peer_groups = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text="Absent when empty"
-    )
-    network = serializers.CharField(help_text="Empty when the route is for domains")
-    domains = serializers.ListField(
-        child=serializers.CharField(),
-        allow_null=True,
-        help_text="Null when the route is for a network",
-    )
+    peer = TextField(help_text="Empty when `peer_groups` forward")
+    peer_groups = texts(required=False, help_text="Absent when empty")
+    network = TextField(help_text="Empty when the route is for domains")
+    domains = texts(allow_null=True, help_text="Null when the route is for a network")
     network_type = serializers.ChoiceField(choices=["IPv4", "IPv6", "Domain"])
-    groups = serializers.ListField(child=serializers.CharField())
-    access_control_groups = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text="Absent when empty"
-    )
+    groups = texts()
+    access_control_groups = texts(required=False, help_text="Absent when empty")
