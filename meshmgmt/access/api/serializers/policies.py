@@ -67,6 +67,20 @@ class RuleRequestSerializer(ObjectSerializer):
         help_text="For netbird-ssh: group id to local users; none: any",
     )
 
+    def to_internal_value(self, data: Any) -> RuleDraft:
+        """Return the rule in the terms of our rules."""
+        given = super().to_internal_value(data)
+        for end in ("source", "destination"):
+            resource = given.pop(f"{end}Resource", None)
+            # Clients written in Go send an empty object where there is none.
+            if resource is not None and (resource["id"] or resource["type"]):
+                given[f"{end}_resource"] = ResourceRef(**resource)
+        if "port_ranges" in given:
+            given["port_ranges"] = [
+                PortRange(**ports) for ports in given["port_ranges"]
+            ]
+        return RuleDraft(**given)
+
 
 class PolicyRequestSerializer(ObjectSerializer):
     """A policy as a client creates it."""
@@ -108,22 +122,3 @@ class PolicySerializer(Shown, PolicyRequestSerializer):
     """A policy with its rules."""
 
     rules = ArrayField(child=RuleSerializer())
-
-
-def policy_changes(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a checked body with its rules as drafts."""
-    if "rules" not in data:
-        return data
-    return {**data, "rules": [_rule_draft(rule) for rule in data["rules"]]}
-
-
-def _rule_draft(data: dict[str, Any]) -> RuleDraft:
-    given = dict(data)
-    for end in ("source", "destination"):
-        resource = given.pop(f"{end}Resource", None)
-        # Clients written in Go send an empty object where there is none.
-        if resource is not None and (resource["id"] or resource["type"]):
-            given[f"{end}_resource"] = ResourceRef(**resource)
-    if "port_ranges" in given:
-        given["port_ranges"] = [PortRange(**ports) for ports in given["port_ranges"]]
-    return RuleDraft(**given)

@@ -1,13 +1,11 @@
 """Endpoints of policies."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from meshmgmt.access.api.serializers.policies import (
     PolicyRequestSerializer,
     PolicySerializer,
     PolicyUpdateSerializer,
-    policy_changes,
 )
 from meshmgmt.access.selectors.policies import policy_rows
 from meshmgmt.access.services.policies import policies
@@ -28,9 +26,3 @@ class PolicyViewSet(ResourceViewSet):
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         return policy_rows(ids)
-
-    def create_object(self, data: dict[str, Any]) -> str:
-        return super().create_object(policy_changes(data))
-
-    def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        return super().update_object(identifier, policy_changes(data))
