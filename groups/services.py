@@ -83,6 +83,7 @@ def change_groups_of_peers(
     """
     with account_write(savepoint=False):
         joining, leaving = set(join), set(leave)
+        # Read by a kept statement, which has no order; events shall have one.
         groups = stored(Group, joining | leaving)
         for group in sorted(groups, key=lambda group: group.pk):
             if group.is_all:

@@ -74,7 +74,6 @@ class NameserverGroupAdmin(ServiceAdmin):
     ]
     list_filter = ["enabled", "primary", "search_domains_enabled"]
     search_fields = ["name", "description", "domains", "nameservers", "=id"]
-    ordering = ["id"]
     readonly_fields = ["id", "created_at"]
     bulk = SWITCH
 

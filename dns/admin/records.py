@@ -90,7 +90,6 @@ class RecordInline(admin.TabularInline):  # type: ignore[type-arg]  # not at run
     formset = RecordFormSet
     template = "admin/dns/zone/records.html"
     extra = 1
-    ordering = ["id"]
 
     class Media:
         css = {"all": ["dns/records.css", "dns/pages.css"]}
@@ -105,7 +104,6 @@ class RecordAdmin(PiecesAdmin):
     search_fields = ["name", "content", "=id", "=zone__id"]
     autocomplete_fields = ["zone"]
     part_of = "zone"
-    ordering = ["id"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return what a form cannot change."""

@@ -84,7 +84,6 @@ class ZoneAdmin(PiecesAdmin):
     ]
     list_filter = ["enabled", "enable_search_domain"]
     search_fields = ["name", "domain", "=id"]
-    ordering = ["id"]
     readonly_fields = ["receivers", "all_records", "id", "created_at"]
     bulk = SWITCH
     inlines = [RecordInline]

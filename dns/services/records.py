@@ -56,5 +56,6 @@ def records_delete(*, record_ids: Sequence[str]) -> None:
     for start in range(0, len(record_ids), RECORDS_AT_ONCE):
         piece = record_ids[start : start + RECORDS_AT_ONCE]
         with account_write():
+            # Events name the zone: joined, or each record would ask for it.
             stored = Record.objects.select_related("zone").filter(pk__in=piece)
             audited_bulk_delete(list(stored))

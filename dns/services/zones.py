@@ -47,6 +47,7 @@ class Zones(Resource[Zone]):
         if count > RECORDS_AT_ONCE:
             with in_pieces(count):
                 zone_thin_out(zone_id=identifier)
+        # Between two pieces somebody may have added more than fit into the last one.
         while not _deleted(identifier):
             pass
 

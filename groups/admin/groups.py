@@ -74,7 +74,6 @@ class GroupAdmin(ServiceAdmin):
     list_filter = ["issued"]
     search_fields = ["name", "=id"]
     tools = ("deletion",)
-    ordering = ["id"]
     fields = [
         *("id", "name", "issued", "members", "member_count"),
         *("resources", "known_resources", "created_at", "used_by"),

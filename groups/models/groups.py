@@ -29,6 +29,7 @@ class GroupQuerySet(AuditedQuerySet["Group"]):
         """Delete the groups one by one, in one write."""
         deleted: dict[str, int] = {}
         with account_write():
+            # One by one: what refers to a group is to be let go before it goes.
             for group in self.order_by("id"):
                 _, counts = group.delete()
                 for model, count in counts.items():

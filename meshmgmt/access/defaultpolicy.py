@@ -8,10 +8,11 @@ from django.db.models import QuerySet
 from events.models import AuditEvent
 from groups.selectors import all_group_id
 from meshmgmt.access.models import Policy, PolicyRule, RuleDestination, RuleSource
-from meshmgmt.access.rules.policies import PolicyDraft, RuleDraft
-from meshmgmt.access.services.policies import policy_create
+from meshmgmt.access.rules.policies import RuleDraft
+from meshmgmt.access.services.policies import policies
 from meshmgmt.accounts.models import User
 from meshmgmt.core.queries import tables_exist
+from meshmgmt.core.resources import Values
 
 NAME: Final = "Default"
 DESCRIPTION: Final = "Lets every peer reach every other; made with the account"
@@ -25,7 +26,7 @@ def after_migration(**kwargs: Any) -> None:
         return
     everybody = all_group_id()
     if everybody and not User.objects.exists() and not Policy.objects.exists():
-        policy_create(draft=_draft(everybody))
+        policies.create(_values(everybody))
 
 
 def default_policies() -> QuerySet[Policy]:
@@ -33,7 +34,7 @@ def default_policies() -> QuerySet[Policy]:
     return Policy.objects.filter(name=NAME, description=DESCRIPTION)
 
 
-def _draft(everybody: str) -> PolicyDraft:
+def _values(everybody: str) -> Values:
     rule = RuleDraft(
         name=NAME,
         description=DESCRIPTION,
@@ -43,4 +44,4 @@ def _draft(everybody: str) -> PolicyDraft:
         sources=[everybody],
         destinations=[everybody],
     )
-    return PolicyDraft(name=NAME, description=DESCRIPTION, rules=[rule])
+    return {"name": NAME, "description": DESCRIPTION, "rules": [rule]}

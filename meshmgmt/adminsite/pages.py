@@ -165,6 +165,8 @@ class ServiceAdmin(ListAdmin):
     """What is done with chosen objects beside their deletion."""
     part_of = ""
     """The foreign key to what these objects are parts of."""
+    # Counted columns group rows, which loses the order of the model.
+    ordering = ["id"]
 
     def verbs(self, request: HttpRequest) -> dict[str, str]:
         """Return what may be done with one object: a word, and the page that does it."""
@@ -229,11 +231,13 @@ class ServiceAdmin(ListAdmin):
         return rows
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields; a new object has nothing yet that is only read."""
+        """Return the fields: what it is part of first, of a new object none only read."""
         fields = super().get_fields(request, obj)
-        if self.fields or obj is not None:
+        if self.fields:
             return fields
-        return [name for name in fields if name not in self.readonly_fields]
+        hidden = () if obj is not None else self.readonly_fields
+        own = (name for name in fields if name not in hidden)
+        return sorted(own, key=lambda name: name != self.part_of)
 
     def formfield_for_dbfield(
         self, db_field: Any, request: HttpRequest, **kwargs: Any

@@ -6,7 +6,7 @@ absent for anything else, because clients written in Go send it.
 """
 
 from copy import copy
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
@@ -186,6 +186,33 @@ class AlwaysThere(serializers.Serializer[Any]):
         for field in fields.values():
             field.required, field.default = True, empty
         return fields
+
+
+class Shown(AlwaysThere):
+    """An answer that has the fields of its request, after the `id`.
+
+    They come without what is said to writers. Fields that the answer declares itself stay
+    as they are: lists of ids come back as strings, some with the objects themselves.
+    """
+
+    _taken_over: ClassVar[set[str]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        theirs = [vars(base).get("_declared_fields", {}) for base in cls.__bases__]
+        cls._taken_over = {
+            name
+            for name, field in cls._declared_fields.items()
+            if any(fields.get(name) is field for fields in theirs)
+        }
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Return the fields of the request, required, and those of the answer."""
+        own = serializers.Serializer.get_fields(self)
+        for name in self._taken_over:
+            own[name].required, own[name].default = True, empty
+            own[name].help_text = None
+        return {"id": serializers.CharField(), **own}
 
 
 class ObjectSerializer(serializers.Serializer[Any]):

@@ -133,6 +133,7 @@ def set_members(
     just created, `before` is the list as the caller read it in this very write; both
     save the reading. Writes nothing when nothing changes.
     """
+    # A part of some write, which fails with it: a savepoint is two statements more.
     with account_write(savepoint=False):
         if before is None:
             before = [] if new else member_keys(link, owner)
@@ -148,6 +149,7 @@ def set_members(
             _delete(rows, link, removed)
             _append(link, owner, added)
         else:
+            # Raw, here and below: a signal for each row would tell what `_tell` says once.
             rows.order_by()._raw_delete(rows.db)
             _insert(link, owner, after, 0)
         _tell(link, owner, added, removed, None if appended else after)

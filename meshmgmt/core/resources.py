@@ -135,7 +135,7 @@ class Write(Generic[ModelT]):
     def is_taken(self, name: str) -> bool:
         """Tell whether another object has the same in a column."""
         if self.before.get(name) == self.values[name]:
-            return False
+            return False  # its own, which is unique
         same = type(self.instance)._default_manager.filter(**{name: self.values[name]})
         return same.exclude(pk=self.instance.pk).exists()
 
@@ -165,6 +165,7 @@ class Resource(Generic[ModelT]):
         """Return an object, in one query as long as it is there. Raises NotFound."""
         rows = self.model._default_manager.filter(pk=identifier)
         if key := whole_of(self.model):
+            # Rules and events of a part ask for its whole.
             rows = rows.select_related(key.name)
             rows = rows.filter(**{key.attname: within}) if within else rows
         instance = rows.first()
@@ -184,13 +185,15 @@ class Resource(Generic[ModelT]):
             instance = self.model()
             if self.whole is not None and (key := whole_of(self.model)):
                 setattr(instance, key.name, self.whole.get(within))
-            values = {**self._blank(instance), **self.defaults, **data}
+            values = {**self.blank(instance), **self.defaults, **data}
             self._write(Write(instance, {}, values))
             return instance
 
     def update(self, identifier: str, data: Values, within: str = "") -> ModelT:
         """Change what is given of an object, keep the rest."""
         with account_write():
+            # Read under the lock: what a client leaves out keeps its value, and that must
+            # not be one which somebody else is replacing.
             instance = self.get(identifier, within)
             before = self.stored(instance)
             self._write(Write(instance, before, {**before, **data}))
@@ -203,7 +206,7 @@ class Resource(Generic[ModelT]):
 
     def prepare(self, instance: ModelT, listed: Values) -> None:
         """Check and complete an object that is made as it is, with these lists."""
-        values = {**self._blank(instance), **listed}
+        values = {**self.blank(instance), **listed}
         raise_field_errors(self.errors(Write(instance, {}, values)))
         self.complete(instance)
 
@@ -230,7 +233,8 @@ class Resource(Generic[ModelT]):
     def _lists(self) -> Mapping[str, type[OrderedLink]]:
         return lists(self.model)
 
-    def _blank(self, instance: ModelT) -> Row:
+    def blank(self, instance: ModelT) -> Row:
+        """Return the values of an object that nothing was said of."""
         return {**column_values(instance), **{name: [] for name in self._lists}}
 
     def _write(self, write: Write[ModelT]) -> None:

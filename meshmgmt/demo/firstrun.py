@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from meshmgmt.access.models import SetupKey
-from meshmgmt.access.rules.setupkeys import VALID, SetupKeyDraft, state_of
+from meshmgmt.access.rules.setupkeys import VALID, state_of
 from meshmgmt.access.services.setupkeys import setup_key_create, setup_key_hash
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import User
@@ -71,20 +71,14 @@ def _setup_key(path: Path) -> str:
     if known is not None and _state_tomorrow(known) == VALID:
         return kept
     seconds = int(dt.timedelta(days=TOKEN_DAYS).total_seconds())
-    draft = SetupKeyDraft(name=TOKEN_NAME, type="reusable", expires_in=seconds)
-    made = setup_key_create(draft=draft).plain
+    terms = {"type": "reusable", "expires_in": seconds}
+    made = setup_key_create(name=TOKEN_NAME, **terms).plain
     _keep(path, made)
     return made
 
 
 def _state_tomorrow(key: SetupKey) -> str:
-    return state_of(
-        expires_at=key.expires_at,
-        revoked=key.revoked,
-        used_times=key.used_times,
-        usage_limit=key.usage_limit,
-        now=clock.now() + SHORTEST_LIFE,
-    )
+    return state_of(key, clock.now() + SHORTEST_LIFE)
 
 
 def _owner(dns_domain: str) -> User:

@@ -9,7 +9,6 @@ from typing import Any, Final
 from groups.models import GroupPeer
 from groups.services import group_create, group_delete, group_update
 from meshmgmt.access.models import SetupKey, UserAutoGroup
-from meshmgmt.access.rules.invites import InviteDraft
 from meshmgmt.access.services.invites import invite_create
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.services.account import account_update
@@ -80,10 +79,9 @@ def role(story: Story, user: str, role: str) -> None:
 def invite(
     story: Story, email: str, name: str, role: str, groups: Sequence[str]
 ) -> None:
-    draft = InviteDraft(
-        email=email, name=name, role=role, auto_groups=story.group_ids(groups)
-    )
-    invite_create(draft=draft, by=story.users["mara"])
+    person = {"email": email, "name": name, "role": role}
+    ids = story.group_ids(groups)
+    invite_create(by=story.users["mara"], auto_groups=ids, **person)
 
 
 def group(story: Story, name: str, peers: Sequence[str] = ()) -> None:

@@ -12,18 +12,11 @@ from meshmgmt.access.models import (
     SetupKey,
     SetupKeyAutoGroup,
 )
-from meshmgmt.access.rules.networks import NetworkDraft, ResourceDraft
-from meshmgmt.access.rules.policies import PolicyDraft, RuleDraft
-from meshmgmt.access.rules.posture import PostureDraft
-from meshmgmt.access.rules.routes import RouteDraft, RouterDraft
-from meshmgmt.access.services import policies
-from meshmgmt.access.services.networks import (
-    network_create,
-    resource_create,
-    router_create,
-)
-from meshmgmt.access.services.posture import posture_check_create
-from meshmgmt.access.services.routes import route_create
+from meshmgmt.access.rules.policies import RuleDraft
+from meshmgmt.access.services.networks import network_resources, networks, routers
+from meshmgmt.access.services.policies import policies
+from meshmgmt.access.services.posture import posture_checks
+from meshmgmt.access.services.routes import routes
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
@@ -92,7 +85,7 @@ def policy_create(
         sources=sources,
         destinations=destinations,
     )
-    return policies.policy_create(draft=PolicyDraft(name, [rule]))
+    return policies.create({"name": name, "rules": [rule]})
 
 
 def policy_enabled(story: Story, name: str, enabled: bool) -> None:
@@ -111,7 +104,7 @@ def posture_check(
     story: Story, name: str, policy: str, checks: dict[str, object]
 ) -> None:
     with account_write():
-        check = posture_check_create(draft=PostureDraft(name, checks))
+        check = posture_checks.create({"name": name, "checks": checks})
         found = Policy.objects.get(name=policy)
         set_members(PolicyPostureCheck, found, [check.pk])
 
@@ -119,16 +112,15 @@ def posture_check(
 def route(
     story: Story, identifier: str, groups: Sequence[str], peer: str = "", **facts: Any
 ) -> None:
-    draft = RouteDraft(
-        identifier,
-        story.group_ids(groups),
-        peer=story.peers[peer].pk if peer else "",
-        peer_groups=[] if peer else story.group_ids(["Gateways"]),
-        metric=100,
-        masquerade=True,
-        **facts,
-    )
-    route_create(draft=draft)
+    values = {
+        "network_id": identifier,
+        "groups": story.group_ids(groups),
+        "peer": story.peers[peer].pk if peer else "",
+        "peer_groups": [] if peer else story.group_ids(["Gateways"]),
+        "metric": 100,
+        "masquerade": True,
+    }
+    routes.create({**values, **facts})
 
 
 def network(
@@ -139,13 +131,13 @@ def network(
     resources: Sequence[Mapping[str, Any]],
 ) -> None:
     with account_write():
-        made = network_create(draft=NetworkDraft(name, description))
-        draft = RouterDraft(story.peers[router].pk, metric=100, masquerade=True)
-        router_create(network_id=made.pk, draft=draft)
+        made = networks.create({"name": name, "description": description})
+        peer = story.peers[router].pk
+        forwards = {"peer": peer, "metric": 100, "masquerade": True}
+        routers.create(forwards, made.pk)
         for row in resources:
             groups = story.group_ids(row["groups"])
-            resource = ResourceDraft(row["name"], row["address"], groups=groups)
-            resource_create(network_id=made.pk, draft=resource)
+            network_resources.create({**row, "groups": groups}, made.pk)
 
 
 DEEDS: Final = (

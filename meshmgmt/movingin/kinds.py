@@ -26,7 +26,7 @@ from meshmgmt.access.api.views.policies import PolicyViewSet
 from meshmgmt.access.api.views.posture import PostureCheckViewSet
 from meshmgmt.access.api.views.routes import RouteViewSet
 from meshmgmt.access.models import Policy, PostureCheck, Route, SetupKey
-from meshmgmt.access.rules.setupkeys import VALID, SetupKeyDraft
+from meshmgmt.access.rules.setupkeys import VALID
 from meshmgmt.access.services.setupkeys import setup_key_create
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.account import WRITABLE, account_update
@@ -210,15 +210,13 @@ def _setup_key(row: Row, run: Run) -> str:
     left = (expires - clock.now()).total_seconds() if expires.year > 1 else 0
     uses = row["usage_limit"] - row["used_times"] if row["usage_limit"] else 0
     made = setup_key_create(
-        draft=SetupKeyDraft(
-            name=row["name"],
-            type=row["type"],
-            expires_in=round(left),
-            auto_groups=translated(row, run.ids)["auto_groups"] or [],
-            usage_limit=uses,
-            ephemeral=row["ephemeral"],
-            allow_extra_dns_labels=bool(row.get("allow_extra_dns_labels")),
-        )
+        name=row["name"],
+        type=row["type"],
+        expires_in=round(left),
+        auto_groups=translated(row, run.ids)["auto_groups"] or [],
+        usage_limit=uses,
+        ephemeral=row["ephemeral"],
+        allow_extra_dns_labels=bool(row.get("allow_extra_dns_labels")),
     )
     run.secrets[made.key.pk] = made.plain
     return made.key.pk

@@ -10,9 +10,9 @@ from dns.models import NameserverGroup, Record
 from dns.selectors.settings import disabled_management_groups
 from dns.selectors.zones import zone_rows
 from groups.selectors import group_rows
+from meshmgmt.access.models import PostureCheck
 from meshmgmt.access.selectors.networks import network_rows, resource_rows
 from meshmgmt.access.selectors.policies import policy_rows
-from meshmgmt.access.selectors.posture import posture_check_rows
 from meshmgmt.access.selectors.routes import route_rows, router_rows
 from meshmgmt.access.selectors.setupkeys import setup_key_rows
 from meshmgmt.accounts.models import User
@@ -31,7 +31,7 @@ def own_account(viewer: User) -> Foreign:
         "users": partial(user_rows, viewer),
         "peers": partial(peer_rows, viewer),
         "groups": group_rows,
-        "posture-checks": posture_check_rows,
+        "posture-checks": partial(stored_rows, PostureCheck),
         "networks": network_rows,
         "policies": policy_rows,
         "routes": route_rows,

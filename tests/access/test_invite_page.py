@@ -8,7 +8,6 @@ from django.contrib.messages import get_messages
 from django.test import Client
 
 from meshmgmt.access.models import UserAutoGroup
-from meshmgmt.access.rules.invites import InviteDraft
 from meshmgmt.access.services.invites import NewInvite, invite_create, invite_delete
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
@@ -25,10 +24,10 @@ CHOSEN = {"name": "Ann", "password": STRONG, "password_again": STRONG}
 
 
 def invite(role: str = "auditor", **more: Any) -> NewInvite:
-    draft = InviteDraft(email="ann@mesh.dev", name="A. Nonym", role=role, **more)
+    person_asked = {"email": "ann@mesh.dev", "name": "A. Nonym", "role": role, **more}
     ada = person("owner", name="Ada")
     with scope(actor=Actor(ada.pk, ada.name, ada.email)):
-        return invite_create(draft=draft, by=ada)
+        return invite_create(by=ada, **person_asked)
 
 
 def page_of(made: NewInvite) -> str:

@@ -23,19 +23,15 @@ from meshmgmt.access.models import (
     RuleSource,
 )
 from meshmgmt.access.rules.policies import (
-    PolicyDraft,
     PortRange,
     ResourceRef,
     RuleDraft,
 )
-from meshmgmt.access.rules.posture import PostureDraft
 from meshmgmt.access.selectors.policies import policy_rows
 from meshmgmt.access.services.policies import (
-    policy_create,
-    policy_update,
-    stored_draft,
+    policies,
 )
-from meshmgmt.access.services.posture import posture_check_create
+from meshmgmt.access.services.posture import posture_checks
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import NetworkResource, Peer
@@ -193,8 +189,7 @@ def test_rules_that_others_add_and_change_meanwhile_stay(client: Client) -> None
     first = rule([team], [team])
     policy = first.policy
     late = {**opened(client, policy), "rules-0-rule_name": "renamed"}
-    stored = list(policy.rules.all())
-    [draft] = stored_draft(policy, stored).rules
+    [draft] = policies.stored(policy)["rules"]
     changed = RuleDraft(
         id=first.pk, name=draft.name, action="accept", protocol="tcp", ports=["22"]
     )
@@ -202,7 +197,7 @@ def test_rules_that_others_add_and_change_meanwhile_stay(client: Client) -> None
     added = RuleDraft(name="theirs", action="drop", protocol="all", **theirs)
     ends = {"sources": [team.pk], "destinations": [team.pk]}
     kept = RuleDraft(**_slots(changed) | ends)
-    policy_update(policy_id=policy.pk, changes={"rules": [kept, added]})
+    policies.update(policy.pk, {"rules": [kept, added]})
 
     saved(client.post(page_of(policy), late))
 
@@ -221,9 +216,9 @@ def test_a_field_of_a_rule_that_both_changed_is_refused_once_and_then_meant(
     one = rule([team], [team])
     policy, page = one.policy, page_of(one.policy)
     late = {**opened(client, policy), "rules-0-rule_name": "mine"}
-    [draft] = stored_draft(policy, [one]).rules
+    [draft] = policies.stored(policy)["rules"]
     theirs = RuleDraft(**_slots(draft) | {"name": "theirs"})
-    policy_update(policy_id=policy.pk, changes={"rules": [theirs]})
+    policies.update(policy.pk, {"rules": [theirs]})
 
     refused = client.post(page, late)
 
@@ -243,8 +238,8 @@ def test_a_rule_that_is_gone_meanwhile_is_said_at_its_row(client: Client) -> Non
     one = rule([team], [team])
     gone = rule([team], [team], one.policy, position=1)
     late = {**opened(client, one.policy), "rules-1-rule_name": "late"}
-    [first, _] = stored_draft(one.policy, list(one.policy.rules.all())).rules
-    policy_update(policy_id=one.policy_id, changes={"rules": [first]})
+    [first, _] = policies.stored(one.policy)["rules"]
+    policies.update(one.policy_id, {"rules": [first]})
 
     response = client.post(page_of(one.policy), late)
 
@@ -260,7 +255,7 @@ def test_a_policy_of_many_rules_is_written_part_by_part(client: Client) -> None:
         RuleDraft(name=f"r{number}", action="accept", protocol="all", **ends)
         for number in range(25)
     ]
-    policy = policy_create(draft=PolicyDraft("many", drafts))
+    policy = policies.create({"name": "many", "rules": drafts})
     last = policy.rules.get(name="r24")
     alone = client.get(f"/admin/access/policyrule/{last.pk}/change/")
     assert alone.headers["Location"] == f"{page_of(policy)}?part=2#rules-4"
@@ -386,7 +381,7 @@ def test_any_policy_saved_as_it_is_stays_as_it_is(
         peer("gate")
         resource("printer")
     drafts = data.draw(st.lists(rule_drafts(), min_size=1, max_size=3))
-    policy = policy_create(draft=PolicyDraft("any", drafts))
+    policy = policies.create({"name": "any", "rules": drafts})
     before, trail = policy_rows([policy.pk]), Trail()
 
     saved(client.post(page_of(policy), opened(client, policy)))
@@ -401,8 +396,8 @@ def test_the_list_says_who_may_do_what_and_how_often_it_happened(
     made = rule([group("Engineers")], [group("Servers"), group("Printers")])
     made.protocol, made.ports, made.bidirectional = "tcp", ["22", "443"], False
     made.save()
-    check = posture_check_create(
-        draft=PostureDraft("fresh", {"nb_version_check": {"min_version": "1.0.0"}})
+    check = posture_checks.create(
+        {"name": "fresh", "checks": {"nb_version_check": {"min_version": "1.0.0"}}}
     )
     set_members(PolicyPostureCheck, made.policy, [check.pk])
     flows = [traffic(policy={"id": made.policy_id}), traffic()]

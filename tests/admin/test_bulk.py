@@ -13,7 +13,6 @@ from django.test.utils import CaptureQueriesContext
 from dns.models import NameserverGroup, Zone
 from events.models import AuditEvent
 from meshmgmt.access.models import Policy, Route, Router, SetupKey
-from meshmgmt.access.rules.setupkeys import SetupKeyDraft
 from meshmgmt.access.services.setupkeys import setup_key_create
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import User
@@ -163,7 +162,7 @@ def test_keys_are_revoked_and_peers_approved_and_blocked_together(
     client: Client,
 ) -> None:
     keys = [
-        setup_key_create(draft=SetupKeyDraft(name, "reusable", expires_in=0)).key
+        setup_key_create(name=name, type="reusable", expires_in=0).key
         for name in ("a", "b")
     ]
     sent = {**chosen("revoke", *keys), "post": "yes"}

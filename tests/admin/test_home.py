@@ -13,7 +13,6 @@ from django.test.utils import CaptureQueriesContext
 from events.admin import homecards
 from events.models import AuditEvent
 from groups.services import group_create
-from meshmgmt.access.rules.setupkeys import SetupKeyDraft
 from meshmgmt.access.services.setupkeys import setup_key_create, setup_key_update
 from meshmgmt.accesstests.rules import AccessTestDraft, End
 from meshmgmt.accesstests.services import access_test_create
@@ -88,13 +87,11 @@ def _peers(owner: User) -> None:
 def _secrets(owner: User) -> None:
     for days in (1, 6, 8):
         token_create(user_id=owner.pk, name=f"{days} days", expires_in=days)
-        setup_key_create(
-            draft=SetupKeyDraft(f"{days} days", "reusable", expires_in=days * DAY)
-        )
+        setup_key_create(name=f"{days} days", type="reusable", expires_in=days * DAY)
         proxy_token_create(name=f"{days} days", expires_in=days)
     token_create(user_id=robot().pk, name="a robot's", expires_in=2)
-    setup_key_create(draft=SetupKeyDraft("for ever", "reusable", expires_in=0))
-    made = setup_key_create(draft=SetupKeyDraft("revoked", "reusable", expires_in=DAY))
+    setup_key_create(name="for ever", type="reusable", expires_in=0)
+    made = setup_key_create(name="revoked", type="reusable", expires_in=DAY)
     setup_key_update(key_id=made.key.pk, changes={"revoked": True})
 
 
@@ -397,7 +394,7 @@ def test_an_empty_mesh_is_led_from_its_first_key_to_its_first_guest(
     assert f"<code>{command}</code>" in text
     assert f'data-copy="{command}"' in text
     assert "done" not in steps(client).values()
-    setup_key_create(draft=SetupKeyDraft("first", "reusable", DAY))
+    setup_key_create(name="first", type="reusable", expires_in=DAY)
     factories.peer("laptop")
     assert [x for x, detail in steps(client).items() if detail == "done"] == [
         "2.",

@@ -10,7 +10,6 @@ from dns.models import Zone
 from groups.models import Group
 from groups.services import group_create
 from meshmgmt.access.models import Policy
-from meshmgmt.access.rules.setupkeys import SetupKeyDraft
 from meshmgmt.access.services.setupkeys import setup_key_create
 from meshmgmt.adminsite.look import badge, shown
 from tests.admin.signed_in import client_of
@@ -71,7 +70,7 @@ def test_pages_about_objects_hide_nothing_of_hostile_names_and_escape_them() -> 
     owner = person("owner")
     machine, team = peer(bad), group_create(name=bad)
     policy = rule([team], [team], Policy.objects.create(name=bad)).policy
-    key = setup_key_create(draft=SetupKeyDraft(bad, "reusable", expires_in=0)).key
+    key = setup_key_create(name=bad, type="reusable", expires_in=0).key
     zone = Zone.objects.create(name=bad, domain="bad.internal")
     client = client_of(owner)
     search = client.post("/admin/search/", {"words": "voice"}).content.decode()

@@ -7,8 +7,7 @@ import pytest
 from django.contrib import admin
 from django.urls import URLResolver, get_resolver
 
-from meshmgmt.access.rules.networks import NetworkDraft, ResourceDraft
-from meshmgmt.access.services.networks import network_create, resource_create
+from meshmgmt.access.services.networks import network_resources, networks
 from meshmgmt.adminsite.menu import MENU, is_model, place_of
 from tests.admin.signed_in import client_of
 from tests.people import person
@@ -129,12 +128,11 @@ def test_titles_say_what_a_page_shows(path: str, title: str) -> None:
 
 
 def test_networks_lead_to_what_is_in_them() -> None:
-    network = network_create(draft=NetworkDraft("plant", ""))
-    other = network_create(draft=NetworkDraft("office", ""))
+    network = networks.create({"name": "plant"})
+    other = networks.create({"name": "office"})
     for one in (network, other):
-        resource_create(
-            network_id=one.pk, draft=ResourceDraft(f"r-{one.name}", "10.1.0.0/24")
-        )
+        inside = {"name": f"r-{one.name}", "address": "10.1.0.0/24"}
+        network_resources.create(inside, one.pk)
     client = client_of(person("owner"))
     page = client.get(f"/admin/inventory/network/{network.pk}/change/")
     link = f"/admin/inventory/networkresource/?network__id__exact={network.pk}"

@@ -8,7 +8,6 @@ import pytest
 from django.test import Client
 
 from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup
-from meshmgmt.access.rules.setupkeys import SetupKeyDraft
 from meshmgmt.access.services.setupkeys import (
     setup_key_create,
     setup_key_update,
@@ -108,15 +107,14 @@ def test_a_scope_and_a_robot_keep_their_token_narrow(client: Client) -> None:
 def test_a_setup_key_is_rotated_with_its_groups_and_limits(
     client: Client, kind: str, expires_in: int
 ) -> None:
-    draft = SetupKeyDraft(
-        "ci",
-        kind,
+    old = setup_key_create(
+        name="ci",
+        type=kind,
         expires_in=expires_in,
         auto_groups=[group("a").pk, group("b").pk],
         usage_limit=7 if kind == "reusable" else 1,
         ephemeral=True,
     )
-    old = setup_key_create(draft=draft)
 
     new = usable_setup_key(rotated(client, f"{KEYS}{old.key.pk}/"))
 
@@ -132,7 +130,7 @@ def test_a_setup_key_is_rotated_with_its_groups_and_limits(
 
 
 def test_a_leaked_setup_key_is_revoked_at_once(client: Client) -> None:
-    old = setup_key_create(draft=SetupKeyDraft("ci", "reusable", expires_in=0)).key
+    old = setup_key_create(name="ci", type="reusable", expires_in=0).key
     trail = Trail()
     assert usable_setup_key(rotated(client, f"{KEYS}{old.pk}/", "now")).pk != old.pk
     old.refresh_from_db()
@@ -141,7 +139,7 @@ def test_a_leaked_setup_key_is_revoked_at_once(client: Client) -> None:
 
 
 def test_a_revoked_setup_key_is_replaced_and_stays_revoked(client: Client) -> None:
-    old = setup_key_create(draft=SetupKeyDraft("ci", "reusable", expires_in=0)).key
+    old = setup_key_create(name="ci", type="reusable", expires_in=0).key
     setup_key_update(key_id=old.pk, changes={"revoked": True})
     assert usable_setup_key(rotated(client, f"{KEYS}{old.pk}/", "now")).pk != old.pk
     old.refresh_from_db()
@@ -167,7 +165,7 @@ def test_nobody_rotates_what_is_not_theirs_to_give(role: str, owner: User) -> No
     assert others.get(path).status_code == 403
     assert others.post(path, {"ends": "now"}).status_code == 403
     if role != "admin":
-        key = setup_key_create(draft=SetupKeyDraft("k", "reusable", expires_in=0)).key
+        key = setup_key_create(name="k", type="reusable", expires_in=0).key
         assert others.post(f"{KEYS}{key.pk}/rotate/").status_code == 403
         page = others.get(f"{KEYS}{key.pk}/change/").content.decode()
         assert "/rotate/" not in page

@@ -1,92 +1,48 @@
-"""A field is declared in the draft of its object, which model and bodies agree with."""
-
-from dataclasses import fields
-from typing import Any
+"""The model declares what is stored of a resource; bodies have just its fields."""
 
 import pytest
-from django.db import models
 
-from dns.api import serializers as dns_bodies
-from dns.models import NameserverGroup, Record, Zone
-from dns.rules.nameservers import NAMESERVER_GROUP_COLUMNS, NameserverGroupDraft
-from dns.rules.records import RECORD_COLUMNS, RecordDraft
-from dns.rules.zones import ZONE_COLUMNS, ZoneDraft
-from meshmgmt.access.api.serializers import networks as network_bodies
-from meshmgmt.access.api.serializers import routes as route_bodies
-from meshmgmt.access.models import Route, Router
-from meshmgmt.access.rules.networks import (
-    NETWORK_COLUMNS,
-    RESOURCE_COLUMNS,
-    NetworkDraft,
-    ResourceDraft,
+from dns.api.views import NameserverGroupViewSet, RecordViewSet, ZoneViewSet
+from meshmgmt.access.api.views.networks import (
+    NetworkResourceViewSet,
+    NetworkRouterViewSet,
+    NetworkViewSet,
 )
-from meshmgmt.access.rules.routes import (
-    ROUTE_COLUMNS,
-    ROUTER_COLUMNS,
-    RouteDraft,
-    RouterDraft,
-)
-from meshmgmt.inventory.models import Network, NetworkResource
+from meshmgmt.access.api.views.policies import PolicyViewSet
+from meshmgmt.access.api.views.posture import PostureCheckViewSet
+from meshmgmt.access.api.views.routes import RouteViewSet
+from meshmgmt.api.views import ResourceViewSet
+from meshmgmt.core.resources import columns, lists
 
-OURS = {"id", "created_at"}
-"""Columns that no client sends."""
+MADE = {
+    NetworkViewSet: {"routers", "resources", "policies", "routing_peers_count"},
+    NetworkResourceViewSet: {"type"},
+    RouteViewSet: {"network_type"},
+    ZoneViewSet: {"records"},
+}
+"""What answers alone have."""
 
-CANONICAL = {"canonical_domain", "canonical_name", "canonical_content"}
+ELSEWHERE = {NetworkResourceViewSet: {"groups"}, PolicyViewSet: {"rules"}}
+"""What is kept in tables of another model."""
 
 
 @pytest.mark.parametrize(
-    ("model", "draft", "columns", "others"),
+    "view",
     [
-        (Zone, ZoneDraft, ZONE_COLUMNS, CANONICAL),
-        (Record, RecordDraft, RECORD_COLUMNS, CANONICAL | {"zone"}),
-        (NameserverGroup, NameserverGroupDraft, NAMESERVER_GROUP_COLUMNS, set()),
-        (Network, NetworkDraft, NETWORK_COLUMNS, set()),
-        (NetworkResource, ResourceDraft, RESOURCE_COLUMNS, {"network", "type"}),
-        (Route, RouteDraft, ROUTE_COLUMNS, {"peer", "network", "domains"}),
-        (Router, RouterDraft, ROUTER_COLUMNS, {"peer", "network"}),
+        ZoneViewSet,
+        RecordViewSet,
+        NameserverGroupViewSet,
+        NetworkViewSet,
+        NetworkResourceViewSet,
+        NetworkRouterViewSet,
+        RouteViewSet,
+        PolicyViewSet,
+        PostureCheckViewSet,
     ],
 )
-def test_every_column_is_one_of_the_draft_or_kept_otherwise(
-    model: type[models.Model], draft: Any, columns: tuple[str, ...], others: set[str]
-) -> None:
-    stored = {field.name for field in model._meta.concrete_fields}
-    assert set(columns) == stored - OURS - others
-    assert set(columns) <= {field.name for field in fields(draft)}
-
-
-@pytest.mark.parametrize(
-    ("draft", "bodies"),
-    [
-        (
-            ZoneDraft,
-            [
-                dns_bodies.ZoneRequestSerializer,
-                dns_bodies.ZoneUpdateSerializer,
-                dns_bodies.ZoneSerializer,
-            ],
-        ),
-        (
-            RecordDraft,
-            [
-                dns_bodies.RecordRequestSerializer,
-                dns_bodies.RecordUpdateSerializer,
-                dns_bodies.RecordSerializer,
-            ],
-        ),
-        (
-            NameserverGroupDraft,
-            [
-                dns_bodies.NameserverGroupRequestSerializer,
-                dns_bodies.NameserverGroupSerializer,
-            ],
-        ),
-        (NetworkDraft, [network_bodies.NetworkRequestSerializer]),
-        (ResourceDraft, [network_bodies.NetworkResourceRequestSerializer]),
-        (RouterDraft, [network_bodies.NetworkRouterRequestSerializer]),
-        (RouteDraft, [route_bodies.RouteRequestSerializer]),
-    ],
-)
-def test_bodies_have_the_fields_of_the_draft(draft: Any, bodies: list[Any]) -> None:
-    declared = {field.name for field in fields(draft)}
-    for body in bodies:
-        assert set(body().fields) - {"id", "records"} == declared
+def test_bodies_have_the_fields_of_the_model(view: type[ResourceViewSet]) -> None:
+    model, made = view.resource.model, MADE.get(view, set())
+    stored = {*columns(model), *lists(model), *ELSEWHERE.get(view, ())}
+    assert set(view.serializer_class().fields) == {"id"} | stored | made
+    for body in (view.request_serializer_class, view.update_serializer_class):
+        assert body is None or set(body().fields) == stored - made

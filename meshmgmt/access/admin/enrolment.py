@@ -11,7 +11,7 @@ from meshmgmt.access.admin.fields import ReadOnlyAdmin, groups_field
 from meshmgmt.access.admin.filters import SetupKeyStateFilter
 from meshmgmt.access.enrolling import enrol_command
 from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup, UserAutoGroup
-from meshmgmt.access.rules.setupkeys import SetupKeyDraft, state_of
+from meshmgmt.access.rules.setupkeys import state_of
 from meshmgmt.access.services.setupkeys import (
     setup_key_create,
     setup_key_delete,
@@ -55,15 +55,12 @@ class SetupKeyForm(ServiceForm):
             *("type", "usage_limit", "ephemeral", "allow_extra_dns_labels", "revoked")
         ]
 
-    lists = {"auto_groups": SetupKeyAutoGroup}
-
     def apply(self, data: dict[str, Any]) -> SetupKey:
         """Create the key and keep it for the one page that shows it, or change it."""
         if not self.adding:
             changes = {name: data[name] for name in ("revoked", "auto_groups")}
             return setup_key_update(key_id=self.instance.pk, changes=changes)
-        days = data.pop("days")
-        made = setup_key_create(draft=SetupKeyDraft(expires_in=days * _DAY, **data))
+        made = setup_key_create(expires_in=data.pop("days") * _DAY, **data)
         self.plain = made.plain
         return made.key
 
@@ -80,7 +77,6 @@ class SetupKeyAdmin(SecretPages):
     search_help_text = "A name, or a pasted key, which leads to what is known of it."
     hash_column = "key_hash"
     rotates = True
-    ordering = ["id"]
     bulk = (
         BulkAction(
             *("revoke", "Revoke", "revoked"),
@@ -107,14 +103,7 @@ class SetupKeyAdmin(SecretPages):
 
     @admin.display(description="state")
     def state(self, key: SetupKey) -> SafeString:
-        state = state_of(
-            expires_at=key.expires_at,
-            revoked=key.revoked,
-            used_times=key.used_times,
-            usage_limit=key.usage_limit,
-            now=clock.now(),
-        )
-        return badge(state)
+        return badge(state_of(key, clock.now()))
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from groups.models import Group
 from meshmgmt.access.admin.fields import groups_field
 from meshmgmt.access.models import Invite, InviteAutoGroup
-from meshmgmt.access.rules.invites import DEFAULT_LIFE, HOUR, InviteDraft
+from meshmgmt.access.rules.invites import DEFAULT_LIFE, HOUR
 from meshmgmt.access.selectors.invites import is_valid
 from meshmgmt.access.services.invites import (
     NewInvite,
@@ -53,8 +53,7 @@ class InviteForm(ByForm):
     def apply(self, data: dict[str, Any]) -> Invite:
         """Create the invite and keep its secret for the one page that shows it."""
         seconds = data.pop("hours") * HOUR
-        draft = InviteDraft(expires_in=seconds, **data)
-        self.made = invite_create(draft=draft, by=self.by)
+        self.made = invite_create(by=self.by, expires_in=seconds, **data)
         return self.made.invite
 
 
@@ -68,7 +67,6 @@ class InviteAdmin(SecretPages, ByAdmin):
     search_fields = ["email", "name", "=id"]
     search_help_text = "A name, or a pasted link, which leads to its invite."
     hash_column = "token_hash"
-    ordering = ["id"]
     actions = ["renew"]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:

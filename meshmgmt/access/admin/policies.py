@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -12,44 +11,28 @@ from django.urls import path, reverse
 from meshmgmt.access.admin.policylist import PolicyColumns, PolicyList
 from meshmgmt.access.admin.rules import RuleFormSet, RuleInline
 from meshmgmt.access.models import Policy, PolicyPostureCheck
-from meshmgmt.access.rules.policies import PolicyDraft
-from meshmgmt.access.services.policies import (
-    policy_create,
-    policy_delete,
-    policy_update,
-)
+from meshmgmt.access.services.policies import policies
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.fields import OrderedListField, part_asked
 from meshmgmt.adminsite.look import enabled
 from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
 from meshmgmt.core.errors import ServiceError
 
-_OWN = ("name", "description", "enabled", "source_posture_checks")
-
 
 class PolicyForm(ServiceForm):
     """A policy; its rules come from the rows of the same page."""
 
-    name = forms.CharField(required=False, strip=False)
+    resource = policies
+
     source_posture_checks = OrderedListField(
         PolicyPostureCheck._meta.get_field("posture_check")
     )
 
-    class Meta:
-        model = Policy
-        fields = ["name", "description", "enabled"]
-
-    lists = {"source_posture_checks": PolicyPostureCheck}
-
-    def apply(self, data: dict[str, Any]) -> Policy:
+    def apply(self, data: dict[str, Any]) -> Any:
         """Write the policy and its rules as one."""
         rules: RuleFormSet = self.instance.sent_rules
-        values = {name: data[name] for name in _OWN}
-        values["rules"] = rules.drafts()
         try:
-            if self.adding:
-                return policy_create(draft=PolicyDraft(**values))
-            return policy_update(policy_id=self.instance.pk, changes=values)
+            return super().apply({**data, "rules": rules.drafts()})
         except ServiceError as error:
             raise rules.place(error) from error
 
@@ -60,7 +43,6 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
     list_display = ["name", "rules_shown", "posture", "flows", "switch"]
     list_filter = ["enabled"]
     search_fields = ["name", "description", "=id"]
-    ordering = ["id"]
     readonly_fields = ["rule_list", "id", "created_at"]
     bulk = SWITCH
     inlines = [RuleInline]
@@ -100,9 +82,9 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields; who may only look gets the rules in words."""
-        made = [] if obj is None else ["id", "created_at"]
+        fields = super().get_fields(request, obj)
         may_write = self._may_write(request, obj)
-        return [*_OWN, *made] if may_write else [*_OWN, "rule_list", *made]
+        return [x for x in fields if x != "rule_list" or not may_write]
 
     def _may_write(self, request: HttpRequest, obj: Any) -> bool:
         return obj is None or self.has_change_permission(request, obj)
@@ -113,9 +95,3 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
         """Tell which part of many rules is shown."""
         given = super().get_formset_kwargs(request, obj, inline, prefix)
         return {**given, **part_asked(request)}
-
-    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
-        policy_update(policy_id=instance.pk, changes={"enabled": enabled})
-
-    def delete_object(self, instance: Policy) -> None:
-        policy_delete(policy_id=instance.pk)

@@ -8,12 +8,8 @@ from django import forms
 from django.contrib import admin
 
 from meshmgmt.access.models import PostureCheck
-from meshmgmt.access.rules.posture import ACTIONS, PATHS, SYSTEMS, PostureDraft
-from meshmgmt.access.services.posture import (
-    posture_check_create,
-    posture_check_delete,
-    posture_check_update,
-)
+from meshmgmt.access.rules.posture import ACTIONS, PATHS, SYSTEMS
+from meshmgmt.access.services.posture import posture_checks
 from meshmgmt.adminsite.fields import LinesField
 from meshmgmt.adminsite.look import shown
 from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
@@ -52,7 +48,8 @@ def _action(what: str) -> forms.ChoiceField:
 class PostureCheckForm(ServiceForm):
     """A check; conditions that are left empty are none."""
 
-    name = forms.CharField(required=False, strip=False)
+    resource = posture_checks
+
     client = _version("Client")
     linux, windows, darwin, ios, android = map(_version, _SYSTEM_NAMES.values())
     locations = LinesField(
@@ -70,8 +67,7 @@ class PostureCheckForm(ServiceForm):
     )
 
     class Meta:
-        model = PostureCheck
-        fields = ["name", "description"]
+        exclude = ("checks",)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -81,13 +77,9 @@ class PostureCheckForm(ServiceForm):
     def clean_processes(self) -> list[dict[str, str]]:
         return [_process(line) for line in self.cleaned_data["processes"]]
 
-    def apply(self, data: dict[str, Any]) -> PostureCheck:
-        values = {name: data[name] for name in ("name", "description")}
-        values["checks"] = self._checks(data)
+    def apply(self, data: dict[str, Any]) -> Any:
         try:
-            if self.adding:
-                return posture_check_create(draft=PostureDraft(**values))
-            return posture_check_update(check_id=self.instance.pk, changes=values)
+            return super().apply({**data, "checks": self._checks(data)})
         except ServiceError as error:
             faults = [replace(x, field=_field_at(x.field)) for x in error.errors]
             raise ServiceError(error.message, faults) from error
@@ -163,7 +155,7 @@ def _process(line: str) -> dict[str, str]:
 
 
 def _field_at(place: str) -> str:
-    """Return the field that shows a place in a draft."""
+    """Return the field that shows a place in a body."""
     inner = place.removeprefix("checks.")
     return next((name for at, name in _PLACES.items() if inner.startswith(at)), place)
 
@@ -173,15 +165,13 @@ class PostureCheckAdmin(ServiceAdmin):
     form = PostureCheckForm
     list_display = ["name", "asks", "description", "created_at"]
     search_fields = ["name", "description", "=id"]
-    ordering = ["id"]
     readonly_fields = ["asks", "id", "created_at"]
 
     def get_fields(self, request: Any, obj: Any = None) -> Any:
         """Return a field for each condition; who may only look gets them in words."""
         if obj is not None and not self.has_change_permission(request, obj):
             return ["name", "description", *self.readonly_fields]
-        names = list(PostureCheckForm.base_fields)
-        return names if obj is None else [*names, "id", "created_at"]
+        return [x for x in super().get_fields(request, obj) if x != "asks"]
 
     @admin.display(description="asks for")
     def asks(self, check: PostureCheck) -> Any:
@@ -198,6 +188,3 @@ class PostureCheckAdmin(ServiceAdmin):
                 words.append(f"{sign}in {', '.join(values[name])}")
         words += [f"running {line}" for line in values["processes"]]
         return shown("; ".join(words))
-
-    def delete_object(self, instance: PostureCheck) -> None:
-        posture_check_delete(check_id=instance.pk)

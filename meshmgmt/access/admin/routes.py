@@ -1,7 +1,5 @@
 """Pages of routes."""
 
-from typing import Any
-
 from django import forms
 from django.contrib import admin
 
@@ -12,8 +10,7 @@ from meshmgmt.access.models import (
     RouteGroup,
     RoutePeerGroup,
 )
-from meshmgmt.access.rules.routes import RouteDraft
-from meshmgmt.access.services.routes import route_create, route_delete, route_update
+from meshmgmt.access.services.routes import routes
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.fields import LinesField
 from meshmgmt.adminsite.look import enabled
@@ -21,6 +18,8 @@ from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm, number_of
 
 
 class RouteForm(ServiceForm):
+    resource = routes
+
     network_id = forms.CharField(
         label="Network identifier",
         required=False,
@@ -35,24 +34,6 @@ class RouteForm(ServiceForm):
     )
     access_control_groups = groups_field(RouteAccessControlGroup)
 
-    class Meta:
-        model = Route
-        fields = [
-            *("network_id", "description", "enabled", "network", "domains", "peer"),
-            *("peer_groups", "groups", "access_control_groups", "metric"),
-            *("masquerade", "keep_route", "skip_auto_apply"),
-        ]
-
-    lists = {
-        link.relation: link
-        for link in (RouteGroup, RoutePeerGroup, RouteAccessControlGroup)
-    }
-
-    def apply(self, data: dict[str, Any]) -> Route:
-        if self.adding:
-            return route_create(draft=RouteDraft(**data))
-        return route_update(route_id=self.instance.pk, changes=data)
-
 
 @admin.register(Route)
 class RouteAdmin(ServiceAdmin):
@@ -64,16 +45,9 @@ class RouteAdmin(ServiceAdmin):
     list_filter = ["enabled", "masquerade", "keep_route"]
     list_select_related = ["peer"]
     search_fields = ["network_id", "network", "description", "peer__name", "=id"]
-    ordering = ["id"]
     readonly_fields = ["id", "created_at"]
     bulk = SWITCH
 
     @admin.display(description="destination")
     def destination(self, route: Route) -> str:
         return route.network or ", ".join(route.domains)
-
-    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
-        route_update(route_id=instance.pk, changes={"enabled": enabled})
-
-    def delete_object(self, instance: Route) -> None:
-        route_delete(route_id=instance.pk)

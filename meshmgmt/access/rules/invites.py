@@ -1,8 +1,7 @@
 """Rules of invites (reference API 13.8): pure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from meshmgmt.accounts.rules import email_errors, role_errors
 from meshmgmt.core.fielderrors import FieldError
@@ -14,28 +13,20 @@ DEFAULT_LIFE: Final = 72 * HOUR
 MAX_LIFE: Final = 365 * 24 * HOUR
 
 
-@dataclass(frozen=True, slots=True)
-class InviteDraft:
-    """An invite as the client sent it; `expires_in` seconds."""
-
-    email: str
-    name: str
-    role: str
-    auto_groups: Sequence[str] = ()
-    expires_in: int = DEFAULT_LIFE
-
-
 def invite_errors(
-    draft: InviteDraft, *, user_exists: bool, invite_exists: bool
+    invite: Mapping[str, Any], *, user_exists: bool, invite_exists: bool
 ) -> list[FieldError]:
-    """Return every broken rule, those on the auto-groups apart."""
+    """Return every broken rule of an invite that is good for `expires_in` seconds.
+
+    Those on the auto-groups are apart.
+    """
     errors = [
-        *email_errors(draft.email),
-        *name_errors("name", draft.name),
-        *role_errors(draft.role, is_service_user=False),
-        *life_errors(draft.expires_in),
+        *email_errors(invite["email"]),
+        *name_errors("name", invite["name"]),
+        *role_errors(invite["role"], is_service_user=False),
+        *life_errors(invite["expires_in"]),
     ]
-    if draft.role == Role.OWNER:
+    if invite["role"] == Role.OWNER:
         errors.append(FieldError("role", "nobody can be invited as owner"))
     if user_exists:
         text = "another user has this e-mail address"

@@ -1,38 +1,14 @@
 """Rules of networks and the resources in them (reference API 13.7)."""
 
 import ipaddress
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any
 
 from meshmgmt.access.rules.routes import network_text
-from meshmgmt.core.drafts import columns
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical, quoted
 from meshmgmt.core.textrules import description_errors, name_errors, unknown_id_errors
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkDraft:
-    name: str
-    description: str = ""
-
-
-NETWORK_COLUMNS: Final = columns(NetworkDraft)
-
-
-@dataclass(frozen=True, slots=True)
-class ResourceDraft:
-    """A resource as the client sent it; `groups` are the ids of those it is in."""
-
-    name: str
-    address: str
-    description: str = ""
-    enabled: bool = True
-    groups: Sequence[str] = ()
-
-
-RESOURCE_COLUMNS: Final = columns(ResourceDraft, but=["groups"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,26 +61,28 @@ def _sentence(text: str) -> str:
     return f"{quoted(text)} is no IP address, network or domain"
 
 
-def network_errors(draft: NetworkDraft) -> list[FieldError]:
+def network_errors(network: Mapping[str, Any]) -> list[FieldError]:
     return [
-        *name_errors("name", draft.name, what="network name"),
-        *description_errors(draft.description),
+        *name_errors("name", network["name"], what="network name"),
+        *description_errors(network["description"]),
     ]
 
 
 def resource_errors(
-    draft: ResourceDraft, *, known_groups: Collection[str], name_taken: bool
+    resource: Mapping[str, Any], *, known_groups: Collection[str], name_taken: bool
 ) -> list[FieldError]:
     errors = [
-        *name_errors("name", draft.name, what="resource name"),
-        *description_errors(draft.description),
+        *name_errors("name", resource["name"], what="resource name"),
+        *description_errors(resource["description"]),
     ]
     try:
-        parse_address(draft.address)
+        parse_address(resource["address"])
     except InvalidAddressError as error:
         errors.append(FieldError("address", str(error)))
-    errors += unknown_id_errors("groups", draft.groups, known_groups, kind="group")
+    errors += unknown_id_errors(
+        "groups", resource["groups"], known_groups, kind="group"
+    )
     if name_taken:
-        text = f"another resource has the name {quoted(draft.name)}"
+        text = f"another resource has the name {quoted(resource['name'])}"
         errors.append(FieldError("name", text, conflict=True))
     return errors

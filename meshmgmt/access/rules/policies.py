@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.textrules import (
@@ -48,6 +48,8 @@ class PortRange:
 class RuleDraft:
     """A rule as the client sent it; lists hold group ids.
 
+    It is no row: the columns and lists of a rule are made of it, and back.
+
     Each end is a list of groups, which may be empty, or one resource; None: not given.
     `authorized_groups` maps group ids to the local users they may sign in as.
     """
@@ -79,15 +81,6 @@ class RuleDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyDraft:
-    name: str
-    rules: Sequence[RuleDraft]
-    description: str = ""
-    enabled: bool = True
-    source_posture_checks: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class PolicyFacts:
     """What exists: ids of groups, posture checks and the policy's own rules.
 
@@ -100,20 +93,22 @@ class PolicyFacts:
     resources: Collection[str] = ()
 
 
-def policy_errors(draft: PolicyDraft, facts: PolicyFacts) -> list[FieldError]:
+def policy_errors(policy: Mapping[str, Any], facts: PolicyFacts) -> list[FieldError]:
+    """Return every broken rule; `rules` of the policy are drafts."""
+    rules: Sequence[RuleDraft] = policy["rules"]
     return [
-        *name_errors("name", draft.name, what="policy name"),
-        *description_errors(draft.description),
-        *_count_errors(draft.rules),
+        *name_errors("name", policy["name"], what="policy name"),
+        *description_errors(policy["description"]),
+        *_count_errors(rules),
         *(
             error
-            for index, rule in enumerate(draft.rules)
+            for index, rule in enumerate(rules)
             for error in rule_errors(f"rules[{index}]", rule, facts)
         ),
-        *_repeated_rules(draft.rules),
+        *_repeated_rules(rules),
         *unknown_id_errors(
             "source_posture_checks",
-            draft.source_posture_checks,
+            policy["source_posture_checks"],
             facts.posture_checks,
             kind="posture check",
         ),

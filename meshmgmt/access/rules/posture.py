@@ -6,7 +6,6 @@
 import ipaddress
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from meshmgmt.core.fielderrors import FieldError
@@ -28,24 +27,17 @@ MAX_PATH: Final = 1024
 _VERSION: Final = re.compile(r"v?\d{1,9}(\.\d{1,9}){0,3}([-+][0-9A-Za-z.+-]{1,64})?")
 
 
-@dataclass(frozen=True, slots=True)
-class PostureDraft:
-    name: str
-    checks: Mapping[str, Any]
-    description: str = ""
-
-
 def posture_errors(
-    draft: PostureDraft, *, countries: Container[str], name_taken: bool
+    posture: Mapping[str, Any], *, countries: Container[str], name_taken: bool
 ) -> list[FieldError]:
     """Return every broken rule; `countries` holds the codes that exist."""
     errors = [
-        *name_errors("name", draft.name, what="posture check name"),
-        *description_errors(draft.description),
+        *name_errors("name", posture["name"], what="posture check name"),
+        *description_errors(posture["description"]),
     ]
-    if not draft.checks:
+    if not posture["checks"]:
         errors.append(FieldError("checks", "give at least one check"))
-    for kind, check in draft.checks.items():
+    for kind, check in posture["checks"].items():
         for error in _RULES[kind](check, countries):
             place = f"checks.{kind}.{error.field}"
             errors.append(FieldError(place, error.message))

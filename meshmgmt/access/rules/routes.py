@@ -2,11 +2,10 @@
 
 import ipaddress
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from meshmgmt.core.drafts import columns
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, canonical, quoted
 from meshmgmt.core.textrules import (
@@ -24,51 +23,13 @@ MAX_METRIC: Final = 9999
 _PREFIX: Final = re.compile(r"[0-9A-Fa-f:.]+/[0-9]{1,3}")
 
 
-@dataclass(frozen=True, slots=True)
-class RouteDraft:
-    """A route as the client sent it; lists hold ids of groups."""
-
-    network_id: str
-    groups: Sequence[str]
-    network: str = ""
-    domains: Sequence[str] = ()
-    peer: str = ""
-    peer_groups: Sequence[str] = ()
-    description: str = ""
-    enabled: bool = True
-    metric: int = MAX_METRIC
-    masquerade: bool = False
-    keep_route: bool = False
-    access_control_groups: Sequence[str] = ()
-    skip_auto_apply: bool = False
-
-    @property
-    def group_ids(self) -> list[str]:
-        return [*self.groups, *self.peer_groups, *self.access_control_groups]
-
-
-_LISTS: Final = ("groups", "peer_groups", "access_control_groups")
-ROUTE_COLUMNS: Final = columns(RouteDraft, but=[*_LISTS, "peer", "network", "domains"])
-"""What of a route is kept as it was sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class RouterDraft:
-    """A routing peer of a network, or groups of them, as the client sent it."""
-
-    peer: str = ""
-    peer_groups: Sequence[str] = ()
-    metric: int = MAX_METRIC
-    masquerade: bool = False
-    enabled: bool = True
-
-
-ROUTER_COLUMNS: Final = columns(RouterDraft, but=["peer", "peer_groups"])
+Forwarding = Mapping[str, Any]
+"""A route, or a router of a network, by the names of its columns and lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoutingFacts:
-    """Which of the ids that a draft names exist.
+    """Which of the ids that are named exist.
 
     `emptied` are `peer` and `groups`, where the stored object has lost them to a deletion.
     """
@@ -91,63 +52,60 @@ def destination_key(network: str, domains: Iterable[str]) -> str:
     return network or " ".join(sorted({canonical(domain) for domain in domains}))
 
 
-def route_errors(draft: RouteDraft, facts: RoutingFacts) -> list[FieldError]:
+def route_errors(route: Forwarding, facts: RoutingFacts) -> list[FieldError]:
     return [
-        *_destination_errors(draft),
-        *forwarder_errors(draft, facts),
+        *_destination_errors(route["network"], route["domains"]),
+        *forwarder_errors(route, facts),
         *name_errors(
             "network_id",
-            draft.network_id,
+            route["network_id"],
             what="network identifier",
             maximum=MAX_NETWORK_ID,
         ),
-        *description_errors(draft.description),
-        *range_errors("metric", draft.metric, 1, MAX_METRIC, what="metric"),
-        *_group_errors(draft, facts),
+        *description_errors(route["description"]),
+        *range_errors("metric", route["metric"], 1, MAX_METRIC, what="metric"),
+        *_group_errors(route, facts),
     ]
 
 
-def router_errors(draft: RouterDraft, facts: RoutingFacts) -> list[FieldError]:
+def router_errors(router: Forwarding, facts: RoutingFacts) -> list[FieldError]:
     return [
-        *forwarder_errors(draft, facts),
-        *range_errors("metric", draft.metric, 1, MAX_METRIC, what="metric"),
+        *forwarder_errors(router, facts),
+        *range_errors("metric", router["metric"], 1, MAX_METRIC, what="metric"),
     ]
 
 
-def forwarder_errors(
-    draft: RouteDraft | RouterDraft, facts: RoutingFacts
-) -> Iterator[FieldError]:
+def forwarder_errors(of: Forwarding, facts: RoutingFacts) -> Iterator[FieldError]:
     """Check who forwards: one peer, or the peers of groups."""
-    if draft.peer and draft.peer_groups:
+    peer, groups = of["peer"], of["peer_groups"]
+    if peer and groups:
         yield FieldError("peer", "give either peer or peer_groups, not both")
-    elif not draft.peer and not draft.peer_groups and not _stays(draft, "peer", facts):
+    elif not peer and not groups and not _stays(of, "peer", facts):
         yield FieldError("peer", "give either peer or peer_groups")
-    if draft.peer and draft.peer not in facts.peers:
-        yield FieldError("peer", not_found("peer", draft.peer))
-    yield from unknown_id_errors(
-        "peer_groups", draft.peer_groups, facts.groups, kind="group"
-    )
+    if peer and peer not in facts.peers:
+        yield FieldError("peer", not_found("peer", peer))
+    yield from unknown_id_errors("peer_groups", groups, facts.groups, kind="group")
 
 
-def _stays(draft: RouteDraft | RouterDraft, part: str, facts: RoutingFacts) -> bool:
+def _stays(of: Forwarding, part: str, facts: RoutingFacts) -> bool:
     """Tell whether a part may stay empty: what is off is sent back as it is shown."""
-    return not draft.enabled and part in facts.emptied
+    return not of["enabled"] and part in facts.emptied
 
 
-def _destination_errors(draft: RouteDraft) -> Iterator[FieldError]:
-    if draft.network and draft.domains:
+def _destination_errors(network: str, domains: Sequence[str]) -> Iterator[FieldError]:
+    if network and domains:
         yield FieldError("network", "give either network or domains, not both")
-    elif not draft.network and not draft.domains:
+    elif not network and not domains:
         yield FieldError("network", "give either network or domains")
-    if draft.network:
+    if network:
         try:
-            network_text(draft.network)
+            network_text(network)
         except ValueError:
-            text = f"{quoted(draft.network)} is no network such as 10.1.0.0/16"
+            text = f"{quoted(network)} is no network such as 10.1.0.0/16"
             yield FieldError("network", text)
-    if len(draft.domains) > MAX_DOMAINS:
+    if len(domains) > MAX_DOMAINS:
         yield FieldError("domains", f"a route has at most {MAX_DOMAINS} domains")
-    for index, domain in enumerate(draft.domains):
+    for index, domain in enumerate(domains):
         try:
             canonical(domain)
         except InvalidNameError as error:
@@ -155,10 +113,8 @@ def _destination_errors(draft: RouteDraft) -> Iterator[FieldError]:
             yield FieldError(f"domains[{index}]", text)
 
 
-def _group_errors(draft: RouteDraft, facts: RoutingFacts) -> Iterator[FieldError]:
-    if not draft.groups and not _stays(draft, "groups", facts):
+def _group_errors(route: Forwarding, facts: RoutingFacts) -> Iterator[FieldError]:
+    if not route["groups"] and not _stays(route, "groups", facts):
         yield FieldError("groups", "a route needs at least one group that uses it")
     for field in ("groups", "access_control_groups"):
-        yield from unknown_id_errors(
-            field, getattr(draft, field), facts.groups, kind="group"
-        )
+        yield from unknown_id_errors(field, route[field], facts.groups, kind="group")

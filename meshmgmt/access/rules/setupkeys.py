@@ -1,9 +1,8 @@
 """Rules of setup keys (reference API 13.4): pure."""
 
 import datetime as dt
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.textrules import name_errors, range_errors, unknown_id_errors
@@ -21,34 +20,24 @@ REVOKED: Final = "revoked"
 OVERUSED: Final = "overused"
 
 
-@dataclass(frozen=True, slots=True)
-class SetupKeyDraft:
-    """A new setup key as the client sent it; `expires_in` seconds, 0: never."""
-
-    name: str
-    type: str
-    expires_in: int
-    auto_groups: Sequence[str] = ()
-    usage_limit: int = 0
-    ephemeral: bool = False
-    allow_extra_dns_labels: bool = False
-
-
 def setup_key_errors(
-    draft: SetupKeyDraft, *, known_groups: Collection[str], all_group: str
+    key: Mapping[str, Any], *, known_groups: Collection[str], all_group: str
 ) -> list[FieldError]:
-    """Return every broken rule; `all_group` is the id of the group of all peers."""
+    """Return every broken rule of a new key, which ends in `expires_in` seconds, 0: never.
+
+    `all_group` is the id of the group of all peers.
+    """
     return [
-        *name_errors("name", draft.name, what="setup key name"),
-        *_type_errors(draft),
+        *name_errors("name", key["name"], what="setup key name"),
+        *_type_errors(key["type"], key["usage_limit"]),
         *range_errors(
-            "expires_in", draft.expires_in, 0, MAX_SECONDS, what="time until expiry"
+            "expires_in", key["expires_in"], 0, MAX_SECONDS, what="time until expiry"
         ),
         *range_errors(
-            "usage_limit", draft.usage_limit, 0, MAX_USES, what="usage limit"
+            "usage_limit", key["usage_limit"], 0, MAX_USES, what="usage limit"
         ),
         *auto_group_errors(
-            draft.auto_groups, known_groups=known_groups, all_group=all_group
+            key["auto_groups"], known_groups=known_groups, all_group=all_group
         ),
     ]
 
@@ -70,34 +59,31 @@ def revocation_errors(*, before: bool, after: bool) -> Iterator[FieldError]:
         yield FieldError("revoked", "a revoked setup key stays revoked")
 
 
-def usage_limit_of(draft: SetupKeyDraft) -> int:
-    """Return the limit to store: one use for a one-off key."""
-    return ONE_USE if draft.type == ONE_OFF else draft.usage_limit
+class Terms(Protocol):
+    """Until when and how often a key is good, and how often it was used."""
+
+    expires_at: dt.datetime | None
+    revoked: bool
+    used_times: int
+    usage_limit: int
 
 
-def state_of(
-    *,
-    expires_at: dt.datetime | None,
-    revoked: bool,
-    used_times: int,
-    usage_limit: int,
-    now: dt.datetime,
-) -> str:
+def state_of(key: Terms, now: dt.datetime) -> str:
     """Return what the API calls the state of a key; the first that holds."""
-    if expires_at is not None and expires_at <= now:
+    if key.expires_at is not None and key.expires_at <= now:
         return EXPIRED
-    if revoked:
+    if key.revoked:
         return REVOKED
-    if usage_limit and used_times >= usage_limit:
+    if key.usage_limit and key.used_times >= key.usage_limit:
         return OVERUSED
     return VALID
 
 
-def _type_errors(draft: SetupKeyDraft) -> Iterator[FieldError]:
-    if draft.type not in TYPES:
+def _type_errors(kind: str, usage_limit: int) -> Iterator[FieldError]:
+    if kind not in TYPES:
         known = " or ".join(TYPES)
-        text = f"{draft.type[:40]!r} is no type of setup key: use {known}"
+        text = f"{kind[:40]!r} is no type of setup key: use {known}"
         yield FieldError("type", text)
-    elif draft.type == ONE_OFF and draft.usage_limit > ONE_USE:
+    elif kind == ONE_OFF and usage_limit > ONE_USE:
         text = "a one-off key is good once; use type reusable for a usage limit above 1"
         yield FieldError("usage_limit", text)

@@ -1,7 +1,6 @@
 """What the API shows of invites."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from meshmgmt.access.models import Invite, InviteAutoGroup
 from meshmgmt.accounts.models import User
@@ -9,10 +8,7 @@ from meshmgmt.accounts.tokens import INVITE_PREFIX, is_well_formed, token_hash
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.orderedlinks import ids_by_owner
-
-Row = dict[str, Any]
-
-_PLAIN = ("id", "email", "name", "role", "created_at", "expires_at")
+from meshmgmt.core.resources import Row, columns
 
 
 def invite_rows(ids: Sequence[str] | None = None) -> list[Row]:
@@ -20,7 +16,7 @@ def invite_rows(ids: Sequence[str] | None = None) -> list[Row]:
     invites = Invite.objects.filter(accepted_by="").order_by("id")
     if ids is not None:
         invites = invites.filter(pk__in=ids)
-    found: list[Row] = list(invites.values(*_PLAIN))
+    found: list[Row] = list(invites.values("id", "created_at", *columns(Invite)))
     groups = ids_by_owner(InviteAutoGroup, ids) if found else {}
     now = clock.now()
     for row in found:

@@ -6,22 +6,14 @@ from typing import Any
 
 from groups.selectors import group_members, groups_of_resources, short_groups
 from meshmgmt.access.models import PolicyRule, Router, RouterPeerGroup, RuleDestination
-from meshmgmt.access.rules.networks import NETWORK_COLUMNS, RESOURCE_COLUMNS
 from meshmgmt.core.orderedlinks import ids_by_owner
+from meshmgmt.core.resources import Row, stored_rows
 from meshmgmt.inventory.models import Network, NetworkResource
-
-Row = dict[str, Any]
-
-_NETWORK = ("id", *NETWORK_COLUMNS)
-_RESOURCE = ("id", *RESOURCE_COLUMNS, "type")
 
 
 def network_rows(ids: Sequence[str] | None = None) -> list[Row]:
     """Return networks with the ids of what belongs to them, in creation order."""
-    networks = Network.objects.order_by("id")
-    if ids is not None:
-        networks = networks.filter(pk__in=ids)
-    found: list[Row] = list(networks.values(*_NETWORK))
+    found = stored_rows(Network, ids)
     if not found:
         return []
     resources = _ids_by_network(NetworkResource.objects.all(), ids)
@@ -89,16 +81,9 @@ def _routing_peers(routers: Mapping[str, list[str]]) -> dict[str, int]:
     return {network: sum(map(named, listed)) for network, listed in routers.items()}
 
 
-def resource_rows(
-    network_id: str | None = None, ids: Sequence[str] | None = None
-) -> list[Row]:
-    """Return the resources of a network (None: of all), in creation order."""
-    resources = NetworkResource.objects.order_by("id")
-    if network_id is not None:
-        resources = resources.filter(network=network_id)
-    if ids is not None:
-        resources = resources.filter(pk__in=ids)
-    found = list(resources.values(*_RESOURCE))
+def resource_rows(network_id: str = "", ids: Sequence[str] | None = None) -> list[Row]:
+    """Return the resources of a network ("": of all), in creation order."""
+    found = stored_rows(NetworkResource, ids, within=network_id)
     if not found:
         return []
     groups = groups_of_resources([row["id"] for row in found])

@@ -1,42 +1,25 @@
 """What the API shows of policies."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from groups.selectors import short_groups
 from meshmgmt.access.models import (
     Policy,
-    PolicyPostureCheck,
     PolicyRule,
     RuleAuthorizedGroup,
     RuleDestination,
     RuleSource,
 )
 from meshmgmt.core.orderedlinks import ids_by_owner, link_rows
+from meshmgmt.core.resources import Row, columns, stored_rows
 from meshmgmt.inventory.contributions import ShortGroup
-
-Row = dict[str, Any]
-
-_POLICY = ("id", "name", "description", "enabled")
-_RULE = (
-    *("policy_id", "id", "name", "description", "enabled", "action", "bidirectional"),
-    *("protocol", "ports", "port_ranges", "source_resource_id", "source_resource_type"),
-    *("destination_resource_id", "destination_resource_type"),
-)
 
 
 def policy_rows(ids: Sequence[str] | None = None) -> list[Row]:
     """Return policies with their rules, in the order of creation."""
-    policies = Policy.objects.order_by("id")
-    if ids is not None:
-        policies = policies.filter(pk__in=ids)
-    found = list(policies.values(*_POLICY))
-    if not found:
-        return []
-    checks = ids_by_owner(PolicyPostureCheck, ids)
-    rules = _rules_by_policy(ids)
+    found = stored_rows(Policy, ids)
+    rules = _rules_by_policy(ids) if found else {}
     for row in found:
-        row["source_posture_checks"] = checks.get(row["id"], [])
         row["rules"] = rules.get(row["id"], [])
     return found
 
@@ -45,7 +28,9 @@ def _rules_by_policy(policy_ids: Sequence[str] | None) -> dict[str, list[Row]]:
     rules = PolicyRule.objects.order_by("position", "id")
     if policy_ids is not None:
         rules = rules.filter(policy__in=policy_ids)
-    rows = list(rules.values(*_RULE))
+    # No set: versions (ETag) of a policy are made of its text, key by key.
+    names = [name for name in columns(PolicyRule) if name != "position"]
+    rows: list[Row] = list(rules.values("policy_id", "id", *names))
     chosen = None if policy_ids is None else [row["id"] for row in rows]
     lists = _RuleLists(chosen)
     found: dict[str, list[Row]] = {}
@@ -69,7 +54,9 @@ class _RuleLists:
 
     def _groups(self, *, narrow: bool) -> Mapping[str, ShortGroup]:
         if not narrow:
-            return short_groups()
+            return (
+                short_groups()
+            )  # all rules name most groups, and a list has its bounds
         lists = [*self.sources.values(), *self.destinations.values()]
         return short_groups(sorted({group for groups in lists for group in groups}))
 

@@ -1,20 +1,13 @@
 """What the API shows of setup keys."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup
 from meshmgmt.access.rules.setupkeys import VALID, state_of
 from meshmgmt.accounts.selectors import NEVER
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import ids_by_owner
-
-Row = dict[str, Any]
-
-_PLAIN = (
-    *("id", "name", "type", "revoked", "used_times", "usage_limit", "ephemeral"),
-    "allow_extra_dns_labels",
-)
+from meshmgmt.core.resources import Row, column_values
 
 
 def setup_key_rows(ids: Sequence[str] | None = None) -> list[Row]:
@@ -28,15 +21,13 @@ def setup_key_rows(ids: Sequence[str] | None = None) -> list[Row]:
 
 
 def _row(key: SetupKey, groups: list[str]) -> Row:
-    state = state_of(
-        expires_at=key.expires_at,
-        revoked=key.revoked,
-        used_times=key.used_times,
-        usage_limit=key.usage_limit,
-        now=clock.now(),
-    )
+    state = state_of(key, clock.now())
+    columns = column_values(key)
+    del columns["expires_at"]  # told as `expires`, in the words of the reference
     return {
-        **{name: getattr(key, name) for name in _PLAIN},
+        "id": key.pk,
+        **columns,
+        "used_times": key.used_times,
         "key": key.masked,
         "expires": clock.rfc3339(key.expires_at) or NEVER,
         "last_used": clock.rfc3339(key.last_used) or NEVER,

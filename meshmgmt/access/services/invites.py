@@ -2,17 +2,12 @@
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from events.activities import Activity
 from events.audit.emission import audit_record
 from meshmgmt.access.models import Invite, InviteAutoGroup
-from meshmgmt.access.rules.invites import (
-    DEFAULT_LIFE,
-    InviteDraft,
-    invite_errors,
-    life_errors,
-)
+from meshmgmt.access.rules.invites import DEFAULT_LIFE, invite_errors, life_errors
 from meshmgmt.access.selectors.invites import is_valid, open_invite
 from meshmgmt.access.services.autogroups import errors_of_auto_groups, set_auto_groups
 from meshmgmt.accounts.audit import user_facts
@@ -42,29 +37,34 @@ class NewInvite:
     invite: Invite
 
 
-def invite_create(*, draft: InviteDraft, by: User | None) -> NewInvite:
-    """Create an invite. Raises Forbidden, InvalidArgument, Conflict."""
+def invite_create(*, by: User | None, **data: Any) -> NewInvite:
+    """Create an invite that is good for `expires_in` seconds.
+
+    Raises Forbidden, InvalidArgument, Conflict.
+    """
+    values = {"auto_groups": (), "expires_in": DEFAULT_LIFE, **data}
+    email, groups = values["email"], values["auto_groups"]
     with account_write():
-        check_may_grant(by, draft.role)
+        check_may_grant(by, values["role"])
         raise_field_errors(
             [
                 *invite_errors(
-                    draft,
-                    user_exists=User.objects.with_email(draft.email).exists(),
-                    invite_exists=_is_invited(draft.email),
+                    values,
+                    user_exists=User.objects.with_email(email).exists(),
+                    invite_exists=_is_invited(email),
                 ),
-                *errors_of_auto_groups(draft.auto_groups),
+                *errors_of_auto_groups(groups),
             ]
         )
         invite = Invite(
-            email=draft.email,
-            name=draft.name,
-            role=draft.role,
+            email=email,
+            name=values["name"],
+            role=values["role"],
             created_by=context.current().actor.id,
         )
-        token = _renew(invite, draft.expires_in)
+        token = _renew(invite, values["expires_in"])
         invite.save(force_insert=True)
-        set_members(InviteAutoGroup, invite, draft.auto_groups, new=True)
+        set_members(InviteAutoGroup, invite, groups, new=True)
         return NewInvite(token, invite)
 
 

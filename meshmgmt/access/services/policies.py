@@ -1,6 +1,6 @@
-"""Writes of policies and their rules. Every function runs in one account write."""
+"""Writes of policies and their rules."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -8,97 +8,97 @@ from groups.models import GroupLink
 from groups.selectors import known_groups, resource_types
 from meshmgmt.access.models import (
     Policy,
-    PolicyPostureCheck,
     PolicyRule,
-    PostureCheck,
     RuleAuthorizedGroup,
     RuleDestination,
     RuleSource,
 )
 from meshmgmt.access.rules.policies import (
-    PolicyDraft,
     PolicyFacts,
     PortRange,
     ResourceRef,
     RuleDraft,
     policy_errors,
 )
-from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.orderedlinks import member_keys, set_members
-from meshmgmt.core.queries import found, known_ids
-from meshmgmt.core.transactions import account_write
+from meshmgmt.core.resources import Resource, Row, Write, columns
 
-KIND: Final = "policy"
-
-
-def policy_create(*, draft: PolicyDraft) -> Policy:
-    """Create a policy; ids of rules in the draft count for nothing.
-
-    Raises InvalidArgument.
-    """
-    with account_write():
-        draft = replace(draft, rules=[replace(rule, id="") for rule in draft.rules])
-        _check(draft, [])
-        policy = Policy(
-            name=draft.name, description=draft.description, enabled=draft.enabled
-        )
-        policy.save(force_insert=True)
-        set_members(PolicyPostureCheck, policy, draft.source_posture_checks, new=True)
-        for position, rule in enumerate(draft.rules):
-            _write_rule(PolicyRule(policy=policy), rule, position, new=True)
-        return policy
+_OWN: Final = [
+    name
+    for name in columns(PolicyRule)
+    if name != "position" and not name.startswith(("source_", "destination_"))
+]
+"""The columns of a rule that clients write as they are."""
 
 
-def policy_update(*, policy_id: str, changes: Mapping[str, Any]) -> Policy:
-    """Change the fields of the draft that are given, keep the rest.
+class Policies(Resource[Policy]):
+    """Policies with their `rules`, a list of `RuleDraft`.
 
     A rule keeps its identity by its id; one without id takes the place of the stored
-    rule at its position that no other names. Raises NotFound, InvalidArgument.
+    rule at its position that no other names. Ids in a new policy count for nothing.
     """
-    with account_write():
-        policy = found(Policy, policy_id, kind=KIND)
-        stored = list(policy.rules.order_by("position", "id"))
-        draft = replace(stored_draft(policy, stored), **changes)
-        draft = replace(draft, rules=_identified(draft.rules, stored))
-        _check(draft, stored)
-        policy.name = draft.name
-        policy.description = draft.description
-        policy.enabled = draft.enabled
-        policy.save()
-        set_members(PolicyPostureCheck, policy, draft.source_posture_checks)
-        _write_rules(policy, draft.rules, stored)
-        return policy
+
+    model = Policy
+    kind = "policy"
+
+    def errors(self, write: Write[Policy]) -> list[FieldError]:
+        rules = self._identified(write)
+        groups = [group_id for rule in rules for group_id in rule.group_ids]
+        ends = [end.id for rule in rules for end in rule.resources]
+        facts = PolicyFacts(
+            groups=known_groups(groups),
+            posture_checks=write.known("source_posture_checks"),
+            rules={rule.id for rule in write.before.get("rules", ())},
+            resources=resource_types(ends),
+        )
+        return policy_errors({**write.values, "rules": rules}, facts)
+
+    def stored(self, instance: Policy) -> Row:
+        rules = instance.rules.order_by("position", "id")
+        return {**super().stored(instance), "rules": list(map(stored_rule, rules))}
+
+    def save_lists(self, write: Write[Policy]) -> None:
+        super().save_lists(write)
+        by_id = {} if write.is_new else write.instance.rules.in_bulk()
+        for position, draft in enumerate(self._identified(write)):
+            rule = by_id.pop(draft.id, None)
+            _write_rule(
+                rule or PolicyRule(policy=write.instance),
+                draft,
+                position,
+                new=rule is None,
+            )
+        for rule in by_id.values():
+            rule.delete()
+
+    def _identified(self, write: Write[Policy]) -> list[RuleDraft]:
+        """Return the rules, each without id with that of the rule whose place it takes."""
+        rules: Sequence[RuleDraft] = write.values["rules"]
+        if write.is_new:
+            return [replace(rule, id="") for rule in rules]
+        stored: Sequence[RuleDraft] = write.before["rules"]
+        named = {rule.id for rule in rules}
+        return [
+            replace(rule, id=stored[position].id)
+            if not rule.id
+            and position < len(stored)
+            and stored[position].id not in named
+            else rule
+            for position, rule in enumerate(rules)
+        ]
 
 
-def policy_delete(*, policy_id: str) -> None:
-    """Delete a policy with its rules. Raises NotFound."""
-    with account_write():
-        found(Policy, policy_id, kind=KIND).delete()
-
-
-def stored_draft(policy: Policy, rules: Sequence[PolicyRule]) -> PolicyDraft:
-    """Return a stored policy in the form in which clients send one."""
-    return PolicyDraft(
-        name=policy.name,
-        description=policy.description,
-        enabled=policy.enabled,
-        source_posture_checks=member_keys(PolicyPostureCheck, policy),
-        rules=[stored_rule(rule) for rule in rules],
-    )
+policies: Final = Policies()
 
 
 def stored_rule(rule: PolicyRule) -> RuleDraft:
     """Return a stored rule in the form in which clients send one."""
+    own: dict[str, Any] = {name: getattr(rule, name) for name in _OWN}
+    own["port_ranges"] = [PortRange(**ports) for ports in rule.port_ranges]
     return RuleDraft(
         id=rule.pk,
-        name=rule.name,
-        description=rule.description,
-        enabled=rule.enabled,
-        action=rule.action,
-        bidirectional=rule.bidirectional,
-        protocol=rule.protocol,
-        ports=rule.ports,
-        port_ranges=[PortRange(**ports) for ports in rule.port_ranges],
+        **own,
         sources=_groups(RuleSource, rule, rule.source_resource_id),
         destinations=_groups(RuleDestination, rule, rule.destination_resource_id),
         source_resource=_resource(rule.source_resource_id, rule.source_resource_type),
@@ -122,57 +122,11 @@ def _resource(identifier: str, kind: str) -> ResourceRef | None:
     return ResourceRef(identifier, kind) if identifier else None
 
 
-def _identified(
-    rules: Sequence[RuleDraft], stored: Sequence[PolicyRule]
-) -> list[RuleDraft]:
-    """Give rules without id that of the stored rule whose place they take."""
-    named = {rule.id for rule in rules}
-    return [
-        replace(rule, id=stored[position].pk)
-        if not rule.id and position < len(stored) and stored[position].pk not in named
-        else rule
-        for position, rule in enumerate(rules)
-    ]
-
-
-def _check(draft: PolicyDraft, stored: Sequence[PolicyRule]) -> None:
-    groups = [group_id for rule in draft.rules for group_id in rule.group_ids]
-    ends = [end.id for rule in draft.rules for end in rule.resources]
-    facts = PolicyFacts(
-        groups=known_groups(groups),
-        posture_checks=known_ids(PostureCheck, draft.source_posture_checks),
-        rules={rule.pk for rule in stored},
-        resources=resource_types(ends),
-    )
-    raise_field_errors(policy_errors(draft, facts))
-
-
-def _write_rules(
-    policy: Policy, drafts: Sequence[RuleDraft], stored: Sequence[PolicyRule]
-) -> None:
-    by_id = {rule.pk: rule for rule in stored}
-    for position, draft in enumerate(drafts):
-        rule = by_id.pop(draft.id, None)
-        if rule is None:
-            _write_rule(PolicyRule(policy=policy), draft, position, new=True)
-        else:
-            _write_rule(rule, draft, position, new=False)
-    for rule in by_id.values():
-        rule.delete()
-
-
 def _write_rule(
     rule: PolicyRule, draft: RuleDraft, position: int, *, new: bool
 ) -> None:
     rule.position = position
-    for name in (
-        "name",
-        "description",
-        "enabled",
-        "action",
-        "bidirectional",
-        "protocol",
-    ):
+    for name in _OWN:
         setattr(rule, name, getattr(draft, name))
     rule.ports = list(draft.ports)
     rule.port_ranges = [

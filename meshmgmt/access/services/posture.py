@@ -1,20 +1,16 @@
-"""Writes of posture checks. Every function runs in one account write."""
+"""Writes of posture checks."""
 
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import pycountry
 
 from meshmgmt.access.models import PostureCheck
-from meshmgmt.access.rules.posture import PostureDraft, canonical_checks, posture_errors
+from meshmgmt.access.rules.posture import canonical_checks, posture_errors
 from meshmgmt.access.services.removal import take_posture_check_out
-from meshmgmt.core.errors import raise_field_errors
-from meshmgmt.core.queries import found
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.resources import Resource, Write
 from meshmgmt.core.transactions import account_write
-
-KIND: Final = "posture check"
 
 
 @cache
@@ -22,42 +18,27 @@ def country_codes() -> frozenset[str]:
     return frozenset(country.alpha_2 for country in pycountry.countries)
 
 
-def posture_check_create(*, draft: PostureDraft) -> PostureCheck:
-    """Create a posture check. Raises InvalidArgument, Conflict for a name in use."""
-    with account_write():
-        check = PostureCheck()
-        _write(check, draft, new=True)
-        return check
+class PostureChecks(Resource[PostureCheck]):
+    """Posture checks; their conditions are replaced as a whole."""
 
+    model = PostureCheck
+    kind = "posture check"
 
-def posture_check_update(*, check_id: str, changes: Mapping[str, Any]) -> PostureCheck:
-    """Change what is given, keep the rest; checks are replaced as a whole.
-
-    Raises NotFound, InvalidArgument, Conflict.
-    """
-    with account_write():
-        check = found(PostureCheck, check_id, kind=KIND)
-        stored = PostureDraft(
-            name=check.name, checks=check.checks, description=check.description
+    def errors(self, write: Write[PostureCheck]) -> list[FieldError]:
+        return posture_errors(
+            write.values,
+            countries=country_codes(),
+            name_taken=write.is_taken("name"),
         )
-        _write(check, replace(stored, **changes), new=False)
-        return check
+
+    def complete(self, instance: PostureCheck) -> None:
+        instance.checks = canonical_checks(instance.checks)
+
+    def delete(self, identifier: str, within: str = "") -> None:
+        """Delete a posture check; policies with it are disabled. Raises NotFound."""
+        with account_write():
+            take_posture_check_out(self.get(identifier))
+            super().delete(identifier)
 
 
-def posture_check_delete(*, check_id: str) -> None:
-    """Delete a posture check; policies with it are disabled. Raises NotFound."""
-    with account_write():
-        check = found(PostureCheck, check_id, kind=KIND)
-        take_posture_check_out(check)
-        check.delete()
-
-
-def _write(check: PostureCheck, draft: PostureDraft, *, new: bool) -> None:
-    namesakes = PostureCheck.objects.filter(name=draft.name).exclude(pk=check.pk)
-    raise_field_errors(
-        posture_errors(draft, countries=country_codes(), name_taken=namesakes.exists())
-    )
-    check.name = draft.name
-    check.description = draft.description
-    check.checks = canonical_checks(draft.checks)
-    check.save(force_insert=new)
+posture_checks: Final = PostureChecks()

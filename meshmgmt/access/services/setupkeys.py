@@ -10,19 +10,20 @@ from typing import Any, Final
 from groups.selectors import all_group_id, known_groups
 from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup
 from meshmgmt.access.rules.setupkeys import (
+    ONE_OFF,
+    ONE_USE,
     VALID,
-    SetupKeyDraft,
     auto_group_errors,
     revocation_errors,
     setup_key_errors,
     state_of,
-    usage_limit_of,
 )
 from meshmgmt.core import clock
 from meshmgmt.core.durations import GRACE
 from meshmgmt.core.errors import NotFound, PreconditionFailed, raise_field_errors
 from meshmgmt.core.orderedlinks import ids_by_owner, member_keys, set_members
 from meshmgmt.core.queries import Prepared, columns_of, found, loaded, stored
+from meshmgmt.core.resources import column_values, columns
 from meshmgmt.core.transactions import account_write
 
 KIND: Final = "setup key"
@@ -45,33 +46,29 @@ def setup_key_hash(plain: str) -> str:
     return hashlib.sha256(plain.encode("utf-8")).hexdigest()
 
 
-def setup_key_create(*, draft: SetupKeyDraft) -> NewSetupKey:
-    """Create a setup key. Raises InvalidArgument."""
+def setup_key_create(**data: Any) -> NewSetupKey:
+    """Create a setup key that ends in `expires_in` seconds. Raises InvalidArgument."""
     with account_write():
+        key = SetupKey()
+        values = {**column_values(key), "auto_groups": [], **data}
+        groups = values["auto_groups"]
         raise_field_errors(
             setup_key_errors(
-                draft,
-                known_groups=known_groups(draft.auto_groups),
-                all_group=all_group_id(),
+                values, known_groups=known_groups(groups), all_group=all_group_id()
             )
         )
+        if values["type"] == ONE_OFF:
+            values["usage_limit"] = ONE_USE
         plain = str(uuid.uuid4()).upper()
         now = clock.now()
-        lifetime = dt.timedelta(seconds=draft.expires_in)
-        key = SetupKey(
-            name=draft.name,
-            type=draft.type,
-            key_hash=setup_key_hash(plain),
-            key_prefix=plain[:SHOWN_LENGTH],
-            created_at=now,
-            updated_at=now,
-            expires_at=now + lifetime if lifetime else None,
-            usage_limit=usage_limit_of(draft),
-            ephemeral=draft.ephemeral,
-            allow_extra_dns_labels=draft.allow_extra_dns_labels,
-        )
+        lifetime = dt.timedelta(seconds=values["expires_in"])
+        values["expires_at"] = now + lifetime if lifetime else None
+        for name in columns(SetupKey):
+            setattr(key, name, values[name])
+        key.key_hash, key.key_prefix = setup_key_hash(plain), plain[:SHOWN_LENGTH]
+        key.created_at = key.updated_at = now
         key.save(force_insert=True)
-        set_members(SetupKeyAutoGroup, key, draft.auto_groups, new=True)
+        set_members(SetupKeyAutoGroup, key, groups, new=True)
         return NewSetupKey(plain, key)
 
 
@@ -111,16 +108,9 @@ def setup_key_rotate(*, key_id: str, at_once: bool) -> NewSetupKey:
         life = 0
         if old.expires_at is not None:
             life = max(1, round((old.expires_at - old.created_at).total_seconds()))
-        draft = SetupKeyDraft(
-            name=old.name,
-            type=old.type,
-            expires_in=life,
-            auto_groups=member_keys(SetupKeyAutoGroup, old),
-            usage_limit=old.usage_limit,
-            ephemeral=old.ephemeral,
-            allow_extra_dns_labels=old.allow_extra_dns_labels,
-        )
-        made = setup_key_create(draft=draft)
+        values = {**column_values(old), "expires_in": life, "revoked": False}
+        groups = member_keys(SetupKeyAutoGroup, old)
+        made = setup_key_create(**values, auto_groups=groups)
         end = clock.now() + GRACE
         if at_once and not old.revoked:
             setup_key_update(key_id=key_id, changes={"revoked": True})
@@ -165,13 +155,7 @@ def setup_key_use(*, key_id: str) -> tuple[SetupKey, list[str]]:
 def _usable(key: SetupKey | None) -> SetupKey:
     if key is None:
         raise NotFound("the setup key was not found")
-    state = state_of(
-        expires_at=key.expires_at,
-        revoked=key.revoked,
-        used_times=key.used_times,
-        usage_limit=key.usage_limit,
-        now=clock.now(),
-    )
+    state = state_of(key, clock.now())
     if state != VALID:
         raise PreconditionFailed(f"setup key {key.pk} ({key.name!r}) is {state}")
     return key

@@ -132,7 +132,6 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
     search_fields = [
         *("name", "ip", "ipv6", "dns_label", "hostname", "user__email", "=id")
     ]
-    ordering = ["id"]
     bulk = (
         BulkAction(
             *("approve", "Approve", "approved"),

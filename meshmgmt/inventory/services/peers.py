@@ -68,6 +68,7 @@ def asked_taken(account: Account) -> Taken:
 def free_ip(network_range: str) -> str:
     """Return a free IPv4 address. Raises InvalidArgument when there is none."""
     network = ipaddress.IPv4Network(network_range)
+    # Most ranges are nearly empty: some tries cost less than reading every address.
     found = probed_address(network, _IPS.__contains__)
     if found is None:
         taken = set(Peer.objects.values_list("ip", flat=True))
@@ -80,6 +81,7 @@ def free_ip(network_range: str) -> str:
 
 def free_ipv6(network_range: str) -> str:
     """Return a free IPv6 address. Raises InvalidArgument when there is none."""
+    # No search from the lowest on, as above: such a range is too large to walk through.
     network = ipaddress.IPv6Network(network_range)
     found = probed_address(network, _IPV6S.__contains__)
     if found is None:

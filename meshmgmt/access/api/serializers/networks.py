@@ -1,16 +1,17 @@
 """Bodies of networks, their resources and routers."""
 
-from typing import Any
-
 from rest_framework import serializers
 
 from meshmgmt.api.fields import (
     AbsentKept,
+    ArrayField,
     ObjectSerializer,
+    Shown,
     TextField,
     TruthField,
     WholeNumberField,
     references,
+    texts,
 )
 from meshmgmt.inventory.api.serializers import ShortGroupSerializer
 
@@ -26,18 +27,13 @@ class NetworkUpdateSerializer(AbsentKept, NetworkRequestSerializer):
     """What a client changes of a network; absent fields keep their value."""
 
 
-class NetworkSerializer(serializers.Serializer[Any]):
+class NetworkSerializer(Shown, NetworkRequestSerializer):
     """A network with the ids of what belongs to it."""
 
-    id = serializers.CharField()
-    name = serializers.CharField()
-    description = serializers.CharField()
-    routers = serializers.ListField(child=serializers.CharField())
-    resources = serializers.ListField(child=serializers.CharField())
-    policies = serializers.ListField(
-        child=serializers.CharField(), help_text="Policies that let in to a resource"
-    )
-    routing_peers_count = serializers.IntegerField()
+    routers = texts()
+    resources = texts()
+    policies = texts(help_text="Policies that let in to a resource")
+    routing_peers_count = WholeNumberField()
 
 
 class NetworkResourceRequestSerializer(ObjectSerializer):
@@ -54,16 +50,13 @@ class NetworkResourceUpdateSerializer(AbsentKept, NetworkResourceRequestSerializ
     """What a client changes of a resource; absent fields keep their value."""
 
 
-class NetworkResourceSerializer(serializers.Serializer[Any]):
+class NetworkResourceSerializer(Shown, NetworkResourceRequestSerializer):
     """A resource of a network."""
 
-    id = serializers.CharField()
-    name = serializers.CharField()
-    description = serializers.CharField()
     type = serializers.ChoiceField(choices=["host", "subnet", "domain"])
-    address = serializers.CharField()
-    enabled = serializers.BooleanField()
-    groups = ShortGroupSerializer(many=True, help_text="In the order of creation")
+    groups = ArrayField(
+        child=ShortGroupSerializer(), help_text="In the order of creation"
+    )
 
 
 class NetworkRouterRequestSerializer(ObjectSerializer):
@@ -80,14 +73,8 @@ class NetworkRouterUpdateSerializer(AbsentKept, NetworkRouterRequestSerializer):
     """What a client changes of a router; absent fields keep their value."""
 
 
-class NetworkRouterSerializer(serializers.Serializer[Any]):
+class NetworkRouterSerializer(Shown, NetworkRouterRequestSerializer):
     """A router of a network."""
 
-    id = serializers.CharField()
-    peer = serializers.CharField(help_text="Empty when `peer_groups` forward")
-    peer_groups = serializers.ListField(
-        child=serializers.CharField(), allow_null=True, help_text="Null beside `peer`"
-    )
-    metric = serializers.IntegerField()
-    masquerade = serializers.BooleanField()
-    enabled = serializers.BooleanField()
+    peer = TextField(help_text="Empty when `peer_groups` forward")
+    peer_groups = texts(allow_null=True, help_text="Null beside `peer`")

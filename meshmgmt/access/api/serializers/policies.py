@@ -8,7 +8,6 @@ from meshmgmt.access.rules.policies import (
     ACTIONS,
     PROTOCOLS,
     RESOURCE_TYPES,
-    PolicyDraft,
     PortRange,
     ResourceRef,
     RuleDraft,
@@ -18,6 +17,7 @@ from meshmgmt.api.fields import (
     ArrayField,
     MapField,
     ObjectSerializer,
+    Shown,
     TextField,
     TruthField,
     WholeNumberField,
@@ -67,6 +67,20 @@ class RuleRequestSerializer(ObjectSerializer):
         help_text="For netbird-ssh: group id to local users; none: any",
     )
 
+    def to_internal_value(self, data: Any) -> RuleDraft:
+        """Return the rule in the terms of our rules."""
+        given = super().to_internal_value(data)
+        for end in ("source", "destination"):
+            resource = given.pop(f"{end}Resource", None)
+            # Clients written in Go send an empty object where there is none.
+            if resource is not None and (resource["id"] or resource["type"]):
+                given[f"{end}_resource"] = ResourceRef(**resource)
+        if "port_ranges" in given:
+            given["port_ranges"] = [
+                PortRange(**ports) for ports in given["port_ranges"]
+            ]
+        return RuleDraft(**given)
+
 
 class PolicyRequestSerializer(ObjectSerializer):
     """A policy as a client creates it."""
@@ -82,60 +96,29 @@ class PolicyUpdateSerializer(AbsentKept, PolicyRequestSerializer):
     """What a client changes of a policy; absent fields keep their value."""
 
 
-class RuleSerializer(serializers.Serializer[Any]):
+class RuleSerializer(Shown, RuleRequestSerializer):
     """A rule of a policy."""
 
-    id = serializers.CharField()
-    name = serializers.CharField()
-    description = serializers.CharField()
-    enabled = serializers.BooleanField()
-    action = serializers.ChoiceField(choices=ACTIONS)
-    bidirectional = serializers.BooleanField()
-    protocol = serializers.ChoiceField(choices=PROTOCOLS)
-    ports = serializers.ListField(child=serializers.CharField(), required=False)
-    port_ranges = PortRangeSerializer(many=True, required=False)
-    sources = ShortGroupSerializer(
-        many=True, allow_null=True, help_text="Null beside `sourceResource`"
+    action = serializers.ChoiceField(choices=ACTIONS)  # type: ignore[assignment]  # a text
+    protocol = serializers.ChoiceField(choices=PROTOCOLS)  # type: ignore[assignment]  # a text
+    ports = texts(required=False)
+    port_ranges = ArrayField(child=PortRangeSerializer(), required=False)
+    sources = ArrayField(
+        child=ShortGroupSerializer(),
+        allow_null=True,
+        help_text="Null beside `sourceResource`",
     )
-    destinations = ShortGroupSerializer(
-        many=True, allow_null=True, help_text="Null beside `destinationResource`"
+    destinations = ArrayField(
+        child=ShortGroupSerializer(),
+        allow_null=True,
+        help_text="Null beside `destinationResource`",
     )
     sourceResource = ResourceRefSerializer(required=False)  # noqa: N815
     destinationResource = ResourceRefSerializer(required=False)  # noqa: N815
-    authorized_groups = serializers.DictField(
-        child=serializers.ListField(child=serializers.CharField()), required=False
-    )
+    authorized_groups = MapField(child=texts(), required=False)
 
 
-class PolicySerializer(serializers.Serializer[Any]):
+class PolicySerializer(Shown, PolicyRequestSerializer):
     """A policy with its rules."""
 
-    id = serializers.CharField()
-    name = serializers.CharField()
-    description = serializers.CharField()
-    enabled = serializers.BooleanField()
-    source_posture_checks = serializers.ListField(child=serializers.CharField())
-    rules = RuleSerializer(many=True)
-
-
-def policy_changes(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a draft that a checked body gives."""
-    if "rules" not in data:
-        return data
-    return {**data, "rules": [_rule_draft(rule) for rule in data["rules"]]}
-
-
-def policy_draft(data: dict[str, Any]) -> PolicyDraft:
-    """Return the draft that a checked body of a creation gives."""
-    return PolicyDraft(**policy_changes(data))
-
-
-def _rule_draft(data: dict[str, Any]) -> RuleDraft:
-    given = dict(data)
-    for end in ("source", "destination"):
-        resource = given.pop(f"{end}Resource", None)
-        if resource is not None and (resource["id"] or resource["type"]):
-            given[f"{end}_resource"] = ResourceRef(**resource)
-    if "port_ranges" in given:
-        given["port_ranges"] = [PortRange(**ports) for ports in given["port_ranges"]]
-    return RuleDraft(**given)
+    rules = ArrayField(child=RuleSerializer())

@@ -5,6 +5,7 @@ from meshmgmt.api.fields import (
     AbsentKept,
     ArrayField,
     ObjectSerializer,
+    Shown,
     TextField,
     texts,
 )
@@ -89,10 +90,5 @@ class PostureCheckUpdateSerializer(AbsentKept, PostureCheckRequestSerializer):
     """What a client changes; absent fields keep their value."""
 
 
-class PostureCheckSerializer(ObjectSerializer):
+class PostureCheckSerializer(Shown, PostureCheckRequestSerializer):
     """A posture check."""
-
-    id = TextField()
-    name = TextField()
-    description = TextField()
-    checks = ChecksSerializer()

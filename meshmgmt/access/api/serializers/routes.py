@@ -1,12 +1,11 @@
 """Bodies of routes."""
 
-from typing import Any
-
 from rest_framework import serializers
 
 from meshmgmt.api.fields import (
     AbsentKept,
     ObjectSerializer,
+    Shown,
     TextField,
     TruthField,
     WholeNumberField,
@@ -39,29 +38,13 @@ class RouteUpdateSerializer(AbsentKept, RouteRequestSerializer):
     """What a client changes of a route; absent fields keep their value."""
 
 
-class RouteSerializer(serializers.Serializer[Any]):
+class RouteSerializer(Shown, RouteRequestSerializer):
     """A route."""
 
-    id = serializers.CharField()
-    description = serializers.CharField()
-    network_id = serializers.CharField()
-    enabled = serializers.BooleanField()
-    peer = serializers.CharField(help_text="Empty when `peer_groups` forward")
-    peer_groups = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text="Absent when empty"
-    )
-    network = serializers.CharField(help_text="Empty when the route is for domains")
-    domains = serializers.ListField(
-        child=serializers.CharField(),
-        allow_null=True,
-        help_text="Null when the route is for a network",
-    )
+    peer = TextField(help_text="Empty when `peer_groups` forward")
+    peer_groups = texts(required=False, help_text="Absent when empty")
+    network = TextField(help_text="Empty when the route is for domains")
+    domains = texts(allow_null=True, help_text="Null when the route is for a network")
     network_type = serializers.ChoiceField(choices=["IPv4", "IPv6", "Domain"])
-    metric = serializers.IntegerField()
-    masquerade = serializers.BooleanField()
-    groups = serializers.ListField(child=serializers.CharField())
-    keep_route = serializers.BooleanField()
-    access_control_groups = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text="Absent when empty"
-    )
-    skip_auto_apply = serializers.BooleanField()
+    groups = texts()
+    access_control_groups = texts(required=False, help_text="Absent when empty")

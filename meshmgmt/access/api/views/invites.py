@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from meshmgmt.access.api.serializers import invites as bodies
-from meshmgmt.access.rules.invites import InviteDraft
 from meshmgmt.access.selectors.invites import invite_facts, invite_rows, open_invite
 from meshmgmt.access.services.invites import (
     KIND,
@@ -21,7 +20,8 @@ from meshmgmt.access.services.invites import (
 from meshmgmt.accounts.api.views import viewer_of
 from meshmgmt.api.bodies import OptionalJSONParser
 from meshmgmt.api.limits import check_guess
-from meshmgmt.api.views import ApiView, ResourceViewSet, Row, path_id
+from meshmgmt.api.views import ApiView, ResourceViewSet, path_id
+from meshmgmt.core.resources import Row
 from meshmgmt.core.roles import Operation
 
 
@@ -40,8 +40,8 @@ class InviteViewSet(ResourceViewSet):
     @extend_schema(responses={200: bodies.NewInviteSerializer})
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create an invite and show the secret of its link, this once."""
-        draft = InviteDraft(**self.validated(bodies.InviteRequestSerializer))
-        made = invite_create(draft=draft, by=viewer_of(request))
+        data = self.validated(bodies.InviteRequestSerializer)
+        made = invite_create(by=viewer_of(request), **data)
         return Response({**self.row(made.invite.pk), "invite_token": made.token})
 
 

@@ -11,7 +11,6 @@ from meshmgmt.access.api.serializers.setupkeys import (
     SetupKeySerializer,
     SetupKeyUpdateSerializer,
 )
-from meshmgmt.access.rules.setupkeys import SetupKeyDraft
 from meshmgmt.access.selectors.setupkeys import setup_key_rows
 from meshmgmt.access.services.setupkeys import (
     KIND,
@@ -19,7 +18,8 @@ from meshmgmt.access.services.setupkeys import (
     setup_key_delete,
     setup_key_update,
 )
-from meshmgmt.api.views import ResourceViewSet, Row
+from meshmgmt.api.views import ResourceViewSet
+from meshmgmt.core.resources import Row
 
 
 class SetupKeyViewSet(ResourceViewSet):
@@ -38,7 +38,7 @@ class SetupKeyViewSet(ResourceViewSet):
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create a setup key and show it, this once."""
         data = self.validated(self.request_serializer_class)
-        made = setup_key_create(draft=SetupKeyDraft(**data))
+        made = setup_key_create(**data)
         return Response({**self.row(made.key.pk), "key": made.plain})
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:

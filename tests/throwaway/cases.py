@@ -1,0 +1,111 @@
+"""A field declared in model and body is everywhere; see `test_new_field.py`."""
+
+import io
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+import yaml
+from django.core.management import call_command
+
+from events.models import AuditEvent
+from meshmgmt.core import clock
+from tests.api_client import Api
+from tests.factories import group
+from tests.people import person
+from tests.resource_contract import Body, ok
+from tests.throwaway.models import Thing
+
+pytestmark = pytest.mark.django_db
+
+HERE = Path(__file__).parent
+DECLARED_IN = {"models.py", "api.py"}
+PATH = "/api/things"
+
+
+@pytest.fixture
+def thing(api: Api) -> Body:
+    body = {"name": "lamp", "enabled": True, "notes": "first", "groups": [group().pk]}
+    made: Body = ok(api.post(PATH, body))
+    return made
+
+
+def change(api: Api, thing: Body, notes: str) -> AuditEvent:
+    """Change the notes alone; return the event."""
+    ok(api.put(f"{PATH}/{thing['id']}", {"notes": notes}))
+    return AuditEvent.objects.order_by("-id")[0]
+
+
+def notes_of(api: Api, thing: Body, query: str = "") -> str:
+    return str(ok(api.get(f"{PATH}/{thing['id']}{query}"))["notes"])
+
+
+def test_it_is_declared_in_two_files() -> None:
+    files = {path for path in HERE.glob("*.py") if path.name != Path(__file__).name}
+    assert {path.name for path in files if "notes" in path.read_text()} == DECLARED_IN
+
+
+def test_the_api_creates_reads_changes_and_keeps_it(api: Api, thing: Body) -> None:
+    assert thing["notes"] == "first"
+    assert ok(api.get(PATH)) == [thing]
+    change(api, thing, "second")
+    changed = ok(api.put(f"{PATH}/{thing['id']}", {"name": "bulb"}))
+    assert changed == {**thing, "name": "bulb", "notes": "second"}
+    assert ok(api.post(PATH, {"name": "bare", "enabled": True}))["notes"] == ""
+
+
+def test_the_trail_has_it_before_and_after(api: Api, thing: Body) -> None:
+    event = change(api, thing, "second")
+    assert event.changes["notes"] == {"before": "first", "after": "second"}
+
+
+def test_it_is_as_it_was_at_a_moment(api: Api, thing: Body) -> None:
+    moment = quote(clock.rfc3339(clock.now()) or "")
+    change(api, thing, "second")
+    assert notes_of(api, thing, f"?at={moment}") == "first"
+    assert notes_of(api, thing) == "second"
+
+
+def test_a_plan_tells_it_and_a_revert_brings_it_back(api: Api, thing: Body) -> None:
+    path = f"{PATH}/{thing['id']}?dry_run=true"
+    plan = ok(api.put(path, {"notes": "second"}))["plan"]
+    assert "second" in str(plan["objects"])
+    assert notes_of(api, thing) == "first"
+    event = change(api, thing, "second")
+    ok(api.post(f"/api/events/audit/{event.pk}/revert"))
+    assert notes_of(api, thing) == "first"
+
+
+def test_a_deleted_one_comes_back_with_it(api: Api, thing: Body) -> None:
+    ok(api.delete(f"{PATH}/{thing['id']}"))
+    gone = AuditEvent.objects.order_by("-id")[0]
+    ok(api.post(f"/api/events/audit/{gone.pk}/revert"))
+    assert ok(api.get(f"{PATH}/{thing['id']}")) == thing
+
+
+def test_the_document_carries_it_there_and_back(
+    api: Api, thing: Body, tmp_path: Path
+) -> None:
+    printed = io.StringIO()
+    call_command("config", "export", stdout=printed)
+    document = yaml.safe_load(printed.getvalue())
+    assert document["things"][0]["notes"] == "first"
+    document["things"][0]["notes"] = "by document"
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump(document))
+    call_command("config", "apply", str(file), stdout=io.StringIO())
+    assert notes_of(api, thing) == "by document"
+
+
+def test_the_admin_site_shows_and_writes_it(api: Api, thing: Body) -> None:
+    from tests.admin.signed_in import client_of  # noqa: PLC0415
+
+    browser = client_of(person("owner"))
+    page = f"/admin/throwaway/thing/{thing['id']}/change/"
+    form = browser.get(page).context["adminform"].form
+    assert form["notes"].value() == "first"
+    sent = {"name": "lamp", "enabled": "on", "notes": "by hand"}
+    answer = browser.post(page, {**sent, "groups": thing["groups"]})
+    assert answer.status_code == 302
+    assert notes_of(api, thing) == "by hand"
+    assert Thing.objects.get().group_links.count() == 1
