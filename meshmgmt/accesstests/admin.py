@@ -18,6 +18,7 @@ from meshmgmt.accesstests.models import FAILING, PASSING, AccessTest
 from meshmgmt.accesstests.rules import VALUES, AccessTestDraft, End
 from meshmgmt.accesstests.selectors import in_words
 from meshmgmt.accesstests.services import (
+    PLAIN,
     access_test_create,
     access_test_delete,
     access_test_update,
@@ -35,10 +36,6 @@ _PICKED: Final = {
     "source": ("group", "peer", "user"),
     "destination": ("group", "peer", "resource", "value"),
 }
-_PLAIN: Final = (
-    *("name", "description", "enabled", "enforce", "kind", "expect", "protocol"),
-    *("port", "record_type", "contents"),
-)
 _DNS: Final = "Of kind dns."
 
 
@@ -69,7 +66,7 @@ class AccessTestForm(ServiceForm):
 
     class Meta:
         model = AccessTest
-        fields = [name for name in _PLAIN if name not in ("name", "contents")]
+        fields = [name for name in PLAIN if name not in ("name", "contents")]
         help_texts = {
             "enforce": "Refuse every write that would make it fail.",
             "port": "Of tcp or udp; empty: all.",
@@ -84,7 +81,7 @@ class AccessTestForm(ServiceForm):
             self.initial.setdefault(name, getattr(self.instance, f"{end}_ref"))
 
     def apply(self, data: dict[str, Any]) -> AccessTest:
-        facts: dict[str, Any] = {name: data[name] for name in _PLAIN}
+        facts: dict[str, Any] = {name: data[name] for name in PLAIN}
         facts |= {end: _picked(end, data) for end in _PICKED}
         if self.adding:
             return access_test_create(draft=AccessTestDraft(**facts))

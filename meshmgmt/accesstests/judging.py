@@ -13,7 +13,9 @@ from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.between import alike, unmet
 from meshmgmt.mesh.peerdns import PeerDns
 from meshmgmt.mesh.reach import Destination, Traffic, verdict
+from meshmgmt.mesh.reasons import Subject, subject_of
 from meshmgmt.mesh.result import Dns
+from meshmgmt.mesh.snapshot import Resource
 
 MOST: Final = 10
 """So many failures of a test are told."""
@@ -45,8 +47,8 @@ def members(mesh: Mesh, kind: str, ref: str) -> Collection[str]:
     return [ref] if ref in snapshot.peers else []
 
 
-def _resources(mesh: Mesh) -> dict[str, str]:
-    return {each.id: each.name for each in mesh.snapshot.resources}
+def _resource(mesh: Mesh, id_: str) -> Resource | None:
+    return next((each for each in mesh.snapshot.resources if each.id == id_), None)
 
 
 def judged(mesh: Mesh, test: AccessTest) -> Outcome:
@@ -62,7 +64,7 @@ def judged(mesh: Mesh, test: AccessTest) -> Outcome:
             return Outcome(EMPTY, [])
         found = _between(mesh, test, sources, targets)
     elif test.destination_kind == "resource" and (
-        test.destination_ref not in _resources(mesh)
+        _resource(mesh, test.destination_ref) is None
     ):
         return Outcome(EMPTY, [])
     else:
@@ -93,7 +95,7 @@ def _between(
     for source, target in _once(_unmet(mesh, test, sources, targets)):
         destination = Destination("peer", target, peers[target].ip)
         why = _why(mesh, test, source, destination)
-        yield _failure(mesh, source, ("peer", target, peers[target].name), why)
+        yield _failure(mesh, source, subject_of(peers[target]), why)
 
 
 def _unmet(
@@ -118,9 +120,9 @@ def _routed(
 ) -> Iterator[dict[str, Any]]:
     """Failures on the way to one thing, asked once for all sources alike."""
     destination = aim_of(test.destination_kind, test.destination_ref)
-    named = (destination.kind, destination.id, test.destination_ref)
-    if destination.kind == "resource":
-        named = ("resource", destination.id, _resources(mesh)[destination.id])
+    named = Subject(destination.kind, destination.id, test.destination_ref)
+    if resource := _resource(mesh, destination.id):
+        named = subject_of(resource)
     for part in alike(mesh, sources, around=destination.id):
         why = _why(mesh, test, part[0], destination)
         for source in part if why else ():
@@ -143,7 +145,7 @@ def _why(mesh: Mesh, test: AccessTest, source: str, destination: Destination) ->
 def _unresolved(
     mesh: Mesh, test: AccessTest, sources: Collection[str]
 ) -> Iterator[dict[str, Any]]:
-    named = ("domain", "", test.destination_ref)
+    named = Subject("domain", "", test.destination_ref)
     told: dict[tuple[Any, ...], str] = {}
     for source in sorted(sources):
         dns, sight = mesh.dns(source), mesh.sight(source)
@@ -193,16 +195,7 @@ def _dns_fault(test: AccessTest, answer: Explanation) -> str:
     return f"it resolves to {', '.join(sorted(found))}" if found else ""
 
 
-def _failure(
-    mesh: Mesh, source: str, target: tuple[str, str, str], why: str
-) -> dict[str, Any]:
-    kind, identifier, name = target
-    return {
-        "source": {
-            "kind": "peer",
-            "id": source,
-            "name": mesh.snapshot.peers[source].name,
-        },
-        "destination": {"kind": kind, "id": identifier, "name": name},
-        "because": why,
-    }
+def _failure(mesh: Mesh, source: str, target: Subject, why: str) -> dict[str, Any]:
+    one = subject_of(mesh.snapshot.peers[source])
+    ends = {"source": one._asdict(), "destination": target._asdict()}
+    return {**ends, "because": why}

@@ -10,7 +10,7 @@ from events.activities import Activity
 from events.models import AuditEvent
 from meshmgmt.accesstests.models import EMPTY, FAILING, AccessTest
 from meshmgmt.accesstests.rules import DNS, REACH, VALUES
-from meshmgmt.accesstests.services import MODELS, end_json
+from meshmgmt.accesstests.services import MODELS, PLAIN, end_json
 from meshmgmt.accesstests.standing import outcomes
 from meshmgmt.core.history import is_past, shown_moment
 from meshmgmt.core.queries import batches
@@ -18,10 +18,7 @@ from meshmgmt.explain.lint.finding import Finding
 from meshmgmt.mesh.reasons import Subject
 
 Row = dict[str, Any]
-_TOLD = (
-    *("id", "name", "description", "enabled", "enforce", "kind", "protocol", "port"),
-    *("expect", "record_type", "contents", "state", "failures", "checked_at"),
-)
+_TOLD = ("id", *PLAIN, "state", "failures", "checked_at")
 _ENDS = ("source", "destination")
 
 

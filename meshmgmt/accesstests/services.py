@@ -19,9 +19,10 @@ from meshmgmt.inventory.models import NetworkResource, Peer
 
 KIND: Final = "access test"
 _ENDS: Final = ("source", "destination")
-_PLAIN: Final = tuple(
+PLAIN: Final = tuple(
     each.name for each in fields(AccessTestDraft) if each.name not in _ENDS
 )
+"""Facts of a test that are columns of the same name."""
 MODELS: Final = {
     "peer": Peer, "group": Group, "user": User, "resource": NetworkResource
 }  # fmt: skip
@@ -59,7 +60,7 @@ def stored_draft(test: AccessTest) -> AccessTestDraft:
     return AccessTestDraft(
         source=End(test.source_kind, test.source_ref),
         destination=End(test.destination_kind, test.destination_ref),
-        **{name: getattr(test, name) for name in _PLAIN},
+        **{name: getattr(test, name) for name in PLAIN},
     )
 
 
@@ -94,7 +95,7 @@ def _fill(test: AccessTest, draft: AccessTestDraft) -> None:
         text = "an access test with this name exists already"
         faults.append(FieldError("name", text, conflict=True))
     raise_field_errors(faults)
-    for name in _PLAIN:
+    for name in PLAIN:
         setattr(test, name, getattr(draft, name))
     test.contents = list(draft.contents)
     for end in _ENDS:

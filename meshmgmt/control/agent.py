@@ -11,7 +11,7 @@ are raised as grpc.aio.AioRpcError.
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -103,25 +103,10 @@ class Agent:
         body = box.encrypt(message.SerializeToString())
         return pb.EncryptedMessage(wgPubKey=self.public_key, body=body)
 
-    async def login(
-        self,
-        setup_key: str = "",
-        *,
-        jwt: str = "",
-        dns_labels: Sequence[str] = (),
-        ssh_key: str = "",
-    ) -> pb.LoginResponse:
-        """Log in; with a setup key or a token an unknown peer is enrolled."""
-        keys = pb.PeerKeys(
-            sshPubKey=ssh_key.encode(), wgPubKey=self.public_key.encode()
-        )
-        request = pb.LoginRequest(
-            setupKey=setup_key,
-            meta=self.meta,
-            jwtToken=jwt,
-            peerKeys=keys,
-            dnsLabels=dns_labels,
-        )
+    async def login(self, setup_key: str = "") -> pb.LoginResponse:
+        """Log in; with a setup key an unknown peer is enrolled."""
+        keys = pb.PeerKeys(wgPubKey=self.public_key.encode())
+        request = pb.LoginRequest(setupKey=setup_key, meta=self.meta, peerKeys=keys)
         return await self.call("Login", request, pb.LoginResponse)
 
     async def call(self, name: str, request: Message, kind: type[_M]) -> _M:

@@ -54,15 +54,12 @@ def check_config(config: pb.NetbirdConfig) -> None:
         )
 
 
-def check_peer_config(config: pb.PeerConfig, login_address: str = "") -> None:
+def check_peer_config(config: pb.PeerConfig) -> None:
     """Refuse a peer's own configuration. Raises Unsendable."""
     # Of another form, the agent never starts its engine and tries for ever.
     address, _, length = config.address.partition("/")
     _require(length.isdecimal() and int(length) <= IPV4_BITS, "no prefix length")
     _require(":" not in address and _is_address(address), "the address is none")
-    _require(
-        login_address in ("", config.address), "the address is not that of the login"
-    )
 
 
 def check_remote(remote: pb.RemotePeerConfig) -> None:

@@ -5,9 +5,9 @@ from django.urls import path
 
 from meshmgmt.explain.admin import questions
 from meshmgmt.explain.admin.graph import graph_page
-from meshmgmt.explain.api.peers import AccessiblePeersView
 from meshmgmt.explain.api.reports import (
     AccessGraphView,
+    AccessiblePeersView,
     ExplainView,
     LintView,
     PeerDnsView,

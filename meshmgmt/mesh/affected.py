@@ -88,10 +88,8 @@ def _by_dns(old: Mesh, new: Mesh) -> set[str]:
     """Peers of zones and nameserver groups that changed, and those not managed."""
     # Their members lose all of DNS, or get it back.
     groups = set(old.snapshot.unmanaged_groups ^ new.snapshot.unmanaged_groups)
-    for before, after in (
-        (_zones(old), _zones(new)),
-        (_servers(old), _servers(new)),
-    ):
+    for name in ("zones", "nameserver_groups"):
+        before, after = _named(name, old), _named(name, new)
         for id_ in _changed(before, after):
             groups.update(
                 *(items[id_].groups for items in (before, after) if id_ in items)
@@ -102,12 +100,8 @@ def _by_dns(old: Mesh, new: Mesh) -> set[str]:
     return set().union(*members)
 
 
-def _zones(mesh: Mesh) -> dict[str, Zone]:
-    return {zone.id: zone for zone in mesh.snapshot.zones}
-
-
-def _servers(mesh: Mesh) -> dict[str, NameserverGroup]:
-    return {group.id: group for group in mesh.snapshot.nameserver_groups}
+def _named(name: str, mesh: Mesh) -> dict[str, Zone | NameserverGroup]:
+    return {item.id: item for item in getattr(mesh.snapshot, name)}
 
 
 def _ssh_hosts(mesh: Mesh) -> set[str]:

@@ -176,17 +176,15 @@ def allow_everything(deployment: Deployment) -> None:
     if deployment.api("GET", "/policies"):
         return
     everybody = deployment.api("GET", "/groups?name=All")[0]["id"]
-    rule = {
-        "name": "all",
-        "enabled": True,
-        "action": "accept",
-        "bidirectional": True,
-        "protocol": "all",
-        "sources": [everybody],
-        "destinations": [everybody],
-    }
-    body = {"name": "Default", "enabled": True, "rules": [rule]}
-    deployment.api("POST", "/policies", body)
+    deployment.api("POST", "/policies", open_policy(everybody))
+
+
+def open_policy(everybody: str) -> dict[str, Any]:
+    """Return a policy that lets the members of a group begin anything with each other."""
+    ends = {"sources": [everybody], "destinations": [everybody]}
+    rule = {"name": "all", "enabled": True, "action": "accept", "protocol": "all"}
+    rule |= {"bidirectional": True}
+    return {"name": "Default", "enabled": True, "rules": [rule | ends]}
 
 
 def waited_for(condition: Any, seconds: float = 30.0) -> Any:

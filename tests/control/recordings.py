@@ -12,11 +12,13 @@ from typing import Any, Final
 from google.protobuf.json_format import ParseDict
 from nacl.public import PrivateKey
 
+from meshmgmt.control.agent import META
 from meshmgmt.control.maps import MapStore
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services.logins import login
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
+from tests.control.deployment import open_policy
 from tests.control.plain import Symbols, comparable, plain
 from tests.people import api_of, person
 
@@ -24,19 +26,7 @@ FOLDER: Final = Path(__file__).parent / "golden"
 RECORDED_DOMAIN: Final = "mesh.test"
 SOURCE: Final = "127.0.0.1"
 
-USUAL_META: Final = {
-    "goOS": "linux",
-    "kernel": "Linux",
-    "core": "12",
-    "platform": "x86_64",
-    "OS": "Debian GNU/Linux",
-    "OSVersion": "12",
-    "netbirdVersion": "0.77.1",
-    "kernelVersion": "6.1.0",
-    "capabilities": ["PeerCapabilitySourcePrefixes", "PeerCapabilityIPv6Overlay"],
-    "flags": {},
-    "environment": {},
-}
+USUAL_META: Final = {**META, "syncMessageVersion": None, "flags": {}, "environment": {}}
 
 _numbers = count(1)
 
@@ -136,17 +126,7 @@ class Playback:
         return found
 
     def _default_policy(self, everybody: str) -> str:
-        rule = {
-            "name": "Default",
-            "enabled": True,
-            "action": "accept",
-            "protocol": "all",
-            "bidirectional": True,
-            "sources": [everybody],
-            "destinations": [everybody],
-        }
-        body = {"name": "Default", "enabled": True, "rules": [rule]}
-        policies = self.call("GET", "/api/policies")
+        policies, body = self.call("GET", "/api/policies"), open_policy(everybody)
         made = policies[0] if policies else self.call("POST", "/api/policies", body)
         return str(made["id"])
 
@@ -168,6 +148,6 @@ def _moment(text: str) -> dt.datetime:
 
 def meta_of(label: str, differing: dict[str, Any]) -> pb.PeerSystemMeta:
     """What a machine says of itself: the usual, but for what differs (null: not said)."""
-    values = {"hostname": label, **USUAL_META, **differing}
+    values = {**USUAL_META, "hostname": label, **differing}
     said = {name: value for name, value in values.items() if value is not None}
     return ParseDict(said, pb.PeerSystemMeta())

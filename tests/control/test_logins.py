@@ -3,6 +3,7 @@
 import datetime as dt
 import ipaddress
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from groups.selectors import all_group_id
+from meshmgmt.access.models import SetupKey
 from meshmgmt.access.services.setupkeys import setup_key_delete, setup_key_update
 from meshmgmt.control.services.logins import login
 from meshmgmt.control.services.refusals import Code, Refused
@@ -119,49 +121,34 @@ def test_login_must_say_what_machine_it_is():
     assert refused(meta=None).code == Code.FAILED_PRECONDITION
 
 
-def no_such_key() -> str:
-    return str(uuid.uuid4())
-
-
-def endless_key() -> str:
-    return "k" * 100_000
-
-
 def expired_key() -> str:
     with clock.set_to(clock.now() - dt.timedelta(days=2)):
         return setup_key()[0]
 
 
-def revoked_key() -> str:
-    plain, key = setup_key()
-    setup_key_update(key_id=key.pk, changes={"revoked": True})
+def key_after(deed: Callable[[str, SetupKey], object], **facts: Any) -> str:
+    """Return a key after what was done with it."""
+    plain, key = setup_key(**facts)
+    deed(plain, key)
     return plain
 
 
-def deleted_key() -> str:
-    plain, key = setup_key()
-    setup_key_delete(key_id=key.pk)
-    return plain
+USELESS: dict[str, Callable[[], str]] = {
+    "no such key": lambda: str(uuid.uuid4()),
+    "endless": lambda: "k" * 100_000,
+    "expired": expired_key,
+    "revoked": lambda: key_after(
+        lambda _, key: setup_key_update(key_id=key.pk, changes={"revoked": True})
+    ),
+    "deleted": lambda: key_after(lambda _, key: setup_key_delete(key_id=key.pk)),
+    "used up": lambda: key_after(
+        lambda plain, _: [enrolled(key=plain), enrolled(key=plain)], usage_limit=2
+    ),
+    "spent": lambda: key_after(lambda plain, _: enrolled(key=plain), type="one-off"),
+}
 
 
-def used_up_key() -> str:
-    plain, _ = setup_key(usage_limit=2)
-    enrolled(key=plain)
-    enrolled(key=plain)
-    return plain
-
-
-def spent_one_off_key() -> str:
-    plain, _ = setup_key(type="one-off")
-    enrolled(key=plain)
-    return plain
-
-
-USELESS = [no_such_key, endless_key, expired_key, revoked_key, deleted_key]
-USELESS += [used_up_key, spent_one_off_key]
-
-
-@pytest.mark.parametrize("make", USELESS)
+@pytest.mark.parametrize("make", USELESS.values(), ids=USELESS)
 def test_useless_setup_key_is_refused_without_saying_why(make: Any):
     plain = make()
     before = Peer.objects.count()
@@ -175,9 +162,9 @@ def test_useless_setup_key_is_refused_without_saying_why(make: Any):
     assert trail.codes == []
 
 
-@pytest.mark.parametrize("make", [no_such_key, expired_key, spent_one_off_key])
-def test_useless_setup_key_costs_two_queries_and_no_lock(make: Any):
-    plain = make()
+@pytest.mark.parametrize("useless", ["no such key", "expired", "spent"])
+def test_useless_setup_key_costs_two_queries_and_no_lock(useless: str):
+    plain = USELESS[useless]()
     with CaptureQueriesContext(connection) as queries:
         refused(setupKey=plain)
     assert len(queries) == 2

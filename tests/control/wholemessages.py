@@ -28,17 +28,24 @@ def check_sync(
     if message.HasField("netbirdConfig"):
         check_config(message.netbirdConfig)
     if message.HasField("peerConfig"):
-        check_peer_config(message.peerConfig, login_address)
+        check_own(message.peerConfig, login_address)
     if message.HasField("NetworkMap"):
         check_map(message.NetworkMap, login_address)
         _require(message.NetworkMap.Serial >= after_serial, "the serial goes back")
+
+
+def check_own(config: pb.PeerConfig, login_address: str) -> None:
+    """Refuse a peer's own configuration. Raises Unsendable."""
+    check_peer_config(config)
+    told = ("", config.address)
+    _require(login_address in told, "the address is not that of the login")
 
 
 def check_map(network_map: pb.NetworkMap, login_address: str = "") -> None:
     """Refuse a network map. Raises Unsendable."""
     _require(network_map.HasField("DNSConfig"), "no DNSConfig")
     if network_map.HasField("peerConfig"):
-        check_peer_config(network_map.peerConfig, login_address)
+        check_own(network_map.peerConfig, login_address)
     for remote in (*network_map.remotePeers, *network_map.offlinePeers):
         check_remote(remote)
     check_dns(network_map.DNSConfig)

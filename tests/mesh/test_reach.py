@@ -172,15 +172,9 @@ def account(**changes: Any) -> Snapshot:
 
 def with_rule(snapshot: Snapshot, name: str, **changes: Any) -> Snapshot:
     """The account with another rule in the policy of that name."""
-    return replace(
-        snapshot,
-        policies=tuple(
-            replace(policy, rules=tuple(replace(r, **changes) for r in policy.rules))
-            if policy.id == name
-            else policy
-            for policy in snapshot.policies
-        ),
-    )
+    [policy] = [policy for policy in snapshot.policies if policy.id == name]
+    rules = tuple(replace(rule, **changes) for rule in policy.rules)
+    return with_policy(snapshot, name, rules=rules)
 
 
 def with_policy(snapshot: Snapshot, name: str, **changes: Any) -> Snapshot:

@@ -6,11 +6,18 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from meshmgmt.accounts.api.views import viewer_of
+from meshmgmt.api.permissions import READING
 from meshmgmt.api.querystring import choice, required_text
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core import history
 from meshmgmt.core.transactions import read_snapshot
-from meshmgmt.explain.answers import account_findings, name_explanation, peer_dns
+from meshmgmt.explain.answers import (
+    accessible_peer_rows,
+    account_findings,
+    name_explanation,
+    peer_dns,
+)
 from meshmgmt.explain.api.serializers import (
     ExplanationSerializer,
     FindingSerializer,
@@ -21,6 +28,8 @@ from meshmgmt.explain.api.serializers import (
 from meshmgmt.explain.graphing import FOCUS, access_graph
 from meshmgmt.explain.reaching import Question, traffic_of
 from meshmgmt.explain.resolution.model import RECORD_TYPES
+from meshmgmt.inventory.api.serializers import AccessiblePeerSerializer
+from meshmgmt.inventory.services.peers import KIND
 from meshmgmt.mesh.reach import PROTOCOLS
 from observability.debug import capture
 
@@ -65,6 +74,21 @@ class PeerDnsView(ApiView):
         answer = PeerDnsSerializer.plain(config)
         capture.keep("effective-dns", config.peer_id, lambda: answer)
         return Response(answer)
+
+
+class AccessiblePeersView(ApiView):
+    """The peers that one peer can reach."""
+
+    module = "peers"
+    open_methods = READING
+    serializer_class = AccessiblePeerSerializer
+    answers_list = True
+
+    def get(self, request: Request, peerId: str) -> Response:  # noqa: N803 - seed
+        """Return peers that the caller may see, in the order of their creation."""
+        identifier = path_id(KIND, peerId)
+        with read_snapshot():
+            return Response(accessible_peer_rows(viewer_of(request), identifier))
 
 
 class ExplainView(ApiView):

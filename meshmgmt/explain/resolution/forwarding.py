@@ -33,14 +33,14 @@ def forward(config: PeerDns, name: str) -> ForwardResult:
     longest = max((len(domain) for _, domain in matches), default=0)
     # Of one length they are one domain: all its groups are asked.
     asked = [group for group, domain in matches if len(domain) == longest]
-    primaries = [group for group in config.servers if group.primary]
+    primaries = _primaries(config)
     steps = [_match_step(group, domain, longest) for group, domain in matches]
     steps.extend(_excluded(config, name, longest))
     if asked:
-        steps.extend(_not_primary(primaries, "a match domain applies"))
+        steps.extend(_primary(config, "a match domain applies"))
         return ForwardResult(tuple(steps), OutcomeKind.FORWARDED, _servers(asked))
     if primaries:
-        steps.extend(_primary(primaries))
+        steps.extend(_primary(config))
         return ForwardResult(tuple(steps), OutcomeKind.FORWARDED, _servers(primaries))
     steps.append(system_step())
     return ForwardResult(tuple(steps), OutcomeKind.SYSTEM)
@@ -57,8 +57,7 @@ def not_asked(config: PeerDns, name: str) -> tuple[Step, ...]:
         )
         for group, domain in _matches(config, name)
     ]
-    primaries = [group for group in config.servers if group.primary]
-    return (*steps, *_not_primary(primaries, "a zone decides"))
+    return (*steps, *_primary(config, "a zone decides"))
 
 
 def system_step(reason: str = "no nameserver of this service applies") -> Step:
@@ -93,16 +92,17 @@ def _match_step(group: NameserverGroup, domain: str, longest: int) -> Step:
     )
 
 
-def _primary(groups: Iterable[NameserverGroup]) -> Iterable[Step]:
-    for group in groups:
-        text = f"primary group {group.name} serves all other names"
-        yield Step(PRIMARY_STAGE, "primary", text, subject_of(group), decides=True)
+def _primary(config: PeerDns, why_not: str = "") -> Iterable[Step]:
+    """Steps of the primary groups, which are asked unless told why not."""
+    code = "shadowed" if why_not else "primary"
+    does = f"is not asked: {why_not}" if why_not else "serves all other names"
+    for group in _primaries(config):
+        text = f"primary group {group.name} {does}"
+        yield Step(PRIMARY_STAGE, code, text, subject_of(group), decides=not why_not)
 
 
-def _not_primary(groups: Iterable[NameserverGroup], why: str) -> Iterable[Step]:
-    for group in groups:
-        text = f"primary group {group.name} is not asked: {why}"
-        yield Step(PRIMARY_STAGE, "shadowed", text, subject=subject_of(group))
+def _primaries(config: PeerDns) -> list[NameserverGroup]:
+    return [group for group in config.servers if group.primary]
 
 
 def _excluded(config: PeerDns, name: str, longest: int) -> Iterable[Step]:

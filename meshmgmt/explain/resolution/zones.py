@@ -30,10 +30,6 @@ class LocalResult:
     cname: Record | None = None
 
 
-def zone_subject(zone: EffectiveZone) -> Subject:
-    return Subject(zone.kind, zone.id, zone.name)
-
-
 def look_up(
     config: PeerDns, name: str, record_type: str, hidden_peer: HiddenPeer | None
 ) -> LocalResult:
@@ -155,7 +151,7 @@ def _step(
         stage=STAGE,
         code=code,
         text=text,
-        subject=zone_subject(zone),
+        subject=Subject(zone.kind, zone.id, zone.name),
         decides=decides,
         records=records,
     )
