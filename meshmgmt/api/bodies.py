@@ -70,7 +70,6 @@ def discard_rest(request: HttpRequest) -> None:
     sending makes 502 of that. What is announced as endless is left to gunicorn.
     """
     announced = request.META.get("CONTENT_LENGTH") or "0"
-    # An announced body of more than that is left alone, too.
     left = _DISCARDED if announced.isdecimal() and int(announced) <= _DISCARDED else 0
     source = _source(request)
     with suppress(OSError, ParseException):
