@@ -24,6 +24,7 @@ from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import BadRequest, Conflict, NotFound
 from meshmgmt.core.fielderrors import FieldError
 
+# Below 2^63, the largest id of a database.
 _LARGEST = 10**18 - 1
 _LEAVES_AT_ONCE = 1000
 
@@ -189,6 +190,7 @@ class ConsistencyView(ApiView):
         require_valid(form)
         newer = _tree(form, "second", "second_root")
         older = _tree(form, "first", "first_root")
+        # Only now: the size that was left out is that of the newest head.
         if older.size > newer.size:
             text = f"first: must not be above second, {newer.size}"
             raise BadRequest.about("first", text)
@@ -217,12 +219,14 @@ class LeavesView(ApiView):
         """Return one JSON object per line, in the order of the tree."""
         form = LeavesForm(request.query_params)
         require_valid(form)
+        # Not through a renderer, which would hold a trail of millions in memory.
         lines = _leaf_lines(_tree(form, "tree_size").size)
         kind = "application/x-ndjson; charset=UTF-8"
         return StreamingHttpResponse(lines, content_type=kind)
 
 
 def _leaf_lines(size: int) -> Iterator[bytes]:
+    # Together: a write to the network for each takes longer than to read them.
     waiting = []
     for number, leaf in tree.all_leaves(size):
         waiting.append(orjson.dumps({"id": str(number), "hash": leaf.hex()}) + b"\n")
