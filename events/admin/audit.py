@@ -11,7 +11,7 @@ from events.activities import Activity
 from events.admin.cells import only, plain
 from events.admin.changetable import change_table, mentioned_ids, shown_value
 from events.admin.explorer import Explorer
-from events.admin.facts import Fact, joined, named, present, see_also
+from events.admin.facts import Fact, joined, named
 from events.admin.here import Here, link_to
 from events.admin.names import Kinds
 from events.admin.objectpages import EVERY_KIND, ObjectPages, kind_of
@@ -47,7 +47,6 @@ class AuditEventAdmin(Explorer):
     filterset_class = AuditFilterSet
     api_view = AuditEventsView
     summary_url_name = "audit-summary"
-    time_field = "timestamp"
     columns = (
         TIME,
         Column("what", "Activity"),
@@ -117,23 +116,35 @@ class AuditEventAdmin(Explorer):
         at = {} if target is None else {row.target_id: target}
         object_ = named(at, row.target_id, row.target_name)
         changes = change_table(row.changes, known) if row.changes else "none"
-        return present(
-            [
-                Fact("Time", instant(row.timestamp)),
-                Fact(
-                    "Activity", joined(LABELS.get(row.activity_code), row.activity_code)
-                ),
-                Fact("Initiator", named(known, row.initiator_id, initiator_name(row))),
-                Fact("Object", format_html("{} {}", kind_of(row.target_type), object_)),
-                Fact("Group", named(known, group, str(row.meta.get("group", "")))),
-                Fact("Reason", plain(row.meta.get("reason", ""))),
-                Fact("Changes", changes),
-                Fact("Details", shown_value(row.meta, known)),
-                Fact("From address", plain(row.source_address)),
-                Fact("Token", named(known, row.token_id)),
-                Fact("Request", plain(row.request_id)),
-                Fact("See also", _see_also(row)),
-            ]
+        return [
+            Fact("Time", instant(row.timestamp)),
+            Fact("Activity", joined(LABELS.get(row.activity_code), row.activity_code)),
+            Fact("Initiator", named(known, row.initiator_id, initiator_name(row))),
+            Fact("Object", format_html("{} {}", kind_of(row.target_type), object_)),
+            Fact("Group", named(known, group, str(row.meta.get("group", "")))),
+            Fact("Reason", plain(row.meta.get("reason", ""))),
+            Fact("Changes", changes),
+            Fact("Details", shown_value(row.meta, known)),
+            Fact("From address", plain(row.source_address)),
+            Fact("Token", named(known, row.token_id)),
+            Fact("Request", plain(row.request_id)),
+        ]
+
+    def ways(self, row: AuditEvent) -> dict[str, tuple[str, str]]:
+        return {
+            "all events of this object": ("target_id", row.target_id),
+            "everything its initiator did": ("initiator_id", row.initiator_id),
+            "all of the same request": ("search", row.request_id),
+        }
+
+    def see_also(self, row: AuditEvent) -> SafeString:
+        compare = f"{reverse('admin-compare')}{link_to({'event': str(row.pk)})}"
+        revert = reverse("admin-audit-revert", args=[row.pk])
+        link = '<a href="{}">{}</a>'
+        return joined(
+            super().see_also(row),
+            format_html(link, compare, "the configuration before and after"),
+            format_html(link, revert, "take it back"),
         )
 
     def raw(self, row: AuditEvent) -> dict[str, Any]:
@@ -142,21 +153,3 @@ class AuditEventAdmin(Explorer):
 
 def initiator_name(event: AuditEvent) -> str:
     return event.initiator_name or event.initiator_email
-
-
-def _see_also(row: AuditEvent) -> SafeString:
-    trail = reverse("admin:events_auditevent_changelist")
-    ways = {
-        "all events of this object": ("target_id", row.target_id),
-        "everything its initiator did": ("initiator_id", row.initiator_id),
-        "all of the same request": ("search", row.request_id),
-    }
-    compare = f"{reverse('admin-compare')}{link_to({'event': str(row.pk)})}"
-    return joined(
-        see_also(trail, ways),
-        format_html('<a href="{}">the configuration before and after</a>', compare),
-        format_html(
-            '<a href="{}">take it back</a>',
-            reverse("admin-audit-revert", args=[row.pk]),
-        ),
-    )

@@ -33,6 +33,7 @@ def only(
     text = str(shown or value)
     if not text:
         return NOTHING
+    # A name written from right to left turns nothing around it.
     cell = format_html("<bdi>{}</bdi>", text)
     if value not in ("", None):
         cell = format_html(

@@ -16,6 +16,7 @@ Pages = Mapping[str, ObjectPage]
 
 _ID: Final = re.compile(r"[0-9a-v]{20}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OWN_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+# Not what is falsy: 0 and False are told.
 _EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
 _NOTHING: Final = SafeString('<span class="quiet">none</span>')
 
@@ -80,6 +81,7 @@ def _differing(members: list[Any], others: list[Any], pages: Pages) -> SafeStrin
 
     Where only their order differs, all of them.
     """
+    # As texts: objects cannot be members of a set.
     known = set(map(_text, others))
     own = [x for x in members if _text(x) not in known]
     if known == set(map(_text, members)):

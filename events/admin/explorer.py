@@ -21,7 +21,7 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from events.admin.cells import json_block
-from events.admin.facts import Fact
+from events.admin.facts import Fact, present, see_also
 from events.admin.here import Here, link_to
 from events.admin.inputs import (
     Suggestions,
@@ -59,12 +59,12 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
 
     actions = None
     change_form_template = "admin/events/event.html"
+    # Django makes a form for the page of a row, which shows none: as small as can be.
     fields = readonly_fields = ("id",)
     subject: ClassVar[Subject]
     filterset_class: ClassVar[type[StreamFilterSet]]
     api_view: ClassVar[type[ApiView]]
     summary_url_name: ClassVar[str]
-    time_field: ClassVar[str]
     columns: ClassVar[tuple[Column, ...]]
     filters: ClassVar[tuple[str, ...]]
     more_filters: ClassVar[tuple[str, ...]]
@@ -87,12 +87,21 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         raise NotImplementedError
 
     def facts(self, row: Any, pages: ObjectPages) -> list[Fact]:
-        """Return what the page of a row tells, its raw form left aside."""
+        """Return what the page of a row tells, as far as there is anything to tell."""
         raise NotImplementedError
+
+    def ways(self, row: Any) -> dict[str, tuple[str, str]]:
+        """Return what leads from a row to others: by text, the filter and its value."""
+        raise NotImplementedError
+
+    def see_also(self, row: Any) -> SafeString:
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"
+        return see_also(reverse(name), self.ways(row))
 
     def raw(self, row: Any) -> dict[str, Any]:
         """Return a row as clients of the API get it."""
-        raise NotImplementedError
+        content: dict[str, Any] = row.content
+        return content
 
     def prepare(self, rows: list[Any]) -> None:
         """Look up what `cells` needs, for all rows at once."""
@@ -121,6 +130,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
         """Return what the API exports for the same filters, to whoever is signed in."""
+        # The view itself asks who may: a session signs in to the API as well.
         view = self.api_view.as_view(renderer_classes=[RENDERERS[kind]])
         answer: HttpResponseBase = view(request)
         return answer
@@ -133,6 +143,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
             raise PermissionDenied
         here = Here(request.GET)
         query, errors = self._meant(request, here)
+        # Addresses hold ids: they mean the same when the object has another name.
         if query != request.GET and not errors:
             return HttpResponseRedirect(f"?{query.urlencode()}")
         filters = self.filterset_class(request.GET, self.get_queryset(request))
@@ -155,6 +166,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         """Return the query with values in place of names, and what is unclear in it."""
         query, names = request.GET.copy(), Names(request)
         errors: list[Any] = []
+        # Several faults are told together.
         for name in self.named.keys() & query.keys():
             kinds = self.named[name]
             options = self.suggestions.get(name, dict)()
@@ -194,8 +206,9 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         """Return the rows. Raises BadRequest naming every wrong parameter."""
         require_valid(filters.form)
         cursor = request.GET.get("cursor", "")
+        # As long as all texts of the row together, and never shown.
         rows = filters.qs.defer("search")
-        return read_rows(rows, self.time_field, size, cursor)
+        return read_rows(rows, filters.time_field, size, cursor)
 
     def _rows(self, page: RowPage, here: Here) -> Iterator[Row]:
         self.prepare(list(page.rows))
@@ -205,7 +218,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
 
     def _time_cell(self, row: Any) -> SafeString:
         """Return the time of a row, which leads to its page."""
-        shown = moment(getattr(row, self.time_field))
+        shown = moment(getattr(row, self.filterset_class.time_field))
         return format_html('<a href="{}">{}</a>', home.object_url(row), shown)
 
     def _context(
@@ -237,6 +250,7 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         more = list(make(self.more_filters))
         ordered = bool(here.values("sort_by"))
         at_newest = not ordered and not request.GET.get("cursor")
+        # What comes in is newer than a page of older rows.
         live = bool(here.values("live")) and at_newest
         # All rows share what the filters name, so one of them knows what it is called.
         named = self.names(page.rows[0]) if page.rows else {}
@@ -263,8 +277,9 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
 
     def _oldest(self, request: HttpRequest) -> str:
         """Return the time of the first event, where "any time" begins."""
-        times = self.get_queryset(request).order_by(self.time_field)
-        first = times.values_list(self.time_field, flat=True).first()
+        time = self.filterset_class.time_field
+        times = self.get_queryset(request).order_by(time).values_list(time, flat=True)
+        first = times.first()
         return first.isoformat() if first else ""
 
     def _exports(self, filters: StreamFilterSet, here: Here) -> list[tuple[str, str]]:
@@ -280,7 +295,12 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         row = context["original"]
         context |= {
             "title": str(self.opts.verbose_name).capitalize(),
-            "facts": self.facts(row, ObjectPages(request)),
+            "facts": present(
+                [
+                    *self.facts(row, ObjectPages(request)),
+                    Fact("See also", self.see_also(row)),
+                ]
+            ),
             "raw": json_block(self.raw(row)),
         }
         return super().render_change_form(request, context, *args, **kwargs)

@@ -64,6 +64,7 @@ class Foresight:
                 write()
             coming = AuditEvent.objects.filter(id__gt=newest).defer("search")
             events = list(coming.order_by("id")[: MOST + 1])
+            # Nothing may stay, though nothing failed.
             transaction.set_rollback(True)
         pages = ObjectPages(request)
         pages.look_up(events[:MOST])

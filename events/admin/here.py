@@ -30,6 +30,7 @@ class Here:
 
     def with_(self, **changes: str) -> str:
         """Return a link here with one value for each parameter; "" leaves it out."""
+        # A page has a thousand links, most of which change the same parameter.
         names = frozenset(changes)
         rest = self._rest.get(names)
         if rest is None:

@@ -98,6 +98,7 @@ def inputs(
         values = here.values(name)
         many = isinstance(field, CodesField)
         options = _options(field)
+        # The API takes words in any letter case; a <select> does not.
         spelt = {option.lower(): option for option in options}
         value = next(iter(values), "")
         yield Input(

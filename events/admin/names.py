@@ -98,6 +98,7 @@ class Names:
         """Return the name that stands for this key alone, "" without one."""
         rows = self._pages.having(kinds.kinds, key, 1, kinds.key)
         name = next((row.name for row in _named(rows, kinds.key)), "")
+        # A name that others have, too, would not lead back to this key.
         return name if name and len(self.exact(kinds, name)) == 1 else ""
 
     def gone(self, kinds: Kinds, word: str) -> list[Named]:
@@ -148,6 +149,7 @@ def meant(
         lambda: names.suggested(kinds, word),
         lambda: names.gone(kinds, word),
     )
+    # From what is surely meant to what may be: where one finds several, people choose.
     for step in steps:
         found = list({each.key: each for each in step()}.values())
         if len(found) == 1:

@@ -68,6 +68,7 @@ class ObjectPages:
 
     def look_up(self, events: Iterable[AuditEvent]) -> None:
         """Find the pages of what many events changed, with one query for each kind."""
+        # Without this a preview of 500 events would ask 500 times.
         keys: dict[type[Model], set[str]] = {}
         for event in events:
             if (model := _models().get(event.target_type)) is not None:
@@ -108,17 +109,15 @@ class ObjectPages:
         """Return the page of a model's row, if it has just one."""
         model = _models().get(name)
         rows = list(self._visible(model)[:2]) if model else []
-        return self._first(rows) if len(rows) == 1 else None
+        return _page(rows[0]) if len(rows) == 1 else None
 
     def _having(self, model: type[Model], ids: Iterable[str]) -> Iterator[Model]:
+        # Numbers would name the object of another kind that has the same.
         if isinstance(model._meta.pk, CharField):
             yield from self._visible(model).filter(pk__in=list(ids))
 
     def _visible(self, model: type[Model]) -> QuerySet[Any]:
         return home.visible(self._request, model)
-
-    def _first(self, rows: Iterable[Model]) -> ObjectPage | None:
-        return next((_page(row) for row in rows), None)
 
 
 def _changed(event: AuditEvent) -> str:

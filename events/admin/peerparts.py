@@ -46,6 +46,7 @@ def traffic_of(request: HttpRequest, peer_id: str) -> dict[str, Any] | None:
         return None
     either = Q(source_id=peer_id) | Q(destination_id=peer_id)
     rows = TrafficEvent.objects.filter(either)
+    # No sums are kept by "peer", either end: so events themselves are asked.
     sizes, drops = (
         course(TRAFFIC_SUBJECT, metric, "direction", HOURS, (rows, {"peer": peer_id}))
         for metric in ("bytes", "drops")

@@ -5,14 +5,13 @@ from typing import Any, Final
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from events.admin.cells import only, plain, shown_size
 from events.admin.changetable import mentioned_ids, shown_value
 from events.admin.explorer import Explorer
-from events.admin.facts import Fact, joined, named, present, see_also
+from events.admin.facts import Fact, joined, named
 from events.admin.here import Here
 from events.admin.names import Kinds
 from events.admin.objectpages import ObjectPages
@@ -54,7 +53,6 @@ class ProxyEntryAdmin(Explorer):
     filterset_class = ProxyFilterSet
     api_view = ProxyEntriesView
     summary_url_name = "proxy-summary"
-    time_field = "timestamp"
     columns = (
         Column(TIME.name, TIME.label, BY_TIME),
         Column("method", "Method", "method"),
@@ -125,6 +123,7 @@ class ProxyEntryAdmin(Explorer):
         users = directory.users({row.user_id for row in rows} - {""})
         names = {user.id: user.name or user.email for user in users}
         for row in rows:
+            # Of this page alone: the model declares no such attribute.
             vars(row)["user_name"] = names.get(row.user_id, "")
 
     def cells(self, row: ProxyEntry, here: Here) -> list[SafeString]:
@@ -152,35 +151,26 @@ class ProxyEntryAdmin(Explorer):
         )
         metadata = content.get("metadata") or {}
         known = pages.of_ids({row.user_id, row.service_id, *mentioned_ids(metadata)})
-        return present(
-            [
-                Fact("Time", instant(row.timestamp)),
-                Fact("Request", joined(plain(row.method), plain(row.host + row.path))),
-                Fact("Status", str(row.status_code or "")),
-                Fact("Took", f"{row.duration_ms} ms"),
-                Fact("Reason", plain(row.reason)),
-                Fact("Source address", plain(row.source_ip)),
-                Fact("Place", joined(*map(plain, place))),
-                Fact("User", named(known, row.user_id)),
-                Fact("Signed in by", plain(row.auth_method_used)),
-                Fact("Service", named(known, row.service_id)),
-                Fact("Protocol", plain(content.get("protocol"))),
-                Fact("Uploaded", shown_size(row.bytes_upload)),
-                Fact("Downloaded", shown_size(row.bytes_download)),
-                Fact("Metadata", shown_value(metadata, known) if metadata else ""),
-                Fact("See also", _see_also(row)),
-            ]
-        )
+        return [
+            Fact("Time", instant(row.timestamp)),
+            Fact("Request", joined(plain(row.method), plain(row.host + row.path))),
+            Fact("Status", str(row.status_code or "")),
+            Fact("Took", f"{row.duration_ms} ms"),
+            Fact("Reason", plain(row.reason)),
+            Fact("Source address", plain(row.source_ip)),
+            Fact("Place", joined(*map(plain, place))),
+            Fact("User", named(known, row.user_id)),
+            Fact("Signed in by", plain(row.auth_method_used)),
+            Fact("Service", named(known, row.service_id)),
+            Fact("Protocol", plain(content.get("protocol"))),
+            Fact("Uploaded", shown_size(row.bytes_upload)),
+            Fact("Downloaded", shown_size(row.bytes_download)),
+            Fact("Metadata", shown_value(metadata, known) if metadata else ""),
+        ]
 
-    def raw(self, row: ProxyEntry) -> dict[str, Any]:
-        return row.content
-
-
-def _see_also(row: ProxyEntry) -> SafeString:
-    entries = reverse("admin:events_proxyentry_changelist")
-    ways = {
-        "all of this host": ("host", row.host),
-        "all from this address": ("source_ip", row.source_ip),
-        "all of this user": ("user_id", row.user_id),
-    }
-    return see_also(entries, ways)
+    def ways(self, row: ProxyEntry) -> dict[str, tuple[str, str]]:
+        return {
+            "all of this host": ("host", row.host),
+            "all from this address": ("source_ip", row.source_ip),
+            "all of this user": ("user_id", row.user_id),
+        }

@@ -30,9 +30,10 @@ def read_rows(
     """Return a page of `matching`. Raises BadRequest for a cursor that is none."""
     newest_first = (f"-{time}", "-pk")
     if not cursor:
+        # One more than shown tells whether there are others, without counting.
         found = list(matching.order_by(*newest_first)[: size + 1])
         rows = found[:size]
-        return RowPage(rows, older=_older(rows, time) if len(found) > size else "")
+        return RowPage(rows, older=_place(rows[-1:], time) if len(found) > size else "")
     upwards, moment, key = _parsed(cursor, matching.model)
     wanted = matching.filter(beyond(time, moment, key, newer=upwards))
     order = (time, "pk") if upwards else newest_first
@@ -42,8 +43,8 @@ def read_rows(
         rows.reverse()
     return RowPage(
         rows,
-        newer=_newer(rows, time) if more or not upwards else "",
-        older=_older(rows, time) if more or upwards else "",
+        newer=_place(rows[:1], time, newer=True) if more or not upwards else "",
+        older=_place(rows[-1:], time) if more or upwards else "",
     )
 
 
@@ -54,12 +55,10 @@ def sorted_rows(matching: QuerySet[Any], order: Sequence[str], size: int) -> Row
     return RowPage([rows[key] for key in keys if key in rows])
 
 
-def _older(rows: Sequence[Any], time: str) -> str:
-    return written(getattr(rows[-1], time), rows[-1].pk) if rows else ""
-
-
-def _newer(rows: Sequence[Any], time: str) -> str:
-    return written(getattr(rows[0], time), rows[0].pk, newer=True) if rows else ""
+def _place(end: Sequence[Any], time: str, *, newer: bool = False) -> str:
+    """Return the cursor of the row at an end of a page, "" of an empty one."""
+    places = (written(getattr(row, time), row.pk, newer=newer) for row in end)
+    return next(places, "")
 
 
 def _parsed(cursor: str, model: type[Model]) -> tuple[bool, datetime, Any]:

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from events.addresses import port_of
 from events.admin.cells import NOTHING, only, plain, shown_size
 from events.admin.explorer import Explorer
-from events.admin.facts import Fact, joined, named, present, see_also
+from events.admin.facts import Fact, joined, named
 from events.admin.here import Here, link_to
 from events.admin.inputs import shown_word
 from events.admin.names import Kinds
@@ -39,7 +39,6 @@ class TrafficEventAdmin(Explorer):
     filterset_class = TrafficFilterSet
     api_view = TrafficEventsView
     summary_url_name = "network-traffic-summary"
-    time_field = "time"
     columns = (
         TIME,
         Column("source", "Source"),
@@ -112,46 +111,51 @@ class TrafficEventAdmin(Explorer):
         counted = "{num_of_starts} starts, {num_of_ends} ends, {num_of_drops} drops"
         icmp = "type {type}, code {code}".format(**content["icmp"])
         amount = "{} in {} packets"
-        return present(
-            [
-                Fact("Window", f"{content['window_start']} to {content['window_end']}"),
-                Fact("Source", _end_fact(known, ends[0])),
-                Fact("Destination", _end_fact(known, ends[1])),
-                Fact(
-                    "User",
-                    joined(named(known, user["id"], user["name"]), user["email"]),
-                ),
-                Fact("Policy", named(known, policy["id"], policy["name"])),
-                Fact("Reported by", named(known, row.reporter_id)),
-                Fact("Protocol", _PROTOCOLS.get(row.protocol, str(row.protocol))),
-                Fact("ICMP", icmp if row.protocol == 1 else ""),
-                Fact("Direction", shown_word(content["direction"])),
-                Fact("Connection", content["connection_type"]),
-                Fact(
-                    "Received",
-                    amount.format(shown_size(row.rx_bytes), content["rx_packets"]),
-                ),
-                Fact(
-                    "Sent",
-                    amount.format(shown_size(row.tx_bytes), content["tx_packets"]),
-                ),
-                Fact("Counted", counted.format(**content)),
-                Fact("Dropped", _why(row, content, "Why was this dropped?")),
-                Fact("Events", _inner(content["events"])),
-                Fact("Arrived", content["receive_timestamp"]),
-                Fact("Flow", plain(content["flow_id"])),
-                Fact("See also", _see_also(row)),
-            ]
-        )
+        return [
+            Fact("Window", f"{content['window_start']} to {content['window_end']}"),
+            Fact("Source", _end_fact(known, ends[0])),
+            Fact("Destination", _end_fact(known, ends[1])),
+            Fact(
+                "User",
+                joined(named(known, user["id"], user["name"]), user["email"]),
+            ),
+            Fact("Policy", named(known, policy["id"], policy["name"])),
+            Fact("Reported by", named(known, row.reporter_id)),
+            Fact("Protocol", _PROTOCOLS.get(row.protocol, str(row.protocol))),
+            Fact("ICMP", icmp if row.protocol == 1 else ""),
+            Fact("Direction", shown_word(content["direction"])),
+            Fact("Connection", content["connection_type"]),
+            Fact(
+                "Received",
+                amount.format(shown_size(row.rx_bytes), content["rx_packets"]),
+            ),
+            Fact(
+                "Sent",
+                amount.format(shown_size(row.tx_bytes), content["tx_packets"]),
+            ),
+            Fact("Counted", counted.format(**content)),
+            Fact("Dropped", _why(row, content, "Why was this dropped?")),
+            Fact("Events", _inner(content["events"])),
+            Fact("Arrived", content["receive_timestamp"]),
+            Fact("Flow", plain(content["flow_id"])),
+        ]
 
-    def raw(self, row: TrafficEvent) -> dict[str, Any]:
-        return row.content
+    def ways(self, row: TrafficEvent) -> dict[str, tuple[str, str]]:
+        source = row.source_id or row.source_address
+        destination = row.destination_id or row.destination_address
+        return {
+            "all from this source": ("source", source),
+            "all to this destination": ("destination", destination),
+            "all of this user": ("user_id", row.user_id),
+            "all of this policy": ("policy_id", row.policy_id),
+        }
 
 
 def _end(
     here: Here, row: TrafficEvent, content: dict[str, Any], side: str
 ) -> SafeString:
     end = content[side]
+    # What summaries group by, and the filter takes.
     key = getattr(row, f"{side}_id") or getattr(row, f"{side}_address")
     return only(here, side, key, end["name"] or key, end["address"])
 
@@ -196,17 +200,3 @@ def _end_fact(known: dict[str, ObjectPage], end: dict[str, Any]) -> SafeString:
 def _inner(events: list[dict[str, str]]) -> SafeString:
     lines = ((shown_word(event["type"]), event["timestamp"]) for event in events)
     return format_html_join("", "<div>{} {}</div>", lines)
-
-
-def _see_also(row: TrafficEvent) -> SafeString:
-    flows = reverse("admin:events_trafficevent_changelist")
-    ways = {
-        "all from this source": ("source", row.source_id or row.source_address),
-        "all to this destination": (
-            "destination",
-            row.destination_id or row.destination_address,
-        ),
-        "all of this user": ("user_id", row.user_id),
-        "all of this policy": ("policy_id", row.policy_id),
-    }
-    return see_also(flows, ways)

@@ -120,6 +120,7 @@ class AuditEventsView(ApiView):
 
     def before_reading(self, request: Request) -> None:
         """Sign a tree head for an export, which will have all that it covers."""
+        # A head is written, which the snapshot of a read, or a replica, would refuse.
         if request.accepted_renderer.format != "json":
             self.tree_head = heads.for_export()
 
@@ -130,8 +131,7 @@ class AuditEventsView(ApiView):
         require_valid(form, filters.form)
         kind = getattr(request.accepted_renderer, "format", "json")
         columns = LIST_COLUMNS if kind == "json" else DETAIL_COLUMNS
-        paged = any(form.cleaned_data[name] for name in ("page", "page_size", "cursor"))
-        if kind != "json" and not paged:
+        if kind != "json" and not (form.asked or form.cleaned_data["cursor"]):
             file = _export(kind, every_row(filters.qs, columns))
             if self.tree_head is not None:
                 file[HEAD_HEADER] = orjson.dumps(heads.row(self.tree_head)).decode()
@@ -155,7 +155,7 @@ class AuditEventsView(ApiView):
                 matching,
                 columns,
                 cursor=form.cleaned_data["cursor"],
-                offset=(form.page - 1) * form.page_size,
+                offset=form.offset,
                 size=form.page_size,
             )
 
@@ -167,6 +167,7 @@ class AuditEventsView(ApiView):
         if not page.exact:
             response[PRECISION_HEADER] = "at-least"
         ways = _page_ways(page, form) if form.cleaned_data["page"] else _ways(page)
+        # No neighbour: what will have come since (RFC 5989).
         ways["monitor"] = {"cursor": str(page.since)}
         response["Link"] = ", ".join(
             self._link(relation, **changed) for relation, changed in ways.items()
@@ -174,6 +175,7 @@ class AuditEventsView(ApiView):
 
     def _link(self, relation: str, **changed: str) -> str:
         query = self.request.query_params.copy()
+        # A place given in two ways would be refused.
         for name in ("page", "cursor"):
             query.pop(name, None)
         for name, value in changed.items():
@@ -195,6 +197,7 @@ def _page_ways(page: TrailPage, form: AuditPageForm) -> dict[str, dict[str, str]
     """Return the neighbours of a numbered page, by link relation (RFC 8288)."""
     numbers = {}
     if form.page > 1:
+        # Beyond the end "prev" leads back to the last page, not to another empty one.
         last = max(1, ceil(page.total / form.page_size)) if page.exact else form.page
         numbers = {"first": 1, "prev": min(form.page - 1, last)}
     if page.older:

@@ -22,6 +22,7 @@ def expand_codes(patterns: list[str]) -> list[str]:
     codes: list[str] = []
     for pattern in patterns:
         found = [code for code in Activity.values if fnmatchcase(code, pattern)]
+        # fnmatch knows more signs than are promised.
         if "*" not in pattern or "[" in pattern or "?" in pattern:
             found = [pattern] if pattern in Activity.values else []
         if not found:

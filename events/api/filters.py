@@ -39,6 +39,7 @@ class StreamFilterSet(django_filters.FilterSet):
     @property
     def active(self) -> frozenset[str]:
         values = self.form.cleaned_data.items()
+        # Not what is falsy: a filter may mean False, or 0.
         return frozenset(name for name, value in values if value not in (None, "", []))
 
     @property
@@ -72,6 +73,7 @@ class StreamFilterSet(django_filters.FilterSet):
         if not text:
             return queryset
         if self.short_search:
+            # Every row would have to be read, so only so many are.
             newest = queryset.order_by(f"-{self.time_field}", "-id")
             queryset = queryset.model._default_manager.filter(
                 id__in=newest.values("id")[:SHORT_SEARCH_ROWS]
@@ -90,7 +92,8 @@ class StreamFilterBackend(DjangoFilterBackend):
         """Return what matches. Raises BadRequest naming every wrong parameter."""
         filterset: StreamFilterSet = self.get_filterset(request, queryset, view)
         view.filterset = filterset
-        view.paginator.form = view.paginator.form_class(request.query_params)
+        # Both forms before either is refused: all that is wrong is told at once.
+        view.paginator.form = view.page_form(request.query_params)
         require_valid(view.paginator.form, filterset.form)
         matching: Rows = filterset.qs
         return matching
@@ -139,6 +142,7 @@ class TrafficFilterSet(StreamFilterSet):
 
     def of_end(self, queryset: Rows, name: str, key: str) -> Rows:
         """Keep flows with an end that summaries know by this key."""
+        # As summaries group them, so that a bar leads to the rows it counts.
         nameless = Q(**{f"{name}_id": "", f"{name}_address": key})
         return queryset.filter(Q(**{f"{name}_id": key}) | nameless)
 
@@ -219,6 +223,7 @@ class ProxyFilterSet(StreamFilterSet):
 
     def of_method(self, queryset: Rows, name: str, method: str) -> Rows:
         """Keep entries of the method; proxies log methods in capitals."""
+        # Two values, not upper() of the column, which tallies and indexes have as it is.
         return queryset.filter(method__in={method, method.upper()})
 
     def of_status(self, queryset: Rows, name: str, success: bool) -> Rows:
@@ -230,6 +235,7 @@ class ProxyFilterSet(StreamFilterSet):
 
     def of_path(self, queryset: Rows, name: str, part: str) -> Rows:
         """Keep entries whose path contains `part`."""
+        # The index is of folded texts, and letter case counts: it finds too many.
         return self._narrowed(queryset, part).filter(path__holds=part)
 
     def of_exact_path(self, queryset: Rows, name: str, path: str) -> Rows:
@@ -242,6 +248,7 @@ class ProxyFilterSet(StreamFilterSet):
         return queryset.filter(search__holds=fold(text))
 
     def of_email(self, queryset: Rows, name: str, part: str) -> Rows:
+        # Entries hold the ids of users alone: their names change.
         return queryset.filter(user_id__in=directory.find_users(fold(part), ""))
 
     def of_name(self, queryset: Rows, name: str, part: str) -> Rows:

@@ -136,10 +136,9 @@ class ProxyPageForm(PageForm):
 class StreamPagination(BasePagination):
     """Pages joined from stored texts, in the envelope of the contract.
 
-    The view gives the `stream`, and its filter backend the `filterset`.
+    The view gives the `stream`, and its filter backend `filterset` and `form`.
     """
 
-    form_class: ClassVar[type[PageForm]]
     form: "TrafficPageForm | ProxyPageForm"
     stream: Stream
     filterset: StreamFilterSet
@@ -158,11 +157,13 @@ class StreamPagination(BasePagination):
             and form.newest_first
             and form.offset + form.page_size <= pages.FEW
         ):
+            # To find these costs as much as to count them all; often these are all.
             found = pages.newest(self.stream, queryset)
             if found.whole:
                 pieces = found.pieces(form.offset, form.page_size)
                 return Page(pieces, len(found.texts), exact=True)
         total, exact = self._total()
+        # A walk to a page that is not there would lead through every row.
         if exact and form.offset >= total:
             return Page([], total, exact)
         if found is not None:
@@ -185,6 +186,7 @@ class StreamPagination(BasePagination):
             return list(pages.texts(bodies[form.offset : form.offset + form.page_size]))
         if form.newest_first:
             return None
+        # Lists of a thousand are found one after another, each from where one ended.
         raise BadRequest.about(
             "sort_by",
             "sort_by: an export of everything comes newest first; ask for a page",
@@ -199,6 +201,9 @@ class StreamPagination(BasePagination):
 
     def _pieces(self, matching: QuerySet[Any], total: int | None) -> list[bytes]:
         form = self.form
+        if not form.newest_first:
+            order, size = list(form.order), form.page_size
+            return pages.sorted_by(matching, order, form.offset, size, total=total)
         return pages.newest_first(
             self.stream, matching, form.offset, form.page_size, total=total
         )
@@ -207,6 +212,7 @@ class StreamPagination(BasePagination):
         self, data: Page
     ) -> HttpResponseBase:
         """Return the envelope around the pieces, without joining big ones in memory."""
+        # By hand: as JSON the events would be parsed, only to be written again.
         tail = b'],"page":%d,"page_size":%d,"total_records":%d,"total_pages":%d}\n' % (
             self.form.page,
             self.form.page_size,
@@ -220,29 +226,13 @@ class StreamPagination(BasePagination):
             response = HttpResponse(b"".join(parts), content_type=CONTENT_TYPE)
         else:
             response = StreamingHttpResponse(parts, content_type=CONTENT_TYPE)
+            # Known already, so clients can say how far they are, and miss no end.
             response["Content-Length"] = str(length)
         if not data.exact:
             response[PRECISION_HEADER] = "at-least"
         if self.filterset.short_search:
             response[SCOPE_HEADER] = f"newest-{SHORT_SEARCH_ROWS}"
         return response
-
-
-class TrafficPagination(StreamPagination):
-    form_class = TrafficPageForm
-
-
-class ProxyPagination(StreamPagination):
-    form_class = ProxyPageForm
-    form: ProxyPageForm
-
-    def _pieces(self, matching: QuerySet[Any], total: int | None) -> list[bytes]:
-        form = self.form
-        if form.newest_first:
-            return super()._pieces(matching, total)
-        return pages.sorted_by(
-            matching, form.order, form.offset, form.page_size, total=total
-        )
 
 
 def _with_commas(pieces: list[bytes], tail: bytes) -> Iterator[bytes]:

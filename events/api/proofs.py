@@ -22,6 +22,7 @@ from meshmgmt.api.views import ApiView
 from meshmgmt.core.errors import BadRequest, Conflict, NotFound
 from meshmgmt.core.fielderrors import FieldError
 
+# Below 2^63, the largest id of a database.
 _LARGEST = 10**18 - 1
 
 
@@ -186,6 +187,7 @@ class ConsistencyView(ApiView):
         require_valid(form)
         newer = _tree(form, "second", "second_root")
         older = _tree(form, "first", "first_root")
+        # Only now: the size that was left out is that of the newest head.
         if older.size > newer.size:
             text = f"first: must not be above second, {newer.size}"
             raise BadRequest.about("first", text)
@@ -214,6 +216,7 @@ class LeavesView(ApiView):
         """Return one JSON object per line, in the order of the tree."""
         form = LeavesForm(request.query_params)
         require_valid(form)
+        # Not through a renderer, which would hold a trail of millions in memory.
         leaves = tree.all_leaves(_tree(form, "tree_size").size)
         rows = ({"id": str(number), "hash": leaf.hex()} for number, leaf in leaves)
         kind = f"{NdjsonRenderer.media_type}; charset=UTF-8"

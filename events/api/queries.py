@@ -95,6 +95,7 @@ def parse_query_instant(text: str, *, end: bool = False) -> datetime:
     """Return the instant a query names. Raises ValueError or OverflowError."""
     if not text.isascii():
         raise ValueError("digits are 0 to 9")
+    # Against the clock of the service: that of a browser may be wrong.
     if ago := _AGO.fullmatch(text.lower()):
         return clock.now() - timedelta(seconds=int(ago[1]) * UNITS[ago[2]])
     lost = _LOST_PLUS.fullmatch(text)
@@ -164,6 +165,7 @@ def _repeated(form: forms.BaseForm) -> dict[str, list[str]]:
     """Return the parameters that have several values and can hold but one."""
     if not isinstance(form.data, QueryDict):
         return {}
+    # Empty ones do not count: browsers send the fields that nobody filled.
     single = (
         name
         for name, field in form.fields.items()

@@ -120,6 +120,7 @@ class _Sent(serializers.Serializer[Data]):
         fields = super().get_fields()
         for name, field in fields.items():
             field.required = name in self.needed
+            # As decoding has it: an empty text is one that was left out.
             if isinstance(field, serializers.CharField):
                 field.allow_blank = not field.required
         return fields

@@ -20,9 +20,10 @@ from events.api.filters import (
 )
 from events.api.pagination import (
     SCOPE_HEADER,
-    ProxyPagination,
+    PageForm,
+    ProxyPageForm,
     StreamPagination,
-    TrafficPagination,
+    TrafficPageForm,
 )
 from events.api.queries import parameters_of
 from events.api.serializers import (
@@ -55,7 +56,8 @@ class StreamView(ApiView, GenericAPIView[Any]):
     filter_backends = [StreamFilterBackend]
     stream: ClassVar[Stream]
     filterset_class: ClassVar[type[StreamFilterSet]]
-    pagination_class: type[StreamPagination]
+    pagination_class = StreamPagination
+    page_form: ClassVar[type[PageForm]]
     page_serializer: ClassVar[type[EnvelopeSerializer]]
     sent_serializer: ClassVar[type[Serializer[Any]]]
     filterset: StreamFilterSet
@@ -64,7 +66,8 @@ class StreamView(ApiView, GenericAPIView[Any]):
     def __init_subclass__(cls) -> None:
         """Document the parameters, pages and batches."""
         super().__init_subclass__()
-        asked = parameters_of(cls.pagination_class.form_class, cls.filterset_class)
+        # Here: a decorator of `get` above would describe all streams as one.
+        asked = parameters_of(cls.page_form, cls.filterset_class)
         get = extend_schema(parameters=asked, responses={200: cls.page_serializer})
         sent = cls.sent_serializer(many=True)
         post = extend_schema(request=sent, responses={200: StoredSerializer})
@@ -110,6 +113,7 @@ class StreamView(ApiView, GenericAPIView[Any]):
     def post(self, request: Request) -> Response:
         """Store a batch of events: a JSON array or NDJSON, all of it or nothing."""
         media_type = request.content_type or ""
+        # Any other type will do: shippers send text/plain, or none.
         if media_type.lower().startswith("multipart/"):
             raise UnsupportedMediaType(media_type)
         body = read_body(request._request, self.max_body_bytes)  # noqa: SLF001 - DRF offers no public name
@@ -125,7 +129,7 @@ class TrafficEventsView(StreamView):
 
     stream = TRAFFIC
     filterset_class = TrafficFilterSet
-    pagination_class = TrafficPagination
+    page_form = TrafficPageForm
     page_serializer = TrafficPageSerializer
     sent_serializer = SentTrafficEventSerializer
 
@@ -135,6 +139,6 @@ class ProxyEntriesView(StreamView):
 
     stream = PROXY
     filterset_class = ProxyFilterSet
-    pagination_class = ProxyPagination
+    page_form = ProxyPageForm
     page_serializer = ProxyPageSerializer
     sent_serializer = SentProxyEntrySerializer

@@ -59,9 +59,8 @@ class GroupField(forms.Field):
         self.names = names
 
     def to_python(self, value: Any) -> tuple[str, ...]:
-        if value in self.empty_values:
-            return (self.names[0],)
-        given = [word.strip().lower() for text in value for word in text.split(",")]
+        texts = value or ()
+        given = [word.strip().lower() for text in texts for word in text.split(",")]
         words = tuple(dict.fromkeys(word for word in given if word))
         if not words:
             return (self.names[0],)
@@ -95,7 +94,9 @@ class SummaryForm(forms.Form):
     def question(self, start: datetime | None, end: datetime | None) -> Question:
         """Return what is asked. Raises BadRequest for too many buckets."""
         last = end or clock.now()
+        # An end in the year 1 has no day before it.
         first = start or last - min(DEFAULT_SPAN, last - EARLIEST)
+        # Equal ends are an instant, which some bucket must hold.
         span = max((last - first).total_seconds(), 1.0)
         seconds = self.cleaned_data["bucket"] or _nice_width(span)
         if span / seconds > MAX_BUCKETS:
@@ -142,6 +143,7 @@ class SummaryView(ApiView):
         require_valid(form, filters.form)
         dates = filters.form.cleaned_data
         question = form.question(dates["start_date"], dates["end_date"])
+        # Sums, their mark, and the events beyond it must be of one state.
         with read_snapshot():
             return Response(
                 summarise(self.subject, filters.qs, filters.undated, question)

@@ -5,11 +5,9 @@ unix_milli_float, unix_nano, iso8601, rfc3339, rfc3339_nano and common_log. The 
 (wall, wall_milli, wall_nano) leave the zone open. Durations are its default, seconds.
 """
 
-from datetime import datetime
 from typing import Any
 
-from events.instants import render_instant
-from events.logfiles.moments import any_time, unix_time
+from events.logfiles.moments import instant_of
 from events.logfiles.ndjson import LineFault, json_object, number_of, text_of
 from events.logfiles.requests import asked, bare_host, client_address
 from events.logfiles.served import readable, served
@@ -23,7 +21,7 @@ def parse_caddy(line: bytes) -> dict[str, Any]:
     method, host, path = asked(text_of(request, "method"), text_of(request, "uri"))
     return served(
         {
-            "timestamp": render_instant(_moment(record)),
+            "timestamp": instant_of(record, "ts"),
             "method": method,
             "host": host or bare_host(text_of(request, "host")),
             "path": path,
@@ -33,18 +31,5 @@ def parse_caddy(line: bytes) -> dict[str, Any]:
             "bytes_upload": number_of(record, "bytes_read"),
             "bytes_download": number_of(record, "size"),
             "user_id": text_of(record, "user_id"),
-            "protocol": "http",
         }
     )
-
-
-def _moment(record: dict[str, Any]) -> datetime:
-    value = record.get("ts")
-    try:
-        if isinstance(value, str):
-            return any_time(value)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return unix_time(value)
-    except (ValueError, OverflowError, OSError) as error:
-        raise LineFault(f"ts {value!r} is not a time with its zone") from error
-    raise LineFault("holds no ts")

@@ -70,6 +70,7 @@ class Intake:
     def add(self, line: bytes) -> None:
         """Take a line in; empty ones count for nothing. May store what waits."""
         self._number += 1
+        # Ids are made of the text, which must not depend on who wrote its end.
         text = line.rstrip(b"\r")
         if not text.strip():
             return
@@ -97,6 +98,7 @@ class Intake:
             event["id"] = self._ids.id_of(apart)
         if self.host and not event.get("host"):
             event["host"] = self.host
+        # For each line: a pipe may be read for days.
         now = clock.now()
         content = one_event(self.stream.kind, event)
         kept = batches.time_range(self.stream, now)

@@ -39,6 +39,7 @@ def number_of(record: dict[str, Any], *names: str) -> float:
     """Return the first number, or text holding one, under `names`; 0 when none is."""
     for name in names:
         value = record.get(name)
+        # To Python True is 1.
         if isinstance(value, bool) or value is None or value in ("", "-"):
             continue
         try:

@@ -12,11 +12,9 @@ A JSON line holds nginx variables under their own names, for example
 """
 
 import re
-from datetime import datetime
 from typing import Any, Final
 
-from events.instants import parse_instant, render_instant
-from events.logfiles.moments import common_time, unix_time
+from events.logfiles.moments import instant_of
 from events.logfiles.ndjson import LineFault, json_object, number_of, text_of
 from events.logfiles.requests import asked, bare_host, client_address, request_of
 from events.logfiles.served import readable, served
@@ -45,7 +43,7 @@ def _from_combined(line: str) -> dict[str, Any]:
     address, _, user, moment, request, status, size, _, _ = match.groups()
     method, host, path = request_of(_unescape(request))
     return {
-        "timestamp": render_instant(_local_time(moment)),
+        "timestamp": instant_of({"the time": moment}, "the time"),
         "method": method,
         "host": host,
         "path": path,
@@ -53,15 +51,7 @@ def _from_combined(line: str) -> dict[str, Any]:
         "source_ip": client_address(address),
         "bytes_download": 0 if size == "-" else float(size),
         "user_id": "" if user == "-" else _unescape(user),
-        "protocol": "http",
     }
-
-
-def _local_time(text: str) -> datetime:
-    try:
-        return common_time(text)
-    except (ValueError, OverflowError) as error:
-        raise LineFault(f"{text!r} is not a time as nginx writes it") from error
 
 
 def _unescape(text: str) -> str:
@@ -87,7 +77,7 @@ def _from_json(line: str) -> dict[str, Any]:
     )
     host = host or bare_host(text_of(record, "host", "http_host", "server_name"))
     entry = {
-        "timestamp": render_instant(_moment(record)),
+        "timestamp": instant_of(record, "msec", "time_iso8601", "time", "time_local"),
         "method": method or said.method,
         "host": host or said.host,
         "path": path or said.path,
@@ -98,23 +88,8 @@ def _from_json(line: str) -> dict[str, Any]:
         "bytes_download": number_of(record, "body_bytes_sent", "bytes_sent"),
         "user_id": text_of(record, "remote_user"),
         "country_code": text_of(record, "geoip_country_code", "geoip2_country_code"),
-        "protocol": "http",
     }
     identifier = text_of(record, "request_id")
     if identifier and len(identifier) <= ID_LIMIT and "\0" not in identifier:
         entry["id"] = identifier
     return entry
-
-
-def _moment(record: dict[str, Any]) -> datetime:
-    text = text_of(record, "time_iso8601", "time")
-    try:
-        if seconds := number_of(record, "msec"):
-            return unix_time(seconds)
-        if text:
-            return parse_instant(text)
-    except (ValueError, OverflowError, OSError) as error:
-        raise LineFault("msec or time_iso8601 is not a time") from error
-    if local := text_of(record, "time_local"):
-        return _local_time(local)
-    raise LineFault("holds no msec, time_iso8601 or time_local")

@@ -66,6 +66,7 @@ def _pieces(file: Any) -> Iterator[bytes]:
     elif start.startswith(_ZSTD):
         yield from _unpacked(file, zstandard.ZstdDecompressor().decompressobj)
     else:
+        # First what peek() took from the pipe, where select() does not see it.
         yield file.read1(_CHUNK).removeprefix(_BOM)
         while True:
             while not select.select([file], [], [], _IDLE_SECONDS)[0]:
@@ -87,6 +88,7 @@ def _unpacked(file: Any, new_engine: Callable[[], Any]) -> Iterator[bytes]:
             raise LogFault(f"the log is damaged: {error}") from error
         packed = b""
         if engine.eof:
+            # Archives are padded with zeros, which gzip(1) ignores, too.
             packed, engine = engine.unused_data.lstrip(b"\0"), None
         packed = packed or file.read1(_CHUNK)
     if engine is not None:

@@ -44,6 +44,7 @@ def asked(method: str, target: str) -> Request:
     if absolute is None:
         return Request(method, "", _path(target))
     authority, rest = absolute.groups()
+    # What stands before the @ is a secret.
     return Request(method, bare_host(authority.rpartition("@")[2]), _path(rest) or "/")
 
 
@@ -55,6 +56,7 @@ def bare_host(text: str) -> str:
     """Return a host in lower case, without port, brackets and the root's dot."""
     if text.startswith("["):
         return text[1:].partition("]")[0].lower()
+    # More colons than one are an IPv6 address without brackets, which has no port.
     host = text.partition(":")[0] if text.count(":") == 1 else text
     return host.lower().removesuffix(".")
 

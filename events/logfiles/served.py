@@ -56,4 +56,4 @@ def served(entry: dict[str, Any]) -> dict[str, Any]:
         entry[name] = round(min(max(entry.get(name, 0), 0), high))
     if cut:
         entry["metadata"] = {TRUNCATED: ",".join(cut)}
-    return entry
+    return {**entry, "protocol": "http"}

@@ -1,9 +1,8 @@
 """Access logs of Traefik in its JSON format, default field names."""
 
-from datetime import datetime
 from typing import Any, Final
 
-from events.instants import parse_instant, render_instant
+from events.logfiles.moments import instant_of
 from events.logfiles.ndjson import LineFault, json_object, number_of, text_of
 from events.logfiles.requests import asked, bare_host, client_address
 from events.logfiles.served import readable, served
@@ -21,7 +20,7 @@ def parse_traefik(line: bytes) -> dict[str, Any]:
     )
     return served(
         {
-            "timestamp": render_instant(_moment(record)),
+            "timestamp": instant_of(record, "StartUTC", "time"),
             "service_id": text_of(record, "ServiceName"),
             "method": method,
             "host": host or bare_host(text_of(record, "RequestHost")),
@@ -32,16 +31,5 @@ def parse_traefik(line: bytes) -> dict[str, Any]:
             "bytes_upload": number_of(record, "RequestContentSize"),
             "bytes_download": number_of(record, "DownstreamContentSize"),
             "user_id": text_of(record, "ClientUsername"),
-            "protocol": "http",
         }
     )
-
-
-def _moment(record: dict[str, Any]) -> datetime:
-    text = text_of(record, "StartUTC", "time")
-    if not text:
-        raise LineFault("holds neither StartUTC nor time")
-    try:
-        return parse_instant(text)
-    except ValueError as error:
-        raise LineFault(f"{text!r} is not a time") from error

@@ -187,7 +187,7 @@ def _notices(day_done: Callable[[], None]) -> Iterator[None]:
             day_done()
 
     connection.ensure_connection()
-    session = connection.connection
+    session: Any = connection.connection
     session.add_notice_handler(hear)
     try:
         yield

@@ -101,11 +101,8 @@ def link(text: str, relation: str) -> str | None:
 
 
 def in_order(model: Any) -> list[str]:
-    return (
-        [str(row.pk) for row in model.objects.order_by("-time", "-pk")]
-        if (model is TrafficEvent)
-        else [str(row.pk) for row in model.objects.order_by("-timestamp", "-pk")]
-    )
+    time = "time" if model is TrafficEvent else "timestamp"
+    return [str(row.pk) for row in model.objects.order_by(f"-{time}", "-pk")]
 
 
 @pytest.mark.parametrize("address", PAGES)
