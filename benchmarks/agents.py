@@ -44,6 +44,13 @@ class Crowd:
     sizes: dict[int, int] = field(default_factory=dict)
     tasks: list["asyncio.Task[None]"] = field(default_factory=list)
     breaks: int = 0
+    told: set[str] = field(default_factory=set)
+
+    def tell(self, trouble: str) -> None:
+        """Print what goes wrong once, though thousands may see it."""
+        if trouble not in self.told:
+            print(trouble, file=sys.stderr)
+        self.told.add(trouble)
 
     async def follow(self, number: int) -> None:
         """Keep one agent's stream open."""
@@ -60,7 +67,7 @@ class Crowd:
                         self.arrivals.setdefault(number, []).append(time.monotonic())
                         self.sizes[number] = len(message)
                 except grpc.aio.AioRpcError as error:
-                    print(error.code(), error.details(), file=sys.stderr)
+                    self.tell(f"{error.code()} {error.details()}")
             self.breaks += 1
             await asyncio.sleep(pause)
             pause = min(10.0, pause * 1.7)

@@ -73,6 +73,7 @@ class _Bench:
             ]
             begun = [crowd.ask("connect")["at"] for crowd in crowds]
             last = _last(crowds, begun[0])
+            _await_streams(hosts, len(hosts) * EACH)
             spread = ", ".join(str(host.connected) for host in hosts)
             self.report.note(
                 f"{len(hosts)} hosts: all connected after {last:.1f} s ({spread})"
@@ -99,8 +100,7 @@ class _Bench:
         orphans = second.connected
         begun = time.monotonic()
         second.kill()
-        while first.connected < 2 * EACH and time.monotonic() - begun < PATIENCE:
-            time.sleep(0.1)
+        _await_streams([first], 2 * EACH)
         self.report.none_of(
             "agents of a killed host that did not come back", 2 * EACH - first.connected
         )
@@ -108,6 +108,13 @@ class _Bench:
             f"{orphans} agents of a killed host were back at the other after"
             f" {time.monotonic() - begun:.1f} s"
         )
+
+
+def _await_streams(hosts: list[PeerHost], number: int) -> None:
+    """Wait until hosts say that they have so many streams, which they do each second."""
+    deadline = time.monotonic() + PATIENCE
+    while sum(h.connected for h in hosts) < number and time.monotonic() < deadline:
+        time.sleep(0.1)
 
 
 def _last(crowds: list[Process], since: float) -> float:
