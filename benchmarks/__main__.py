@@ -14,6 +14,8 @@ from benchmarks.report import Report
 from benchmarks.workspace import open_workspace
 
 PREFIX: Final = "bench_"
+ON_DEMAND: Final = frozenset({"hosts"})
+"""Too long for a run of all: they run when they are named."""
 
 
 def discover() -> dict[str, str]:
@@ -34,7 +36,9 @@ def _purpose(path: Path) -> str:
 def main(arguments: list[str]) -> int:
     """Run the chosen benchmarks; return 1 when a target, or its guard, is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="default: all but those on demand"
+    )
     parser.add_argument("--list", action="store_true", help="print the names and end")
     options = parser.parse_args(arguments)
     known = discover()
@@ -42,9 +46,9 @@ def main(arguments: list[str]) -> int:
         parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
     if options.list:
         for name, purpose in known.items():
-            print(f"{name:12} {purpose}")
+            print(f"{name:12} {purpose}{' (on demand)' * (name in ON_DEMAND)}")
         return 0
-    chosen = options.names or list(known)
+    chosen = options.names or [name for name in known if name not in ON_DEMAND]
     if len(chosen) == 1:
         return _run(chosen[0], known[chosen[0]])
     # Each has a database and processes of its own: what one fills slows no other.

@@ -1,9 +1,10 @@
 """Many agents in a process of their own, which read bytes and note when they came.
 
-`python -m benchmarks.agents URL COUNT`; the keys are those of `private_key(n)`. Takes
-lines on standard input and answers each with a line of JSON: `connect` opens all streams,
-`drop` closes them, `await SINCE NUMBER SECONDS` waits until NUMBER agents had a message
-after SINCE (monotonic clock) and tells when the first and the last one had theirs.
+`python -m benchmarks.agents URL COUNT [BEGIN]`; the keys are those of `private_key(n)`,
+from n = BEGIN (0) on. Takes lines on standard input and answers each with a line of JSON:
+`connect` opens all streams, `drop` closes them, `await SINCE NUMBER SECONDS` waits until
+NUMBER agents had a message after SINCE (monotonic clock) and tells when the first and the
+last one had theirs.
 """
 
 import asyncio
@@ -38,10 +39,18 @@ class Crowd:
 
     url: str
     count: int
+    begin: int = 0
     arrivals: dict[int, list[float]] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
     tasks: list["asyncio.Task[None]"] = field(default_factory=list)
     breaks: int = 0
+    told: set[str] = field(default_factory=set)
+
+    def tell(self, trouble: str) -> None:
+        """Print what goes wrong once, though thousands may see it."""
+        if trouble not in self.told:
+            print(trouble, file=sys.stderr)
+        self.told.add(trouble)
 
     async def follow(self, number: int) -> None:
         """Keep one agent's stream open."""
@@ -58,7 +67,7 @@ class Crowd:
                         self.arrivals.setdefault(number, []).append(time.monotonic())
                         self.sizes[number] = len(message)
                 except grpc.aio.AioRpcError as error:
-                    print(error.code(), error.details(), file=sys.stderr)
+                    self.tell(f"{error.code()} {error.details()}")
             self.breaks += 1
             await asyncio.sleep(pause)
             pause = min(10.0, pause * 1.7)
@@ -67,7 +76,7 @@ class Crowd:
         """Open all streams at once, or as fast as one process can."""
         begun = time.monotonic()
         self.tasks = []
-        for number in range(self.count):
+        for number in range(self.begin, self.begin + self.count):
             self.tasks.append(asyncio.create_task(self.follow(number)))
             if number % 20 == 0:  # or the first one would wait for the last one's turn
                 await asyncio.sleep(0.001)
@@ -104,9 +113,9 @@ class Crowd:
         }
 
 
-async def main(url: str, count: int) -> None:
+async def main(url: str, count: int, begin: int = 0) -> None:
     """Obey standard input until it ends."""
-    crowd = Crowd(url, count)
+    crowd = Crowd(url, count, begin)
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(
@@ -132,4 +141,4 @@ if __name__ == "__main__":
     os.nice(10)  # agents run elsewhere, and take nothing from the API
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+    asyncio.run(main(sys.argv[1], *map(int, sys.argv[2:])))

@@ -16,7 +16,7 @@ from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services import logins
 from tests.servers import free_port
 
-PEERS: Final = int(os.environ.get("BENCH_ENROLLED", "2000"))
+PEERS: Final = int(os.environ.get("BENCH_ENROLLED", "1000"))
 AT_ONCE: Final = 4
 ALONE: Final = 300
 LIMIT: Final = 3

@@ -27,7 +27,7 @@ def run(workspace: Workspace, report: Report) -> None:
         ):
             message = request(method, path, token, b"{}" if method == "POST" else b"")
             measured, reference = alternating_rates(
-                (loud.port, message), (silent.port, message)
+                (loud.port, message), (silent.port, message), seconds=0.5
             )
             title = f"requests with metrics and logs on: {name}"
             report.at_least(title, measured, reference, SHARE, guard=GUARD)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from django.db import connection
 
 from benchmarks import load
 from benchmarks.agents import private_key
+from benchmarks.changes import Api
 from benchmarks.report import Report
 from benchmarks.workspace import Workspace
 from meshmgmt.control.agent import Agent
@@ -141,7 +143,8 @@ def run(workspace: Workspace, report: Report) -> None:
         started(environment, *crowd) as agents,
     ):
         wait_for_port(environment)
-        bench = _Bench(report, server.port, workspace.token(), agents, peers.popen.pid)
+        api = Api(server.port, workspace.token())
+        bench = _Bench(report, api, agents, peers.popen.pid)
         bench.storm()
         sizes = agents.ask("sizes")["sizes"]
         with _canned(environment, sizes, workspace.folder) as canned:
@@ -206,14 +209,13 @@ def _canned(
 @dataclass
 class _Bench:
     report: Report
-    api_port: int
-    token: str
+    api: Api
     agents: Process
     pid: int
 
     def storm(self) -> None:
         """Let all connect at once, over a server that has its maps; twice."""
-        api = ApiLatency(self.api_port, self.token)
+        api = ApiLatency(self.api.port, self.api.token)
         api.start()
         time.sleep(SETTLE)
         idle_p95 = api.p95()
@@ -221,7 +223,7 @@ class _Bench:
         self._connect()
         self.agents.ask("drop")
         time.sleep(SETTLE)
-        api = ApiLatency(self.api_port, self.token)
+        api = ApiLatency(self.api.port, self.api.token)
         api.start()
         found = self._connect()
         storm_p95 = api.p95()
@@ -274,27 +276,13 @@ class _Bench:
 
     def change_for_all(self, canned: Callable[[], float]) -> None:
         """Change something for all, each time after canned messages were pushed."""
-        everybody = self._api("GET", "/api/groups?name=All")[0]["id"]
-        # Peers whose DNS is not managed would not be told.
-        self._api("PUT", "/api/dns/settings", {"disabled_management_groups": []})
-        body = {
-            "name": "for all",
-            "description": "",
-            "nameservers": [{"ip": "10.9.9.9", "ns_type": "udp", "port": 53}],
-            "enabled": True,
-            "groups": [everybody],
-            "primary": False,
-            "domains": ["bench.internal"],
-            "search_domains_enabled": False,
-        }
+        self.api.manage_all_dns()
         durations, pushes = [], []
         for address in ("10.9.9.8", "10.9.9.7", "10.9.9.6"):
             time.sleep(SETTLE)
             pushes.append(canned())
-            body["nameservers"][0]["ip"] = address  # type: ignore[index]
-            body["name"] = f"for all {address}"
             used = cpu_seconds(self.pid)
-            found = self._told("POST", "/api/dns/nameservers", body, AGENTS, PATIENCE)
+            found = self._told(partial(self.api.resolve_by, address), AGENTS, PATIENCE)
             assert found["number"] == AGENTS, found
             durations.append(found["last"])
             self.report.note(
@@ -311,14 +299,14 @@ class _Bench:
         )
 
     def _told(
-        self, method: str, path: str, body: Any, number: int, seconds: float
+        self, change: Callable[[], object], number: int, seconds: float
     ) -> dict[str, Any]:
         """Change something; return when agents were told, counted from the answer.
 
         The first ones may be told before that.
         """
         since = time.monotonic()
-        self._api(method, path, body)
+        change()
         answered = time.monotonic()
         found = self.agents.ask("await", since, number, seconds)
         for name in ("first", "last"):
@@ -330,10 +318,11 @@ class _Bench:
         durations = []
         for number in range(3):
             time.sleep(SETTLE)
-            peer = self._api("GET", "/api/peers")[100 + number]
-            seeing = len(self._api("GET", f"/api/peers/{peer['id']}/accessible-peers"))
+            peer = self.api.ask("GET", "/api/peers")[100 + number]
+            path = f"/api/peers/{peer['id']}"
+            seeing = len(self.api.ask("GET", f"{path}/accessible-peers"))
             body = {**peer, "name": f"renamed-{number}"}
-            found = self._told("PUT", f"/api/peers/{peer['id']}", body, seeing, 5)
+            found = self._told(partial(self.api.ask, "PUT", path, body), seeing, 5)
             durations.append(found["last"])
             self.report.note(
                 f"one peer renamed, which {seeing} see: {found['number']} told, "
@@ -345,11 +334,3 @@ class _Bench:
             SOME_SECONDS,
             1,
         )
-
-    def _api(self, method: str, path: str, body: Any = None) -> Any:
-        client = load.Connection(self.api_port)
-        data = b"" if body is None else json.dumps(body).encode()
-        status, answer = client.exchange(load.request(method, path, self.token, data))
-        client.close()
-        assert status == 200, answer
-        return json.loads(answer)

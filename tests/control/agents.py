@@ -117,10 +117,17 @@ async def enrolled(
 async def followed(agent: Agent) -> AsyncIterator[Follower]:
     """Yield what an agent sees, from its first map on."""
     follower = Follower(agent)
+    async with following(follower):
+        yield follower
+
+
+@asynccontextmanager
+async def following(follower: Follower) -> AsyncIterator[None]:
+    """Let an agent follow while a block runs, which begins with its first map."""
     task = asyncio.create_task(follower.run())
     try:
         await until(lambda: follower.maps)
-        yield follower
+        yield
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

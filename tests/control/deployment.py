@@ -39,11 +39,14 @@ class Deployment:
     """What each start of the process for peers is told."""
     tls: bytes = b""
     """PEM roots when the port has TLS of its own; its name is localhost then."""
+    address: str = "127.0.0.1"
+    within: tuple[str, ...] = ()
+    """Begins the command of the process for peers: where it runs."""
 
     @property
     def bind(self) -> str:
         """The address of the peers' port."""
-        return f"127.0.0.1:{self.port}"
+        return f"{self.address}:{self.port}"
 
     @property
     def url(self) -> str:
@@ -59,7 +62,12 @@ class Deployment:
         """Start the process for peers and wait until it serves."""
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, str(BASE_DIR / "manage.py"), "serve_peers"],
+                [
+                    *self.within,
+                    sys.executable,
+                    str(BASE_DIR / "manage.py"),
+                    "serve_peers",
+                ],
                 cwd=BASE_DIR,
                 env={
                     **self.server.environment,

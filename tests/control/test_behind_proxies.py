@@ -1,12 +1,11 @@
 """API and peers behind one TLS port: the shipped configurations in real proxies."""
 
 import asyncio
-import re
 import ssl
 import urllib.request
 from collections.abc import Awaitable, Iterator
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import pytest
 import trustme
@@ -14,22 +13,11 @@ import trustme
 from meshmgmt.env import BASE_DIR
 from tests.control.agents import Agent, followed, names, run, until
 from tests.control.deployment import Deployment, deployed
+from tests.control.nginx import HOST, configured
 from tests.programs import program, running
 from tests.servers import free_port
 
 T = TypeVar("T")
-HOST: Final = "mesh.company"
-NGINX: Final = """
-daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; worker_processes 1;
-events {{ worker_connections 256; }}
-http {{
-  access_log off;
-  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
-  {shipped}
-}}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -56,27 +44,6 @@ def certificate(authority: trustme.CA, folder: Path) -> tuple[Path, Path]:
     return chain, key
 
 
-def nginx_text(deployment: Deployment, port: int, files: tuple[Path, Path]) -> str:
-    """Return the shipped configuration, with the addresses of this test."""
-    folder = BASE_DIR / "deploy" / "nginx"
-    peers = (folder / "peers.conf").read_text()
-    text = (folder / "meshmgmt.conf").read_text()
-    text = text.replace("    location / {", f"{peers}\n    location / {{", 1)
-    replaced = {
-        r"listen 443 ssl[^;]*;": f"listen [::1]:{port} ssl http2;",
-        r"listen 80;": f"listen [::1]:{free_port()};",
-        r"http2 on;": "",
-        r"ssl_certificate [^;]*;": f"ssl_certificate {files[0]};",
-        r"ssl_certificate_key [^;]*;": f"ssl_certificate_key {files[1]};",
-        r"127\.0\.0\.1:8000": f"127.0.0.1:{deployment.server.port}",
-        r"127\.0\.0\.1:33073": deployment.bind,
-        HOST.replace(".", r"\."): "localhost",
-    }
-    for pattern, text_of_test in replaced.items():
-        text = re.sub(pattern, text_of_test, text)
-    return text
-
-
 def caddy_text(deployment: Deployment, port: int, files: tuple[Path, Path]) -> str:
     """Return the shipped configuration, with the addresses of this test."""
     text = (BASE_DIR / "deploy" / "caddy" / "Caddyfile").read_text()
@@ -101,9 +68,9 @@ def url(
     port = free_port()
     files = certificate(authority, tmp_path)
     if request.param == "nginx":
-        config = tmp_path / "nginx.conf"
-        shipped = nginx_text(behind, port, files)
-        config.write_text(NGINX.format(folder=tmp_path, shipped=shipped))
+        api = f"127.0.0.1:{behind.server.port}"
+        listen = f"[::1]:{port} ssl http2"
+        config = configured(tmp_path, listen, api, [behind.bind], files)
         command = [program("nginx"), "-c", str(config)]
     else:
         config = tmp_path / "Caddyfile"

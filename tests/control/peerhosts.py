@@ -1,0 +1,78 @@
+"""Processes for peers on hosts of their own over one PostgreSQL, behind nginx."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tests.control.deployment import Deployment
+from tests.control.nginx import configured
+from tests.namespaces import Namespace
+from tests.pgbouncer import through_the_socket
+from tests.programs import program, running
+from tests.servers import Server, free_port
+
+NETWORK: Final = f"10.{64 + os.getpid() % 64}"
+
+
+@dataclass
+class PeerHost(Deployment):
+    """A process for peers on a machine of its own."""
+
+    machine: Namespace = field(kw_only=True)
+
+    @property
+    def connected(self) -> int:
+        """How many peers have their stream there, as the process last said."""
+        path = Path(self.settings["SVC_RUNTIME_DIR"]) / "peers.json"
+        facts: dict[str, Any] = json.loads(path.read_text())
+        return int(facts["connected"])
+
+    def kill(self) -> None:
+        """End everything on the machine at once."""
+        assert self.process is not None
+        self.machine.kill()
+        self.process.wait()
+        self.process = None
+
+
+@contextmanager
+def peer_host(server: Server, number: int, token: str = "") -> Iterator[PeerHost]:
+    """Yield a started host, with what it shares with the server that has the API."""
+    machine = Namespace(number, NETWORK)
+    settings = {
+        "SVC_RUNTIME_DIR": str(server.folder / f"host-{number}"),
+        "SVC_DATABASE_URL": through_the_socket(server.database_url),
+        "SVC_TRUSTED_PROXIES": machine.outside,
+    }
+    host = PeerHost(
+        server,
+        token=token,
+        settings=settings,
+        address=machine.address,
+        within=machine.within,
+        machine=machine,
+    )
+    with machine.connected():
+        host.start()
+        try:
+            yield host
+        finally:
+            if host.process is not None:
+                host.stop(signal.SIGINT)
+
+
+@contextmanager
+def nginx_before(folder: Path, hosts: Sequence[PeerHost]) -> Iterator[str]:
+    """Yield where agents connect, without TLS."""
+    folder.mkdir()
+    port, server = free_port(), hosts[0].server
+    listen = f"127.0.0.1:{port} http2"
+    api = f"127.0.0.1:{server.port}"
+    config = configured(folder, listen, api, [host.bind for host in hosts])
+    with running([program("nginx"), "-c", str(config)], port, folder):
+        yield f"http://127.0.0.1:{port}"
