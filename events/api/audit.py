@@ -18,7 +18,6 @@ from events.api.auditfilters import AuditFilterSet
 from events.api.pagination import PRECISION_HEADER, SCOPE_HEADER, PageForm
 from events.api.queries import parameters_of, require_valid
 from events.audit.cursors import Cursor, parse_cursor
-from events.audit.exports import FIELDS, ndjson_lines
 from events.audit.reading import (
     NEWEST,
     Trail,
@@ -29,10 +28,12 @@ from events.audit.reading import (
 )
 from events.audit.rows import (
     DETAIL_COLUMNS,
+    EXPORTED,
     LIST_COLUMNS,
     detail_row,
     detail_rows,
     list_rows,
+    ndjson_lines,
 )
 from events.models import AuditEvent, AuditHead
 from events.proof import heads
@@ -201,8 +202,8 @@ def _export(kind: str, found: Iterator[tuple[Any, ...]]) -> StreamingHttpRespons
     rows = detail_rows(found)
     if kind == "ndjson":
         return export("audit", kind, ndjson_lines(rows))
-    cells = ([row.get(name) for name in FIELDS] for row in rows)
-    return export("audit", kind, csv_lines(FIELDS, cells))
+    cells = ([row.get(name) for name in EXPORTED] for row in rows)
+    return export("audit", kind, csv_lines(EXPORTED, cells))
 
 
 class AuditEventView(ApiView):

@@ -168,31 +168,29 @@ def take_back(
     `to_look`: then secrets stay as they are.
     """
     spec, audited = undo.spec, undo.spec.columns
-    columns = {n: v for n, v in event.changes.items() if n in audited}
-    for name, value in columns.items():
+    fields = columns_by_name(spec.model)
+    came = went = False
+    for name, value in event.changes.items():
+        if name not in audited:
+            continue
+        before, after = value["before"], value["after"]
+        if not fields[name].null:  # must have a value, unless there is no object
+            came, went = came or before is None, went or after is None
         if name in spec.secret and to_look:
             continue
-        if name in spec.secret and value["before"] is not None:
+        if name in spec.secret and before is not None:
             raise Irreversible(
                 f"{undo.label}: {name} is a secret, which the trail does not hold"
             )
         # The newest event says what must be there now, the oldest what was before all.
-        undo.now.setdefault(name, value["after"])
-        undo.then[name] = value["before"]
-    if _is_absent(spec.model, columns, "after"):
+        undo.now.setdefault(name, after)
+        undo.then[name] = before
+    if went:
         undo.create, undo.delete = not undo.delete, False
         undo.existed = True
-    elif _is_absent(spec.model, columns, "before"):
+    elif came:
         undo.create, undo.delete = False, not undo.create
         undo.existed = False
-
-
-def _is_absent(
-    model: type[models.Model], columns: Mapping[str, Any], side: str
-) -> bool:
-    """Tell whether there was no object on one side: what must have a value has none."""
-    fields = columns_by_name(model)
-    return any(v[side] is None and not fields[name].null for name, v in columns.items())
 
 
 @cache
