@@ -14,6 +14,7 @@ from events.audit.histories import firsts_after, history_key, lasts_before
 from events.audit.reading import last_id_at
 from events.models import AuditEvent
 from groups.models import Group, GroupPeer
+from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import (
     append_members,
@@ -25,6 +26,7 @@ from meshmgmt.core.orderedlinks import (
 from meshmgmt.history.past import account_at
 from tests.api_client import Api
 from tests.factories import group, peer, peers
+from tests.people import person
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
@@ -134,6 +136,17 @@ def test_the_order_of_then_needs_no_events_of_whole_lists(seed: int) -> None:
             assert all_lists() == lists
 
 
+def test_who_came_before_the_trail_began_stood_before_all_others() -> None:
+    made, (first, second) = group("a"), [one.pk for one in peers(2)]
+    append_members(GroupPeer, made, [first])
+    AuditEvent.objects.all().prune()
+    append_members(GroupPeer, made, [second])
+    moment = clock.now()
+    drop_members(GroupPeer, made, [first])
+    with account_at(moment):
+        assert member_keys(GroupPeer, made) == [first, second]
+
+
 def test_only_lists_that_are_asked_for_are_brought_back(busy: Group, api: Api) -> None:
     other = group("other", peer("alpha"))
     moment = clock.now()
@@ -164,6 +177,15 @@ def test_an_object_deleted_and_made_again_is_what_it_was(api: Api) -> None:
     ok(api.delete(path))
     assert ok(api.get(f"{path}?at={moment}"))["description"] == "a"
     assert ok(api.get(f"{path}?at={between}"))["description"] == "c"
+
+
+def test_a_secret_is_what_it_is_now() -> None:
+    one, moment = person("owner"), clock.now()
+    one.set_password("another")
+    one.save()
+    assert "password" in AuditEvent.objects.latest("id").changes
+    with account_at(moment):
+        assert User.objects.get(pk=one.pk).password == one.password
 
 
 def test_what_the_version_before_wrote_is_taken_back_too(busy: Group, api: Api) -> None:
