@@ -28,6 +28,7 @@ from events.audit.reading import (
 )
 from events.audit.rows import (
     DETAIL_COLUMNS,
+    EXPORTED,
     LIST_COLUMNS,
     detail_row,
     detail_rows,
@@ -42,13 +43,6 @@ from meshmgmt.api.views import ApiView
 from meshmgmt.core.transactions import read_snapshot
 
 HEAD_HEADER: Final = "Audit-Tree-Head"
-
-CSV_FIELDS: Final = (
-    *("id", "timestamp", "activity", "activity_code", "initiator_id", "initiator_name"),
-    *("initiator_email", "target_id", "target_type", "meta", "changes", "request_id"),
-    *("source_address", "token_id"),
-)
-"""The columns of the trail's CSV, which keep their order; new ones come last."""
 
 
 class AuditEventSerializer(serializers.Serializer[AuditEvent]):
@@ -206,7 +200,7 @@ def _page_ways(page: TrailPage, form: AuditPageForm) -> dict[str, dict[str, str]
 
 
 def _export(kind: str, found: Iterator[tuple[Any, ...]]) -> StreamingHttpResponse:
-    return export("audit", kind, pieces_of(kind, CSV_FIELDS, detail_rows(found)))
+    return export("audit", kind, pieces_of(kind, EXPORTED, detail_rows(found)))
 
 
 class AuditEventView(ApiView):

@@ -5,22 +5,27 @@ However often it changed, its key is stored with each event, so an index finds i
 event after a moment, or its last before one, without reading those in between.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from django.db import models
+import orjson
+from django.db import connection, models
 from django.db.models import Max, Min, QuerySet
 
 from events.audit.specs import MemberRule, spec_of
 from events.models import AuditEvent
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
+from meshmgmt.core.queries import batches
 
 CAME: Final = "+"
 WENT: Final = "-"
 _LISTS: Final = "lists"
 """Ends the keys of events that tell of several members at once, and of their order."""
+
+ONE_BY_ONE: Final = 30
+"""Of so many owners each is looked for, of more all of the kind are gone through."""
 
 Link = type[OrderedLink]
 
@@ -55,6 +60,7 @@ def history_key(event: Any) -> str:
         return f"{members_prefix(link, owner)}{_text(member)}/{CAME if came else WENT}"
     if not event.changes:
         return ""
+    # A digest: names of thirty fields would make keys, and their index, as long as rows.
     fields = blake2b("\0".join(sorted(event.changes)).encode(), digest_size=8)
     key = f"{event.target_type}/{event.target_id}/{fields.hexdigest()}"
     return f"{key}/{_LISTS}" if any(map(_is_list, event.changes.values())) else key
@@ -74,15 +80,28 @@ def members_prefix(link: Link, owner: str = "") -> str:
     return f"{link._meta.model_name}/" + (f"{owner}/" if owner else "")
 
 
+def has_member_events(link: Link) -> bool:
+    """Tell whether who comes to a list, or goes, has an event of its own."""
+    return any(link is one for one, *_ in member_events().values())
+
+
+def prefixes(link: Link, owners: Collection[str] | None) -> list[str]:
+    """Return what keys of the members of owners' lists, None: of all, begin with.
+
+    With many owners it is what those of all begin with: one statement, not hundreds.
+    """
+    few = owners is not None and len(owners) <= ONE_BY_ONE
+    return [members_prefix(link, owner) for owner in (owners if few else None) or [""]]
+
+
 def read_member(link: Link, key: str) -> tuple[str, Any, bool]:
     """Return owner, member and whether it came, of the key of an event about a member."""
-    parts = len(link.member_fields)
-    if parts == 1:
-        _, owner, member, sign = key.split("/")
-        return owner, member, sign == CAME
     _, owner, told = key.split("/", 2)
-    member, sign = told.rsplit("/", 1)
-    return owner, tuple(member.rsplit("/", parts - 1)), sign == CAME
+    member, parts = told[:-2], len(link.member_fields)
+    if parts == 1:
+        return owner, member, told[-1] == CAME
+    # Only the first of several columns, an id that others made, may hold a slash.
+    return owner, tuple(member.rsplit("/", parts - 1)), told[-1] == CAME
 
 
 def tells_lists(key: str) -> bool:
@@ -90,8 +109,40 @@ def tells_lists(key: str) -> bool:
     return key.endswith(f"/{_LISTS}")
 
 
+class ToldEvent(NamedTuple):
+    """What is read of an event that is taken back."""
+
+    pk: int
+    activity_code: str
+    target_id: str
+    target_type: str
+    meta: dict[str, Any]
+    changes: dict[str, Any]
+
+
+def events_by_id(ids: Iterable[int]) -> Iterator[ToldEvent]:
+    """Yield the events with these ids, in no order.
+
+    Tens of thousands may be asked for: as objects of the model they take four times as
+    long.
+    """
+    names = ("id", *ToldEvent._fields[1:])
+    table = AuditEvent._meta.db_table
+    for part in batches(list(ids)):
+        marks = ", ".join(["%s"] * len(part))
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT {', '.join(names)} FROM {table} WHERE id IN ({marks})",  # noqa: S608 - our names
+                list(part),
+            )
+            for pk, code, target, kind, meta, changes in cursor.fetchall():
+                facts = orjson.loads(meta), orjson.loads(changes)
+                yield ToldEvent(pk, code, target, kind, *facts)
+
+
 def firsts_after(prefix: str, event_id: int, most: int) -> list[tuple[str, int]]:
     """Return `most` keys with a prefix, each with its first event after one."""
+    # Key and id alone are asked for: the index answers, and no event is read.
     later = _of(prefix).filter(id__gt=event_id)
     return list(later.values_list("history_key").annotate(first=Min("id"))[:most])
 

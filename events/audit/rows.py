@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+import orjson
+
 from events.activities import Activity
 from events.instants import render_instant
 from events.models import AuditEvent
@@ -23,6 +25,12 @@ DETAIL_COLUMNS: Final = (
     "source_address",
     "token_id",
 )
+EXPORTED: Final = (
+    *("id", "timestamp", "activity", "activity_code", "initiator_id", "initiator_name"),
+    *("initiator_email", "target_id", "target_type", "meta", "changes", "request_id"),
+    *("source_address", "token_id"),
+)
+"""Fields of an export; the columns of its CSV keep their order, new ones come last."""
 
 
 def list_rows(found: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
@@ -53,3 +61,8 @@ def detail_rows(found: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
 def detail_row(event: AuditEvent) -> Row:
     values = tuple(getattr(event, name) for name in DETAIL_COLUMNS)
     return next(detail_rows([values]))
+
+
+def ndjson_lines(rows: Iterable[Row]) -> Iterator[bytes]:
+    for row in rows:
+        yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)

@@ -5,6 +5,7 @@ Each app registers one `AuditSpec` per audited model in its `audit.register()`.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Final
 
 from django.db import models
@@ -83,13 +84,9 @@ class AuditSpec:
     target: Callable[[Change, Activity], str] = lambda change, activity: str(change.pk)
 
     @property
-    def columns(self) -> list[str]:
+    def columns(self) -> tuple[str, ...]:
         """Attribute names of the audited columns, in the model's order."""
-        return [
-            column.attname
-            for column in self.model._meta.concrete_fields
-            if not column.primary_key and column.attname not in self.unaudited
-        ]
+        return _columns(self.model, self.unaudited)
 
     def activity_for(self, name: str) -> ActivityOf | None:
         return self.fields.get(name, self.updated)
@@ -100,6 +97,15 @@ class AuditSpec:
         for rule in self.members.values():
             candidates += [rule.owner, rule.reordered, rule.added, rule.removed]
         return [code for code in candidates if isinstance(code, Activity)]
+
+
+@cache
+def _columns(model: type[models.Model], but: frozenset[str]) -> tuple[str, ...]:
+    return tuple(
+        column.attname
+        for column in model._meta.concrete_fields
+        if not column.primary_key and column.attname not in but
+    )
 
 
 _specs: Final = Registry[type[models.Model], AuditSpec]()

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from django.db import models
 
 from events.activities import Activity
-from events.audit.histories import member_events, owner_of
+from events.audit.histories import ToldEvent, member_events, owner_of
 from events.audit.specs import AuditSpec, all_specs
 from events.models import AuditEvent
 from groups.models import GroupPeer
@@ -38,6 +39,7 @@ class Members:
             self._move(key, self.back, self.out)
         for key in change["removed"]:
             self._move(key, self.out, self.back)
+        # Events come newest first: the first order met is the one that was left.
         self.order = self.order or change.get("order")
 
     def is_as_left(self, now: list[Any], *, whole: bool) -> bool:
@@ -54,7 +56,7 @@ class Members:
 
     @staticmethod
     def _move(key: Any, away: dict[Any, None], to: dict[Any, None]) -> None:
-        if key in away:
+        if key in away:  # it came and went within what is taken back
             del away[key]
         else:
             to[key] = None
@@ -90,7 +92,7 @@ class Undo:
     @property
     def values(self) -> dict[str, Any]:
         """What to store, of the columns that the events tell of."""
-        columns = {each.attname: each for each in self.model._meta.concrete_fields}
+        columns = columns_by_name(self.model)
         return {name: columns[name].to_python(v) for name, v in self.then.items()}
 
     @property
@@ -157,36 +159,40 @@ def _owner_name(meta: Mapping[str, Any], link: type[OrderedLink]) -> str:
     return str(meta.get("group", "")) if link is GroupPeer else ""
 
 
-def take_back(undo: Undo, event: AuditEvent, *, to_look: bool = False) -> None:
+def take_back(
+    undo: Undo, event: AuditEvent | ToldEvent, *, to_look: bool = False
+) -> None:
     """Take one more event back, older than those before.
 
     Raises Irreversible for a secret that the trail does not hold, unless it is only
     `to_look`: then secrets stay as they are.
     """
-    spec = undo.spec
-    columns = {n: v for n, v in event.changes.items() if n in spec.columns}
-    for name, value in columns.items():
+    spec, audited = undo.spec, undo.spec.columns
+    fields = columns_by_name(spec.model)
+    came = went = False
+    for name, value in event.changes.items():
+        if name not in audited:
+            continue
+        before, after = value["before"], value["after"]
+        if not fields[name].null:  # must have a value, unless there is no object
+            came, went = came or before is None, went or after is None
         if name in spec.secret and to_look:
             continue
-        if name in spec.secret and value["before"] is not None:
+        if name in spec.secret and before is not None:
             raise Irreversible(
                 f"{undo.label}: {name} is a secret, which the trail does not hold"
             )
-        undo.now.setdefault(name, value["after"])
-        undo.then[name] = value["before"]
-    if _is_absent(spec.model, columns, "after"):
+        # The newest event says what must be there now, the oldest what was before all.
+        undo.now.setdefault(name, after)
+        undo.then[name] = before
+    if went:
         undo.create, undo.delete = not undo.delete, False
         undo.existed = True
-    elif _is_absent(spec.model, columns, "before"):
+    elif came:
         undo.create, undo.delete = False, not undo.create
         undo.existed = False
 
 
-def _is_absent(
-    model: type[models.Model], columns: Mapping[str, Any], side: str
-) -> bool:
-    """Tell whether there was no object on one side: what must have a value has none."""
-    needed = {
-        column.attname for column in model._meta.concrete_fields if not column.null
-    }
-    return any(value[side] is None for name, value in columns.items() if name in needed)
+@cache
+def columns_by_name(model: type[models.Model]) -> Mapping[str, Any]:
+    return {column.attname: column for column in model._meta.concrete_fields}

@@ -94,6 +94,13 @@ def _sent_back(viewset: type[ResourceViewSet], **parents: str) -> Check:
     return check
 
 
+DERIVED_FROM: Final[Mapping[type[models.Model], frozenset[str]]] = {
+    Zone: frozenset(["domain"]),
+    Record: frozenset(["name", "type", "content"]),
+}
+"""Columns that others, which the trail does not hold, follow from."""
+
+
 def derive(instance: models.Model) -> None:
     """Fill the columns that follow from others."""
     if isinstance(instance, Zone):
@@ -102,6 +109,7 @@ def derive(instance: models.Model) -> None:
         records.complete(instance)
 
 
+# A rule has no address of its own in the API: its policy is looked at, with all of them.
 def _check_rule(rule: PolicyRule, by: User) -> None:
     KINDS[Policy].check(rule.policy, by)
 

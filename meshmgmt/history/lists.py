@@ -11,27 +11,22 @@ from django.db import models
 from dns.models import DnsSettings
 from dns.models.settings import SINGLE_ROW
 from events.audit.histories import (
+    ONE_BY_ONE,
+    ToldEvent,
+    events_by_id,
+    has_member_events,
     lasts_before,
     member_events,
-    members_prefix,
     owner_of,
+    prefixes,
     read_member,
     tells_lists,
 )
 from events.models import AuditEvent
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
 
-READ: Final = (
-    *("id", "timestamp", "activity_code", "target_id", "target_type", "meta"),
-    "changes",
-)
-"""What is read of an event that is taken back."""
-
 _LISTS_READ: Final = 5000
 """So many events that tell of whole lists are looked at for the order of some."""
-
-_ONE_BY_ONE: Final = 30
-"""Of so many lists each is looked for, of more all lists of the kind are gone through."""
 
 Listing = tuple[type[OrderedLink], str]
 """A kind of list, and the id of its owner."""
@@ -41,6 +36,7 @@ Change = Mapping[str, list[Any]]
 
 def arranged(members: Sequence[Any], order: Iterable[Any]) -> list[Any]:
     """Return members with those that `order` names in it, the others where they are."""
+    # Whom the order does not name keeps its place: the trail may have begun after it came.
     there = set(members)
     named = [key for key in order if key in there]
     places, known = set(named), iter(named)
@@ -59,13 +55,15 @@ def _lists_by_kind() -> dict[str, list[type[OrderedLink]]]:
     return {owner._meta.model_name or "": lists_of(owner) for owner in owners}
 
 
-def owner_id(event: AuditEvent) -> str:
+def owner_id(event: AuditEvent | ToldEvent) -> str:
     """Return the key of the object of an event; of DNS settings it names the account."""
     settings = event.target_type == DnsSettings._meta.model_name
     return str(SINGLE_ROW) if settings else event.target_id
 
 
-def list_changes(event: AuditEvent) -> Iterator[tuple[Listing, dict[str, list[Any]]]]:
+def list_changes(
+    event: AuditEvent | ToldEvent,
+) -> Iterator[tuple[Listing, dict[str, list[Any]]]]:
     """Yield the lists that an event tells of, each with what was `added` and `removed`.
 
     Its whole `order` is there where these two do not give it.
@@ -128,6 +126,7 @@ def _left_by(steps: list[tuple[int, Any]]) -> list[Any]:
         if isinstance(step, dict):
             move(members, step)
         elif step[1]:
+            # With a new order it came in that order, which the event before this one told.
             members.setdefault(step[0])
         else:
             members.pop(step[0], None)
@@ -141,19 +140,30 @@ _Step = tuple[str, int, Any]
 def _of_members(
     link: type[OrderedLink], owners: Sequence[str], event_id: int
 ) -> Iterator[_Step]:
-    if any(link is one for one, *_ in member_events().values()):
-        few = owners if len(owners) <= _ONE_BY_ONE else [""]
-        for prefix in (members_prefix(link, owner) for owner in few):
+    if has_member_events(link):
+        for prefix in prefixes(link, owners):
             for key, last in lasts_before(prefix, event_id):
                 owner, member, came = read_member(link, key)
                 yield owner, last, (member, came)
+
+
+def sorted_before(
+    link: type[OrderedLink], owners: Sequence[str], event_id: int
+) -> set[str]:
+    """Return whose lists, of the owners', were put in an order before an event.
+
+    In others members stand in the order in which they came.
+    """
+    told = _of_lists(link, owners, event_id)
+    return {owner for owner, _, change in told if "order" in change} & {*owners}
 
 
 def _of_lists(
     link: type[OrderedLink], owners: Sequence[str], event_id: int
 ) -> Iterator[_Step]:
     kind = owner_of(link)._meta.model_name
-    alone = len(owners) <= _ONE_BY_ONE and owner_of(link) is not DnsSettings
+    # Events of the DNS settings are about the account, whose id is not their owner's.
+    alone = len(owners) <= ONE_BY_ONE and owner_of(link) is not DnsSettings
     prefixes = [f"{kind}/{owner}/" for owner in owners] if alone else [f"{kind}/"]
     keys = [
         key
@@ -162,8 +172,9 @@ def _of_lists(
         if tells_lists(key)
     ]
     of_keys = models.Q(history_key__in=keys) | models.Q(history_key=None)
-    events = AuditEvent.objects.filter(of_keys, id__lt=event_id).order_by("-id")
-    for event in events.only(*READ)[:_LISTS_READ]:
+    told = AuditEvent.objects.filter(of_keys, id__lt=event_id).order_by("-id")
+    ids = told.values_list("id", flat=True)[:_LISTS_READ]
+    for event in events_by_id(ids):
         for (of, owner), change in list_changes(event):
             if of is link:
                 yield owner, event.pk, change

@@ -8,20 +8,23 @@ nothing, and nobody waits.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache, cached_property
+from operator import attrgetter
 from typing import Any, Final
 
 from django.db import connection, transaction
 
 from events.activities import Activity
 from events.audit.histories import (
+    ToldEvent,
+    events_by_id,
     firsts_after,
-    member_events,
-    members_prefix,
+    has_member_events,
     owner_of,
+    prefixes,
     read_member,
     tells_lists,
 )
@@ -31,12 +34,12 @@ from meshmgmt.access.models import Invite, SetupKey
 from meshmgmt.core import clock
 from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
-from meshmgmt.core.queries import batches
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.history.kinds import KINDS
-from meshmgmt.history.lists import READ, list_changes
+from meshmgmt.history.lists import list_changes
 from meshmgmt.history.pasttables import PastTables, Table, Told
 from meshmgmt.inventory.models import Peer
+from meshmgmt.meshstate import nothing_to_collect
 
 MOST: Final = 300_000
 """So many events are read for one table; more would keep the database busy."""
@@ -68,6 +71,7 @@ def account_after(event_id: int) -> Iterator[None]:
     What a statement names is taken back then; InvalidArgument is raised when too much of
     it was changed since.
     """
+    # Inside of a snapshot that the caller began, what is rolled back is this part alone.
     with read_snapshot(temporary=True), transaction.atomic():
         with connection.execute_wrapper(_Past(event_id)):
             yield
@@ -88,8 +92,9 @@ class _Past:
     def __init__(self, last: int) -> None:
         self._last = last
         self._tables = PastTables()
+        self._at_work = False
         self._shown: set[Table] = set()
-        """Tables that are shown whole, or are being shown."""
+        """Tables that are shown whole."""
         self._owners: defaultdict[Table, set[str]] = defaultdict(set)
         """Whose lists are shown, of tables that are not shown whole."""
         self._known: dict[str, list[tuple[str, int]]] = {}
@@ -98,31 +103,38 @@ class _Past:
         self, execute: Callable[..., Any], sql: str, params: Any, many: bool, about: Any
     ) -> Any:
         """Bring back what a statement names, each table or list once."""
-        for name in _tables().keys() & set(_WORD.findall(sql)):
-            table = _tables()[name]
-            if table in self._shown:
-                continue
-            self._shown.add(table)
-            if not issubclass(table, OrderedLink):
-                events = self._told_of_objects(table)
-                self._tables.bring_objects_back(table, events)
-            elif self._show_lists(table, _owners_asked(table, sql, params)):
-                self._shown.remove(table)
+        # What brings a table back names it too, and is meant for what stands there.
+        if not self._at_work:
+            self._at_work = True
+            try:
+                for name in _tables().keys() & set(_WORD.findall(sql)):
+                    if _tables()[name] not in self._shown:
+                        with nothing_to_collect():
+                            self._show(_tables()[name], sql, params)
+            finally:
+                self._at_work = False
         return execute(sql, params, many, about)
 
-    def _show_lists(
-        self, link: type[OrderedLink], owners: frozenset[str] | None
-    ) -> bool:
-        """Show the lists of owners, of all where it is None; return if some may be left."""
+    def _show(self, table: Table, sql: str, params: Any) -> None:
+        if issubclass(table, OrderedLink):
+            owners = _owners_asked(table, sql, params)
+            self._show_lists(table, owners)
+            if owners is not None:
+                return
+        else:
+            events = self._told_of_objects(table)
+            self._tables.bring_objects_back(table, events)
+        self._shown.add(table)
+
+    def _show_lists(self, link: type[OrderedLink], owners: Set[str] | None) -> None:
+        """Show the lists of owners that are not shown yet, of all where it is None."""
         known = self._owners[link]
         if owners is None or owners - known:
-            told = self._told_of_lists(link, owners)
-            new = [each for each in told if each[1] not in known]
-            self._tables.bring_lists_back(link, new, self._last)
+            told = self._told_of_lists(link, owners, known)
+            self._tables.bring_lists_back(link, told, self._last)
             known |= owners or set()
-        return owners is not None
 
-    def _told_of_objects(self, model: Table) -> list[AuditEvent]:
+    def _told_of_objects(self, model: Table) -> list[ToldEvent]:
         """Return the first event of each history of the objects, newest first."""
         ids = [first for _, first in self._firsts(f"{model._meta.model_name}/")]
         if model is Peer:  # some events name a peer by the address that it had then
@@ -130,29 +142,32 @@ class _Past:
                 activity_code=Activity.PEER_IP_UPDATE, id__gt=self._last
             )
             ids += moves.values_list("id", flat=True)[: MOST + 1]
-        return self._newest_first(model, ids)
+        return self._newest_first(ids)
 
     def _told_of_lists(
-        self, link: type[OrderedLink], owners: Collection[str] | None
-    ) -> list[Told]:
-        """Return what the first event about each member says, newest first."""
-        told: list[Told] = []
-        kind = f"{owner_of(link)._meta.model_name}/"
-        if any(link is one for one, *_ in member_events().values()):
-            for prefix in [members_prefix(link, owner) for owner in owners or [""]]:
+        self, link: type[OrderedLink], owners: Set[str] | None, but: Set[str]
+    ) -> Told:
+        """Return what the first event about each member says, of owners that are asked."""
+        told = Told()
+        if has_member_events(link):
+            for prefix in prefixes(link, owners):
                 for key, first in self._firsts(prefix):
                     owner, member, came = read_member(link, key)
-                    told.append((first, owner, {member: not came}, False))
+                    told.note(first, owner, member, stood=not came)
+        for event in self._of_whole_lists(link):
+            for (of, owner), change in list_changes(event):
+                if of is link:
+                    told.note_list(event.pk, owner, change)
+        return told.among(told.members.keys() - but if owners is None else owners - but)
+
+    def _of_whole_lists(self, link: type[OrderedLink]) -> list[ToldEvent]:
+        kind = f"{owner_of(link)._meta.model_name}/"
         keys = [key for key, _ in self._firsts(kind) if tells_lists(key)]
         ids = AuditEvent.objects.filter(history_key__in=keys, id__gt=self._last)
-        found = list(ids.order_by().values_list("id", flat=True)[: MOST + 1])
-        for event in self._newest_first(owner_of(link), found):
-            for (of, owner), change in list_changes(event):
-                if of is link and (owners is None or owner in owners):
-                    was = dict.fromkeys(change["added"], False)
-                    was |= dict.fromkeys(change["removed"], True)
-                    told.append((event.pk, owner, was, "order" in change))
-        return sorted(told, key=lambda each: -each[0])
+        # All of them, not the first of each key: each tells of other members.
+        return self._newest_first(
+            ids.order_by().values_list("id", flat=True)[: MOST + 1]
+        )
 
     def _firsts(self, prefix: str) -> list[tuple[str, int]]:
         if prefix not in self._known:
@@ -161,22 +176,15 @@ class _Past:
         return self._known[prefix]
 
     @cached_property
-    def _without_key(self) -> list[AuditEvent]:
+    def _without_key(self) -> list[int]:
         """What the version before wrote while this one was installed."""
         rows = AuditEvent.objects.filter(history_key=None, id__gt=self._last)
-        found = list(rows.order_by().only(*READ)[: MOST + 1])
-        _refuse_many(found)
-        return found
+        return list(rows.order_by().values_list("id", flat=True)[: MOST + 1])
 
-    def _newest_first(self, model: Table, ids: Sequence[int]) -> list[AuditEvent]:
-        _refuse_many(ids)
-        told = {
-            event.pk: event
-            for part in batches(ids)
-            for event in AuditEvent.objects.filter(id__in=part).order_by().only(*READ)
-        }
-        told |= {event.pk: event for event in self._without_key}
-        return [told[pk] for pk in sorted(told, reverse=True)]
+    def _newest_first(self, ids: Iterable[int]) -> list[ToldEvent]:
+        wanted = {*ids, *self._without_key}
+        _refuse_many(wanted)
+        return sorted(events_by_id(wanted), reverse=True, key=attrgetter("pk"))
 
 
 def _owners_asked(
@@ -187,13 +195,15 @@ def _owners_asked(
     column = connection.ops.quote_name(f"{link.owner_field}_id")
     head, where, conditions = sql.partition(" WHERE ")
     found = re.search(rf"{table}\.{column} (= %s|IN \((%s, )*%s\))", conditions)
+    # Too much brought back is only slow, too little is wrong: what is not plain is all.
     if not found or f"FROM {table} " not in sql or _INTRICATE.search(sql):
         return None
+    # Parameters stand in the order of their marks, so those before tell where these are.
     first = (head + where + conditions[: found.start()]).count("%s")
     return frozenset(map(str, params[first : first + found.group().count("%s")]))
 
 
-def _refuse_many(found: Sequence[Any]) -> None:
+def _refuse_many(found: Collection[Any]) -> None:
     if len(found) > MOST:
         raise InvalidArgument(
             f"at: more than {MOST:,} things were changed between this moment and now,"

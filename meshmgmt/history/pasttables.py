@@ -1,26 +1,63 @@
 """Copies of tables that stand in their place for one transaction, and what was in them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import count
-from typing import Any
+from typing import Any, Final, Self
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 
-from events.audit.histories import owner_of
+from events.audit.histories import (
+    CAME,
+    ToldEvent,
+    has_member_events,
+    members_prefix,
+    owner_of,
+)
 from events.audit.specs import spec_of
 from events.models import AuditEvent
 from meshmgmt.core.orderedlinks import OrderedLink, link_rows
-from meshmgmt.core.queries import batches, insert_rows
-from meshmgmt.history.inverse import Undo, take_back
-from meshmgmt.history.kinds import derive
-from meshmgmt.history.lists import arranged, orders_before
+from meshmgmt.core.queries import MOST_PARAMETERS, batches, columns_of, insert_rows
+from meshmgmt.history.inverse import Undo, columns_by_name, take_back
+from meshmgmt.history.kinds import DERIVED_FROM, derive
+from meshmgmt.history.lists import Change, arranged, orders_before, sorted_before
 from meshmgmt.inventory.models import Peer
 
 Table = type[models.Model]
 
-Told = tuple[int, str, dict[Any, bool], bool]
-"""Event, owner of a list, who was in it before, and whether the order became another."""
+_AT_ONCE: Final = 20_000
+"""So many values go into one statement of PostgreSQL."""
+
+
+class Told:
+    """What events tell of lists: by owner and member its first event, and if it stood."""
+
+    def __init__(self) -> None:
+        self.members: defaultdict[str, dict[Any, tuple[int, bool]]] = defaultdict(dict)
+        self.reordered: set[str] = set()
+
+    def note(self, event: int, owner: str, member: Any, *, stood: bool) -> None:
+        """Take one event; only the earliest about a member tells of the moment before."""
+        known = self.members[owner].get(member)
+        if known is None or event < known[0]:
+            self.members[owner][member] = event, stood
+
+    def note_list(self, event: int, owner: str, change: Change) -> None:
+        """Take one event about several members of a list, or about its order alone."""
+        for key in change["added"]:
+            self.note(event, owner, key, stood=False)
+        for key in change["removed"]:
+            self.note(event, owner, key, stood=True)
+        if "order" in change:
+            self.reordered.add(owner)
+            self.members[owner].update()
+
+    def among(self, owners: Set[str]) -> Self:
+        """Leave out all but the lists of these owners."""
+        for owner in self.members.keys() - owners:
+            del self.members[owner]
+        self.reordered &= owners
+        return self
 
 
 class PastTables:
@@ -29,51 +66,58 @@ class PastTables:
     def __init__(self) -> None:
         self._copied: set[Table] = set()
 
-    def bring_objects_back(self, model: Table, events: Iterable[AuditEvent]) -> None:
+    def bring_objects_back(self, model: Table, events: Iterable[ToldEvent]) -> None:
         """Let objects be what they were before events, given newest first."""
         undos = _undos(model, events)
         if not undos:
             return
-        rows = _rows(model)
-        there = {
-            row.pk: row
-            for part in batches(list(undos))
-            for row in rows.filter(pk__in=part)
-        }
         self._copy(model, "id")
-        for part in batches(list(undos)):
-            rows.filter(pk__in=part)._raw_delete(rows.db)
-        rows.bulk_create(
-            [
-                _as_it_was(undo, there.get(pk))
-                for pk, undo in undos.items()
-                if undo.existed or (undo.existed is None and pk in there)
-            ]
-        )
+        sources = DERIVED_FROM.get(model, frozenset())
+        changed: defaultdict[tuple[str, ...], list[Undo]] = defaultdict(list)
+        for pk, undo in list(undos.items()):
+            if undo.existed is None and sources.isdisjoint(undo.then):
+                changed[tuple(undo.then)].append(undos.pop(pk))
+        changed.pop((), None)  # secrets alone, which the trail does not hold
+        for names, some in changed.items():
+            _change(model, names, some)
+        _make_anew(model, undos)
 
     def bring_lists_back(
-        self, link: type[OrderedLink], told: Iterable[Told], before: int
+        self, link: type[OrderedLink], told: Told, before: int
     ) -> None:
-        """Let lists be what they were before events, given newest first.
+        """Let lists be what they were before events.
 
         Their order is that which the events with ids up to `before` left.
         """
-        lists = _lists_as_they_were(link, told, before)
+        lists, unordered = _lists_as_they_were(link, told, before)
         if lists:
             self._copy(link, f"{link.owner_field}_id")
             _replace(link, lists)
+            _put_in_order(link, list(unordered), before)
 
     def _copy(self, model: Table, key: str) -> None:
         """Put a copy in a table's place, which nobody else sees or has to wait for."""
         if model in self._copied:
             return
         self._copied.add(model)
+        # Temporary tables are found before others of their name, on both databases. Rows
+        # are replaced by the one index, which the original's may be too many for.
         table = connection.ops.quote_name(model._meta.db_table)
         with connection.cursor() as cursor:
-            cursor.execute(f"CREATE TEMPORARY TABLE {table} AS SELECT * FROM {table}")  # noqa: S608 - our name
+            cursor.execute(
+                f"CREATE TEMPORARY TABLE {table} AS"  # noqa: S608 - our names
+                f" SELECT {', '.join(_copied(model))} FROM {table}"
+            )
             index = connection.ops.quote_name(f"at_{model._meta.db_table}")
             temp = "temp." if connection.vendor == "sqlite" else ""
             cursor.execute(f"CREATE INDEX {temp}{index} ON {table} ({key})")
+
+
+def _copied(model: Table) -> Iterator[str]:
+    for name in map(connection.ops.quote_name, columns_of(model)):
+        # Ids of events, by which members are put in order, may need more than 32 bits.
+        position = issubclass(model, OrderedLink) and name == '"position"'
+        yield f"CAST({name} AS bigint) AS {name}" if position else name
 
 
 def _rows(model: Table) -> Any:
@@ -81,15 +125,20 @@ def _rows(model: Table) -> Any:
     return models.QuerySet(model)
 
 
-def _undos(model: Table, events: Iterable[AuditEvent]) -> dict[str, Undo]:
+def _undos(model: Table, events: Iterable[ToldEvent]) -> dict[str, Undo]:
     """Return what each object was, of events newest first."""
     spec: Any = spec_of(model)
+    audited = frozenset(spec.columns)
     undos: dict[str, Undo] = {}
+    # Some events name a peer by the address it had then, which others may have by now:
+    # on the way back from the newest, each address is whose it was at that time.
     addresses: dict[str, str] = {}
     if model is Peer:
         addresses = dict(Peer.objects.order_by().values_list("ip", "pk"))
     for event in events:
-        if event.target_type != model._meta.model_name or not event.changes:
+        if event.target_type != model._meta.model_name or audited.isdisjoint(
+            event.changes
+        ):
             continue
         pk = addresses.get(event.target_id, event.target_id)
         take_back(undos.setdefault(pk, Undo(spec, pk)), event, to_look=True)
@@ -98,8 +147,74 @@ def _undos(model: Table, events: Iterable[AuditEvent]) -> dict[str, Undo]:
     return undos
 
 
-def _as_it_was(undo: Undo, row: models.Model | None) -> models.Model:
-    instance = undo.model(pk=undo.pk) if row is None else row
+def _change(model: Table, names: Sequence[str], undos: Sequence[Undo]) -> None:
+    """Let objects that were there all the time have the values of then in some columns."""
+    database = connections[DEFAULT_DB_ALIAS]
+    fields = [columns_by_name(model)[name] for name in names]
+    table = database.ops.quote_name(model._meta.db_table)
+    given = [
+        # What SQLite makes of a date when it casts one is the year.
+        f"CAST(told.column{place} AS {field.db_type(database)})"
+        if database.vendor == "postgresql"
+        else f"told.column{place}"
+        for place, field in enumerate(fields, 2)
+    ]
+    columns = [database.ops.quote_name(field.column) for field in fields]
+    values = ", ".join(map(" = ".join, zip(columns, given, strict=True)))
+    row = f"({', '.join(['%s'] * (len(names) + 1))})"
+    # PostgreSQL reads the table once for each statement, SQLite goes by the index.
+    most = _AT_ONCE if database.vendor == "postgresql" else MOST_PARAMETERS
+    at_once = most // (len(names) + 1)
+    with database.cursor() as cursor:
+        for start in range(0, len(undos), at_once):
+            part = undos[start : start + at_once]
+            cursor.execute(
+                f"UPDATE {table} SET {values} FROM"  # noqa: S608 - our names
+                f" (VALUES {', '.join([row] * len(part))}) AS told"
+                f" WHERE {table}.id = told.column1",
+                [
+                    value
+                    for undo in part
+                    for value in (
+                        undo.pk,
+                        *(
+                            field.get_db_prep_save(value, database)
+                            for field, value in zip(
+                                fields, undo.values.values(), strict=True
+                            )
+                        ),
+                    )
+                ],
+            )
+
+
+def _make_anew(model: Table, undos: Mapping[str, Undo]) -> None:
+    """Let objects that came or went, or whose other columns follow, be as they were."""
+    there: dict[str, Any] = {}
+    for part in batches(list(undos)):
+        rows = _rows(model).filter(pk__in=part)
+        there |= {row.pk: row for row in rows}
+        rows._raw_delete(rows.db)
+    then = [
+        _as_it_was(undo, there.get(pk) or model(pk=pk))
+        for pk, undo in undos.items()
+        if undo.existed or (undo.existed is None and pk in there)
+    ]
+    fields = columns_by_name(model)
+    insert_rows(
+        model,
+        list(fields),
+        [
+            [
+                field.get_db_prep_save(getattr(one, name), connection)
+                for name, field in fields.items()
+            ]
+            for one in then
+        ],
+    )
+
+
+def _as_it_was(undo: Undo, instance: models.Model) -> models.Model:
     for name, value in undo.values.items():
         setattr(instance, name, value)
     derive(instance)
@@ -107,23 +222,28 @@ def _as_it_was(undo: Undo, row: models.Model | None) -> models.Model:
 
 
 def _lists_as_they_were(
-    link: type[OrderedLink], told: Iterable[Told], before: int
-) -> dict[str, list[Any]]:
-    was: defaultdict[str, dict[Any, bool]] = defaultdict(dict)
-    reordered: set[str] = set()
-    for _, owner, members, order in told:
-        was[owner] |= members  # the earlier the event, the closer to the moment
-        reordered |= {owner} if order else set()
-    lists = _members_of(link, was)
-    for owner, now in lists.items():
+    link: type[OrderedLink], told: Told, before: int
+) -> tuple[dict[str, list[Any]], set[str]]:
+    """Return lists, and whose of them are yet to be put into the order of then."""
+    lists = _members_of(link, told.members)
+    moved = set()
+    for owner, firsts in told.members.items():
+        was = {key: stood for key, (_, stood) in firsts.items()}
+        now = lists[owner]
         there = set(now)
-        back = [key for key, stood in was[owner].items() if stood and key not in there]
-        lists[owner] = [key for key in now if was[owner].get(key, True)] + back
-        reordered |= {owner} if back else set()
-    known = orders_before(before + 1, [(link, owner) for owner in reordered])
+        # At the end, and then to their places, as far as the trail knows them.
+        back = [key for key, stood in was.items() if stood and key not in there]
+        lists[owner] = [key for key in now if was.get(key, True)] + back
+        # Who left since may be back, at the end: its place of then is not that of now.
+        moved |= {owner} if any(was.values()) else set()
+    whole = moved | told.reordered
+    if has_member_events(link):
+        # Who came, and when, has events of its own: only an order needs more than those.
+        whole = told.reordered | sorted_before(link, list(moved), before + 1)
+    known = orders_before(before + 1, [(link, owner) for owner in whole])
     for (_, owner), left in known.items():
         lists[owner] = arranged(lists[owner], left)
-    return lists
+    return lists, moved - whole
 
 
 def _members_of(link: type[OrderedLink], owners: Iterable[str]) -> dict[str, list[Any]]:
@@ -142,6 +262,7 @@ def _replace(link: type[OrderedLink], lists: Mapping[str, Sequence[Any]]) -> Non
     for part in batches(list(lists)):
         rows = _rows(link).filter(**{f"{column}__in": part})
         rows._raw_delete(rows.db)
+    # The copy has no sequence that would give ids.
     ids = count(_rows(link).aggregate(last=models.Max("id", default=0))["last"] + 1)
     insert_rows(
         link,
@@ -152,3 +273,30 @@ def _replace(link: type[OrderedLink], lists: Mapping[str, Sequence[Any]]) -> Non
             for place, key in enumerate(members)
         ],
     )
+
+
+def _put_in_order(link: type[OrderedLink], owners: Sequence[str], before: int) -> None:
+    """Let members stand in the order in which they came last, of events up to `before`.
+
+    Whom no event tells of came before the trail began, so before all others. Each is
+    looked up in the index by its own key: far less than all that ever came and went.
+    """
+    table, events = (
+        connection.ops.quote_name(model._meta.db_table) for model in (link, AuditEvent)
+    )
+    owner = f"{table}.{link.owner_field}_id"
+    parts = " || '/' || ".join(
+        [owner, *(f"{table}.{name}" for name in link.member_fields)]
+    )
+    # PostgreSQL knows no common collation of the two sides by itself.
+    collation = '"C"' if connection.vendor == "postgresql" else "BINARY"
+    with connection.cursor() as cursor:
+        for part in batches(owners):
+            cursor.execute(
+                f"UPDATE {table} SET position = COALESCE((SELECT MAX({events}.id)"  # noqa: S608 - our names
+                f" FROM {events} WHERE {events}.history_key ="
+                f" (%s || {parts} || %s) COLLATE {collation}"
+                f" AND {events}.id <= %s), 0)"
+                f" WHERE {owner} IN ({', '.join(['%s'] * len(part))})",
+                [members_prefix(link), f"/{CAME}", before, *part],
+            )

@@ -46,7 +46,13 @@ class Reversal:
     def __init__(self, events: Sequence[AuditEvent]) -> None:
         self._numbers = ", ".join(str(event.pk) for event in reversed(events[:9]))
         self._undos = inverse_of(events)
-        lists = [(link, undo.pk) for undo in self._undos for link in undo.lists]
+        # Who only loses members keeps the order it has, whatever that was.
+        lists = [
+            (link, undo.pk)
+            for undo in self._undos
+            for link, members in undo.lists.items()
+            if members.back or members.order
+        ]
         self._orders = orders_before(events[-1].pk, lists)
 
     def carry_out(self, by: User) -> None:
@@ -58,7 +64,9 @@ class Reversal:
         with account_write(), context.scope(reason=f"revert of {self._numbers}"):
             _check_is_something(self._undos)
             _check_permissions(self._undos, by)
+            # What others refer to is made before them, and deleted after them.
             self._undos.sort(key=lambda undo: _ORDER.index(undo.model))
+            # From here on the signals tell what is done, asked for or not.
             begin = mark()
             _Reverting(self._undos, self._orders, by).run()
             _check_nothing_else_changed(self._undos, begin)
@@ -106,6 +114,8 @@ class _Reverting:
         reasons = [reason for undo in self._undos for reason in self._reasons(undo)]
         if reasons:
             raise Irreversible("; ".join(reasons))
+        # Made first, for lists and columns that are brought back may refer to it; deleted
+        # last, when nothing refers to it any more.
         for undo in self._undos:
             if undo.create:
                 self._make(undo)
@@ -129,6 +139,7 @@ class _Reverting:
         changed = [
             name
             for name, expected in undo.now.items()
+            # Of a secret the trail says only that it became another.
             if name not in undo.spec.secret and shown_value(values[name]) != expected
         ]
         changed += [
@@ -154,6 +165,7 @@ class _Reverting:
     def _check_relations(self, undo: Undo, instance: models.Model) -> None:
         for column in instance._meta.concrete_fields:
             key, other = getattr(instance, column.attname), column.related_model
+            # Databases look at foreign keys at the commit, too late for a sentence.
             if key is None or not isinstance(other, type):
                 continue
             if not other._base_manager.filter(pk=key).exists():
@@ -192,6 +204,7 @@ class _Reverting:
         instance = self._found[undo.model, undo.pk]
         kind = KINDS[undo.model]
         if not undo.delete:
+            # Rules look at what is stored, and an update may have gone past this instance.
             instance.refresh_from_db()
         check = kind.check_gone if undo.delete else kind.check
         self._with_rules(undo, lambda: check(instance, self._by))
@@ -200,7 +213,7 @@ class _Reverting:
         try:
             do()
         except Forbidden:
-            raise
+            raise  # 403, not one more reason for a 409
         except ServiceError as error:
             raise Irreversible(
                 f"{undo.label}: {error.message}", error.errors

@@ -37,6 +37,7 @@ def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
     request_events = events_of_request(event)
     whole = "whole" in asked or ("alone" not in asked and _went_with_others(event))
     events = request_events if whole else [event]
+    # What was looked at is carried out, or nothing: the form sends back which plan it was.
     seen = request.POST.get("plan", "")
 
     def agreed(plan: Plan) -> bool:

@@ -62,9 +62,11 @@ def in_words(effect: Effect, progress: Delivered) -> str:
     return f"{said}."
 
 
+# What a request did never changes, and its page asks again and again for the progress.
 @lru_cache(maxsize=_KEPT)
 def _effect(request_id: str, first: int, last: int) -> Effect:
     """Compare the account before and after: as long as reading it twice takes."""
+    # Read first: what others write while maps are made must not count as this change.
     serial = newest_serial()
     before, after = _mesh_after(first - 1), _mesh_after(last)
     return Effect(*told_anew(before, after, affected(before, after)), serial)

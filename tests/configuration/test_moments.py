@@ -7,7 +7,7 @@ from random import Random
 import pytest
 import yaml
 from django.core.management import CommandError
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from meshmgmt.configuration.difference import applied, difference
@@ -16,7 +16,7 @@ from tests.api_client import Api
 from tests.configuration.test_documents import document, run
 from tests.factories import group, peers
 from tests.history.test_past import now
-from tests.history.writes import Writer
+from tests.history.writes import Writer, check_at_random
 from tests.people import api_as
 from tests.resource_contract import Body, ok
 
@@ -41,10 +41,7 @@ def check_differences(examples: int, writes: int) -> None:
     members = [member.pk for member in peers(3)]
     caller = api_as()
 
-    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
-    @given(st.integers(0, 2**32))
-    def leads_from_one_to_the_other(seed: int) -> None:
-        random = Random(seed)
+    def leads_from_one_to_the_other(random: Random) -> None:
         writer = Writer(caller, random, members)
         moments = [now()]
         for _ in range(writes):
@@ -57,7 +54,7 @@ def check_differences(examples: int, writes: int) -> None:
             assert applied(exported(before), changes) == exported(after)
         assert exported(moments[-1]) == document()
 
-    leads_from_one_to_the_other()
+    check_at_random(leads_from_one_to_the_other, examples)
 
 
 def test_a_difference_leads_from_one_moment_to_the_other() -> None:

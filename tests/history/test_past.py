@@ -8,8 +8,6 @@ from urllib.parse import quote
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import models
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from events.models import AuditEvent
 from groups.models import Group
@@ -21,7 +19,7 @@ from meshmgmt.explain.answers import peer_dns
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
 from tests.factories import account_settings, group, peer, peers, rule
-from tests.history.writes import Writer
+from tests.history.writes import Writer, check_at_random
 from tests.people import api_as, person
 from tests.races import lock_held_elsewhere
 from tests.resource_contract import ok, stored
@@ -56,10 +54,7 @@ def check_histories(examples: int, writes: int) -> None:
     members = [member.pk for member in peers(4)]
     caller = api_as()
 
-    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
-    @given(st.integers(0, 2**32))
-    def seen_again(seed: int) -> None:
-        random = Random(seed)
+    def seen_again(random: Random) -> None:
         writer = Writer(caller, random, members)
         moments = []
         for _ in range(writes):
@@ -70,7 +65,7 @@ def check_histories(examples: int, writes: int) -> None:
             assert answers(caller, moment) == answered
         assert stored() == before
 
-    seen_again()
+    check_at_random(seen_again, examples)
 
 
 def test_each_moment_answers_as_it_did() -> None:

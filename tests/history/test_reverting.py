@@ -4,8 +4,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from events.activities import Activity
 from events.audit.emission import audit_record
@@ -17,7 +15,7 @@ from meshmgmt.core.account import account_id
 from meshmgmt.core.orderedlinks import all_links, link_rows
 from tests.api_client import Api
 from tests.factories import Trail, group, peer, peers, rule
-from tests.history.writes import Writer
+from tests.history.writes import Writer, check_at_random
 from tests.people import api_as, person, robot
 from tests.resource_contract import Body, ok, stored
 
@@ -216,10 +214,8 @@ def check_histories(examples: int, writes: int) -> None:
     members = peers(4)
     caller = api_as()
 
-    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
-    @given(st.integers(0, 2**32))
-    def taken_back(seed: int) -> None:
-        writer = Writer(caller, Random(seed), [member.pk for member in members])
+    def taken_back(random: Random) -> None:
+        writer = Writer(caller, random, [member.pk for member in members])
         steps = []
         for _ in range(writes):
             before, newest_before = state(), Trail().start
@@ -231,7 +227,7 @@ def check_histories(examples: int, writes: int) -> None:
             ok(revert(caller, event))
             assert state() == before
 
-    taken_back()
+    check_at_random(taken_back, examples)
 
 
 def test_histories_are_taken_back_to_their_beginning() -> None:

@@ -1,13 +1,27 @@
 """Random writes over the API, of objects that refer to each other."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.api_client import Api
 from tests.resource_contract import Body
 
 COLLECTIONS = ("groups", "policies", "dns/zones", "dns/nameservers", "networks")
+
+
+def check_at_random(check: Callable[[Random], None], examples: int) -> None:
+    """Check it so many times; a seed that fails is told, and found again."""
+
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
+    @given(st.integers(0, 2**32))
+    def seeded(seed: int) -> None:
+        check(Random(seed))
+
+    seeded()
 
 
 class Writer:

@@ -9,9 +9,9 @@ class ThrowawayConfig(AppConfig):
         """Register what every resource is registered with."""
         from events.audit.specs import register, written  # noqa: PLC0415
         from groups import references  # noqa: PLC0415
+        from meshmgmt.configuration import sections  # noqa: PLC0415
         from meshmgmt.core import modelmodules  # noqa: PLC0415
-        from meshmgmt.planning import kinds  # noqa: PLC0415
-        from meshmgmt.planning.config import sections  # noqa: PLC0415
+        from meshmgmt.history import kinds  # noqa: PLC0415
         from tests.throwaway import api, models  # noqa: PLC0415
 
         spec = written(
