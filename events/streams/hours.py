@@ -98,6 +98,7 @@ class Span:
 def whole_hours(first: datetime, last: datetime) -> Span | None:
     """Return the hours that lie whole between two instants, both of them included."""
     hour = timedelta(seconds=HOUR)
+    # Rounded up; spans end before an instant, questions with one.
     start = -((EPOCH - first) // hour) * HOUR
     end = (last - EPOCH + INSTANT) // hour * HOUR
     return Span(start, end) if start < end else None

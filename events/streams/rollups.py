@@ -57,7 +57,7 @@ def roll_up(*, least: int = LEAST) -> None:
         )
         for step in steps:
             while time.monotonic() < until and step():
-                time.sleep(BREATH_SECONDS)
+                time.sleep(BREATH_SECONDS)  # on SQLite others write between two pieces
 
 
 def reach(stream: Stream) -> tuple[int, int]:
@@ -148,6 +148,8 @@ def _take(kept: RollUps, least: int) -> bool:
         found = _lock(kept.stream)
         later = kept.stream.model._default_manager.filter(arrival__gt=found.arrival)
         ordered = later.order_by("arrival").values_list("arrival", flat=True)
+        # The last of them bounds the piece: numbers have gaps, and a batch that commits
+        # meanwhile has higher ones.
         numbers = list(ordered[:most])
         if len(numbers) < max(least, 1):
             return False
@@ -172,7 +174,10 @@ def _fill(kept: RollUps) -> bool:
 
 
 def _widen(kept: RollUps) -> bool:
-    """Add up the next spans that are over; tell whether more wait."""
+    """Add up the next spans that are over; tell whether more wait.
+
+    Six hours at a time, so that the lock is held as briefly after a year's backlog.
+    """
     step = WIDTHS[1]
     over = int((clock.now() - LATE - EPOCH).total_seconds()) // step * step
     with queued_write():

@@ -104,6 +104,7 @@ class Part:
         grouped = [*self.keys, *({"bucket"} & columns.keys())]
         figures = {name: each for name, each in columns.items() if name != "bucket"}
         sql, params = found.values(*grouped).annotate(**figures).query.sql_with_params()
+        # Parts are joined by the position of their columns, and Django has its own order.
         names = ", ".join([*self.keys, *columns])
         return f"SELECT {names} FROM ({sql}) AS part", params  # noqa: S608 - names of ours
 
@@ -289,6 +290,7 @@ def _top(parts: Iterable[Part], question: Question) -> tuple[int, list[Group]]:
     )
     if not together:
         return 0, []
+    # The total is that of the groups, in the same statement: events are read once for both.
     keys = ", ".join(f"by_{name}" for name in question.group_by)
     total = total_sql(connection.vendor, ["value"])
     rows = _fetched(
@@ -314,6 +316,8 @@ def _series(
     top: Sequence[Group],
 ) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
     """Return the points of each group; buckets without events have none."""
+    # Buckets begin with the epoch, as all widths of sums do: sums whose width divides a
+    # bucket lie in one.
     seconds = question.bucket_seconds
     parts: Iterable[Part] = [
         _events(subject, question, matching, question.start, question.end)
@@ -375,6 +379,7 @@ def _name(subject: Subject, keyed: Rows, group_by: Sequence[str], found: Group) 
             f"by_{name}": key for name, key in zip(group_by, found.keys, strict=True)
         }
         same[subject.time_field] = found.last
+        # Several may share the instant; any of them will do, the same one each time.
         return keyed.filter(**same).order_by("-pk").first()
 
     names = [
