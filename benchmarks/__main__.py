@@ -14,6 +14,9 @@ from benchmarks.report import Report
 from benchmarks.workspace import open_workspace
 
 PREFIX: Final = "bench_"
+AT_LENGTH: Final = {"volume"}
+"""What takes half an hour or tens of GB is run only when it is named."""
+_DEFAULT: Final = f"default: all but {', '.join(sorted(AT_LENGTH))}"
 
 
 def discover() -> dict[str, str]:
@@ -34,7 +37,7 @@ def _purpose(path: Path) -> str:
 def main(arguments: list[str]) -> int:
     """Run the chosen benchmarks; return 1 when a target, or its guard, is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=_DEFAULT)
     parser.add_argument("--list", action="store_true", help="print the names and end")
     options = parser.parse_args(arguments)
     known = discover()
@@ -44,7 +47,7 @@ def main(arguments: list[str]) -> int:
         for name, purpose in known.items():
             print(f"{name:12} {purpose}")
         return 0
-    chosen = options.names or list(known)
+    chosen = options.names or [name for name in known if name not in AT_LENGTH]
     if len(chosen) == 1:
         return _run(chosen[0], known[chosen[0]])
     # Each has a database and processes of its own: what one fills slows no other.
