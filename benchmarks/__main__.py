@@ -14,7 +14,7 @@ from benchmarks.report import Report
 from benchmarks.workspace import open_workspace
 
 PREFIX: Final = "bench_"
-ON_DEMAND: Final = frozenset({"hosts"})
+ON_DEMAND: Final = frozenset({"hosts", "volume"})
 """Too long for a run of all: they run when they are named."""
 
 

@@ -9,10 +9,12 @@ import orjson
 from django.db import connection
 
 from benchmarks.event_data import traffic_events
-from benchmarks.report import alternating_medians
+from benchmarks.report import alternating_medians, median_seconds
 from events.models import RollUpMark, TrafficRollUp
 from events.streams import batches, rollups
 from events.streams.catalogue import TRAFFIC
+from events.streams.hours import DAY, HOUR, WIDTHS, Span
+from events.streams.subjects import TRAFFIC_ROLL_UPS
 
 if TYPE_CHECKING:
     from benchmarks.bench_events import EventsBench
@@ -25,6 +27,7 @@ GROUPS: Final = {
     "policy": "policy_id",
     "direction": "direction",
 }
+_RFC3339: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 LONGEST: Final = 0.3
 """Seconds for whole hours, whatever their number."""
 
@@ -54,12 +57,43 @@ def summaries(bench: "EventsBench", path: str) -> None:
         ours, theirs = against_sql(group)
         name = f"summary by {group}, events against SQL"
         bench.report.at_most(name, ours, theirs, 1.5, guard=4)
-    _sum_up()
+    sum_up()
     for group in GROUPS:
         ours, theirs = against_sql(group)
         bench.report.at_most(f"summary by {group}, sums against SQL", ours, theirs, 1)
         name = f"summary by {group}, sums against {LONGEST} s"
         bench.report.at_most(name, ours, LONGEST, 1, guard=4)
+    _ninety_days(bench, path)
+
+
+def _ninety_days(bench: "EventsBench", path: str) -> None:
+    """Ask for 90 days that begin and end amid a day, where sums of 5,000 sources are."""
+    end = int(bench.now.timestamp()) // DAY * DAY - 10 * DAY + 11 * HOUR
+    span = Span(end - 90 * DAY + 2 * HOUR, end)
+    sums = [
+        TrafficRollUp(
+            family=TRAFFIC_ROLL_UPS.families["source"],
+            width=width,
+            start=start,
+            key=f"s{number:019}",
+            events=number,
+            first=span.first,
+            last=span.last,
+            **dict.fromkeys(TRAFFIC_ROLL_UPS.sums, number * start),
+        )
+        for width, part in span.by_width(WIDTHS, end)
+        for start in range(part.start, part.end, width)
+        for number in range(PEERS)
+    ]
+    TrafficRollUp.objects.bulk_create(sums, batch_size=5000)
+    bench.settle()
+    dates = f"start_date={span.first:{_RFC3339}}&end_date={span.last:{_RFC3339}}"
+    client = bench.connect()
+    took = median_seconds(
+        lambda: bench.get(client, f"{path}/summary?{dates}&group_by=source")
+    )
+    name = f"summary of 90 days from {len(sums)} sums against {LONGEST} s"
+    bench.report.at_most(name, took, LONGEST, 1, guard=4)
 
 
 def _by_hand(group: str, first: datetime, last: datetime) -> None:
@@ -87,8 +121,8 @@ def _by_hand(group: str, first: datetime, last: datetime) -> None:
         cursor.fetchall()
 
 
-def _sum_up() -> float:
-    """Sum all events up; return how long that took, the pauses left out."""
+def sum_up() -> float:
+    """Sum all events up; return how long that took, in seconds."""
     began = time.perf_counter()
     while rollups.behind(TRAFFIC):
         rollups.roll_up(least=1)
@@ -108,7 +142,7 @@ def cost_of_sums(bench: "EventsBench") -> None:
         began = time.perf_counter()
         batches.ingest(TRAFFIC, body)
         took += time.perf_counter() - began
-    summed = _sum_up()
+    summed = sum_up()
     bench.report.note(
         f"{count} events made {TrafficRollUp.objects.count() - before} sums"
     )

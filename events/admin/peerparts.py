@@ -10,7 +10,8 @@ from events.admin.audit import initiator_name
 from events.admin.cells import shown_size
 from events.audit.reading import newest_first
 from events.models import AuditEvent, TrafficEvent
-from events.streams.courses import HOUR, course, first_hour
+from events.streams.courses import course, first_hour
+from events.streams.hours import HOUR
 from events.streams.subjects import TRAFFIC_SUBJECT
 from events.streams.summaries import Question, summarise
 from meshmgmt.adminsite import charts, home

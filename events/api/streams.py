@@ -1,7 +1,9 @@
 """Endpoints of the two big streams: pages and ingest."""
 
-from typing import Any, ClassVar
+import logging
+from typing import Any, ClassVar, Final
 
+from django.db import OperationalError
 from django.db.models import QuerySet
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema, extend_schema_view
@@ -39,10 +41,16 @@ from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.exports import csv_pieces, every_text, ndjson_pieces
 from meshmgmt.api.bodies import read_body
+from meshmgmt.api.exceptions import RETRY_SECONDS, is_busy
 from meshmgmt.api.exports import CsvRenderer, NdjsonRenderer, export
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
+from meshmgmt.core.errors import TooManyRequests
 from meshmgmt.core.transactions import read_snapshot
+
+log = logging.getLogger(__name__)
+
+TOO_FAST: Final = "batches come faster than they are stored: send this one again"
 
 
 class StreamView(ApiView, GenericAPIView[Any]):
@@ -117,7 +125,14 @@ class StreamView(ApiView, GenericAPIView[Any]):
         if media_type.lower().startswith("multipart/"):
             raise UnsupportedMediaType(media_type)
         body = read_body(request._request, self.max_body_bytes)  # noqa: SLF001 - DRF offers no public name
-        stored = batches.ingest(self.stream, body)
+        try:
+            stored = batches.ingest(self.stream, body)
+        except OperationalError as error:
+            if not is_busy(error):
+                raise
+            # Shippers slow down for 429; 503 would tell them that the service is away.
+            log.warning("a batch was sent away: %s", error)
+            raise TooManyRequests(TOO_FAST, retry_after=RETRY_SECONDS) from error
         answer = {"accepted": stored.accepted, "duplicates": stored.duplicates}
         return Response(
             answer | ({"ignored": stored.ignored} if stored.ignored else {})

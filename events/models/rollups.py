@@ -1,10 +1,10 @@
-"""Sums of the streams by hour and by day, and how far they reach."""
+"""Sums of the streams by hour, day and week, and how far they reach."""
 
 from django.db import models
 
 
 class RollUp(models.Model):
-    """What the events of one hour, or of one day of UTC, that share a value add up to.
+    """What the events of an hour, six hours, a day or a week that share a value add up to.
 
     `family` says which value and whether of all events (`events/streams/subjects.py`). The
     sums bear the names of the stream's columns and stay at 2^63 - 1, as summaries do.
@@ -12,7 +12,7 @@ class RollUp(models.Model):
 
     pk = models.CompositePrimaryKey("family", "width", "start", "key")
     family = models.SmallIntegerField()
-    width = models.IntegerField(help_text="seconds: 3600 or 86400")
+    width = models.IntegerField(help_text="seconds")
     start = models.BigIntegerField(help_text="seconds since 1970")
     key = models.TextField()
     events = models.BigIntegerField()
@@ -45,10 +45,15 @@ class ProxyRollUp(RollUp):
 
 
 class RollUpMark(models.Model):
-    """Up to which arrival number a stream's events are in its roll-ups."""
+    """Which of a stream's events are in its roll-ups.
+
+    Those up to an arrival number are in the sums of their hours, and in those of the wider
+    spans that end before `until`.
+    """
 
     stream = models.TextField(primary_key=True)
     arrival = models.BigIntegerField()
+    until = models.BigIntegerField(default=0, help_text="seconds since 1970")
 
     class Meta:
         default_permissions = ()

@@ -43,6 +43,8 @@ def ingest(stream: Stream, body: bytes) -> Stored:
             return ingest_events(stream, decode(text))
         if len(events) > MAX_EVENTS:
             raise _too_many()
+        # Parsed a second time only where an event brings no id: its id is made of what was
+        # sent, and the checks bring events into another shape, in place.
         sent = cache(lambda: decode(text))
         checked = _checked(stream, events, lambda event: event, sent, received)
         return store_checked(stream, checked)
@@ -148,6 +150,7 @@ def _checked(
                 raise BatchRefused(index, "id", _UNRECOGNISABLE, BROKEN_RULE)
             text = orjson.dumps(sent()[index], option=orjson.OPT_SORT_KEYS)
             content.id = derived.id_of(text)
+        # COPY knows no ON CONFLICT, and which of the two was meant nobody can tell.
         if content.id in seen:
             raise BatchRefused(index, "id", "stands twice in this batch", BROKEN_RULE)
         seen.add(content.id)
@@ -176,6 +179,7 @@ def check_event(
 
 def store_checked(stream: Stream, checked: list[Any]) -> Stored:
     """Complete, render and store checked events. Raises BatchRefused."""
+    # Before names are looked up: what is not kept needs none.
     wanted = stream.wanted(checked)
     untimed = frozenset(event.content.id for event in wanted if not event.timed)
     rows = [stream.row(event) for event in stream.enrich(wanted)]

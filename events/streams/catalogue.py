@@ -13,6 +13,7 @@ from django.db import models
 from events.models import ProxyEntry, ProxyTally, TrafficEvent, TrafficTally
 from events.streams import enrichment, proxy, traffic
 
+# Binary COPY converts nothing: a number must be sent as wide as its column is.
 _PG_TYPES: Final = {
     "TextField": "text",
     "DateTimeField": "timestamptz",

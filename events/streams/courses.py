@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from events.streams.hours import HOUR
 from events.streams.subjects import Subject
 from events.streams.summaries import Question, Rows, summarise
 from meshmgmt.core import clock
 
-HOUR: Final = 3600
 _EVERY_GROUP: Final = 100
 """More than any field has values that a course is added up from."""
 

@@ -12,6 +12,7 @@ import msgspec
 
 from events.streams.faults import BAD_TYPE, EventFault
 
+# PostgreSQL's texts hold none, so events with one are refused on every database.
 _ESCAPED_NUL: Final = b"\\u0000"
 _NAMES: Final = {
     "str": "a text",
@@ -76,6 +77,7 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _fault(error: msgspec.ValidationError) -> EventFault:
+    # msgspec tells what is wrong in a sentence alone.
     text, _, place = str(error).partition(" - at `$")
     field = place.strip("`.")
     if match := _MISSING.fullmatch(text):

@@ -45,6 +45,8 @@ class _Known:
         self.users: dict[str, UserFacts] = {}
         for user in directory.users(keys) if keys else ():
             self.users[user.id] = user
+            # An id wins over an e-mail: whoever chose an address like another's id gets
+            # nothing of theirs.
             if user.email:
                 self.users.setdefault(user.email.lower(), user)
         self.policies = dict(directory.policies(policies)) if policies else {}
@@ -75,6 +77,7 @@ def enrich_traffic(events: list[Any]) -> list[Any]:
         },
         resources={end.id for end in ends if end.id and end.type != "PEER"},
     )
+    # Ends first: whose user it is, and how they are connected, is told by their ids.
     for content in contents:
         _complete_end(content.source, known)
         _complete_end(content.destination, known)
@@ -145,6 +148,7 @@ def enrich_proxy(events: list[Any]) -> list[Any]:
     contents = [event.content for event in events]
     known = _Known(
         addresses={content.source_ip for content in contents} - {""},
+        # E-mails are looked up in lower case, ids as they are.
         users={
             key
             for content in contents

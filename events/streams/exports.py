@@ -102,6 +102,7 @@ def every_text(
     wanted = ordered.filter(beyond(time, *after)) if after else ordered
     while found := list(pages.texts(wanted[:_CHUNK])):
         yield found
+        # The queries give texts alone, which COPY hands out as they are.
         last = orjson.loads(found[-1])
         moment = parse_instant(last[stream.sent_time])
         wanted = ordered.filter(beyond(time, moment, last["id"]))

@@ -19,6 +19,7 @@ class DerivedIds:
 
     def id_of(self, text: bytes) -> str:
         digest = blake2b(text, digest_size=12).hexdigest()
+        # Taken out and put back: the window is of those seen last.
         ordinal = self._seen.pop(digest, 0) + 1
         self._seen[digest] = ordinal
         if len(self._seen) > WINDOW:

@@ -1,15 +1,18 @@
-"""Keeps the sums by hour and day of each stream; they equal those of its events.
+"""Keeps the sums by hour, day and week of each stream; they equal those of its events.
 
 Housekeeping adds what came in since, in the order of arrival numbers, which is that of
 commits: events up to the mark are in the sums, later ones are not, whatever their time.
 Sums and mark move in one transaction. Whoever asks adds the events beyond the mark.
 
+Wider spans than hours are added up once they are over, of the next finer ones: thousands
+of batches then cost them nothing. Only late events are added to them one by one.
+
 A day with a gap is asked event by event, until it is summed up anew.
 """
 
 import time
-from collections.abc import Iterator
-from datetime import date
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -20,9 +23,10 @@ from events.models import RollUpGap, RollUpMark
 from events.pruning import BREATH_SECONDS
 from events.streams import citus
 from events.streams.catalogue import Stream
-from events.streams.hours import WIDTHS, Bucket, day_span
+from events.streams.hours import EPOCH, HOUR, WIDTHS, Bucket, Span, day_span
 from events.streams.subjects import NARROWED, ROLL_UPS, RollUps
 from events.streams.totals import HIGHEST, total_sql
+from meshmgmt.core import clock
 from meshmgmt.core.transactions import queued_write
 
 EVERY_SECONDS: Final = 60.0
@@ -36,27 +40,36 @@ MOST: Final = 100_000
 _MOST_ON_SQLITE: Final = 10_000
 """Events summed up at once: there nobody else can write meanwhile."""
 
+LATE: Final = timedelta(hours=1)
+"""How long after its end a span is added up: most late events are there by then."""
+
 _BEGINNING: Final = -(2**63)
+_UNION: Final = " UNION ALL "
 
 
 def roll_up(*, least: int = LEAST) -> None:
     """Sum up what came in, and the days with gaps, for a while; safe to repeat."""
     until = time.monotonic() + WORK_SECONDS
     for found in ROLL_UPS.values():
-        for step in (partial(_take, found, least), partial(_fill, found)):
+        steps = (
+            partial(_take, found, least),
+            partial(_fill, found),
+            partial(_widen, found),
+        )
+        for step in steps:
             while time.monotonic() < until and step():
-                time.sleep(BREATH_SECONDS)
+                time.sleep(BREATH_SECONDS)  # on SQLite others write between two pieces
 
 
-def mark(stream: Stream) -> int:
-    """Return the arrival number up to which events are in the sums."""
+def reach(stream: Stream) -> tuple[int, int]:
+    """Return the arrival number up to which events are in, and where wider spans end."""
     marks = RollUpMark.objects.filter(stream=stream.name)
-    return marks.values_list("arrival", flat=True).first() or _BEGINNING
+    return marks.values_list("arrival", "until").first() or (_BEGINNING, 0)
 
 
 def behind(stream: Stream) -> bool:
     """Tell whether there are events beyond the mark."""
-    later = stream.model._default_manager.filter(arrival__gt=mark(stream))
+    later = stream.model._default_manager.filter(arrival__gt=reach(stream)[0])
     return later.order_by().exists()
 
 
@@ -75,15 +88,24 @@ def leave_gap(stream: Stream, days: set[date]) -> None:
 
 def forget(stream: Stream, day: date) -> None:
     """Delete the sums of a day whose events go, in the running transaction."""
+    kept, span = ROLL_UPS[stream.name], day_span(day)
+    *finer, week = WIDTHS
+    # Else what is taken in meanwhile could go into the week that is deleted here.
+    until = _lock(stream).until
     RollUpGap.objects.filter(stream=stream.name, day=day).delete()
-    _sums_of(ROLL_UPS[stream.name], day).delete()
+    _sums(kept, finer, span).delete()
+    start = span.start // week * week
+    if start + week <= until:
+        _sums(kept, [week], Span(start, start + week)).delete()
+        _add_up(kept, week, start)
 
 
-def _sums_of(kept: RollUps, day: date) -> QuerySet[Any]:
-    span = day_span(day)
-    families = list(_families(kept))
+def _sums(kept: RollUps, widths: list[int], span: Span) -> QuerySet[Any]:
     return kept.model._default_manager.filter(
-        family__in=families, width__in=WIDTHS, start__gte=span.start, start__lt=span.end
+        family__in=list(_families(kept)),
+        width__in=widths,
+        start__gte=span.start,
+        start__lt=span.end,
     )
 
 
@@ -128,11 +150,13 @@ def _take(kept: RollUps, least: int) -> bool:
         found = _lock(kept.stream)
         later = there.filter(arrival__gt=found.arrival)
         ordered = later.order_by("arrival").values_list("arrival", flat=True)
+        # The last of them bounds the piece: numbers have gaps, and a batch that commits
+        # meanwhile has higher ones.
         numbers = list(ordered[:most])
         if len(numbers) < max(least, 1):
             return False
         found.arrival = numbers[-1]
-        _add(kept, later.filter(arrival__lte=found.arrival))
+        _add(kept, later.filter(arrival__lte=found.arrival), found.until)
         found.save(update_fields=["arrival"])
     return len(numbers) == most
 
@@ -147,32 +171,71 @@ def _fill(kept: RollUps) -> bool:
             return False
         forget(stream, days[-1])
         counted = Q(arrival__lte=found.arrival) | Q(arrival__isnull=True)
-        _add(kept, _events_of(stream, days[-1]).filter(counted))
+        _add(kept, _events_of(stream, days[-1]).filter(counted), found.until)
     return len(days) > 1
 
 
-def _add(kept: RollUps, events: QuerySet[Any]) -> None:
-    """Add events to the sums of all families; the events are read once."""
+def _widen(kept: RollUps) -> bool:
+    """Add up the next spans that are over; tell whether more wait.
+
+    Six hours at a time, so that the lock is held as briefly after a year's backlog.
+    """
+    step = WIDTHS[1]
+    over = int((clock.now() - LATE - EPOCH).total_seconds()) // step * step
+    with queued_write():
+        found = _lock(kept.stream)
+        if found.until >= over:
+            return False
+        first = _first_hour(kept, Span(found.until, over))
+        # Between here and the first hour that has sums nothing is to be added up.
+        begun = over if first is None else first // step * step
+        end = max(begun, found.until + step)
+        for width in WIDTHS[1:]:
+            start = found.until // width * width
+            if start + width <= end:
+                _add_up(kept, width, start)
+        found.until = end
+        found.save(update_fields=["until"])
+    return end < over
+
+
+def _first_hour(kept: RollUps, span: Span) -> int | None:
+    family = next(iter(kept.families.values()))
+    sums = kept.model._default_manager.filter(
+        family=family, width=HOUR, start__gte=span.start, start__lt=span.end
+    )
+    return sums.order_by("start").values_list("start", flat=True).first()
+
+
+def _add_up(kept: RollUps, width: int, start: int) -> None:
+    """Make the sums of a span of those that it consists of."""
+    finer = WIDTHS[WIDTHS.index(width) - 1]
+    sums = _sums(kept, [finer], Span(start, start + width)).values(*_columns(kept))
+    sql, params = sums.query.sql_with_params()
+    _insert(kept, f"WITH finer AS ({sql}) {_wider(kept, width, 'finer')}", params)
+
+
+def _add(kept: RollUps, events: QuerySet[Any], until: int) -> None:
+    """Add events to the sums of all families; the events are read once.
+
+    Late ones go into the wider spans too, which are there up to `until`.
+    """
     sql, params = _read(kept, events).query.sql_with_params()
-    columns = ["family", "width", "start", "key", "events", "first", "last", *kept.sums]
-    added = ", ".join(_added(kept.model._meta.db_table, name) for name in columns[4:])
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {kept.model._meta.db_table} ({', '.join(columns)})"  # noqa: S608 - names from the models
-            f" WITH read AS ({sql}), cells AS ({' UNION ALL '.join(_cells(kept))})"
-            " SELECT * FROM cells WHERE true ORDER BY 1, 2, 3, 4"
-            f" ON CONFLICT (family, width, start, key) DO UPDATE SET {added}",
-            params,
-        )
+    hours = f"hours ({', '.join(_columns(kept))}) AS ({_UNION.join(_hours(kept))})"
+    late = (
+        _wider(kept, width, f"hours WHERE start < {until // width * width}")
+        for width in WIDTHS[1:]
+    )
+    every = _UNION.join(["SELECT * FROM hours", *late])
+    _insert(kept, f"WITH read AS ({sql}), {hours} {every}", params)
 
 
 def _read(kept: RollUps, events: QuerySet[Any]) -> QuerySet[Any]:
-    """Return keys, hours, days and counters of events, under names of their own."""
-    time = kept.stream.time_field
+    """Return keys, hours and counters of events, under names of their own."""
     named = {
-        "at": F(time),
+        "at": F(kept.stream.time_field),
         "narrowed": Case(When(kept.narrow, then=1), default=0),
-        **{f"start_{width}": Bucket(time, width) for width in WIDTHS},
+        "hour": Bucket(kept.stream.time_field, HOUR),
         **{f"by_{name}": kept.groups[name] for name in kept.families},
         **{f"sum_{name}": each for name, each in kept.sums.items()},
     }
@@ -180,19 +243,48 @@ def _read(kept: RollUps, events: QuerySet[Any]) -> QuerySet[Any]:
     return rows
 
 
-def _cells(kept: RollUps) -> Iterator[str]:
-    """Yield what makes the sums of each family, by hour and by day."""
-    sums = ", ".join(
-        total_sql(connection.vendor, [f"sum_{name}"]) for name in kept.sums
-    )
+def _hours(kept: RollUps) -> Iterator[str]:
+    """Yield what makes the sums of each family by hour."""
+    sums = _totals(f"sum_{name}" for name in kept.sums)
     for name, family in kept.families.items():
         for number, which in ((family, ""), (family + NARROWED, "WHERE narrowed = 1")):
-            for width in WIDTHS:
-                yield (
-                    f"SELECT {number}, {width}, start_{width}, CAST(by_{name} AS text),"  # noqa: S608 - names of ours
-                    f" COUNT(*), MIN(at), MAX(at), {sums} FROM read {which}"
-                    f" GROUP BY start_{width}, by_{name}"
-                )
+            yield (
+                f"SELECT {number}, {HOUR}, hour, CAST(by_{name} AS text),"  # noqa: S608 - names of ours
+                f" COUNT(*), MIN(at), MAX(at), {sums} FROM read {which}"
+                f" GROUP BY hour, by_{name}"
+            )
+
+
+def _wider(kept: RollUps, width: int, source: str) -> str:
+    """Return what adds up the sums of `source` to those of wider spans."""
+    sums = _totals(kept.sums)
+    start = f"start / {width} * {width}"
+    return (
+        f"SELECT family, {width}, {start}, key, {_totals(['events'])}, MIN(first),"  # noqa: S608 - names of ours
+        f" MAX(last), {sums} FROM {source} GROUP BY family, {start}, key"
+    )
+
+
+def _totals(columns: Iterable[str]) -> str:
+    return ", ".join(total_sql(connection.vendor, [name]) for name in columns)
+
+
+def _columns(kept: RollUps) -> list[str]:
+    return ["family", "width", "start", "key", "events", "first", "last", *kept.sums]
+
+
+def _insert(kept: RollUps, select: str, params: tuple[Any, ...]) -> None:
+    """Add sums to those that are there; in order of keys, so that pages stay dense."""
+    columns = _columns(kept)
+    table = kept.model._meta.db_table
+    added = ", ".join(_added(table, name) for name in columns[4:])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table} ({', '.join(columns)})"  # noqa: S608 - names from the models
+            f" SELECT * FROM ({select}) AS made WHERE true ORDER BY 1, 2, 3, 4"
+            f" ON CONFLICT (family, width, start, key) DO UPDATE SET {added}",
+            params,
+        )
 
 
 def _added(table: str, column: str) -> str:

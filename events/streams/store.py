@@ -78,6 +78,7 @@ def _lock(stream: Stream) -> None:
 
 
 def _unknown(stream: Stream, rows: Sequence[Any], untimed: frozenset[str]) -> list[Any]:
+    # Asked before, for COPY knows no ON CONFLICT, and no unique index spans the days.
     stored = _stored_times(stream, [row.id for row in rows])
     if not stored:
         return list(rows)
@@ -155,6 +156,7 @@ def _next_arrival(stream: Stream) -> int:
 
 
 def _sqlite_time(moment: datetime) -> str:
+    # As Django writes them, in UTC: SQLite compares times as texts.
     return str(moment.replace(tzinfo=None))
 
 

@@ -207,6 +207,7 @@ TRAFFIC_ROLL_UPS: Final = RollUps(
     stream=TRAFFIC,
     model=TrafficRollUp,
     groups=_TRAFFIC_GROUPS,
+    # Numbers are stored with the sums: none is ever given to another group.
     families={
         "source": 1,
         "destination": 2,

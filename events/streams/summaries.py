@@ -1,7 +1,7 @@
 """Top groups and time series of the event streams.
 
-An answer is added up of parts: sums by hour and day where they can tell, events where they
-cannot, such as those of the first and the last minutes.
+An answer is added up of parts: sums by hour, day and week where they can tell, events where
+they cannot, such as those of the first and the last minutes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,17 +31,17 @@ from django.db.models.functions import Cast
 from events.instants import render_instant
 from events.streams import rollups
 from events.streams.hours import (
-    DAY,
     EPOCH,
     HOUR,
     INSTANT,
+    WIDTHS,
     Bucket,
     Span,
     day_span,
     whole_hours,
 )
 from events.streams.subjects import RollUps, Subject
-from events.streams.totals import total_sql
+from events.streams.totals import HIGHEST, total_sql
 from events.vocabulary import FUTURE
 from meshmgmt.core import clock
 
@@ -49,7 +49,7 @@ MAX_BUCKETS: Final = 2000
 MAX_GROUP_FIELDS: Final = 3
 
 MOST_NAMED: Final = 2500
-"""So many hours or days, three months of hours, are named one by one."""
+"""So many spans, three months of hours, are named one by one."""
 
 Rows = QuerySet[Any]
 
@@ -104,6 +104,7 @@ class Part:
         grouped = [*self.keys, *({"bucket"} & columns.keys())]
         figures = {name: each for name, each in columns.items() if name != "bucket"}
         sql, params = found.values(*grouped).annotate(**figures).query.sql_with_params()
+        # Parts are joined by the position of their columns, and Django has its own order.
         names = ", ".join([*self.keys, *columns])
         return f"SELECT {names} FROM ({sql}) AS part", params  # noqa: S608 - names of ours
 
@@ -123,7 +124,7 @@ def summarise(
     subject: Subject, matching: Rows, asked: Mapping[str, Any], question: Question
 ) -> dict[str, Any]:
     """Return the answer. `asked` holds the filters that made `matching`, dates aside."""
-    total, top = _top(_parts(subject, matching, asked, question, days=True), question)
+    total, top = _top(_parts(subject, matching, asked, question, WIDTHS), question)
     series = _series(subject, matching, asked, question, top) if top else {}
     keyed = matching.annotate(**_keys(subject, question))
     return {
@@ -159,7 +160,7 @@ def events_by(
     question = Question((group,), next(iter(subject.metrics)), HOUR, start, end, 0)
     wanted = [Group((key,), 0, 0, start, end) for key in keys]
     rows = subject.model._default_manager.all()
-    parts = _parts(subject, rows, {}, question, days=True)
+    parts = _parts(subject, rows, {}, question, WIDTHS)
     together, params = _together(
         (part.only((group,), wanted) for part in parts),
         lambda part: {"events": part.events},
@@ -179,13 +180,9 @@ def _parts(
     matching: Rows,
     asked: Mapping[str, Any],
     question: Question,
-    *,
-    days: bool,
+    widths: Sequence[int],
 ) -> Iterator[Part]:
-    """Yield what adds up to the answer: sums of whole hours, and events beside them.
-
-    `days` tells whether sums of whole days will do.
-    """
+    """Yield what adds up to the answer: sums of these widths, and events beside them."""
     events = partial(_events, subject, question, matching)
     hours = whole_hours(question.start, question.end)
     kept, [group, *more] = subject.roll_ups, question.group_by
@@ -194,11 +191,15 @@ def _parts(
         yield events(question.start, question.end)
         return
     holes = [day_span(day) for day in rollups.gaps(kept.stream)]
-    for span in hours.without(holes):
-        for width, part in span.by_width(days=days):
-            yield _sums(kept, fields, question, width, part)
+    arrival, until = rollups.reach(kept.stream)
+    summed = [
+        each for span in hours.without(holes) for each in span.by_width(widths, until)
+    ]
+    if summed:
+        yield _sums(kept, fields, question, summed)
     later = events(hours.first, hours.last)
-    beyond = Q(arrival__gt=rollups.mark(kept.stream))
+    # With a bound at either end SQLite, too, goes by these numbers, not by the whole span.
+    beyond = Q(arrival__gt=arrival, arrival__lte=HIGHEST)
     for hole in holes:
         beyond &= ~Q(**_between(subject, hole.first, hole.last))
         for shared in hole.within(hours):
@@ -236,23 +237,34 @@ def _events(
 
 
 def _sums(
-    kept: RollUps, fields: Mapping[str, Any], question: Question, width: int, span: Span
+    kept: RollUps,
+    fields: Mapping[str, Any],
+    question: Question,
+    spans: Sequence[tuple[int, Span]],
 ) -> Part:
-    """Return the sums of the hours, or of the days, of a span."""
+    """Return the sums of spans, each of one width."""
     [group] = question.group_by
     key = Cast("key", IntegerField()) if group in kept.whole else F("key")
-    rows = kept.model._default_manager.filter(
-        **fields, width=width, start__gte=span.start, start__lt=span.end
+    # One condition of all spans: parts of their own would each be grouped by key first.
+    asked = reduce(
+        or_,
+        (
+            Q(width=width, start__gte=span.start, start__lt=span.end)
+            for width, span in spans
+        ),
     )
-    starts = range(span.start, span.end, width)
+    starts = [(width, range(span.start, span.end, width)) for width, span in spans]
 
     def among(keys: list[Any]) -> Q:
         """Name the rows one by one: the index has them by start, then by key."""
         chosen = Q(key__in=[str(each) for each in keys])
-        return chosen & Q(start__in=starts) if len(starts) <= MOST_NAMED else chosen
+        if sum(len(each) for _, each in starts) > MOST_NAMED:
+            return chosen
+        named = (Q(width=width, start__in=each) for width, each in starts)
+        return chosen & reduce(or_, named)
 
     return Part(
-        rows=rows,
+        rows=kept.model._default_manager.filter(asked, **fields),
         keys={f"by_{group}": key},
         value=kept.metrics[question.metric](),
         events=Sum("events"),
@@ -278,6 +290,7 @@ def _top(parts: Iterable[Part], question: Question) -> tuple[int, list[Group]]:
     )
     if not together:
         return 0, []
+    # The total is that of the groups, in the same statement: events are read once for both.
     keys = ", ".join(f"by_{name}" for name in question.group_by)
     total = total_sql(connection.vendor, ["value"])
     rows = _fetched(
@@ -303,12 +316,14 @@ def _series(
     top: Sequence[Group],
 ) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
     """Return the points of each group; buckets without events have none."""
+    # Buckets begin with the epoch, as all widths of sums do: sums whose width divides a
+    # bucket lie in one.
     seconds = question.bucket_seconds
     parts: Iterable[Part] = [
         _events(subject, question, matching, question.start, question.end)
     ]
-    if seconds % HOUR == 0:
-        parts = _parts(subject, matching, asked, question, days=seconds % DAY == 0)
+    if widths := [width for width in WIDTHS if seconds % width == 0]:
+        parts = _parts(subject, matching, asked, question, widths)
     together, params = _together(
         (part.only(question.group_by, top) for part in parts),
         lambda part: {"bucket": part.bucket(seconds), "value": part.value},
@@ -364,6 +379,7 @@ def _name(subject: Subject, keyed: Rows, group_by: Sequence[str], found: Group) 
             f"by_{name}": key for name, key in zip(group_by, found.keys, strict=True)
         }
         same[subject.time_field] = found.last
+        # Several may share the instant; any of them will do, the same one each time.
         return keyed.filter(**same).order_by("-pk").first()
 
     names = [

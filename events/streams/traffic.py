@@ -213,8 +213,10 @@ def row(event: CheckedTraffic) -> TrafficRow:
         kinds=event.kinds,
         rx_bytes=content.rx_bytes,
         tx_bytes=content.tx_bytes,
+        # A report that counts no beginning still tells of a flow.
         flows=content.num_of_starts or 1,
         drops=content.num_of_drops or _listed_drops(content),
+        # Addresses with their ports: people paste what a log shows.
         search=search_text(
             (
                 content.user.email,

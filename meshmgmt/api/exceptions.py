@@ -166,6 +166,8 @@ def _join(path: str, key: Any) -> str:
     return f"{path}.{key}" if path else str(key)
 
 
+_BUSY: Final = (BUSY, "database is locked", "lock timeout")
+
 _UNABLE: Final = (
     (
         ("disk is full", "No space left", "could not extend"),
@@ -181,7 +183,7 @@ _UNABLE: Final = (
         "the database is read-only now: nothing can be changed",
     ),
     (
-        (BUSY, "database is locked", "lock timeout"),
+        _BUSY,
         "other writes take too long at this moment: try again",
     ),
     (
@@ -197,6 +199,11 @@ _WORKER_LOST: Final = (
     *("server closed the connection", "terminating connection", "database system is"),
 )
 """Citus: a lost worker is an internal error (XX000) to a COPY, or while a commit begins."""
+
+
+def is_busy(exc: OperationalError) -> bool:
+    """Tell whether a lock was waited for in vain."""
+    return any(sign in str(exc) for sign in _BUSY)
 
 
 def _database(exc: Exception) -> tuple[int, str]:

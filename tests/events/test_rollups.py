@@ -17,6 +17,7 @@ from events.api.summaries import SummaryForm
 from events.models import RollUpGap, RollUpMark, TrafficEvent, TrafficRollUp
 from events.streams import batches, partitions, retention, rollups
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
+from events.streams.hours import HOUR, WIDTHS, Span
 from events.streams.subjects import PROXY_SUBJECT, TRAFFIC_SUBJECT, Subject
 from events.streams.summaries import events_by, summarise
 from meshmgmt.core import clock
@@ -32,16 +33,28 @@ FILTER_SETS: Final = {TRAFFIC: TrafficFilterSet, PROXY: ProxyFilterSet}
 SUBJECTS: Final = {TRAFFIC: TRAFFIC_SUBJECT, PROXY: PROXY_SUBJECT}
 
 counters = st.one_of(st.integers(0, 9), st.sampled_from([2**62, BIGGEST]))
-minutes = st.one_of(
-    st.integers(0, 3 * 24 * 60), st.sampled_from([35, 95, 12 * 60 + 35, 36 * 60 + 35])
+kept = st.one_of(
+    st.integers(0, 3 * 24 * 60),
+    st.integers(0, 6 * 24 * 60),
+    st.sampled_from([35, 95, 12 * 60 + 35, 36 * 60 + 35]),
 )
 """Some of them name a whole hour, or midnight, together with the seconds below."""
+minutes = st.one_of(
+    kept, st.integers(0, 20 * 24 * 60), st.just((14 * 24 + 12) * 60 + 35)
+)
 
 
 def ago(number: int) -> str:
     """Return a time so many minutes before `NOW`; every other one is a whole minute."""
     moment = NOW - timedelta(minutes=number)
     return clock.rfc3339(moment.replace(second=0) if number % 2 else moment) or ""
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each run do all there is to do."""
+    monkeypatch.setattr(rollups, "WORK_SECONDS", 600)
+    monkeypatch.setattr(rollups, "BREATH_SECONDS", 0)
 
 
 @st.composite
@@ -69,7 +82,7 @@ def entries(draw: st.DrawFn) -> dict[str, Any]:
         status_code=draw(st.sampled_from([0, 200, 404, 500])),
         bytes_upload=draw(counters),
         user_id=draw(st.sampled_from(["", "ann"])),
-        timestamp=ago(draw(minutes)),
+        timestamp=ago(draw(kept)),
     )
 
 
@@ -107,7 +120,7 @@ def questions(draw: st.DrawFn, subject: Subject, filters: tuple[str, ...]) -> st
         f"start_date={ago(first)}",
         f"end_date={ago(last)}",
         draw(
-            st.sampled_from(["", "bucket=5m", "bucket=1h", "bucket=1d", "bucket=36h"])
+            st.sampled_from(["", "bucket=15m", "bucket=1h", "bucket=1d", "bucket=36h"])
         ),
         f"limit={draw(st.sampled_from([1, 3, 100]))}",
         draw(st.sampled_from(filters)),
@@ -151,7 +164,7 @@ def test_sums_and_what_came_in_since_equal_the_events(
 ) -> None:
     """Whatever comes in when, whatever is asked, whichever days have gaps."""
     some = st.lists(event, max_size=12)
-    gaps = st.lists(st.integers(0, 4), max_size=2)
+    gaps = st.lists(st.integers(0, 12), max_size=2)
     asked = st.lists(questions(SUBJECTS[stream], filters), min_size=3, max_size=6)
     with clock.set_to(NOW), transaction.atomic():
         count = 0
@@ -160,7 +173,8 @@ def test_sums_and_what_came_in_since_equal_the_events(
             count += len(batch)
             batches.ingest_events(stream, batch)
             if data.draw(st.booleans()):
-                rollups.roll_up(least=1)
+                with clock.set_to(NOW - timedelta(minutes=data.draw(minutes))):
+                    rollups.roll_up(least=1)
             days = {NOW.date() - timedelta(days=n) for n in data.draw(gaps)}
             rollups.leave_gap(stream, days)
         for query in data.draw(asked):
@@ -177,6 +191,27 @@ def test_sums_and_what_came_in_since_equal_the_events(
             found = events_by(SUBJECTS[stream], group, chosen, start)
             assert found == dict(counts)
         transaction.set_rollback(True)
+
+
+@given(st.integers(0, 400), st.integers(1, 90 * 24), st.integers(0, 500))
+def test_a_span_is_made_of_few_that_are_over(
+    start: int, hours: int, until: int
+) -> None:
+    span = Span(start * HOUR, (start + hours) * HOUR)
+    until *= WIDTHS[1]
+    parts = [*span.by_width(WIDTHS, until)]
+    starts = [
+        first + n * HOUR
+        for width, part in parts
+        for first in range(part.start, part.end, width)
+        for n in range(width // HOUR)
+    ]
+    assert sorted(starts) == [*range(span.start, span.end, HOUR)]
+    for width, part in parts:
+        assert part.start % width == part.end % width == 0
+        assert width == HOUR or part.end <= until
+    if until >= span.end:
+        assert sum((part.end - part.start) // width for width, part in parts) <= 40
 
 
 WHOLE: Final = "start_date=2026-11-10&end_date=2026-11-19T22:59:59.999999Z&bucket=3h"
@@ -210,6 +245,18 @@ def test_few_new_events_wait_for_more() -> None:
         rollups.roll_up()
         assert not TrafficRollUp.objects.exists()
         assert answered(TRAFFIC, "metric=flows")["total"] == 1
+
+
+def test_late_events_are_in_the_sums_of_spans_that_were_over() -> None:
+    question = "start_date=2026-11-01&end_date=2026-11-19T23:59:59.999999Z&bucket=7d"
+    with clock.set_to(NOW):
+        for number in range(3):
+            event = traffic(id=str(number), rx_bytes=5, window_end=ago(6 * 1440))
+            batches.ingest_events(TRAFFIC, [event])
+            rollups.roll_up(least=1)
+            wide = TrafficRollUp.objects.filter(family=1, width__gt=HOUR)
+            assert [*wide.values_list("rx_bytes", flat=True)] == [5 * number + 5] * 3
+            assert answered(TRAFFIC, question)["total"] == 5 * number + 5
 
 
 def test_a_run_that_ends_halfway_is_as_if_it_never_began() -> None:
@@ -292,11 +339,15 @@ def test_sums_go_with_their_days(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not RollUpGap.objects.exists()
         found = sums()
         assert found == summed_anew()
-    assert {row[2] for row in found} == {
-        int(moment.replace(minute=0, second=0).timestamp()) // width * width
+    until = RollUpMark.objects.get(stream=TRAFFIC.name).until
+    assert {row[1:3] for row in found} == {
+        (width, start)
         for moment in TrafficEvent.objects.values_list("time", flat=True)
-        for width in (3600, 86_400)
+        for width in WIDTHS
+        if (start := int(moment.timestamp()) // width * width) + width <= until
+        or width == HOUR
     }
+    assert {row[1] for row in found} == {*WIDTHS}
 
 
 @pytest.mark.postgresql
