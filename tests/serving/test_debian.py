@@ -1,26 +1,40 @@
-"""The Debian package, installed, upgraded and removed on a copy of this machine."""
+"""The Debian package, installed, upgraded and removed on a copy of this machine.
+
+Once with a systemd of its own, which does what the package asks of it.
+"""
 
 import hashlib
+import json
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 import meshmgmt
+from tests.observability.servers import until
 from tests.programs import program, running
 from tests.servers import free_port
-from tests.serving.chroots import Copy, copied
+from tests.serving.chroots import Copy, booted, copied
 from tests.serving.conftest import build
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite]
 
 PYTHON = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
 UNITS = "/usr/lib/systemd/system"
+SERVICES: Final = ("web", "housekeeping", "peers")
+API: Final = "http://127.0.0.1:8000"
+ASKING: Final = """
+until test -e /root/enough; do
+  curl --silent --output /dev/null --write-out '%{http_code}\\n' --header "$1" "$2"
+done
+"""
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +97,7 @@ def test_the_installed_package_serves_as_its_units_say(
     assert machine.run(*modes).split("\n")[:2] == ["meshmgmt 700", "root 640"]
     program("systemd-analyze")
     units = ("meshmgmt.target", "meshmgmt-web.socket")
-    services = [f"meshmgmt-{name}.service" for name in ("web", "housekeeping", "peers")]
+    services = [f"meshmgmt-{name}.service" for name in SERVICES]
     names = [f"{UNITS}/{name}" for name in (*units, *services)]
     said = machine.run("systemd-analyze", "verify", "--man=no", *names)
     assert "meshmgmt" not in said
@@ -161,3 +175,71 @@ def test_a_purge_deletes_the_data_when_told_so(machine: Copy) -> None:
 def test_the_command_asks_for_root(machine: Copy) -> None:
     said = machine.run("runuser", "-u", "nobody", "--", "meshmgmt", "help", status=1)
     assert "sudo meshmgmt help" in said
+
+
+def call(machine: Copy, path: str, token: str, *words: str) -> Any:
+    """Ask the service from within; return the document of its answer, None for none."""
+    header = f"Authorization: Token {token}"
+    command = ["curl", "--silent", "--fail", "--header", header, *words, f"{API}{path}"]
+    done = machine.tried(*command)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+@contextmanager
+def asked_on_and_on(machine: Copy, path: str, token: str) -> Iterator[None]:
+    """Send requests without a pause in a block; each must be answered well."""
+    words = ["sh", "-c", ASKING, "sh", f"Authorization: Token {token}", f"{API}{path}"]
+    command = [*machine.within, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
+        yield
+        machine.run("touch", "/root/enough")
+        assert client.stdout is not None
+        assert {*client.stdout.read().split()} == {"200"}
+
+
+def states(machine: Copy) -> set[str]:
+    """Return whether the services are active, which systemd says in one word each."""
+    names = [f"meshmgmt-{name}.service" for name in SERVICES]
+    return {*machine.tried("systemctl", "is-active", *names).stdout.split()}
+
+
+def processes(machine: Copy) -> list[str]:
+    names = [f"meshmgmt-{name}.service" for name in SERVICES]
+    shown = machine.run("systemctl", "show", "--property=MainPID", "--value", *names)
+    return shown.split()
+
+
+def test_systemd_starts_restarts_and_stops_what_the_package_brings(
+    packages: tuple[Path, Path],
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    program("curl")
+    program("systemctl")
+    again = newer(packages[0], tmp_path_factory.mktemp("next"))
+    with booted(tmp_path) as machine:
+        machine.run("dpkg", "--install", machine.put(packages[0]))
+        until(lambda: call(machine, "/readyz", ""), "an answer")
+        assert states(machine) == {"active"}
+        said = machine.run("meshmgmt", "create_token", "--user", "ada@mesh.dev")
+        token = said.split()[-1]
+        made = call(machine, "/api/groups", token, "--data", '{"name": "kept"}')
+
+        first = processes(machine)
+        with asked_on_and_on(machine, "/api/groups", token):
+            machine.run("dpkg", "--install", machine.put(again))
+            until(lambda: states(machine) == {"active"}, "the restarted services")
+            until(lambda: call(machine, "/readyz", ""), "an answer of the next version")
+        assert not {*first} & {*processes(machine)}
+        assert "+next" in machine.run("dpkg-query", "-Wf", "${Version}", "meshmgmt")
+        assert made in call(machine, "/api/groups", token)
+
+        machine.run("dpkg", "--remove", "meshmgmt")
+        assert states(machine) == {"inactive"}
+        assert call(machine, "/readyz", "") is None
+        assert exists(machine, "/var/lib/meshmgmt/db.sqlite3")
+        machine.run("dpkg", "--purge", "meshmgmt")
+        assert exists(machine, "/var/lib/meshmgmt/db.sqlite3")
+        assert "meshmgmt" not in machine.run(
+            "systemctl", "list-unit-files", "--no-pager"
+        )
