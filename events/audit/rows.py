@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-import orjson
-
 from events.activities import Activity
 from events.instants import render_instant
 from events.models import AuditEvent
@@ -61,8 +59,3 @@ def detail_rows(found: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
 def detail_row(event: AuditEvent) -> Row:
     values = tuple(getattr(event, name) for name in DETAIL_COLUMNS)
     return next(detail_rows([values]))
-
-
-def ndjson_lines(rows: Iterable[Row]) -> Iterator[bytes]:
-    for row in rows:
-        yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
