@@ -101,7 +101,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('pk', models.CompositePrimaryKey('family', 'width', 'start', 'key', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('family', models.SmallIntegerField()),
-                ('width', models.IntegerField(help_text='seconds: 3600 or 86400')),
+                ('width', models.IntegerField(help_text='seconds')),
                 ('start', models.BigIntegerField(help_text='seconds since 1970')),
                 ('key', models.TextField()),
                 ('events', models.BigIntegerField()),
@@ -121,6 +121,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('stream', models.TextField(primary_key=True, serialize=False)),
                 ('arrival', models.BigIntegerField()),
+                ('until', models.BigIntegerField(default=0, help_text='seconds since 1970')),
             ],
             options={
                 'default_permissions': (),
@@ -131,7 +132,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('pk', models.CompositePrimaryKey('family', 'width', 'start', 'key', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('family', models.SmallIntegerField()),
-                ('width', models.IntegerField(help_text='seconds: 3600 or 86400')),
+                ('width', models.IntegerField(help_text='seconds')),
                 ('start', models.BigIntegerField(help_text='seconds since 1970')),
                 ('key', models.TextField()),
                 ('events', models.BigIntegerField()),
