@@ -5,7 +5,7 @@ However often it changed, its key is stored with each event, so an index finds i
 event after a moment, or its last before one, without reading those in between.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
@@ -57,13 +57,17 @@ def history_key(event: Any) -> str:
     if code in member_events():
         link, rule, came = member_events()[code]
         owner, member = rule.identify(event)
-        return f"{members_prefix(link, owner)}{_text(member)}/{CAME if came else WENT}"
+        return member_key(link, owner, member, CAME if came else WENT)
     if not event.changes:
         return ""
     # A digest: names of thirty fields would make keys, and their index, as long as rows.
     fields = blake2b("\0".join(sorted(event.changes)).encode(), digest_size=8)
     key = f"{event.target_type}/{event.target_id}/{fields.hexdigest()}"
     return f"{key}/{_LISTS}" if any(map(_is_list, event.changes.values())) else key
+
+
+def member_key(link: Link, owner: str, member: Any, sign: str) -> str:
+    return f"{link._meta.model_name}/{owner}/{_text(member)}/{sign}"
 
 
 def _is_list(change: Mapping[str, Any]) -> bool:
@@ -151,6 +155,27 @@ def lasts_before(prefix: str, event_id: int) -> list[tuple[str, int]]:
     """Return the keys with a prefix, each with its last event before one."""
     earlier = _of(prefix).filter(id__lt=event_id)
     return list(earlier.values_list("history_key").annotate(last=Max("id")))
+
+
+def lasts_of(keys: Sequence[str], event_id: int) -> Iterator[tuple[str, int]]:
+    """Yield keys, each with its last event before one; 0 without any.
+
+    Each key is looked up by itself: far less than all that ever came and went.
+    """
+    table = AuditEvent._meta.db_table
+    # PostgreSQL knows no common collation of column and text by itself.
+    collation = '"C"' if connection.vendor == "postgresql" else "BINARY"
+    for part in batches(keys):
+        marks = ", ".join(["(%s)"] * len(part))
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT asked.column1, COALESCE((SELECT MAX(id)"  # noqa: S608 - our names
+                f" FROM {table} WHERE id < %s AND"
+                f" history_key = asked.column1 COLLATE {collation}), 0)"
+                f" FROM (VALUES {marks}) AS asked",
+                [event_id, *part],
+            )
+            yield from cursor.fetchall()
 
 
 def _of(prefix: str) -> QuerySet[AuditEvent, Any]:

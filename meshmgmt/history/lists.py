@@ -1,7 +1,8 @@
 """What events of the audit trail tell of ordered lists, and the order they left them in."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import chain
 from operator import itemgetter
 from typing import Any, Final
@@ -11,19 +12,22 @@ from django.db import models
 from dns.models import DnsSettings
 from dns.models.settings import SINGLE_ROW
 from events.audit.histories import (
+    CAME,
     ONE_BY_ONE,
+    WENT,
     ToldEvent,
     events_by_id,
     has_member_events,
     lasts_before,
+    lasts_of,
     member_events,
+    member_key,
     owner_of,
-    prefixes,
-    read_member,
     tells_lists,
 )
 from events.models import AuditEvent
-from meshmgmt.core.orderedlinks import OrderedLink, all_links
+from meshmgmt.core.orderedlinks import OrderedLink, all_links, link_rows
+from meshmgmt.core.queries import batches
 
 _LISTS_READ: Final = 5000
 """So many events that tell of whole lists are looked at for the order of some."""
@@ -95,72 +99,90 @@ def move(members: dict[Any, None], change: Change) -> None:
         members |= dict.fromkeys(order)
 
 
-def orders_before(
-    event_id: int, lists: Collection[Listing]
-) -> dict[Listing, list[Any]]:
-    """Return members of lists in the order that the events before one left them in.
+def members_of(link: type[OrderedLink], owners: Iterable[str]) -> dict[str, list[Any]]:
+    """Return the lists of owners; of one that is gone an empty list."""
+    lists: dict[str, list[Any]] = {owner: [] for owner in owners}
+    single = len(link.member_fields) == 1
+    key_of: Any = owner_of(link)._meta.pk
+    for part in batches([key_of.to_python(owner) for owner in lists]):
+        for owner, *key in link_rows(link, part, *link.member_fields):
+            lists[str(owner)].append(key[0] if single else tuple(key))
+    return lists
 
-    Of each member its last coming and its last going are enough.
-    Of events that tell of whole lists the newest are read; of what was before them, and
-    before the trail, nothing is known.
+
+_Told = Sequence[tuple[int, Change]]
+"""Events about one list as a whole, and what they tell of it."""
+
+
+def orders_before(
+    link: type[OrderedLink], lists: Mapping[str, Sequence[Any]], event_id: int
+) -> dict[str, list[Any]]:
+    """Return members of owners' lists in the order that the events before one left.
+
+    Of lists whose members' comings have no events of their own, the newest events are
+    read; of what was before these, nothing is known.
     """
-    found: dict[Listing, list[Any]] = {}
-    for link in {link for link, _ in lists}:
-        owners = [owner for of, owner in lists if of is link]
-        steps: dict[str, list[tuple[int, Any]]] = {owner: [] for owner in owners}
-        for owner, *step in chain(
-            _of_members(link, owners, event_id), _of_lists(link, owners, event_id)
-        ):
-            if owner in steps:
-                steps[owner].append(tuple(step))
-        for owner, told in steps.items():
-            found[link, owner] = _left_by(told)
+    told: defaultdict[str, list[tuple[int, Change]]] = defaultdict(list)
+    for owner, event, change in _of_lists(link, list(lists), event_id):
+        told[owner].append((event, change))
+    if has_member_events(link):
+        return _by_coming(link, lists, told, event_id)
+    return {owner: _left_by(told[owner]) for owner in lists}
+
+
+def _by_coming(
+    link: type[OrderedLink],
+    lists: Mapping[str, Sequence[Any]],
+    told: Mapping[str, _Told],
+    event_id: int,
+) -> dict[str, list[Any]]:
+    """Return lists as they were sorted last, and behind that as members came since.
+
+    Whom no event tells of came before the trail began, so before others.
+    """
+    orders = {owner: _last_order(told.get(owner, ())) for owner in lists}
+    key = partial(member_key, link)
+    asked = {o: [key(o, each, CAME) for each in who] for o, who in lists.items()}
+    went = [key(o, each, WENT) for o, (_, order) in orders.items() for each in order]
+    last = dict(lasts_of([*chain(*asked.values()), *went], event_id))
+    for owner, changes in told.items():
+        for event, change in changes:
+            for sign, some in ((CAME, change["added"]), (WENT, change["removed"])):
+                for name in (key(owner, each, sign) for each in some):
+                    last[name] = max(last.get(name, 0), event)
+    found = {}
+    for owner, members in lists.items():
+        since, order = orders[owner]
+        # Who came with an order has its place there, though its event stands behind it.
+        kept = [each for each in order if last[key(owner, each, WENT)] < since]
+        places = {member: (0, place) for place, member in enumerate(kept)}
+        ranks = [
+            places.get(member) or (1, last[name])
+            for member, name in zip(members, asked[owner], strict=True)
+        ]
+        ranked = sorted(zip(ranks, members, strict=True), key=itemgetter(0))
+        found[owner] = [member for _, member in ranked]
     return found
 
 
-def _left_by(steps: list[tuple[int, Any]]) -> list[Any]:
-    """Return what is left by members that came or went, and changes of a whole list."""
-    steps.sort(key=itemgetter(0))
+def _last_order(told: _Told) -> tuple[int, list[Any]]:
+    """Return the last event that sorted a list, and how; 0 and nothing without one."""
+    orders = ((event, change["order"]) for event, change in told if "order" in change)
+    return max(orders, default=(0, []), key=itemgetter(0))
+
+
+def _left_by(steps: list[tuple[int, Change]]) -> list[Any]:
+    """Return what is left by changes of a list."""
     members: dict[Any, None] = {}
-    for _, step in steps:
-        if isinstance(step, dict):
-            move(members, step)
-        elif step[1]:
-            # With a new order it came in that order, which the event before this one told.
-            members.setdefault(step[0])
-        else:
-            members.pop(step[0], None)
+    for _, change in sorted(steps, key=itemgetter(0)):
+        move(members, change)
     return list(members)
-
-
-_Step = tuple[str, int, Any]
-"""Owner of a list, event, and a member with whether it came, or a change of the list."""
-
-
-def _of_members(
-    link: type[OrderedLink], owners: Sequence[str], event_id: int
-) -> Iterator[_Step]:
-    if has_member_events(link):
-        for prefix in prefixes(link, owners):
-            for key, last in lasts_before(prefix, event_id):
-                owner, member, came = read_member(link, key)
-                yield owner, last, (member, came)
-
-
-def sorted_before(
-    link: type[OrderedLink], owners: Sequence[str], event_id: int
-) -> set[str]:
-    """Return whose lists, of the owners', were put in an order before an event.
-
-    In others members stand in the order in which they came.
-    """
-    told = _of_lists(link, owners, event_id)
-    return {owner for owner, _, change in told if "order" in change} & {*owners}
 
 
 def _of_lists(
     link: type[OrderedLink], owners: Sequence[str], event_id: int
-) -> Iterator[_Step]:
+) -> Iterator[tuple[str, int, Change]]:
+    """Yield owner and event with what it tells of a whole list."""
     kind = owner_of(link)._meta.model_name
     # Events of the DNS settings are about the account, whose id is not their owner's.
     alone = len(owners) <= ONE_BY_ONE and owner_of(link) is not DnsSettings

@@ -1,26 +1,19 @@
 """Copies of tables that stand in their place for one transaction, and what was in them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import count
 from typing import Any, Final, Self
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 
-from events.audit.histories import (
-    CAME,
-    ToldEvent,
-    has_member_events,
-    members_prefix,
-    owner_of,
-)
+from events.audit.histories import ToldEvent
 from events.audit.specs import spec_of
-from events.models import AuditEvent
-from meshmgmt.core.orderedlinks import OrderedLink, link_rows
-from meshmgmt.core.queries import MOST_PARAMETERS, batches, columns_of, insert_rows
+from meshmgmt.core.orderedlinks import OrderedLink
+from meshmgmt.core.queries import MOST_PARAMETERS, batches, insert_rows
 from meshmgmt.history.inverse import Undo, columns_by_name, take_back
 from meshmgmt.history.kinds import DERIVED_FROM, derive
-from meshmgmt.history.lists import Change, arranged, orders_before, sorted_before
+from meshmgmt.history.lists import Change, arranged, members_of, orders_before
 from meshmgmt.inventory.models import Peer
 
 Table = type[models.Model]
@@ -89,11 +82,10 @@ class PastTables:
 
         Their order is that which the events with ids up to `before` left.
         """
-        lists, unordered = _lists_as_they_were(link, told, before)
+        lists = _lists_as_they_were(link, told, before)
         if lists:
             self._copy(link, f"{link.owner_field}_id")
             _replace(link, lists)
-            _put_in_order(link, list(unordered), before)
 
     def _copy(self, model: Table, key: str) -> None:
         """Put a copy in a table's place, which nobody else sees or has to wait for."""
@@ -104,20 +96,10 @@ class PastTables:
         # are replaced by the one index, which the original's may be too many for.
         table = connection.ops.quote_name(model._meta.db_table)
         with connection.cursor() as cursor:
-            cursor.execute(
-                f"CREATE TEMPORARY TABLE {table} AS"  # noqa: S608 - our names
-                f" SELECT {', '.join(_copied(model))} FROM {table}"
-            )
+            cursor.execute(f"CREATE TEMPORARY TABLE {table} AS SELECT * FROM {table}")  # noqa: S608 - our name
             index = connection.ops.quote_name(f"at_{model._meta.db_table}")
             temp = "temp." if connection.vendor == "sqlite" else ""
             cursor.execute(f"CREATE INDEX {temp}{index} ON {table} ({key})")
-
-
-def _copied(model: Table) -> Iterator[str]:
-    for name in map(connection.ops.quote_name, columns_of(model)):
-        # Ids of events, by which members are put in order, may need more than 32 bits.
-        position = issubclass(model, OrderedLink) and name == '"position"'
-        yield f"CAST({name} AS bigint) AS {name}" if position else name
 
 
 def _rows(model: Table) -> Any:
@@ -223,37 +205,20 @@ def _as_it_was(undo: Undo, instance: models.Model) -> models.Model:
 
 def _lists_as_they_were(
     link: type[OrderedLink], told: Told, before: int
-) -> tuple[dict[str, list[Any]], set[str]]:
-    """Return lists, and whose of them are yet to be put into the order of then."""
-    lists = _members_of(link, told.members)
-    moved = set()
+) -> dict[str, list[Any]]:
+    lists = members_of(link, told.members)
+    moved = set(told.reordered)
     for owner, firsts in told.members.items():
         was = {key: stood for key, (_, stood) in firsts.items()}
         now = lists[owner]
         there = set(now)
-        # At the end, and then to their places, as far as the trail knows them.
         back = [key for key, stood in was.items() if stood and key not in there]
         lists[owner] = [key for key in now if was.get(key, True)] + back
         # Who left since may be back, at the end: its place of then is not that of now.
         moved |= {owner} if any(was.values()) else set()
-    whole = moved | told.reordered
-    if has_member_events(link):
-        # Who came, and when, has events of its own: only an order needs more than those.
-        whole = told.reordered | sorted_before(link, list(moved), before + 1)
-    known = orders_before(before + 1, [(link, owner) for owner in whole])
-    for (_, owner), left in known.items():
-        lists[owner] = arranged(lists[owner], left)
-    return lists, moved - whole
-
-
-def _members_of(link: type[OrderedLink], owners: Iterable[str]) -> dict[str, list[Any]]:
-    """Return the lists of owners; of one that is gone an empty list."""
-    lists: dict[str, list[Any]] = {owner: [] for owner in owners}
-    single = len(link.member_fields) == 1
-    key_of: Any = owner_of(link)._meta.pk
-    for part in batches([key_of.to_python(owner) for owner in lists]):
-        for owner, *key in link_rows(link, part, *link.member_fields):
-            lists[str(owner)].append(key[0] if single else tuple(key))
+    some = {owner: lists[owner] for owner in moved}
+    for owner, order in orders_before(link, some, before + 1).items():
+        lists[owner] = arranged(lists[owner], order)
     return lists
 
 
@@ -273,30 +238,3 @@ def _replace(link: type[OrderedLink], lists: Mapping[str, Sequence[Any]]) -> Non
             for place, key in enumerate(members)
         ],
     )
-
-
-def _put_in_order(link: type[OrderedLink], owners: Sequence[str], before: int) -> None:
-    """Let members stand in the order in which they came last, of events up to `before`.
-
-    Whom no event tells of came before the trail began, so before all others. Each is
-    looked up in the index by its own key: far less than all that ever came and went.
-    """
-    table, events = (
-        connection.ops.quote_name(model._meta.db_table) for model in (link, AuditEvent)
-    )
-    owner = f"{table}.{link.owner_field}_id"
-    parts = " || '/' || ".join(
-        [owner, *(f"{table}.{name}" for name in link.member_fields)]
-    )
-    # PostgreSQL knows no common collation of the two sides by itself.
-    collation = '"C"' if connection.vendor == "postgresql" else "BINARY"
-    with connection.cursor() as cursor:
-        for part in batches(owners):
-            cursor.execute(
-                f"UPDATE {table} SET position = COALESCE((SELECT MAX({events}.id)"  # noqa: S608 - our names
-                f" FROM {events} WHERE {events}.history_key ="
-                f" (%s || {parts} || %s) COLLATE {collation}"
-                f" AND {events}.id <= %s), 0)"
-                f" WHERE {owner} IN ({', '.join(['%s'] * len(part))})",
-                [members_prefix(link), f"/{CAME}", before, *part],
-            )

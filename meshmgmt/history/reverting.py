@@ -4,6 +4,7 @@ Nothing is done unless all can be: each object must still be what the events lef
 rules must accept what comes back, and nothing else may change with it.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Final
@@ -31,7 +32,13 @@ from meshmgmt.history.inverse import (
     last_name,
 )
 from meshmgmt.history.kinds import KINDS
-from meshmgmt.history.lists import Listing, arranged, lists_of, orders_before
+from meshmgmt.history.lists import (
+    Listing,
+    arranged,
+    lists_of,
+    members_of,
+    orders_before,
+)
 
 _ORDER: Final = list(KINDS)
 
@@ -46,14 +53,7 @@ class Reversal:
     def __init__(self, events: Sequence[AuditEvent]) -> None:
         self._numbers = ", ".join(str(event.pk) for event in reversed(events[:9]))
         self._undos = inverse_of(events)
-        # Who only loses members keeps the order it has, whatever that was.
-        lists = [
-            (link, undo.pk)
-            for undo in self._undos
-            for link, members in undo.lists.items()
-            if members.back or members.order
-        ]
-        self._orders = orders_before(events[-1].pk, lists)
+        self._orders = _orders(self._undos, events[-1].pk)
 
     def carry_out(self, by: User) -> None:
         """Take the events back.
@@ -70,6 +70,25 @@ class Reversal:
             begin = mark()
             _Reverting(self._undos, self._orders, by).run()
             _check_nothing_else_changed(self._undos, begin)
+
+
+def _orders(undos: Sequence[Undo], event_id: int) -> dict[Listing, list[Any]]:
+    """Return the order before an event of the lists that get something back.
+
+    Who only loses members keeps the order it has, whatever that was.
+    """
+    back: defaultdict[type[OrderedLink], dict[str, dict[Any, None]]] = defaultdict(dict)
+    for undo in undos:
+        for link, members in undo.lists.items():
+            if members.back or members.order:
+                back[link][undo.pk] = members.back
+    found: dict[Listing, list[Any]] = {}
+    for link, lists in back.items():
+        now = members_of(link, lists)
+        known = {pk: list(dict.fromkeys([*now[pk], *lists[pk]])) for pk in lists}
+        orders = orders_before(link, known, event_id)
+        found |= {(link, pk): order for pk, order in orders.items()}
+    return found
 
 
 def _check_is_something(undos: Sequence[Undo]) -> None:
