@@ -280,8 +280,8 @@ def test_events_from_before_arrivals_were_counted_are_summed_up_too() -> None:
             cursor.execute("UPDATE events_trafficevent SET n = NULL WHERE id < '6'")
         rollups.roll_up(least=1)
         assert not RollUpGap.objects.exists()
-        days = TrafficRollUp.objects.filter(family=1, width=86_400)
-        assert sum(found.events for found in days) == 9
+        hours = TrafficRollUp.objects.filter(family=1, width=HOUR)
+        assert sum(found.events for found in hours) == 9
 
 
 def sums() -> list[Any]:
