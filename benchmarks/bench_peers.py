@@ -34,6 +34,7 @@ AGENTS: Final = int(os.environ.get("BENCH_AGENTS", "5000"))
 PATIENCE: Final = 300.0
 SETTLE: Final = 3.0
 PUSH_LIMIT: Final = 3.0
+PUSH_GUARD: Final = 4.0
 SOME_SECONDS: Final = 0.5
 FIRST_SECONDS: Final = 1.0
 LAST_SECONDS: Final = 20.0
@@ -295,7 +296,7 @@ class _Bench:
             statistics.median(durations),
             statistics.median(pushes),
             PUSH_LIMIT,
-            guard=2 * PUSH_LIMIT,
+            guard=PUSH_GUARD,
         )
 
     def _told(

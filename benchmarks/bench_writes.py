@@ -12,7 +12,7 @@ from benchmarks.report import Report
 from benchmarks.workspace import Workspace
 
 LIMIT: Final = 0.25
-GUARD: Final = 0.1
+GUARD: Final = 0.15
 SECONDS: Final = 4.0
 ROUNDS: Final = 3
 
