@@ -37,6 +37,8 @@ class GroupForm(ServiceForm):
         model = Group
         fields = ["name"]
 
+    reads_lists = True
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.listed: list[Any] = []

@@ -61,10 +61,12 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
 
     field_names: dict[str, str] = {}
     resource: "ClassVar[Resource[Any] | None]" = None
+    reads_lists = False
+    """Whether the form itself reads the lists that it shows."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        listed = {} if self.adding else lists(type(self.instance))
+        listed = {} if self.adding or self.reads_lists else lists(type(self.instance))
         for name in listed.keys() & self.fields.keys():
             self.initial.setdefault(name, member_keys(listed[name], self.instance))
 

@@ -141,6 +141,8 @@ class RuleForm(ServiceForm):
         model = PolicyRule
         fields = ["description", "enabled"]
 
+    reads_lists = True
+
     def __init__(
         self, *args: Any, resources: Resources | None = None, **kwargs: Any
     ) -> None:
