@@ -14,7 +14,8 @@ from groups.api.serializers import (
 )
 from groups.selectors import KIND, group_rows, group_usage
 from groups.services import group_create, group_delete, group_update
-from meshmgmt.api.views import ApiView, ResourceViewSet, Row, path_id
+from meshmgmt.api.views import ApiView, ResourceViewSet, path_id
+from meshmgmt.core.resources import Row
 from meshmgmt.core.transactions import read_snapshot
 
 

@@ -9,7 +9,6 @@ from django.db import connection
 
 from events.streams import pages
 from events.streams.catalogue import TRAFFIC
-from events.streams.store import LOCK_KEYS
 from meshmgmt.core.transactions import writers
 from tests.api_client import Api
 from tests.events.backends import second_session
@@ -30,7 +29,7 @@ def batches_held_up(patience: pytest.MonkeyPatch) -> Iterator[None]:
             yield
         return
     with second_session() as other, connection.cursor() as cursor:
-        other.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEYS["traffic"]])
+        other.execute("SELECT pg_advisory_xact_lock(%s)", [TRAFFIC.lock_key])
         cursor.execute("SET lock_timeout = '100ms'")
         yield
         cursor.execute("RESET lock_timeout")

@@ -20,12 +20,11 @@ from meshmgmt.api.exceptions import describe
 from observability.health import readiness
 from tests.events.backends import second_session
 from tests.events.commands import run
-from tests.events.samples import traffic
+from tests.events.samples import moment, traffic
 from tests.events.test_retention import (
     day,
     detach,
     detach_half,
-    moment,
     store_day,
     totals,
 )

@@ -15,7 +15,8 @@ from typing import Final
 
 import pytest
 
-from tests.observability.servers import children, until
+from tests.observability.servers import children
+from tests.waiting import until
 
 ROOT: Final = """
 mount -t tmpfs none "$1"

@@ -18,11 +18,11 @@ from typing import Any, Final
 import pytest
 
 import meshmgmt
-from tests.observability.servers import until
 from tests.programs import program, running
 from tests.servers import free_port
 from tests.serving.chroots import Copy, booted, copied
 from tests.serving.conftest import build
+from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite]
 

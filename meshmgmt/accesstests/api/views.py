@@ -16,7 +16,8 @@ from meshmgmt.accesstests.services import (
     access_test_delete,
     access_test_update,
 )
-from meshmgmt.api.views import ResourceViewSet, Row
+from meshmgmt.api.views import ResourceViewSet
+from meshmgmt.core.resources import Row
 
 
 class AccessTestViewSet(ResourceViewSet):

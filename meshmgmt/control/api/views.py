@@ -6,12 +6,13 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from meshmgmt.api.views import ResourceViewSet, Row, path_id
+from meshmgmt.api.views import ResourceViewSet, path_id
 from meshmgmt.control.api.serializers import JobRequestSerializer, JobSerializer
 from meshmgmt.control.jobrules import workload_errors
 from meshmgmt.control.services.jobs import job_create, job_rows
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.queries import found
+from meshmgmt.core.resources import Row
 from meshmgmt.inventory.models import Peer
 
 

@@ -9,8 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from meshmgmt.api.bodies import OptionalJSONParser
-from meshmgmt.api.views import ResourceViewSet, Row
+from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core.queries import found
+from meshmgmt.core.resources import Row
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.delivery import services
