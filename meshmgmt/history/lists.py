@@ -110,6 +110,9 @@ def members_of(link: type[OrderedLink], owners: Iterable[str]) -> dict[str, list
     return lists
 
 
+_NEVER: Final = (1, 0)
+"""The rank of who came before the trail began, or since."""
+
 _Told = Sequence[tuple[int, Change]]
 """Events about one list as a whole, and what they tell of it."""
 
@@ -138,7 +141,7 @@ def _by_coming(
 ) -> dict[str, list[Any]]:
     """Return lists as they were sorted last, and behind that as members came since.
 
-    Whom no event tells of came before the trail began, so before others.
+    Whom no event before that tells of is left out.
     """
     orders = {owner: _last_order(told.get(owner, ())) for owner in lists}
     key = partial(member_key, link)
@@ -161,7 +164,7 @@ def _by_coming(
             for member, name in zip(members, asked[owner], strict=True)
         ]
         ranked = sorted(zip(ranks, members, strict=True), key=itemgetter(0))
-        found[owner] = [member for _, member in ranked]
+        found[owner] = [member for rank, member in ranked if rank != _NEVER]
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 
-from events.audit.histories import ToldEvent
+from events.audit.histories import ToldEvent, has_member_events
 from events.audit.specs import spec_of
 from meshmgmt.core.orderedlinks import OrderedLink
 from meshmgmt.core.queries import MOST_PARAMETERS, batches, insert_rows
@@ -92,8 +92,8 @@ class PastTables:
         if model in self._copied:
             return
         self._copied.add(model)
-        # Temporary tables are found before others of their name, on both databases. Rows
-        # are replaced by the one index, which the original's may be too many for.
+        # Temporary tables are found before others of their name, on both databases. To
+        # replace rows by, one index is enough; the original's cost more than they save.
         table = connection.ops.quote_name(model._meta.db_table)
         with connection.cursor() as cursor:
             cursor.execute(f"CREATE TEMPORARY TABLE {table} AS SELECT * FROM {table}")  # noqa: S608 - our name
@@ -218,7 +218,12 @@ def _lists_as_they_were(
         moved |= {owner} if any(was.values()) else set()
     some = {owner: lists[owner] for owner in moved}
     for owner, order in orders_before(link, some, before + 1).items():
-        lists[owner] = arranged(lists[owner], order)
+        known = set(order)
+        # All were there by then, so who is not told of came before the trail began. Where
+        # comings have no events of their own, not all that is told is read.
+        older = [key for key in lists[owner] if key not in known]
+        whole = has_member_events(link)
+        lists[owner] = older + order if whole else arranged(lists[owner], order)
     return lists
 
 
