@@ -222,7 +222,7 @@ class AfterMiddleware(PrometheusAfterMiddleware):  # type: ignore[misc]
             self.metrics.requests_ajax.inc()
         length = int(request.META.get("CONTENT_LENGTH") or 0)
         self.metrics.requests_body_bytes.observe(length)
-        request.prometheus_after_middleware_event = perf_counter()
+        vars(request)["prometheus_after_middleware_event"] = perf_counter()
 
     def process_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Count nothing: the labels depend on the answer."""
