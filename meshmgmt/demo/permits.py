@@ -1,4 +1,4 @@
-"""Deeds about policies, routes, networks with resources and routers, and setup keys."""
+"""Deeds about who may do what: policies, routes, networks, setup keys, access tests."""
 
 import datetime as dt
 import hashlib
@@ -24,6 +24,8 @@ from meshmgmt.access.services.networks import (
 )
 from meshmgmt.access.services.posture import posture_check_create
 from meshmgmt.access.services.routes import route_create
+from meshmgmt.accesstests.rules import AccessTestDraft, End
+from meshmgmt.accesstests.services import access_test_create
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
@@ -148,7 +150,34 @@ def network(
             resource_create(network_id=made.pk, draft=resource)
 
 
+def access_test(
+    story: Story,
+    name: str,
+    source: str,
+    *,
+    group: str = "",
+    domain: str = "",
+    port: int | None = None,
+    **facts: Any,
+) -> None:
+    """Promise that a group reaches another at a TCP port or finds a domain, or never."""
+    [sources] = story.group_ids([source])
+    end = End("group", *story.group_ids([group])) if group else End("domain", domain)
+    kind, protocol = ("access", "tcp") if group else ("dns", "all")
+    draft = AccessTestDraft(
+        name,
+        End("group", sources),
+        end,
+        kind=kind,
+        protocol=protocol,
+        port=port,
+        **facts,
+    )
+    access_test_create(draft=draft)
+
+
 DEEDS: Final = (
+    access_test,
     setup_key,
     key_revoked,
     policy,
