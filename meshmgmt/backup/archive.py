@@ -94,6 +94,7 @@ class Writer:
     ) -> Content:
         """Write the lines of a table as they come."""
         total = Sum()
+        # Its size is not known before, and zip must be told then of more than 2 GiB.
         with self._zip.open(_member(name), "w", force_zip64=True) as member:
             for found in chunks(lines):
                 member.write(total.add(found))
@@ -133,7 +134,7 @@ def creating(path: Path) -> Iterator[Writer]:
                     writer.close()
                 temporary.unlink(missing_ok=True)
                 raise
-        _sync(path.parent)
+        _sync(path.parent)  # the name is in the folder, not in the file
     except OSError as error:
         raise BackupError(f"{path} cannot be written: {error.strerror}") from error
 
@@ -201,8 +202,8 @@ def opened(path: Path) -> Iterator[Archive]:
         zipfile.BadZipFile,
         zlib.error,
         EOFError,
-        KeyError,
-        NotImplementedError,
+        KeyError,  # a member is not there
+        NotImplementedError,  # an altered byte names a way to compress that zipfile has not
         msgspec.MsgspecError,
         orjson.JSONDecodeError,
     ) as error:

@@ -184,6 +184,7 @@ def restore(path: Path, checking: Watched, writing: Watched) -> Manifest:
         _refuse_other(archive, found)
         archive.check(checking)
         if schema.is_new():
+            # Not further: later migrations must find the rows that they are to change.
             schema.migrate_to(heads)
         if not schema.is_at(heads):
             raise BackupError(

@@ -1,4 +1,4 @@
-"""Deeds about policies, routes, networks with resources and routers, and setup keys."""
+"""Deeds about who may do what: policies, routes, networks, setup keys, access tests."""
 
 import datetime as dt
 import hashlib
@@ -17,6 +17,8 @@ from meshmgmt.access.services.networks import network_resources, networks, route
 from meshmgmt.access.services.policies import policies
 from meshmgmt.access.services.posture import posture_checks
 from meshmgmt.access.services.routes import routes
+from meshmgmt.accesstests.rules import AccessTestDraft, End
+from meshmgmt.accesstests.services import access_test_create
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
@@ -140,7 +142,34 @@ def network(
             network_resources.create({**row, "groups": groups}, made.pk)
 
 
+def access_test(
+    story: Story,
+    name: str,
+    source: str,
+    *,
+    group: str = "",
+    domain: str = "",
+    port: int | None = None,
+    **facts: Any,
+) -> None:
+    """Promise that a group reaches another at a TCP port or finds a domain, or never."""
+    [sources] = story.group_ids([source])
+    end = End("group", *story.group_ids([group])) if group else End("domain", domain)
+    kind, protocol = ("access", "tcp") if group else ("dns", "all")
+    draft = AccessTestDraft(
+        name,
+        End("group", sources),
+        end,
+        kind=kind,
+        protocol=protocol,
+        port=port,
+        **facts,
+    )
+    access_test_create(draft=draft)
+
+
 DEEDS: Final = (
+    access_test,
     setup_key,
     key_revoked,
     policy,

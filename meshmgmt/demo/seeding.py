@@ -15,8 +15,7 @@ from meshmgmt.access.models import Invite, Policy, PostureCheck, Route, Router, 
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
-from meshmgmt.demo import company, large, streams
-from meshmgmt.demo.parts import DEMO_PARTS, LARGE_PARTS
+from meshmgmt.demo import company, large, streams, week
 from meshmgmt.demo.story import Progress, Story, no_progress
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 
@@ -81,15 +80,15 @@ def seed(profile: str, random_seed: int, progress: Progress = no_progress) -> No
 
 def _demo(chance: random.Random, progress: Progress) -> None:
     story = Story(chance, clock.now())
-    for plan in DEMO_PARTS:
-        plan(story)
+    company.plan_company(story)
+    week.plan_week(story)
     story.play(progress)
     streams.fill_streams(chance)
 
 
 def _large(chance: random.Random, progress: Progress) -> None:
     mesh = large.LargeMesh(chance)
-    steps = [partial(large.run_step, mesh, step) for step in LARGE_PARTS]
+    steps = [partial(large.run_step, mesh, step) for step in large.STEPS]
     for step in progress("large mesh", steps, len(steps)):
         step()
 

@@ -2,7 +2,9 @@
 
 import datetime as dt
 import random
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from events.streams import batches
@@ -22,11 +24,12 @@ REFUSED: Final = 24
 """Attempts of one machine to reach a database that no policy gives it, within hours."""
 
 SERVICES: Final = ("wiki", "git", "tickets", "grafana", "registry")
-GUESSER: Final = "203.0.113.66"
 REFUSED_SOURCE: Final = "rui-simulator"
 DATABASE: Final = "db-01"
 DATABASE_PORT: Final = 5432
 SHARE_DROPPED: Final = 0.04
+SAME: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+"""What events of a kind have in common."""
 
 
 def fill_streams(chance: random.Random) -> None:
@@ -61,6 +64,7 @@ def _flows(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]]:
         start = end - dt.timedelta(seconds=chance.randrange(1, 600))
         address = address_of(talk.target, chance)
         yield {
+            **SAME["flow"],
             "id": f"demo-flow-{number:05d}",
             "flow_id": f"{chance.getrandbits(64):016x}",
             "reporter_id": talk.source.pk,
@@ -68,7 +72,6 @@ def _flows(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]]:
             "destination": {"id": talk.target.pk, "address": f"{address}:{talk.port}"},
             "policy": {"id": talk.policy_id} if talk.policy_id else None,
             "protocol": 17 if talk.port == 53 else 6,  # noqa: PLR2004 - DNS over UDP
-            "direction": "EGRESS",
             "rx_bytes": 0 if dropped else int(chance.lognormvariate(10, 2)),
             "rx_packets": 0 if dropped else chance.randrange(1, 400),
             "tx_bytes": 60 if dropped else int(chance.lognormvariate(9, 2)),
@@ -97,6 +100,7 @@ def _refused(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]
         end = start + dt.timedelta(seconds=3)
         attempts = chance.randrange(3, 8)
         yield {
+            **SAME["refused"],
             "id": f"demo-refused-{number:05d}",
             "flow_id": f"{chance.getrandbits(64):016x}",
             "reporter_id": database.pk,
@@ -105,8 +109,6 @@ def _refused(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]
                 "id": database.pk,
                 "address": f"{database.ip}:{DATABASE_PORT}",
             },
-            "protocol": 6,
-            "direction": "INGRESS",
             "rx_bytes": 60 * attempts,
             "rx_packets": attempts,
             "num_of_drops": attempts,
@@ -123,8 +125,8 @@ def _visits(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]]
         peer = chance.choice(peers)
         status = chance.choices((200, 304, 404, 500), (80, 12, 6, 2))[0]
         yield {
+            **SAME["visit"],
             "id": f"demo-visit-{number:05d}",
-            "service_id": "",
             "timestamp": clock.rfc3339(_moment(chance, now)),
             "method": chance.choices(("GET", "POST", "PUT"), (85, 12, 3))[0],
             "host": f"{chance.choice(SERVICES)}.{DOMAIN}",
@@ -136,8 +138,6 @@ def _visits(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]]
             "source_ip": peer.ip,
             "reason": "Request failed" if status >= 400 else "",  # noqa: PLR2004
             "user_id": peer.user_id,
-            "auth_method_used": "oidc",
-            "protocol": "http",
         }
 
 
@@ -147,17 +147,8 @@ def _guesses(chance: random.Random, now: dt.datetime) -> Iterator[dict[str, Any]
     for number in range(GUESSES):
         moment = begin + dt.timedelta(seconds=20 * number + chance.random())
         yield {
+            **SAME["guess"],
             "id": f"demo-guess-{number:05d}",
             "timestamp": clock.rfc3339(moment),
-            "method": "POST",
-            "host": f"wiki.{DOMAIN}",
-            "path": "/login",
             "duration_ms": chance.randrange(5, 30),
-            "status_code": 401,
-            "bytes_upload": 310,
-            "bytes_download": 90,
-            "source_ip": GUESSER,
-            "reason": "Authentication failed",
-            "auth_method_used": "password",
-            "protocol": "http",
         }

@@ -55,6 +55,7 @@ class Child:
             self.command,
             cwd=BASE_DIR if IS_CHECKOUT else None,
             env=self.environ,
+            # Ctrl-C in a terminal reaches a whole group; the children get theirs from us.
             process_group=0,
             preexec_fn=_end_with_parent,  # noqa: PLW1509 - there is one thread
         )
@@ -70,6 +71,7 @@ class Child:
             return None
         self.send(signal.SIGKILL)  # what it leaves behind, as systemd does
         lived = monotonic() - self.begun
+        # Below 0 it was a signal, and an end by status 0 is no fault of what we were told.
         if self.first and status > 0 and lived < FIRST_SECONDS:
             return status
         self.first = False

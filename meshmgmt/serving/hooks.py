@@ -41,6 +41,7 @@ def on_starting(server: Any) -> None:
         _refuse(str(error))
     except OSError as error:
         _refuse(f"the runtime directory {config.runtime_dir} cannot be used: {error}")
+    # Only now is it known that the runtime directory, where the spool is, is ours.
     handlers.add_spool(config)
     _warn_about_hosts(config)
 
@@ -88,6 +89,7 @@ def when_ready(server: Any) -> None:
     stop: Any = signal.getsignal(signal.SIGTERM)
 
     def drain(number: int, frame: FrameType | None) -> None:
+        # A worker has this handler, too, between its fork and gunicorn's own.
         waits = os.getpid() == master and config.drain_seconds and not marker.exists()
         if waits and _touched(marker):
             again = threading.Timer(
@@ -113,6 +115,8 @@ def _touched(marker: Any) -> bool:
 def post_fork(server: Any, worker: Any) -> None:
     """Leave the mark of the running server to the master."""
     del server, worker
+    # A lock lasts while any process has its descriptor: a worker that outlived its master
+    # would look like a running server.
     while _claim:
         os.close(_claim.pop())
 

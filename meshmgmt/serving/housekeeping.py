@@ -39,6 +39,7 @@ class Planned:
 def run_job(job: Job) -> bool:
     """Run one job; a failure is logged and counted, and waits until it is due again."""
     begun = time.perf_counter()
+    # Django does this around requests; a job would keep a broken connection for good.
     close_old_connections()
     try:
         with context.scope(unattended=True):
@@ -92,9 +93,11 @@ class Housekeeping:
     def run_due(self) -> None:
         """Run what is due, if this process leads, and leave a sign of life."""
         due = [p for p in self.plan if p.due <= time.monotonic()]
+        # On PostgreSQL this asks the database: every two seconds, not at each tick.
         if due or time.monotonic() >= self._beat:
             self.leads = self.leadership.held()
         for planned in due if self.leads else ():
+            # Before each job: one that takes long must not make all look dead.
             self.beat()
             planned.last_result = "ok" if run_job(planned.job) else "failed"
             planned.due = time.monotonic() + planned.job.every_seconds

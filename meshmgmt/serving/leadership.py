@@ -44,6 +44,8 @@ class Leadership:
             if self._session is not None and self._session.is_usable():
                 return True
             self.release()
+            # Not the connection of the jobs: Django closes that one when it is old, and
+            # the lock would go with it.
             session = connections.create_connection(DEFAULT_DB_ALIAS)
             with session.cursor() as cursor:
                 cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK_KEY])

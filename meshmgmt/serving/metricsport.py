@@ -120,6 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        # http.server leaves it to us that HEAD has the headers of GET and no body.
         if self.command != "HEAD":
             self.wfile.write(body)
 

@@ -53,6 +53,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
 def _sent(sock: Any) -> bytes | None:
     """Return what waits to be read (b"" at the end of it), None when nothing does."""
+    # Peeked at, not read: gunicorn's parser begins with the same bytes.
     try:
         return bytes(sock.recv(_LONGEST_HEAD, socket.MSG_PEEK | socket.MSG_DONTWAIT))
     except BlockingIOError:

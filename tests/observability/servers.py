@@ -72,6 +72,7 @@ class Server:
         self, folder: Path, *flags: str, migrated: bool = True, **environ: str
     ) -> None:
         self.folder = folder
+        self.code = BASE_DIR
         self.flags = flags
         self.port = free_port()
         self.metrics_port = free_port()
@@ -119,7 +120,7 @@ class Server:
         words = command or (sys.executable, "manage.py", "serve", *self.flags)
         with self.output.open("ab") as output:
             self.process = subprocess.Popen(
-                words, cwd=BASE_DIR, env=self.environ, stdout=output, stderr=output
+                words, cwd=self.code, env=self.environ, stdout=output, stderr=output
             )
 
     def _answers(self) -> bool:
@@ -183,7 +184,7 @@ class Server:
         """Run a management command as an operator beside the server does."""
         return subprocess.run(
             [sys.executable, "manage.py", *words],
-            cwd=BASE_DIR,
+            cwd=self.code,
             env={**self.environ, **environ},
             capture_output=True,
             text=True,

@@ -1,0 +1,1 @@
+"""A room of a later version, as far as its migration goes."""
