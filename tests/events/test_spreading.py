@@ -13,6 +13,7 @@ from django.db import DatabaseError, InternalError, connection, transaction
 from django.db.models import Q
 from django.test.utils import CaptureQueriesContext
 
+from events.models import TrafficEvent
 from events.streams import batches, citus, partitions, retention, store
 from events.streams.catalogue import PROXY, STREAMS, TRAFFIC
 from events.streams.citus import Worker
@@ -216,7 +217,7 @@ def test_no_batch_is_under_way_while_ingest_is_held() -> None:
             assert free == (False,), stream.name
         number = citus.last_arrival(TRAFFIC)
     assert batches.ingest_events(TRAFFIC, [traffic()]).accepted == 1
-    assert TRAFFIC.model._default_manager.get().arrival == number + 1
+    assert TrafficEvent.objects.get().arrival == number + 1
     assert store.store(PROXY, [], untimed=frozenset()).accepted == 0
 
 
