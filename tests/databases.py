@@ -39,7 +39,7 @@ def elsewhere(kind: str, *, folder: Path, migrated: bool = False) -> Iterator[No
         file = folder / f"{number}.sqlite3"
         if migrated:
             copy_migrated_database(file)
-        config = settings._sqlite({"NAME": str(file)})
+        config = settings._sqlite(str(file))
         config["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
         with _used(config):
             yield

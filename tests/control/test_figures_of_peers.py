@@ -17,8 +17,8 @@ from meshmgmt.env import BASE_DIR
 from tests.control.agents import awaited, enrolled, followed, names, run, until
 from tests.control.deployment import Deployment
 from tests.observability.servers import Server
-from tests.observability.servers import until as server_until
 from tests.servers import free_port
+from tests.waiting import until as server_until
 
 GRPC = "management_grpc_"
 ACCOUNT = "management_account_"

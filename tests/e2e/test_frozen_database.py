@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import waiting
 from tests.control.agents import enrolled, followed, names, run, until
 from tests.control.deployment import Deployment, deployed, waited_for
 from tests.cutlink import linked
@@ -132,7 +133,7 @@ def scraped_through_proxy(deployment: Deployment, token: str = "") -> Reply:
 def check_back_soon(deployment: Deployment) -> None:
     """See that readers and writers are answered again soon."""
     end = time.monotonic() + SOON
-    until(lambda: read(deployment).status == 200, "an answer", SOON)
+    waiting.until(lambda: read(deployment).status == 200, "an answer", SOON)
     deployment.api("POST", "/groups", {"name": f"made {time.time()}"})
     assert time.monotonic() < end
     assert read(deployment, "/readyz").status == 200
