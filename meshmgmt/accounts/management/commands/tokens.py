@@ -45,8 +45,8 @@ class Command(BaseCommand):
         user = find_user(options["user"]) if options["user"] else None
         tokens = AccessToken.objects.select_related("user").order_by("id")
         if options["deed"] == "list":
-            found = tokens if user is None else tokens.filter(user=user)
-            rows = [_facts(token) for token in found]
+            mine = tokens if user is None else tokens.filter(user=user)
+            rows = [_facts(token) for token in mine]
             text = listed(rows, COLUMNS, as_json=options["json"])
             self.stdout.write(text, ending="")
             return
