@@ -94,11 +94,11 @@ class ZoneAdmin(PiecesAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the columns, links once there is a zone, and room to paste into."""
-        fields = [x for x in self.get_fields(request, obj) if x != "paste"]
-        name, domain, *others = fields
+        placed = ("name", "domain", "paste")
+        others = [x for x in self.get_fields(request, obj) if x not in placed]
         if obj is None:
-            return [(None, {"fields": [name, domain, "paste", *others]})]
-        shown = [(None, {"fields": fields})]
+            return [(None, {"fields": [*placed, *others]})]
+        shown = [(None, {"fields": ["name", "domain", *others]})]
         if not self.has_change_permission(request, obj):
             return shown
         paste = {"fields": ["paste"], "classes": ["collapse"]}
