@@ -28,6 +28,7 @@ MEDIA_TYPE: Final = "text/dns"
 MODES: Final = ("replace", "merge")
 # Lines are longer than the records in them.
 ZONE_FILE_BYTES: Final = 16 * 1024 * 1024
+_SHOWN: Final = [str(name) for name in PlainRecordSerializer().fields]
 
 _AUTHORITY = OpenApiParameter(
     "authority", bool, description="Add SOA and NS records, as name servers want them"
@@ -123,4 +124,4 @@ def import_json(done: Import, *, preview: bool) -> dict[str, Any]:
 
 
 def _shown(record: Record) -> dict[str, Any]:
-    return {x: getattr(record, x) for x in PlainRecordSerializer().fields}
+    return {name: getattr(record, name) for name in _SHOWN}

@@ -66,7 +66,8 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        listed = {} if self.adding or self.reads_lists else lists(type(self.instance))
+        own: Any = type(self.instance)
+        listed = {} if self.adding or self.reads_lists else lists(own)
         for name in listed.keys() & self.fields.keys():
             self.initial.setdefault(name, member_keys(listed[name], self.instance))
 
@@ -85,12 +86,15 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
 
     def apply(self, data: dict[str, Any]) -> models.Model:
         """Call the service with the cleaned `data` and return what it wrote."""
-        assert self.resource is not None
+        resource: Any = self.resource
+        assert resource is not None
         if not self.adding:
-            return self.resource.update(self.instance.pk, data)
-        key = whole_of(self.resource.model)
+            written: models.Model = resource.update(self.instance.pk, data)
+            return written
+        key = whole_of(resource.model)
         whole = data.get(key.name, "") if key else ""
-        return self.resource.create(data, str(getattr(whole, "pk", whole)))
+        made: models.Model = resource.create(data, str(getattr(whole, "pk", whole)))
+        return made
 
     def _post_clean(self) -> None:
         """Write, instead of checking the model: the service knows the rules."""
@@ -220,7 +224,8 @@ class ServiceAdmin(ListAdmin):
 
     def set_enabled(self, instance: Any, *, enabled: bool) -> None:
         """Switch an object through its service. Raises ServiceError."""
-        self.form.resource.update(instance.pk, {"enabled": enabled})
+        form: Any = self.form
+        form.resource.update(instance.pk, {"enabled": enabled})
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         """Count what the columns made by `number_of` show."""
@@ -262,7 +267,8 @@ class ServiceAdmin(ListAdmin):
 
     def delete_object(self, instance: Any) -> None:
         """Delete through the service. Raises ServiceError."""
-        self.form.resource.delete(instance.pk)
+        form: Any = self.form
+        form.resource.delete(instance.pk)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Tell all that the deletion would do, or what forbids it."""

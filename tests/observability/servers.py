@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from meshmgmt.env import BASE_DIR
 from tests.runfolder import clean_environ, copy_migrated_database, share_static_files
@@ -217,8 +217,9 @@ class Server:
         self.process.wait()
         until(lambda: all(map(ended, family)), "the end of all processes")
 
-    def __enter__(self) -> "Server":
-        return self.start()
+    def __enter__(self) -> Self:
+        self.start()
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()

@@ -14,7 +14,7 @@ from tests.api_client import Api
 from tests.factories import group
 from tests.people import person
 from tests.resource_contract import Body, ok
-from tests.throwaway.models import Thing
+from tests.throwaway.models import ThingGroup
 
 pytestmark = pytest.mark.django_db
 
@@ -108,4 +108,4 @@ def test_the_admin_site_shows_and_writes_it(api: Api, thing: Body) -> None:
     answer = browser.post(page, {**sent, "groups": thing["groups"]})
     assert answer.status_code == 302
     assert notes_of(api, thing) == "by hand"
-    assert Thing.objects.get().group_links.count() == 1
+    assert ThingGroup.objects.count() == 1
