@@ -64,8 +64,9 @@ class Span:
         """Yield what is left; `holes` are in order and do not overlap."""
         start = self.start
         for hole in holes:
-            if start < hole.start < self.end:
-                yield Span(start, hole.start)
+            # A hole may lie beyond the end, too: all before it is left.
+            if start < (end := min(hole.start, self.end)):
+                yield Span(start, end)
             start = max(start, hole.end)
         if start < self.end:
             yield Span(start, self.end)

@@ -214,6 +214,20 @@ def test_a_span_is_made_of_few_that_are_over(
         assert sum((part.end - part.start) // width for width, part in parts) <= 40
 
 
+@pytest.mark.parametrize(
+    ("hole", "left"),
+    [
+        (Span(60, 70), [Span(10, 50)]),
+        (Span(0, 10), [Span(10, 50)]),
+        (Span(20, 30), [Span(10, 20), Span(30, 50)]),
+        (Span(40, 60), [Span(10, 40)]),
+        (Span(0, 60), []),
+    ],
+)
+def test_a_hole_takes_away_what_lies_in_it_alone(hole: Span, left: list[Span]) -> None:
+    assert [*Span(10, 50).without([hole])] == left
+
+
 WHOLE: Final = "start_date=2026-11-10&end_date=2026-11-19T22:59:59.999999Z&bucket=3h"
 
 
