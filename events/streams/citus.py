@@ -91,7 +91,8 @@ def _answers(worker: Worker) -> bool:
 
 def absence() -> str:
     """Return which workers are away, "" when all answer or nothing is spread."""
-    if not any(map(is_spread, STREAMS.values())):
+    # Asked by every /readyz and first page: one query where there is no extension.
+    if not is_installed() or not any(map(is_spread, STREAMS.values())):
         return ""
     there = workers()
     return told_away(there, [worker for worker in there if not answers(worker)])
