@@ -222,7 +222,8 @@ class AfterMiddleware(PrometheusAfterMiddleware):  # type: ignore[misc]
             self.metrics.requests_ajax.inc()
         length = int(request.META.get("CONTENT_LENGTH") or 0)
         self.metrics.requests_body_bytes.observe(length)
-        vars(request)["prometheus_after_middleware_event"] = perf_counter()
+        # Where the library looks for it, too.
+        request.prometheus_after_middleware_event = perf_counter()  # type: ignore[attr-defined]
 
     def process_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Count nothing: the labels depend on the answer."""

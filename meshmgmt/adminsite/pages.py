@@ -171,6 +171,7 @@ class ServiceAdmin(ListAdmin):
     """What is done with chosen objects beside their deletion."""
     part_of = ""
     """The foreign key to what these objects are parts of."""
+    form: Any
     # Counted columns group rows, which loses the order of the model.
     ordering = ["id"]
 
@@ -224,8 +225,7 @@ class ServiceAdmin(ListAdmin):
 
     def set_enabled(self, instance: Any, *, enabled: bool) -> None:
         """Switch an object through its service. Raises ServiceError."""
-        form: Any = self.form
-        form.resource.update(instance.pk, {"enabled": enabled})
+        self.form.resource.update(instance.pk, {"enabled": enabled})
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
         """Count what the columns made by `number_of` show."""
@@ -267,8 +267,7 @@ class ServiceAdmin(ListAdmin):
 
     def delete_object(self, instance: Any) -> None:
         """Delete through the service. Raises ServiceError."""
-        form: Any = self.form
-        form.resource.delete(instance.pk)
+        self.form.resource.delete(instance.pk)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Tell all that the deletion would do, or what forbids it."""
