@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.control.deployment import Deployment
-from tests.control.nginx import configured
 from tests.namespaces import Namespace
+from tests.nginx import nginx
 from tests.pgbouncer import through_the_socket
-from tests.programs import program, running
 from tests.servers import Server, free_port
 
 NETWORK: Final = f"10.{64 + os.getpid() % 64}"
@@ -70,9 +69,8 @@ def peer_host(server: Server, number: int, token: str = "") -> Iterator[PeerHost
 def nginx_before(folder: Path, hosts: Sequence[PeerHost]) -> Iterator[str]:
     """Yield where agents connect, without TLS."""
     folder.mkdir()
-    port, server = free_port(), hosts[0].server
-    listen = f"127.0.0.1:{port} http2"
-    api = f"127.0.0.1:{server.port}"
-    config = configured(folder, listen, api, [host.bind for host in hosts])
-    with running([program("nginx"), "-c", str(config)], port, folder):
+    port = free_port()
+    apis = [f"127.0.0.1:{hosts[0].server.port}"]
+    peers = [host.bind for host in hosts]
+    with nginx(folder, f"127.0.0.1:{port} http2", apis, peers):
         yield f"http://127.0.0.1:{port}"

@@ -13,7 +13,7 @@ import trustme
 from meshmgmt.env import BASE_DIR
 from tests.control.agents import Agent, followed, names, run, until
 from tests.control.deployment import Deployment, deployed
-from tests.control.nginx import HOST, configured
+from tests.nginx import SHIPPED_HOST, nginx
 from tests.programs import program, running
 from tests.servers import free_port
 
@@ -48,7 +48,7 @@ def caddy_text(deployment: Deployment, port: int, files: tuple[Path, Path]) -> s
     """Return the shipped configuration, with the addresses of this test."""
     text = (BASE_DIR / "deploy" / "caddy" / "Caddyfile").read_text()
     text = text.replace(
-        f"\n{HOST} {{",
+        f"\n{SHIPPED_HOST} {{",
         "\n{\n\tadmin off\n\tauto_https off\n}\n"
         f"https://[::1]:{port} {{\n\tbind ::1\n"
         f"\ttls {files[0]} {files[1]}",
@@ -68,16 +68,16 @@ def url(
     port = free_port()
     files = certificate(authority, tmp_path)
     if request.param == "nginx":
-        api = f"127.0.0.1:{behind.server.port}"
+        apis = [f"127.0.0.1:{behind.server.port}"]
         listen = f"[::1]:{port} ssl http2"
-        config = configured(tmp_path, listen, api, [behind.bind], files)
-        command = [program("nginx"), "-c", str(config)]
+        proxy = nginx(tmp_path, listen, apis, [behind.bind], files=files)
     else:
         config = tmp_path / "Caddyfile"
         config.write_text(caddy_text(behind, port, files))
         command = [program("caddy"), "run", "--adapter", "caddyfile"]
         command += ["--config", str(config)]
-    with running(command, port, tmp_path, "::1"):
+        proxy = running(command, port, tmp_path, "::1")
+    with proxy:
         yield f"https://[::1]:{port}"
 
 

@@ -18,12 +18,11 @@ from tests import waiting
 from tests.control.agents import enrolled, followed, names, run, until
 from tests.control.deployment import Deployment, deployed, waited_for
 from tests.cutlink import linked
+from tests.nginx import HOST, proxying
 from tests.observability.servers import Reply, descendants, request
 from tests.pgbouncer import NAME, running_pgbouncer
 from tests.postgresql import Cluster, running_cluster
-from tests.programs import program, running
-from tests.servers import Server, free_port, own_database
-from tests.serving.test_behind_nginx import HOST, Proxied, configure
+from tests.servers import Server, own_database
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.slow]
 
@@ -234,12 +233,9 @@ def test_a_stopped_database_behind_nginx_is_503_until_it_is_back(
         "SVC_ALLOWED_HOSTS": f"{HOST},127.0.0.1",
         "SVC_TRUSTED_PROXIES": "127.0.0.1",
     }
-    port = free_port()
     with served(tmp_path / "var", cluster.url, hosts) as deployment:
-        trust = configure(tmp_path, port, free_port(), deployment.server.port)
-        files = ["-c", f"{tmp_path}/nginx.conf", "-e", f"{tmp_path}/error.log"]
-        with running([program("nginx"), *files], port, tmp_path):
-            proxied = Proxied(port, 0, trust, deployment.token)
+        apis = [f"127.0.0.1:{deployment.server.port}"]
+        with proxying(tmp_path, apis, deployment.token) as proxied:
             proxied.assert_answers()
             let_in(deployment)
             cluster.stop()

@@ -26,11 +26,10 @@ import pytest
 from tests.e2e.test_sign_in_flood import EMAIL, RIGHT, Browser
 from tests.events.samples import moment, traffic
 from tests.namespaces import Namespace
+from tests.nginx import HOST, Proxied, proxying
 from tests.observability.servers import value_of
 from tests.pgbouncer import NAME, running_pgbouncer, through_the_socket
-from tests.programs import program, running
-from tests.servers import Server, free_port, own_database
-from tests.serving.test_behind_nginx import HOST, Proxied, configure
+from tests.servers import Server, own_database
 from tests.waiting import until
 
 pytestmark = [
@@ -150,18 +149,8 @@ def pair(
         for host in (first, second):
             host.start()
             stack.callback(host.stop)
-        port, plain_port = free_port(), free_port()
-        trust = configure(folder, port, plain_port, first.port)
-        shipped = folder / "meshmgmt.conf"
-        line = f"server 127.0.0.1:{first.port};"
-        text = shipped.read_text()
-        assert line in text
-        both = " ".join(f"server {h.address}:{h.port};" for h in (first, second))
-        shipped.write_text(text.replace(line, both))
-        command = [program("nginx"), "-c", f"{folder}/nginx.conf"]
-        command += ["-e", f"{folder}/error.log"]
-        stack.enter_context(running(command, port, folder))
-        front = Proxied(port, plain_port, trust, token)
+        apis = [f"{host.address}:{host.port}" for host in (first, second)]
+        front = stack.enter_context(proxying(folder, apis, token))
 
         def restart_pooler() -> None:
             poolers.close()

@@ -14,10 +14,8 @@ from typing import Any, Final
 
 from meshmgmt import env
 from meshmgmt.env import BASE_DIR
+from tests.nginx import HOST, Proxied, proxying
 from tests.observability.servers import Server
-from tests.programs import program, running
-from tests.servers import free_port
-from tests.serving.test_behind_nginx import HOST, Proxied, configure
 from tests.serving.test_serving import unit_command
 from tests.waiting import PATIENCE, until
 
@@ -130,12 +128,8 @@ def _work(number: int) -> tuple[str, str, Any]:
 @contextmanager
 def at_work(server: Activated, folder: Path, token: str) -> Iterator[Clients]:
     """Yield clients that ask a running server through nginx."""
-    port, plain_port = free_port(), free_port()
-    trust = configure(folder, port, plain_port, server.port)
-    command = [program("nginx"), "-c", f"{folder}/nginx.conf"]
-    command += ["-e", f"{folder}/error.log"]
-    proxied = Proxied(port, plain_port, trust, token)
-    with running(command, port, folder), Clients(proxied) as made:
+    apis = [f"127.0.0.1:{server.port}"]
+    with proxying(folder, apis, token) as proxied, Clients(proxied) as made:
         made.more()
         yield made
 

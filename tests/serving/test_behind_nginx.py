@@ -1,32 +1,25 @@
 """The shipped nginx in front: slow clients keep nobody waiting, refusals are read."""
 
-import getpass
-import json
 import resource
 import socket
-import ssl
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from email.message import Message
+from dataclasses import replace
 from http.client import HTTPConnection, HTTPResponse, parse_headers
-from pathlib import Path
-from typing import Any, Final
+from itertools import count
+from typing import Final
 
 import pytest
-import trustme
 
-from meshmgmt.env import BASE_DIR
+from tests.nginx import HOST, Proxied, proxying
 from tests.observability.servers import Server
-from tests.programs import program, running
-from tests.servers import free_port
 from tests.serving.big_answers import SIZE
 from tests.waiting import PATIENCE
 
 # The server has a database of its own: one run of the suite is enough.
 pytestmark = pytest.mark.sqlite
 
-HOST: Final = "mesh.company"
 IDLE: Final = 2000
 MANY_IDLE: Final = 10_000
 LATER: Final = 1.0
@@ -35,102 +28,11 @@ SLOW: Final = 40
 """More than all workers have threads."""
 READERS: Final = 8
 
-MAIN: Final = """
-user {user}; daemon off; worker_processes 1;
-pid {folder}/nginx.pid; error_log {folder}/error.log;
-worker_rlimit_nofile 32768;
-events {{ worker_connections 16384; }}
-http {{
-  access_log off;
-  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
-  include {folder}/meshmgmt.conf;
-}}
-"""
-
-
-class Proxied:
-    """The service behind nginx, spoken to over TLS."""
-
-    def __init__(
-        self, port: int, plain_port: int, trust: ssl.SSLContext, token: str
-    ) -> None:
-        self.port = port
-        self.plain_port = plain_port
-        self.trust = trust
-        self.token = token
-
-    def plain(self) -> socket.socket:
-        """Return a connection on which nothing was said, not even TLS."""
-        return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
-
-    def secure(self) -> ssl.SSLSocket:
-        """Return a connection after the handshake."""
-        return self.trust.wrap_socket(self.plain(), server_hostname=HOST)
-
-    def head(self, start: str, *lines: str) -> bytes:
-        """Return the head of a request with a token."""
-        known = (
-            f"{start} HTTP/1.1",
-            f"Host: {HOST}",
-            f"Authorization: Token {self.token}",
-        )
-        return "\r\n".join((*known, *lines, "", "")).encode()
-
-    def ask(self, data: bytes) -> tuple[int, Any]:
-        """Send the bytes of a request; return status and document of the answer."""
-        status, _, text = self.headed(data)
-        return status, json.loads(text)
-
-    def headed(self, data: bytes) -> tuple[int, Message, bytes]:
-        """Send the bytes of a request; return status, headers and body."""
-        with self.secure() as connection:
-            connection.sendall(data)
-            answer = HTTPResponse(connection)
-            answer.begin()
-            return answer.status, answer.headers, answer.read()
-
-    def assert_answers(self) -> None:
-        """Every thread of the service is free to answer."""
-        for _ in range(10):
-            status, groups = self.ask(self.head("GET /api/groups"))
-            assert status == 200
-            assert groups[0]["name"] == "All"
-        body = b'[{"id": "one", "host": "h"}]'
-        post = self.head("POST /api/events/proxy", f"Content-Length: {len(body)}")
-        assert self.ask(post + body)[0] == 200
-
-
-def configure(
-    folder: Path, port: int, plain_port: int, upstream: int
-) -> ssl.SSLContext:
-    """Write the shipped configuration for these ports; return who trusts it."""
-    authority = trustme.CA()
-    authority.issue_cert(HOST).private_key_and_cert_chain_pem.write_to_path(
-        str(folder / "pair.pem")
-    )
-    text = (BASE_DIR / "deploy" / "nginx" / "meshmgmt.conf").read_text()
-    for shipped, ours in {
-        "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
-        "listen 80;": f"listen 127.0.0.1:{plain_port};",
-        "127.0.0.1:8000": f"127.0.0.1:{upstream}",
-        "/etc/ssl/mesh.company.pem": f"{folder}/pair.pem",
-        "/etc/ssl/mesh.company.key": f"{folder}/pair.pem",
-    }.items():
-        assert shipped in text
-        text = text.replace(shipped, ours)
-    (folder / "meshmgmt.conf").write_text(text)
-    (folder / "nginx.conf").write_text(
-        MAIN.format(folder=folder, user=getpass.getuser())
-    )
-    trust = ssl.create_default_context()
-    authority.configure_trust(trust)
-    return trust
+ADDRESSES: Final = map("127.0.1.{}".format, count(1))
 
 
 @pytest.fixture(scope="module")
-def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
+def nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
     """Yield nginx before a server of two workers with two threads each."""
     folder = tmp_path_factory.mktemp("nginx")
     server = Server(
@@ -142,17 +44,16 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
         SVC_TRUSTED_PROXIES="127.0.0.1",
     )
     words = ("create_token", "--user", "owner@mesh.company", "--role", "owner")
-    port, plain_port = free_port(), free_port()
-    trust = configure(folder, port, plain_port, server.port)
-    command = [
-        program("nginx"),
-        "-c",
-        f"{folder}/nginx.conf",
-        "-e",
-        f"{folder}/error.log",
-    ]
-    with server, running(command, port, folder):
-        yield Proxied(port, plain_port, trust, server.manage(*words).stdout.strip())
+    with server:
+        token = server.manage(*words).stdout.strip()
+        with proxying(folder, [f"127.0.0.1:{server.port}"], token) as made:
+            yield made
+
+
+@pytest.fixture
+def proxied(nginx: Proxied) -> Proxied:
+    """Return nginx, asked from an address of which it has counted nothing yet."""
+    return replace(nginx, source=next(ADDRESSES))
 
 
 @contextmanager
@@ -299,10 +200,10 @@ def test_who_sends_too_much_reads_why_it_was_refused(
         (b"GET / HTTP/1.1\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nHost: evil\x00\r\n\r\n", 400),
-        (b"GET /%s HTTP/1.1\r\nHost: mesh.company\r\n\r\n" % (b"a" * 9000), 414),
-        (b"GET / HTTP/1.1\r\nHost: mesh.company\r\nX: %s\r\n\r\n" % (b"a" * 9000), 431),
+        (b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % (b"a" * 9000), 414),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n" % (b"a" * 9000), 431),
         (b"POST /api/x HTTP/1.1\r\nHost: x\r\nContent-Length: 40000000\r\n\r\n", 413),
-        (b"GET /metrics HTTP/1.1\r\nHost: mesh.company\r\n\r\n", 404),
+        (b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
     ],
 )
 def test_what_nginx_refuses_has_the_form_of_the_api(
