@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Max
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from events.activities import Activity
 from events.admin.objectpages import ObjectPages, kind_of
-from events.audit.reading import newest_first
+from events.audit.reading import last_id, newest_first
 from events.models import AuditEvent
 from meshmgmt.core.transactions import account_write
 
@@ -59,8 +58,8 @@ class Foresight:
     ) -> list[SafeString]:
         """Return what the trail would say of a write, a line for each event."""
         with transaction.atomic():
-            newest = AuditEvent.objects.aggregate(id=Max("id"))["id"] or 0
             with account_write():
+                newest = last_id()
                 write()
             coming = AuditEvent.objects.filter(id__gt=newest).defer("search")
             events = list(coming.order_by("id")[: MOST + 1])
