@@ -162,20 +162,24 @@ def lasts_of(keys: Sequence[str], event_id: int) -> Iterator[tuple[str, int]]:
 
     Each key is looked up by itself: far less than all that ever came and went.
     """
-    table = AuditEvent._meta.db_table
+    # One parameter for all keys, for reading a mark of each costs more than the look-up.
     # PostgreSQL knows no common collation of column and text by itself.
-    collation = '"C"' if connection.vendor == "postgresql" else "BINARY"
-    for part in batches(keys):
-        marks = ", ".join(["(%s)"] * len(part))
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT asked.column1, COALESCE((SELECT MAX(id)"  # noqa: S608 - our names
-                f" FROM {table} WHERE id < %s AND"
-                f" history_key = asked.column1 COLLATE {collation}), 0)"
-                f" FROM (VALUES {marks}) AS asked",
-                [event_id, *part],
-            )
-            yield from cursor.fetchall()
+    among, collation, given = {
+        "postgresql": ("unnest(%s::text[]) AS asked(key)", '"C"', list),
+        "sqlite": ("(SELECT value AS key FROM json_each(%s)) AS asked", "BINARY", _json),
+    }[connection.vendor]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT asked.key, COALESCE((SELECT MAX(id)"  # noqa: S608 - our names
+            f" FROM {AuditEvent._meta.db_table} WHERE id < %s"
+            f" AND history_key = asked.key COLLATE {collation}), 0) FROM {among}",
+            [event_id, given(keys)],
+        )
+        yield from cursor.fetchall()
+
+
+def _json(keys: Sequence[str]) -> str:
+    return orjson.dumps(keys).decode()
 
 
 def _of(prefix: str) -> QuerySet[AuditEvent, Any]:
