@@ -12,7 +12,11 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.servers import Server
 
 OWNER: Final = "owner@mesh.internal"
-_CHROMIUM: Final = shutil.which("chromium") or shutil.which("chromium-browser")
+_CHROMIUM: Final = (
+    shutil.which("chromium-headless-shell")
+    or shutil.which("chromium")
+    or shutil.which("chromium-browser")
+)
 
 needs_a_browser: Final = [
     pytest.mark.skipif(_CHROMIUM is None, reason="chromium is not installed"),
