@@ -6,13 +6,7 @@ from typing import Any
 
 from dns.content import RECORD_TYPES, InvalidContentError, canonical_content
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.core.names import (
-    WILDCARD,
-    InvalidNameError,
-    canonical,
-    is_subdomain,
-    quoted,
-)
+from meshmgmt.core.names import InvalidNameError, canonical, is_subdomain, quoted
 
 MAX_TTL = 2**31 - 1  # RFC 2181, Section 8
 
@@ -77,7 +71,7 @@ def _name_errors(text: str, zone_domain: str, record_type: str) -> Iterator[Fiel
     except InvalidNameError as error:
         yield FieldError("name", f"Record name {quoted(text)} is not valid: {error}")
         return
-    if not is_subdomain(name.removeprefix(WILDCARD), zone_domain):
+    if not is_subdomain(name, zone_domain):
         yield FieldError(
             "name",
             f"Record name {quoted(text)} is not inside the zone {quoted(zone_domain)}",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from meshmgmt.core.names import WILDCARD, InvalidNameError, canonical, is_subdomain
+from meshmgmt.core.names import InvalidNameError, canonical, is_subdomain
 
 APEX: Final = "@"
 
@@ -17,15 +17,15 @@ def name_in_zone(text: str, domain: str) -> str:
     domain = domain.removesuffix(".")
     if text == APEX:
         return domain
-    if text.endswith(".") or _lies_in(text, domain):
-        return text
-    whole = f"{text}.{domain}"
-    return whole if _lies_in(whole, domain) else text
+    # After a final dot nothing can be added: `text..domain` is no name.
+    for name in (text, f"{text}.{domain}"):
+        if _lies_in(name, domain):
+            return name
+    return text
 
 
 def _lies_in(name: str, domain: str) -> bool:
     try:
-        stem = canonical(name).removeprefix(WILDCARD)
-        return is_subdomain(stem, canonical(domain))
+        return is_subdomain(canonical(name), canonical(domain))
     except InvalidNameError:
         return False

@@ -52,15 +52,13 @@ def rule_ports(rule: Rule, receiver: Receiver) -> tuple[Ports, ...]:
 
     A client that knows no ranges gets those of one port; the others stay closed to it.
     """
-    entries = [Ports(port) for port in rule.ports]
-    if not entries:
-        entries = [
-            Ports(range=(start, end)) if receiver.ranges else Ports(start)
-            for start, end in rule.ranges
-            if receiver.ranges or start == end
-        ]
-        if not entries and not rule.ranges:
-            return (Ports(),)
+    if not rule.ports and not rule.ranges:
+        return (Ports(),)
+    entries = [Ports(port) for port in rule.ports] or [
+        Ports(range=(start, end)) if receiver.ranges else Ports(start)
+        for start, end in rule.ranges
+        if receiver.ranges or start == end
+    ]
     ssh = rule.protocol == "netbird-ssh" or (
         rule.protocol == "tcp" and receiver.native_ssh
     )

@@ -16,6 +16,7 @@ from tests.people import api_as
 from tests.resource_contract import Body, Fault, ResourceContract, Trail, ok
 
 PATH = "/api/policies"
+LOCAL_USER = "a local user has 1 to 255 printable characters"
 
 
 class TestPolicies(ResourceContract):
@@ -74,7 +75,7 @@ def broken_rules() -> Iterator[tuple[Body, str, str]]:
     yield {"protocol": "sctp"}, "protocol", choices
     choices = "'allow' is no action: use one of accept, drop"
     yield {"action": "allow"}, "action", choices
-    both = {"port_ranges": [{"start": 1, "end": 2}]}
+    both = {"port_ranges": [{"start": 1, "end": 65535}, {"start": 7, "end": 7}]}
     yield both, "ports", "give either ports or port_ranges, not both"
     for port in ("0", "65536", "022", "x", "", "-1", "1.5", "٢٢"):
         yield {"ports": [port]}, "ports[0]", "a port is a number from 1 to 65535"
@@ -85,14 +86,13 @@ def broken_rules() -> Iterator[tuple[Body, str, str]]:
     icmp = {"protocol": "icmp", "ports": [], **both}
     yield icmp, "port_ranges", "protocol icmp has no ports"
     message = "only rules with protocol netbird-ssh authorize groups"
-    yield {"authorized_groups": {people: ["root"]}}, "authorized_groups", message
+    yield {"authorized_groups": {"nope": []}}, "authorized_groups", message
     for groups, place, message in (
         ({group_id("other"): []}, "", f"source group {people!r} is missing"),
         ({people: [], "nope": []}, ".nope", "group 'nope' was not found"),
-        (
-            {people: ["ro\not"]},
-            f".{people}[0]",
-            "a local user has 1 to 255 printable characters",
+        *(
+            ({people: [user]}, f".{people}[0]", LOCAL_USER)
+            for user in ("", "u" * 256, "ro\not")
         ),
     ):
         yield ssh | {"authorized_groups": groups}, f"authorized_groups{place}", message
@@ -106,7 +106,7 @@ def shown(name: str) -> dict[str, Any]:
 
 
 def test_rule_shows_groups_as_objects(api: Api) -> None:
-    body = policy()
+    body = policy(rules=[rule(ports=["1", "65535"])])
     made = ok(api.post(PATH, body))
     [shown_rule] = made.pop("rules")
     [sent_rule] = body.pop("rules")
@@ -196,6 +196,8 @@ def test_type_of_a_resource_is_answered_as_sent_and_its_id_says_what_it_is(
         sourceResource={"id": machine, "type": kind},
         destinations=None,
         destinationResource={"id": reached, "type": kind},
+        protocol="netbird-ssh",
+        authorized_groups={group_id("people"): ["root"]},
     )
     [shown] = ok(api.post(PATH, policy(rules=[sent])))["rules"]
     assert shown["sourceResource"] == sent["sourceResource"]
@@ -244,7 +246,7 @@ def test_rule_given_neither_groups_nor_a_resource_is_refused(
 
 
 def test_ssh_rule_keeps_local_users_in_order(api: Api) -> None:
-    users = {group_id("people"): ["root", "admin"], group_id("more"): []}
+    users = {group_id("people"): ["root", "u" * 255], group_id("more"): []}
     sent = rule(protocol="netbird-ssh", authorized_groups=users)
     made = ok(api.post(PATH, policy(rules=[sent])))
     assert made["rules"][0]["authorized_groups"] == users
@@ -258,6 +260,20 @@ def test_ssh_rule_keeps_local_users_in_order(api: Api) -> None:
     )
     assert changed["rules"][0]["authorized_groups"] == users
     assert trail.codes == ["policy.update", "rule.update"]
+
+
+def test_ids_of_any_length_are_cut_where_they_are_named(api: Api) -> None:
+    long, cut = "g" * 65, "g" * 64
+    sent = rule(
+        protocol="netbird-ssh", sources=[long], authorized_groups={long[1:] + "h": [""]}
+    )
+    place = "rules[0].authorized_groups"
+    assert api.post(PATH, policy(rules=[sent])).fields == {
+        "rules[0].sources[0]": f"group {cut!r} was not found",
+        place: f"source group {cut!r} is missing",
+        f"{place}.{cut}": f"group {cut!r} was not found",
+        f"{place}.{cut}[0]": LOCAL_USER,
+    }
 
 
 def test_rule_of_another_policy_is_refused_on_put(api: Api) -> None:

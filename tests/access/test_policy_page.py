@@ -201,8 +201,11 @@ def test_rules_that_others_add_and_change_meanwhile_stay(client: Client) -> None
 
     saved(client.post(page_of(policy), late))
 
-    names = [(x.name, x.protocol, x.ports) for x in policy.rules.order_by("position")]
-    assert names == [("renamed", "tcp", ["22"]), ("theirs", "all", [])]
+    [mine, new] = policy.rules.order_by("position")
+    assert (mine.name, mine.protocol, mine.ports) == ("renamed", "tcp", ["22"])
+    assert (new.name, new.protocol, new.ports) == ("theirs", "all", [])
+    assert new.description == ""
+    assert (new.enabled, new.bidirectional) == (True, False)
 
 
 def _slots(draft: RuleDraft) -> dict[str, Any]:

@@ -47,8 +47,8 @@ def test_whole_and_relative_names(text: str, whole: str) -> None:
     assert name_in_zone(text, DOMAIN) == whole
 
 
-def test_a_domain_may_be_written_with_its_dot() -> None:
-    assert name_in_zone("www", "svc.test.") == "www.svc.test"
+def test_a_domain_may_be_written_in_any_case_and_with_its_dot() -> None:
+    assert name_in_zone("www", "Svc.Test.") == "www.Svc.Test"
 
 
 @given(domains, domains)

@@ -12,7 +12,9 @@ from meshmgmt.core.fielderrors import FieldError
 
 Values = dict[str, Any]
 ZONE = {"name": "Office", "domain": "Corp.Lan.", "distribution_groups": ["g1"]}
+Written = tuple[str, str, str]
 ADDRESS = ("www.corp.lan", "A", "10.0.0.1")
+ALIAS = ("www.corp.lan", "CNAME", "a.example")
 
 
 def of_zone(zone: Values) -> list[FieldError]:
@@ -45,16 +47,62 @@ def test_good_zones_pass(changes: Values) -> None:
     assert of_zone({**ZONE, **changes}) == []
 
 
-def test_record_errors_come_in_deciding_order() -> None:
-    errors = of_record("other.lan", "A", "x", -1)
-    assert [error.field for error in errors] == ["name", "content", "ttl"]
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        (
+            ("other.lan", "A", "x", -1),
+            {
+                "name": "Record name 'other.lan' is not inside the zone 'corp.lan'",
+                "content": "Record content 'x': an A record needs an IPv4 address",
+                "ttl": "The ttl must lie between 0 and 2147483647 seconds",
+            },
+        ),
+        (
+            ("", "TXT", "x", 0),
+            {
+                "name": "Record name '' is not valid: the name is empty",
+                "type": "The record type must be A, AAAA or CNAME",
+            },
+        ),
+        (
+            ("corp.lan", "CNAME", "a.example", 0),
+            {"type": "A CNAME cannot stand at the apex of its zone"},
+        ),
+    ],
+)
+def test_record_errors_come_in_deciding_order(
+    record: tuple[str, str, str, int], said: dict[str, str]
+) -> None:
+    errors = [(error.field, error.message) for error in of_record(*record)]
+    assert errors == list(said.items())
 
 
-def test_a_cname_bears_records_of_other_names() -> None:
-    alias = StoredRecord("ftp.corp.lan", "CNAME", "a.example")
-    address = StoredRecord.of(*ADDRESS)
-    assert record_conflicts(alias, [address]) == []
-    assert record_conflicts(address, [alias]) == []
+@pytest.mark.parametrize(
+    ("candidate", "others", "said"),
+    [
+        (ALIAS, [("ftp.corp.lan", "A", "10.0.0.1")], []),
+        (ADDRESS, [("ftp.corp.lan", "CNAME", "a.example")], []),
+        (ADDRESS, [ADDRESS], ["The record 'www.corp.lan' A 10.0.0.1 already exists"]),
+        (
+            ALIAS,
+            [ADDRESS, ("www.corp.lan", "AAAA", "::2")],
+            [
+                (
+                    "A CNAME must be alone at its name; 'www.corp.lan' already has a"
+                    " record of type A"
+                )
+            ],
+        ),
+        (ADDRESS, [ALIAS], ["'www.corp.lan' already has a CNAME, which must be alone"]),
+    ],
+)
+def test_records_clash_at_one_name_alone(
+    candidate: Written, others: list[Written], said: list[str]
+) -> None:
+    stored = [StoredRecord.of(*other) for other in others]
+    found = record_conflicts(StoredRecord.of(*candidate), stored)
+    assert [error.message for error in found] == said
 
 
 @given(

@@ -208,11 +208,12 @@ def _authorized_errors(
         if group_id not in rule.authorized_groups:
             yield FieldError(place, f"source group {group_id[:64]!r} is missing")
     for group_id, users in rule.authorized_groups.items():
+        entry = f"{place}.{group_id[:64]}"
         if group_id not in facts.groups:
-            yield FieldError(f"{place}.{group_id[:64]}", not_found("group", group_id))
+            yield FieldError(entry, not_found("group", group_id))
         for index, user in enumerate(users):
             if not user or len(user) > MAX_LOCAL_USER or _CONTROL.search(user):
                 yield FieldError(
-                    f"{place}.{group_id[:64]}[{index}]",
+                    f"{entry}[{index}]",
                     f"a local user has 1 to {MAX_LOCAL_USER} printable characters",
                 )
