@@ -162,24 +162,20 @@ def lasts_of(keys: Sequence[str], event_id: int) -> Iterator[tuple[str, int]]:
 
     Each key is looked up by itself: far less than all that ever came and went.
     """
-    # One parameter for all keys, for reading a mark of each costs more than the look-up.
+    # One parameter for all keys: reading a mark of each costs more than the look-up.
     # PostgreSQL knows no common collation of column and text by itself.
-    among, collation, given = {
-        "postgresql": ("unnest(%s::text[]) AS asked(key)", '"C"', list),
-        "sqlite": ("(SELECT value AS key FROM json_each(%s)) AS asked", "BINARY", _json),
+    among, collation = {
+        "postgresql": ("json_array_elements_text(%s::json) AS asked(key)", '"C"'),
+        "sqlite": ("(SELECT value AS key FROM json_each(%s)) AS asked", "BINARY"),
     }[connection.vendor]
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT asked.key, COALESCE((SELECT MAX(id)"  # noqa: S608 - our names
             f" FROM {AuditEvent._meta.db_table} WHERE id < %s"
             f" AND history_key = asked.key COLLATE {collation}), 0) FROM {among}",
-            [event_id, given(keys)],
+            [event_id, orjson.dumps(keys).decode()],
         )
         yield from cursor.fetchall()
-
-
-def _json(keys: Sequence[str]) -> str:
-    return orjson.dumps(keys).decode()
 
 
 def _of(prefix: str) -> QuerySet[AuditEvent, Any]:

@@ -66,5 +66,6 @@ def test_ports_of_a_rule(
 ) -> None:
     kind = "ranges" if given and isinstance(given[0], tuple) else "ports"
     side = RuleSide()
-    rule = Rule("r", side, side, protocol=protocol, **{kind: tuple(given)})
+    ends: dict[str, Any] = {kind: tuple(given)}
+    rule = Rule("r", side, side, protocol=protocol, **ends)
     assert rule_ports(rule, client) == tuple(told)
