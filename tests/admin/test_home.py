@@ -14,8 +14,6 @@ from events.admin import homecards
 from events.models import AuditEvent
 from groups.services import group_create
 from meshmgmt.access.services.setupkeys import setup_key_create, setup_key_update
-from meshmgmt.accesstests.rules import AccessTestDraft, End
-from meshmgmt.accesstests.services import access_test_create
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.adminsite import home
@@ -27,6 +25,7 @@ from meshmgmt.core.transactions import account_write
 from meshmgmt.explain import findings as kept_findings
 from observability import registries
 from tests import factories
+from tests.accesstests.world import promise
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
 from tests.dns.bodies import created, zone
@@ -178,12 +177,8 @@ def test_what_alarms_stands_first_and_what_there_is_none_of_nowhere(
 
 
 def test_a_failing_access_test_stands_there_with_its_reason(owner: User) -> None:
-    source, destination = (End("peer", made.pk) for made in factories.peers(6)[:2])
-    made = access_test_create(
-        draft=AccessTestDraft(
-            name="kept", source=source, destination=destination, expect="reach"
-        )
-    )
+    source, destination = factories.peers(6)[:2]
+    made = promise("kept", source, destination, "reach")
     client = client_of(owner)
     first = cards_of(client)[0]
     assert (first.place, first.figures[0].noun) == (
