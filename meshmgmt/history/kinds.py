@@ -34,7 +34,7 @@ from meshmgmt.access.models import (
     SetupKey,
     UserAutoGroup,
 )
-from meshmgmt.access.services.setupkeys import setup_key_update
+from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.accesstests.api.views import AccessTestViewSet
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import Account, User
@@ -165,7 +165,7 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
     SetupKey: Kind(
         "setup_keys",
         check=_sent_back(SetupKeyViewSet),
-        update=lambda pk, columns, by: setup_key_update(key_id=pk, changes=columns),
+        update=lambda pk, columns, by: setup_keys.update(pk, columns),
     ),
     NameserverGroup: Kind("nameservers", check=_sent_back(NameserverGroupViewSet)),
     Zone: Kind("dns", check=_sent_back(ZoneViewSet), prepare=zones.prepare),
