@@ -25,7 +25,6 @@ from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.control.models import PeerJob
 from meshmgmt.core.account import account_id
-from meshmgmt.delivery.rules import SubscriptionDraft
 from meshmgmt.delivery.services import subscription_create
 from meshmgmt.demo.seeding import seed
 from meshmgmt.inventory.models import NetworkResource, Peer
@@ -112,8 +111,9 @@ def _job_id() -> str:
 
 
 def _subscription_id() -> str:
-    draft = SubscriptionDraft(
-        "contract", "audit", {"type": "webhook", "url": "https://siem.test/hook"}
+    made, _ = subscription_create(
+        name="contract",
+        stream="audit",
+        target={"type": "webhook", "url": "https://siem.test/hook"},
     )
-    made, _ = subscription_create(draft=draft)
     return made.pk
