@@ -10,7 +10,7 @@ from benchmarks.bench_peers import cpu_seconds, started, wait_for_port
 from benchmarks.report import Report
 from benchmarks.workspace import Workspace
 from groups.services import group_create
-from meshmgmt.access.services.setupkeys import setup_key_create
+from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.control.agent import Agent
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services import logins
@@ -47,7 +47,7 @@ def run(workspace: Workspace, report: Report) -> None:
 def _key() -> str:
     groups = [group_create(name=name).pk for name in ("first", "second")]
     terms = {"type": "reusable", "expires_in": 86400, "auto_groups": groups}
-    return setup_key_create(name="all", **terms).plain
+    return setup_keys.create({"name": "all", **terms}).plain
 
 
 async def _enrol(url: str, key: str) -> None:

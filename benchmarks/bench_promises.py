@@ -11,8 +11,7 @@ from benchmarks.workspace import Workspace
 from groups.models import Group, GroupPeer
 from groups.services import group_create
 from meshmgmt.accesstests.models import PASSING, AccessTest, Looked
-from meshmgmt.accesstests.rules import AccessTestDraft, End
-from meshmgmt.accesstests.services import access_test_create
+from meshmgmt.accesstests.services import access_tests
 from meshmgmt.control.changes import changes_since
 from meshmgmt.inventory.models import Peer
 
@@ -55,15 +54,16 @@ def run(workspace: Workspace, report: Report) -> None:
 
 def _promise(site: Group, team: Group) -> None:
     for number, traffic in enumerate(TRAFFIC):
-        draft = AccessTestDraft(
-            name=f"{site.name} reaches {team.name} {number}",
-            source=End("group", site.pk),
-            destination=End("group", team.pk),
-            expect="reach",
-            enforce=True,
-            **traffic,
-        )
-        access_test_create(draft=draft)
+        values = {
+            "name": f"{site.name} reaches {team.name} {number}",
+            "source_kind": "group",
+            "source_ref": site.pk,
+            "destination_kind": "group",
+            "destination_ref": team.pk,
+            "expect": "reach",
+            "enforce": True,
+        }
+        access_tests.create({**values, **traffic})
 
 
 def _membership(group: Group, peer_id: str) -> Write:

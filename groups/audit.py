@@ -9,10 +9,9 @@ from events.audit.changes import Change
 from events.audit.lookup import facts_by_id, objects_by_id
 from events.audit.specs import MemberEvent, MemberRule, Meta, written
 from groups.models import Group
+from groups.rules import ResourceKey
 from meshmgmt.inventory.audit import under_domain
 from meshmgmt.inventory.models import NetworkResource, Peer
-
-ResourceKey = tuple[str, str]
 
 
 def register() -> None:
@@ -20,7 +19,7 @@ def register() -> None:
         written(
             Group,
             "group",
-            meta=_meta,
+            meta=lambda group: {"name": group.name},
             update_meta=_update_meta,
             members={
                 "peers": MemberRule(
@@ -40,10 +39,6 @@ def register() -> None:
             },
         )
     )
-
-
-def _meta(group: Group) -> Meta:
-    return {"name": group.name}
 
 
 def _update_meta(change: Change, activity: Activity) -> Meta:

@@ -13,7 +13,9 @@ from meshmgmt.access.models import (
     PolicyRule,
     RuleDestination,
     RuleSource,
+    SetupKey,
 )
+from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
@@ -112,6 +114,12 @@ def rule(
             RuleDestination, made, [entry.pk for entry in destinations], new=True
         )
     return made
+
+
+def setup_key(name: str = "key", **terms: Any) -> SetupKey:
+    """A key that is good for ever, unless `terms` say otherwise."""
+    plain = {"name": name, "type": "reusable", "expires_in": 0}
+    return setup_keys.create({**plain, **terms})
 
 
 def account_settings(**changes: Any) -> Account:

@@ -1,9 +1,11 @@
 """Bodies of the groups' endpoints: JSON types only, rules are elsewhere."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from groups.models import Issued
-from groups.rules import RESOURCE_TYPES
+from groups.rules import RESOURCE_TYPES, ResourceKey
 from meshmgmt.api.fields import ArrayField, ObjectSerializer, TextField, references
 
 
@@ -19,6 +21,10 @@ class ResourceSerializer(ObjectSerializer):
 
     id = TextField()
     type = TextField(help_text=f"One of {', '.join(RESOURCE_TYPES)}.")
+
+    def to_internal_value(self, data: Any) -> ResourceKey:
+        entry = super().to_internal_value(data)
+        return entry["id"], entry["type"]
 
 
 class GroupSerializer(ObjectSerializer):
@@ -37,10 +43,10 @@ class GroupRequestSerializer(ObjectSerializer):
     """A group as it is sent: the lists replace what the group holds."""
 
     name = TextField(help_text="1 to 255 characters, unique among groups of the API.")
-    peers = references(required=False, help_text="Ids of peers; absent: none.")
+    peers = references(default=list, help_text="Ids of peers; absent: none.")
     resources = ArrayField(
         child=ResourceSerializer(),
-        required=False,
+        default=list,
         help_text="Resources of networks, or peers; absent: none.",
     )
 

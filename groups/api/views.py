@@ -44,24 +44,14 @@ class GroupViewSet(ResourceViewSet):
         return group_rows(ids, name=name)
 
     def create_object(self, data: dict[str, Any]) -> str:
-        return str(group_create(**_arguments(data)).pk)
+        return str(group_create(**data).pk)
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        return str(group_update(group_id=identifier, **_arguments(data)).pk)
+        return str(group_update(group_id=identifier, **data).pk)
 
     def delete_object(self, identifier: str) -> None:
         """Delete a group and every reference to it."""
         group_delete(group_id=identifier)
-
-
-def _arguments(data: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": data["name"],
-        "peers": data.get("peers", []),
-        "resources": [
-            (entry["id"], entry["type"]) for entry in data.get("resources", [])
-        ],
-    }
 
 
 class GroupUsageView(ApiView):

@@ -12,7 +12,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from meshmgmt.access.models import Invite
 from meshmgmt.access.selectors.invites import invite_facts, is_valid, open_invite
-from meshmgmt.access.services.invites import KIND, invite_accept
+from meshmgmt.access.services.invites import invite_accept, invites
 from meshmgmt.accounts.models import User
 from meshmgmt.api.limits import check_guess
 from meshmgmt.api.methods import serves
@@ -63,7 +63,7 @@ def invite_page(request: HttpRequest, token: str) -> HttpResponse:
     try:
         response = _page(request, token)
     except NotFound:
-        check_guess(KIND)
+        check_guess(invites.kind)
         response = error_page(UNKNOWN, 404, title=_TITLE)
     # The origin stays, for browsers send it along with the form.
     response["Referrer-Policy"] = "strict-origin"

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Case, When
+from django.db.models import Case, Model, When
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -15,20 +15,16 @@ from groups.models import GroupPeer
 from meshmgmt.access.admin.fields import KeyField
 from meshmgmt.accesstests.homecards import StandingFilter
 from meshmgmt.accesstests.models import FAILING, PASSING, AccessTest
-from meshmgmt.accesstests.rules import VALUES, AccessTestDraft, End
+from meshmgmt.accesstests.rules import VALUES
 from meshmgmt.accesstests.selectors import in_words
-from meshmgmt.accesstests.services import (
-    PLAIN,
-    access_test_create,
-    access_test_delete,
-    access_test_update,
-)
+from meshmgmt.accesstests.services import ENDS, access_tests
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.fields import LinesField
 from meshmgmt.adminsite.lists import ServiceList
 from meshmgmt.adminsite.look import badge, shown
 from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
 from meshmgmt.core.errors import InvalidArgument
+from meshmgmt.core.resources import columns
 from meshmgmt.inventory.models import NetworkResource, Peer
 
 _TONES: Final = {PASSING: "ok", FAILING: "bad"}
@@ -47,7 +43,8 @@ def _resources() -> list[tuple[str, str]]:
 class AccessTestForm(ServiceForm):
     """A test; of the pickers of each end one is used."""
 
-    name = forms.CharField(required=False, strip=False)
+    resource = access_tests
+
     source_group = KeyField(GroupPeer._meta.get_field("group"), label="From group")
     source_peer = KeyField(GroupPeer._meta.get_field("peer"), label="or peer")
     source_user = KeyField(Peer._meta.get_field("user"), label="or peers of a user")
@@ -65,8 +62,6 @@ class AccessTestForm(ServiceForm):
     field_names = {"source": "source_group", "destination": "destination_group"}
 
     class Meta:
-        model = AccessTest
-        fields = [name for name in PLAIN if name not in ("name", "contents")]
         help_texts = {
             "enforce": "Refuse every write that would make it fail.",
             "port": "Of tcp or udp; empty: all.",
@@ -80,22 +75,21 @@ class AccessTestForm(ServiceForm):
             name = f"{end}_{'value' if kind in VALUES else kind}"
             self.initial.setdefault(name, getattr(self.instance, f"{end}_ref"))
 
-    def apply(self, data: dict[str, Any]) -> AccessTest:
-        facts: dict[str, Any] = {name: data[name] for name in PLAIN}
-        facts |= {end: _picked(end, data) for end in _PICKED}
-        if self.adding:
-            return access_test_create(draft=AccessTestDraft(**facts))
-        return access_test_update(test_id=self.instance.pk, changes=facts)
+    def apply(self, data: dict[str, Any]) -> Model:
+        return super().apply(
+            data | _picked("source", data) | _picked("destination", data)
+        )
 
 
-def _picked(end: str, data: Mapping[str, Any]) -> End:
-    """Return what was picked. Raises InvalidArgument unless it is one thing."""
+def _picked(end: str, data: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of what was picked. Raises InvalidArgument unless it is one."""
     given = {kind: data[f"{end}_{kind}"] for kind in _PICKED[end]}
     chosen = [(kind, ref) for kind, ref in given.items() if ref]
     if len(chosen) != 1:
         raise InvalidArgument.about(end, f"choose one {end}")
     kind, ref = chosen[0]
-    return End(_kind_of(ref) if kind == "value" else kind, ref)
+    kind = _kind_of(ref) if kind == "value" else kind
+    return {f"{end}_kind": kind, f"{end}_ref": ref}
 
 
 def _kind_of(value: str) -> str:
@@ -135,10 +129,15 @@ class AccessTestAdmin(ServiceAdmin):
         if obj is not None and not self.has_change_permission(request, obj):
             ends = ["promise"]
         told = ["name", "description", "enabled", "enforce", "kind", "expect"]
+        what = [
+            name
+            for name in columns(AccessTest)
+            if name not in told and not name.startswith(ENDS)
+        ]
         found: list[Any] = [
             (None, {"fields": told}),
             ("Between", {"fields": ends}),
-            ("What", {"fields": ["protocol", "port", "record_type", "contents"]}),
+            ("What", {"fields": what}),
         ]
         if obj is not None:
             found.insert(0, ("State", {"fields": self.readonly_fields}))
@@ -173,15 +172,9 @@ class AccessTestAdmin(ServiceAdmin):
         ]
         return format_html_join("", "<p>{} to {}: {}</p>", lines) if lines else "none"
 
-    def set_enabled(self, instance: Any, *, enabled: bool) -> None:
-        access_test_update(test_id=instance.pk, changes={"enabled": enabled})
-
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Tell too which tests refuse writes no longer."""
         lines, *rest = super().get_deleted_objects(objs, request)
         text = "writes that break “{}” will not be refused any more"
         kept = [test for test in objs if test.enabled and test.enforce]
         return [*lines, *(format_html(text, shown(test.name)) for test in kept)], *rest
-
-    def delete_object(self, instance: AccessTest) -> None:
-        access_test_delete(test_id=instance.pk)

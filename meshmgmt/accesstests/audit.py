@@ -2,9 +2,7 @@
 
 from events.audit import specs
 from events.audit.specs import written
-from meshmgmt.accesstests.models import AccessTest
-
-_STATE = frozenset({"state", "failures", "checked_at"})
+from meshmgmt.accesstests.models import STATE, AccessTest
 
 
 def register() -> None:
@@ -13,7 +11,7 @@ def register() -> None:
         written(
             AccessTest,
             "access_test",
-            unaudited=_STATE,
+            unaudited=frozenset(STATE),
             meta=lambda test: {"name": test.name},
         )
     )

@@ -12,6 +12,8 @@ from meshmgmt.mesh.reach import PROTOCOLS
 PASSING: Final = "passing"
 FAILING: Final = "failing"
 EMPTY: Final = "empty"
+STATE: Final = ("state", "failures", "checked_at")
+"""Columns that tell how a test went."""
 
 
 def _choices(names: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -1,10 +1,9 @@
 """Rules of access tests: pure, first the error that decides."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
-from typing import Final
+from typing import Any, Final
 
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import (
@@ -38,52 +37,26 @@ MAX_CONTENTS: Final = 100
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """A source or destination: an id of its kind, or for some kinds a value."""
-
-    kind: str
-    ref: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AccessTestDraft:
-    """An access test as the client sent it."""
-
-    name: str
-    source: End
-    destination: End
-    expect: str
-    description: str = ""
-    enabled: bool = True
-    enforce: bool = False
-    kind: str = ACCESS
-    protocol: str = "all"
-    port: int | None = None
-    record_type: str = "A"
-    contents: Sequence[str] = ()
-
-
-Known = Callable[[End], bool]
+Known = Callable[[str, str], bool]
 """Tells whether there is an object of this kind and id."""
 
 
-def draft_errors(draft: AccessTestDraft, known: Known) -> Iterator[FieldError]:
+def access_test_errors(test: Mapping[str, Any], known: Known) -> Iterator[FieldError]:
     """Yield every broken rule of a test."""
-    yield from name_errors("name", draft.name, what="test name")
-    if _CONTROL.search(draft.name):
+    yield from name_errors("name", test["name"], what="test name")
+    if _CONTROL.search(test["name"]):
         yield FieldError("name", "the test name must not hold control characters")
-    yield from description_errors(draft.description)
-    yield from choice_errors("kind", draft.kind, KINDS)
-    yield from choice_errors("expect", draft.expect, EXPECTATIONS)
-    yield from _end_errors("source", draft.source, SOURCES, known)
-    if draft.kind == DNS:
-        yield from _name_errors(draft.destination)
+    yield from description_errors(test["description"])
+    yield from choice_errors("kind", test["kind"], KINDS)
+    yield from choice_errors("expect", test["expect"], EXPECTATIONS)
+    yield from _end_errors("source", test, SOURCES, known)
+    if test["kind"] == DNS:
+        yield from _name_errors(test)
     else:
-        yield from _end_errors("destination", draft.destination, DESTINATIONS, known)
+        yield from _end_errors("destination", test, DESTINATIONS, known)
     # What the other kind asks is stored, too.
-    yield from _traffic_errors(draft)
-    yield from _content_errors(draft)
+    yield from _traffic_errors(test["protocol"], test["port"])
+    yield from _content_errors(test["record_type"], test["contents"])
 
 
 def canonical_content(record_type: str, text: str) -> str:
@@ -97,54 +70,56 @@ def canonical_content(record_type: str, text: str) -> str:
 
 
 def _end_errors(
-    field: str, end: End, kinds: Sequence[str], known: Known
+    end: str, test: Mapping[str, Any], kinds: Sequence[str], known: Known
 ) -> Iterator[FieldError]:
-    if end.kind not in kinds:
-        yield from choice_errors(f"{field}.kind", end.kind, kinds)
-    elif end.kind in VALUES:
+    kind, ref = test[f"{end}_kind"], test[f"{end}_ref"]
+    if kind not in kinds:
+        yield from choice_errors(f"{end}.kind", kind, kinds)
+    elif kind in VALUES:
         # Nothing leads to names that may be looked up, but not be stored.
-        yield from _value_errors(f"{field}.value", end, canonical)
-    elif not known(end):
-        yield FieldError(f"{field}.id", not_found(end.kind, end.ref))
+        yield from _value_errors(f"{end}.value", kind, ref, canonical)
+    elif not known(kind, ref):
+        yield FieldError(f"{end}.id", not_found(kind, ref))
 
 
 def _value_errors(
-    field: str, end: End, parse_name: Callable[[str], str]
+    field: str, kind: str, ref: str, parse_name: Callable[[str], str]
 ) -> Iterator[FieldError]:
     try:
-        if end.kind == "domain":
-            if is_too_long(parse_name(end.ref)):
+        if kind == "domain":
+            if is_too_long(parse_name(ref)):
                 raise ValueError("longer than DNS can carry")
         else:
-            ip_address(end.ref.replace("%", " "))  # with one it is of a link alone
+            ip_address(ref.replace("%", " "))  # with one it is of a link alone
     except (InvalidNameError, ValueError):
-        yield FieldError(field, f"{end.ref[:64]!r} is no {end.kind}")
+        yield FieldError(field, f"{ref[:64]!r} is no {kind}")
 
 
-def _traffic_errors(draft: AccessTestDraft) -> Iterator[FieldError]:
-    yield from choice_errors("protocol", draft.protocol, PROTOCOLS)
-    if draft.port is not None:
-        if draft.protocol in PROTOCOLS and draft.protocol not in WITH_PORTS:
-            text = f"{draft.protocol} has no ports, only tcp and udp do"
+def _traffic_errors(protocol: str, port: int | None) -> Iterator[FieldError]:
+    yield from choice_errors("protocol", protocol, PROTOCOLS)
+    if port:
+        if protocol in PROTOCOLS and protocol not in WITH_PORTS:
+            text = f"{protocol} has no ports, only tcp and udp do"
             yield FieldError("port", text)
-        yield from range_errors("port", draft.port, 1, LAST_PORT, what="port")
+        yield from range_errors("port", port, 1, LAST_PORT, what="port")
 
 
-def _name_errors(end: End) -> Iterator[FieldError]:
-    if end.kind != "domain":
+def _name_errors(test: Mapping[str, Any]) -> Iterator[FieldError]:
+    kind, ref = test["destination_kind"], test["destination_ref"]
+    if kind != "domain":
         text = "a test of kind dns asks for a domain"
         yield FieldError("destination.kind", text)
     else:
-        yield from _value_errors("destination.value", end, parse_query_name)
+        yield from _value_errors("destination.value", kind, ref, parse_query_name)
 
 
-def _content_errors(draft: AccessTestDraft) -> Iterator[FieldError]:
-    yield from choice_errors("record_type", draft.record_type, RECORD_TYPES)
-    if len(draft.contents) > MAX_CONTENTS:
+def _content_errors(record_type: str, contents: Sequence[str]) -> Iterator[FieldError]:
+    yield from choice_errors("record_type", record_type, RECORD_TYPES)
+    if len(contents) > MAX_CONTENTS:
         yield FieldError("contents", f"at most {MAX_CONTENTS} contents are compared")
-    for index, content in enumerate(draft.contents):
+    for index, content in enumerate(contents):
         try:
-            canonical_content(draft.record_type, content)
+            canonical_content(record_type, content)
         except (InvalidNameError, ValueError):
-            text = f"{content[:64]!r} is no content of {draft.record_type}"
+            text = f"{content[:64]!r} is no content of {record_type}"
             yield FieldError(f"contents[{index}]", text)

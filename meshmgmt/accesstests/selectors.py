@@ -8,18 +8,15 @@ from django.db.models import Count
 
 from events.activities import Activity
 from events.models import AuditEvent
-from meshmgmt.accesstests.models import EMPTY, FAILING, AccessTest
+from meshmgmt.accesstests.models import EMPTY, FAILING, STATE, AccessTest
 from meshmgmt.accesstests.rules import DNS, REACH, VALUES
-from meshmgmt.accesstests.services import MODELS, PLAIN, end_json
+from meshmgmt.accesstests.services import ENDS, MODELS
 from meshmgmt.accesstests.standing import outcomes
 from meshmgmt.core.history import is_past, shown_moment
 from meshmgmt.core.queries import batches
+from meshmgmt.core.resources import Row, columns
 from meshmgmt.explain.lint.finding import Finding
 from meshmgmt.mesh.reasons import Subject
-
-Row = dict[str, Any]
-_TOLD = ("id", *PLAIN, "state", "failures", "checked_at")
-_ENDS = ("source", "destination")
 
 
 def access_test_rows(ids: Sequence[str] | None = None) -> list[Row]:
@@ -27,21 +24,22 @@ def access_test_rows(ids: Sequence[str] | None = None) -> list[Row]:
     found = AccessTest.objects.order_by("id")
     if ids is not None:
         found = found.filter(pk__in=ids)
-    stored: list[Row] = [{**row} for row in found.values()]
+    rows: list[Row] = list(found.values("id", *columns(AccessTest), *STATE))
     # How a test went is not kept: it is judged in the account of then.
     if is_past():
         judged = {test.pk: outcome for test, outcome in outcomes(found)}
-        stored = [
-            {**row, **judged[row["id"]]._asdict(), "checked_at": shown_moment()}
-            for row in stored
-        ]
-    emptied = _emptied_by([row["id"] for row in stored if _is_emptied(row)])
-    return [
-        {name: row[name] for name in _TOLD}
-        | {end: end_json(row[f"{end}_kind"], row[f"{end}_ref"]) for end in _ENDS}
-        | {"emptied_by": emptied.get(row["id"], "")}
-        for row in stored
-    ]
+        for row in rows:
+            row.update(judged[row["id"]]._asdict(), checked_at=shown_moment())
+    emptied = _emptied_by([row["id"] for row in rows if _is_emptied(row)])
+    for row in rows:
+        row |= {end: _end(row, end) for end in ENDS}
+        row["emptied_by"] = emptied.get(row["id"], "")
+    return rows
+
+
+def _end(row: Row, end: str) -> dict[str, str]:
+    kind, ref = row.pop(f"{end}_kind"), row.pop(f"{end}_ref")
+    return {"kind": kind, "value" if kind in VALUES else "id": ref}
 
 
 def in_words(tests: Iterable[AccessTest]) -> dict[str, str]:
@@ -64,7 +62,7 @@ def in_words(tests: Iterable[AccessTest]) -> dict[str, str]:
 
 
 def _ends(test: AccessTest) -> list[tuple[str, str]]:
-    return [(getattr(test, f"{x}_kind"), getattr(test, f"{x}_ref")) for x in _ENDS]
+    return [(getattr(test, f"{x}_kind"), getattr(test, f"{x}_ref")) for x in ENDS]
 
 
 def _sentence(test: AccessTest, names: Mapping[tuple[str, str], str]) -> str:
@@ -144,6 +142,6 @@ def _emptied_by(ids: Sequence[str]) -> dict[str, str]:
     for pk, target, changes in told.order_by("id").values_list(
         "id", "target_id", "changes"
     ):
-        if any(changes.get(f"{end}_ref", {}).get("after") == "" for end in _ENDS):
+        if any(changes.get(f"{end}_ref", {}).get("after") == "" for end in ENDS):
             found[target] = str(pk)
     return found

@@ -37,8 +37,8 @@ class Plan:
         return _sum(orjson.dumps(self.essence, option=orjson.OPT_SORT_KEYS))
 
 
-class Draft(Protocol):
-    """Follows one write."""
+class Planner(Protocol):
+    """Follows one write, and tells what it does."""
 
     def prepare(self) -> None:
         """Do what needs no lock, before the write."""
@@ -53,12 +53,12 @@ class Draft(Protocol):
         """Return the plan of a write that does nothing."""
 
 
-_drafts: Final = Registry[str, Callable[[ApiRequest], Draft]]()
+_planners: Final = Registry[str, Callable[[ApiRequest], Planner]]()
 
 
-def register(make: Callable[[ApiRequest], Draft]) -> None:
-    """Set what makes the draft of one write, told its request."""
-    _drafts.add("draft", make)
+def register(make: Callable[[ApiRequest], Planner]) -> None:
+    """Set what plans one write, told its request."""
+    _planners.add("planner", make)
 
 
 class PlanChanged(Conflict):
@@ -75,7 +75,7 @@ class _Planned(Condition):
     """Draws the plan of a write, and knows its hash."""
 
     def __init__(self, request: ApiRequest) -> None:
-        self._draft = _drafts.only(request)
+        self._planner = _planners.only(request)
         query = request.query_params.copy()
         # What is asked beside the write does not belong to it.
         for name in (PARAMETER, *QUESTION):
@@ -86,10 +86,10 @@ class _Planned(Condition):
         self._request = [method, request.path, query.urlencode(), _sum(body)]
 
     def prepare(self) -> None:
-        self._draft.prepare()
+        self._planner.prepare()
 
     def begin(self) -> None:
-        self._draft.begin()
+        self._planner.begin()
 
     def _hash(self, plan: Plan) -> str:
         return _sum(orjson.dumps([*self._request, plan.digest]))
@@ -109,11 +109,11 @@ class DryRun(_Planned):
     def end(self) -> None:
         """Tell, which undoes the write."""
         assert self._response is not None
-        raise Answered(self._answer(self._response, self._draft.end()))
+        raise Answered(self._answer(self._response, self._planner.end()))
 
     def without_write(self, response: Response) -> None:
         """Tell of a write that does nothing."""
-        raise Answered(self._answer(response, self._draft.nothing()))
+        raise Answered(self._answer(response, self._planner.nothing()))
 
     def _answer(self, response: Response, plan: Plan) -> Response:
         return Response(
@@ -142,11 +142,11 @@ class PlanGuard(_Planned):
 
     def end(self) -> None:
         """Compare, before the commit."""
-        self._check(self._draft.end)
+        self._check(self._planner.end)
 
     def without_write(self, response: Response) -> None:
         """Compare a write that does nothing."""
-        self._check(self._draft.nothing)
+        self._check(self._planner.nothing)
 
     def _check(self, draw: Callable[[], Plan]) -> None:
         if self._refused:

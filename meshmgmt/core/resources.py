@@ -190,7 +190,7 @@ class Resource(Generic[ModelT]):
             return instance
 
     def update(self, identifier: str, data: Values, within: str = "") -> ModelT:
-        """Change what is given of an object, keep the rest."""
+        """Change what is given of an object, keep the rest; as it is, it is not written."""
         with account_write():
             # Read under the lock: what a client leaves out keeps its value, and that must
             # not be one which somebody else is replacing.
@@ -239,6 +239,8 @@ class Resource(Generic[ModelT]):
 
     def _write(self, write: Write[ModelT]) -> None:
         raise_field_errors(self.errors(write))
+        if write.values == write.before:
+            return
         self.fill(write.instance, write.values)
         write.instance.save(force_insert=write.is_new)
         self.save_lists(write)

@@ -32,7 +32,7 @@ from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.delivery.feeds import newest
 from meshmgmt.delivery.homecards import DeliveryStateFilter
 from meshmgmt.delivery.models import CONFIGURED, DeadLetter, Subscription
-from meshmgmt.delivery.rules import SubscriptionDraft, masked
+from meshmgmt.delivery.rules import masked
 from meshmgmt.delivery.selectors import state_row
 from meshmgmt.delivery.senders.webhook import message
 from meshmgmt.delivery.services import (
@@ -149,7 +149,7 @@ class SubscriptionForm(ServiceForm):
         facts = own | {name: data[name] for name in CONFIGURED if name not in own}
         if not self.adding:
             return subscription_update(subscription_id=self.instance.pk, changes=facts)
-        made, self.plain = subscription_create(draft=SubscriptionDraft(**facts))
+        made, self.plain = subscription_create(**facts)
         return made
 
     def show(self, error: ServiceError) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
@@ -31,17 +31,6 @@ _HOST: Final = re.compile(r"[A-Za-z0-9._:-]{1,253}")
 
 
 @dataclass(frozen=True, slots=True)
-class SubscriptionDraft:
-    """A subscription as a client wants it."""
-
-    name: str
-    stream: str
-    target: dict[str, Any]
-    filters: dict[str, Any] = field(default_factory=dict)
-    enabled: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Allowed:
     """What this deployment lets targets be."""
 
@@ -49,11 +38,14 @@ class Allowed:
     files: bool
 
 
-def draft_errors(draft: SubscriptionDraft, allowed: Allowed) -> Iterator[FieldError]:
+def subscription_errors(
+    subscription: Mapping[str, Any], allowed: Allowed
+) -> Iterator[FieldError]:
     """Yield what is wrong apart from names taken and values of filters."""
-    if not 1 <= len(draft.name.strip()) <= MAX_NAME or not draft.name.isprintable():
+    called = subscription["name"]
+    if not 1 <= len(called.strip()) <= MAX_NAME or not called.isprintable():
         yield FieldError("name", f"must be 1 to {MAX_NAME} printable characters")
-    for name, value in draft.filters.items():
+    for name, value in subscription["filters"].items():
         texts = value if isinstance(value, list) else [value]
         if not all(isinstance(text, str) for text in texts):
             yield FieldError(f"filters.{name}", "must be a text or an array of texts")
@@ -61,7 +53,7 @@ def draft_errors(draft: SubscriptionDraft, allowed: Allowed) -> Iterator[FieldEr
             yield FieldError(
                 f"filters.{name}", "is not for subscriptions: a replay has times"
             )
-    yield from _target_errors(draft.target, allowed)
+    yield from _target_errors(subscription["target"], allowed)
 
 
 def _target_errors(target: Mapping[str, Any], allowed: Allowed) -> Iterator[FieldError]:

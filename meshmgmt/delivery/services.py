@@ -1,7 +1,10 @@
-"""Writes of subscriptions. Every function runs in one account write."""
+"""Writes of subscriptions. Every function runs in one account write.
+
+They are no `Resource`: most columns tell how the sending goes, which senders write without
+the lock, so a change of the others leaves them alone.
+"""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -26,8 +29,7 @@ from meshmgmt.delivery.rules import (
     MAX_EVENTS,
     MOST,
     Allowed,
-    SubscriptionDraft,
-    draft_errors,
+    subscription_errors,
 )
 from meshmgmt.delivery.secrets import give_secret
 
@@ -37,7 +39,7 @@ _AFRESH: Final[Mapping[str, Any]] = {
 }  # fmt: skip
 
 
-def subscription_create(*, draft: SubscriptionDraft) -> tuple[Subscription, str]:
+def subscription_create(**data: Any) -> tuple[Subscription, str]:
     """Subscribe to what is committed from now on; return the secret, too, "" for none.
 
     Raises InvalidArgument, Conflict.
@@ -46,10 +48,10 @@ def subscription_create(*, draft: SubscriptionDraft) -> tuple[Subscription, str]
         if Subscription.objects.count() >= MOST:
             raise Conflict(f"there are {MOST} subscriptions already")
         subscription = Subscription()
-        _fill(subscription, draft)
+        _fill(subscription, data)
         # What was there before goes by a replay, if it is wanted.
-        subscription.cursor = FEEDS[draft.stream].head()
-        webhook = draft.target["type"] == "webhook"
+        subscription.cursor = FEEDS[subscription.stream].head()
+        webhook = subscription.target["type"] == "webhook"
         secret = give_secret(subscription) if webhook else ""
         subscription.save(force_insert=True)
         return subscription, secret
@@ -64,11 +66,8 @@ def subscription_update(
     """
     with account_write():
         subscription = found(Subscription, subscription_id, kind=KIND)
-        stored = {name: getattr(subscription, name) for name in CONFIGURED}
-        before = SubscriptionDraft(**stored)
-        draft = replace(before, **changes)
-        _refuse_others(before, draft)
-        _fill(subscription, draft)
+        _refuse_others(subscription, changes)
+        _fill(subscription, changes)
         subscription.save(update_fields=CONFIGURED)
         _set_state(subscription.pk, **_AFRESH)
         return subscription
@@ -156,11 +155,12 @@ def _record(activity: Activity, subscription: Subscription, **more: str) -> None
     )
 
 
-def _refuse_others(before: SubscriptionDraft, draft: SubscriptionDraft) -> None:
+def _refuse_others(before: Subscription, changes: Mapping[str, Any]) -> None:
     """Refuse what the cursor and the secret of a subscription hang on to change."""
     same = {
-        "stream": before.stream == draft.stream,
-        "target.type": before.target["type"] == draft.target.get("type"),
+        "stream": changes.get("stream", before.stream) == before.stream,
+        "target.type": changes.get("target", before.target).get("type")
+        == before.target["type"],
     }
     text = "cannot be changed: make another subscription"
     raise_field_errors(
@@ -168,18 +168,20 @@ def _refuse_others(before: SubscriptionDraft, draft: SubscriptionDraft) -> None:
     )
 
 
-def _fill(subscription: Subscription, draft: SubscriptionDraft) -> None:
+def _fill(subscription: Subscription, changes: Mapping[str, Any]) -> None:
+    values = {name: getattr(subscription, name) for name in CONFIGURED}
+    values |= changes
+    name, stream = values["name"], values["stream"]
     svc = settings.SVC
     allowed = Allowed(svc.delivery_plain_http, svc.delivery_dir is not None)
-    faults = list(draft_errors(draft, allowed))
-    if draft.stream not in FEEDS:
+    faults = list(subscription_errors(values, allowed))
+    if stream not in FEEDS:
         faults.append(FieldError("stream", f"must be one of {', '.join(FEEDS)}"))
     elif not any(fault.field.startswith("filters") for fault in faults):
-        faults += filter_errors(draft.stream, draft.filters)
-    namesakes = Subscription.objects.filter(name=draft.name).exclude(pk=subscription.pk)
-    if namesakes.exists():
+        faults += filter_errors(stream, values["filters"])
+    if Subscription.objects.filter(name=name).exclude(pk=subscription.pk).exists():
         text = "a subscription with this name exists already"
         faults.append(FieldError("name", text, conflict=True))
     raise_field_errors(faults)
     for name in CONFIGURED:
-        setattr(subscription, name, getattr(draft, name))
+        setattr(subscription, name, values[name])

@@ -14,7 +14,7 @@ from typing import Final
 
 from meshmgmt.access.models import SetupKey
 from meshmgmt.access.rules.setupkeys import VALID, state_of
-from meshmgmt.access.services.setupkeys import setup_key_create, setup_key_hash
+from meshmgmt.access.services.setupkeys import setup_key_hash, setup_keys
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import token_create
@@ -71,8 +71,8 @@ def _setup_key(path: Path) -> str:
     if known is not None and _state_tomorrow(known) == VALID:
         return kept
     seconds = int(dt.timedelta(days=TOKEN_DAYS).total_seconds())
-    terms = {"type": "reusable", "expires_in": seconds}
-    made = setup_key_create(name=TOKEN_NAME, **terms).plain
+    terms = {"name": TOKEN_NAME, "type": "reusable", "expires_in": seconds}
+    made = setup_keys.create(terms).plain
     _keep(path, made)
     return made
 

@@ -17,8 +17,7 @@ from meshmgmt.access.services.networks import network_resources, networks, route
 from meshmgmt.access.services.policies import policies
 from meshmgmt.access.services.posture import posture_checks
 from meshmgmt.access.services.routes import routes
-from meshmgmt.accesstests.rules import AccessTestDraft, End
-from meshmgmt.accesstests.services import access_test_create
+from meshmgmt.accesstests.services import access_tests
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.core.transactions import account_write
@@ -154,18 +153,17 @@ def access_test(
 ) -> None:
     """Promise that a group reaches another at a TCP port or finds a domain, or never."""
     [sources] = story.group_ids([source])
-    end = End("group", *story.group_ids([group])) if group else End("domain", domain)
-    kind, protocol = ("access", "tcp") if group else ("dns", "all")
-    draft = AccessTestDraft(
-        name,
-        End("group", sources),
-        end,
-        kind=kind,
-        protocol=protocol,
-        port=port,
-        **facts,
-    )
-    access_test_create(draft=draft)
+    values: dict[str, Any] = {
+        "name": name,
+        "kind": "access" if group else "dns",
+        "source_kind": "group",
+        "source_ref": sources,
+        "destination_kind": "group" if group else "domain",
+        "destination_ref": story.group_ids([group])[0] if group else domain,
+        "protocol": "tcp" if group else "all",
+        "port": port,
+    }
+    access_tests.create({**values, **facts})
 
 
 DEEDS: Final = (

@@ -34,10 +34,9 @@ from meshmgmt.access.models import (
     SetupKey,
     UserAutoGroup,
 )
-from meshmgmt.access.services.setupkeys import setup_key_update
+from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.accesstests.api.views import AccessTestViewSet
 from meshmgmt.accesstests.models import AccessTest
-from meshmgmt.accesstests.services import access_test_delete
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.accounts.services.userchanges import user_update
@@ -166,7 +165,7 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
     SetupKey: Kind(
         "setup_keys",
         check=_sent_back(SetupKeyViewSet),
-        update=lambda pk, columns, by: setup_key_update(key_id=pk, changes=columns),
+        update=lambda pk, columns, by: setup_keys.update(pk, columns),
     ),
     NameserverGroup: Kind("nameservers", check=_sent_back(NameserverGroupViewSet)),
     Zone: Kind("dns", check=_sent_back(ZoneViewSet), prepare=zones.prepare),
@@ -176,10 +175,6 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
         prepare=records.prepare,
     ),
     DnsSettings: Kind("dns", check=_check_dns_settings, delete=_stays),
-    AccessTest: Kind(
-        "policies",
-        check=_sent_back(AccessTestViewSet),
-        delete=lambda test, by: access_test_delete(test_id=test.pk),
-    ),
+    AccessTest: Kind("policies", check=_sent_back(AccessTestViewSet)),
 }
 """What stands before another is made before it, and deleted after it."""

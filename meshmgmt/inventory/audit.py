@@ -17,6 +17,7 @@ from events.audit.specs import (
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.account import account_id
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
+from meshmgmt.inventory.models.peers import CONNECTION, MACHINE, REPORTED
 
 _SWITCHES: Final = {
     "ssh_enabled": "peer.ssh",
@@ -74,19 +75,11 @@ def _peer_spec() -> AuditSpec:
         },
         unaudited=frozenset(
             {
-                *("os_version", "go_os", "kernel", "platform", "product_name"),
-                *("manufacturer", "environment", "network_addresses", "files"),
-                *("capabilities", "sync_message_version", "ssh_key", "connected"),
-                *("stream_started", "stream_process", "last_seen", "last_login"),
-                *("connection_ip", "country_code", "city_name", "geoname_id"),
+                *(*REPORTED, *CONNECTION),
+                *("network_addresses", "stream_started", "stream_process"),
             }
         ),
-        reported=frozenset(
-            {
-                *("hostname", "os", "kernel_version", "version", "ui_version"),
-                *("serial_number", "local_flags"),
-            }
-        ),
+        reported=frozenset({*MACHINE, "local_flags"}),
         meta=peer_meta,
         update_meta=_peer_update_meta,
         target=_peer_target,

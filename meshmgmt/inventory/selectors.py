@@ -14,7 +14,12 @@ from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.inventory.contributions import GroupsOfPeer, contributions
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.models.peers import PeerQuerySet
+from meshmgmt.inventory.models.peers import (
+    CONNECTION,
+    MACHINE,
+    SWITCHES,
+    PeerQuerySet,
+)
 
 PeerRow = dict[str, Any]
 ObjectT = TypeVar("ObjectT", bound=Model)
@@ -28,15 +33,10 @@ ACCESSIBLE: Final = (
 FEW: Final = 500
 """Up to so many peers are asked for by id, more by reading the groups of all peers."""
 
-_PLAIN: Final = (
-    *("id", "name", "ip", "connection_ip", "connected", "os", "kernel_version"),
-    *("geoname_id", "version", "ssh_enabled", "hostname", "ui_version"),
-    *("login_expiration_enabled", "login_expired", "inactivity_expiration_enabled"),
-    *("approval_required", "country_code", "city_name", "serial_number", "ephemeral"),
-)
-_WORKED_OUT: Final = (
-    *("ipv6", "dns_label", "extra_dns_labels", "user_id", "last_seen", "last_login"),
+_SHOWN: Final = (
+    *("id", "name", "ip", "ipv6", "dns_label", "extra_dns_labels", "user_id"),
     *("created_at", "disapproval_reason", "local_flags"),
+    *(*MACHINE, *CONNECTION, *SWITCHES),
 )
 
 
@@ -88,7 +88,7 @@ def peer_rows(
     peers = visible_peers(viewer)
     if ids is not None:
         peers = peers.filter(pk__in=ids)
-    found = list(peers.values(*_PLAIN, *_WORKED_OUT))
+    found = list(peers.values(*_SHOWN))
     # Filtered here, for databases disagree about letter case beyond ASCII.
     wanted = name.casefold()
     if wanted:

@@ -60,8 +60,8 @@ def standings(peer_ids: Iterable[str]) -> dict[str, Standing]:
     found = dict.fromkeys(wanted, Standing(DELETED))
     for start in range(0, len(wanted), AT_ONCE):
         peers = Peer.objects.filter(pk__in=wanted[start : start + AT_ONCE]).order_by()
-        for row in peers.values_list(*_COLUMNS):
-            found[row[0]] = _standing(account, dict(zip(_COLUMNS, row, strict=True)))
+        for row in peers.values(*_COLUMNS):
+            found[row["pk"]] = _standing(account, row)
     return found
 
 

@@ -25,9 +25,10 @@ from meshmgmt.access.api.views.networks import (
 from meshmgmt.access.api.views.policies import PolicyViewSet
 from meshmgmt.access.api.views.posture import PostureCheckViewSet
 from meshmgmt.access.api.views.routes import RouteViewSet
+from meshmgmt.access.api.views.setupkeys import SetupKeyViewSet
 from meshmgmt.access.models import Policy, PostureCheck, Route, SetupKey
 from meshmgmt.access.rules.setupkeys import VALID
-from meshmgmt.access.services.setupkeys import setup_key_create
+from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.account import WRITABLE, account_update
 from meshmgmt.accounts.services.userchanges import user_update
@@ -209,17 +210,11 @@ def _setup_key(row: Row, run: Run) -> str:
     expires = dt.datetime.fromisoformat(row["expires"])
     left = (expires - clock.now()).total_seconds() if expires.year > 1 else 0
     uses = row["usage_limit"] - row["used_times"] if row["usage_limit"] else 0
-    made = setup_key_create(
-        name=row["name"],
-        type=row["type"],
-        expires_in=round(left),
-        auto_groups=translated(row, run.ids)["auto_groups"] or [],
-        usage_limit=uses,
-        ephemeral=row["ephemeral"],
-        allow_extra_dns_labels=bool(row.get("allow_extra_dns_labels")),
-    )
-    run.secrets[made.key.pk] = made.plain
-    return made.key.pk
+    terms = {"expires_in": round(left), "usage_limit": uses}
+    body = translated(row, run.ids) | terms
+    made = setup_keys.create(SetupKeyViewSet().checked(body))
+    run.secrets[made.pk] = made.plain
+    return made.pk
 
 
 def _setting(row: Row, run: Run) -> str:

@@ -6,7 +6,7 @@ from meshmgmt.api.plans import Plan
 from meshmgmt.core import context
 from meshmgmt.core.ids import new_id
 from meshmgmt.core.transactions import account_write, joined_write
-from meshmgmt.plans.drafts import WriteDraft
+from meshmgmt.plans.planner import WritePlanner
 
 
 class _Undone(Exception):
@@ -19,12 +19,12 @@ def carried_out(do: Callable[[], object], may_stay: Callable[[Plan], bool]) -> P
     Nothing of it stays unless `may_stay`, which is asked before the commit and may raise
     to refuse it. Raises what `do` raises.
     """
-    draft = WriteDraft()
-    draft.prepare()  # before the lock: a large account takes long to read
+    planner = WritePlanner()
+    planner.prepare()  # before the lock: a large account takes long to read
     plans: list[Plan] = []
 
     def end() -> None:
-        plans.append(draft.end())
+        plans.append(planner.end())
         if not may_stay(plans[0]):
             raise _Undone
 
@@ -32,7 +32,7 @@ def carried_out(do: Callable[[], object], may_stay: Callable[[Plan], bool]) -> P
         with (
             # One id for all its events, so that it can be taken back as one.
             context.scope(request_id=context.current().request_id or new_id()),
-            joined_write(draft.begin, end),
+            joined_write(planner.begin, end),
             account_write(),
         ):
             do()

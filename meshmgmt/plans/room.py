@@ -1,8 +1,8 @@
 """What plans have for the other rooms: drafts of the API's writes."""
 
 from meshmgmt.api import plans
-from meshmgmt.plans.drafts import draft_of
+from meshmgmt.plans.planner import planner_of
 
 
 def register() -> None:
-    plans.register(draft_of)
+    plans.register(planner_of)

@@ -7,8 +7,8 @@ import pytest
 from django.contrib.messages import get_messages
 from django.test import Client
 
-from meshmgmt.access.models import UserAutoGroup
-from meshmgmt.access.services.invites import NewInvite, invite_create, invite_delete
+from meshmgmt.access.models import Invite, UserAutoGroup
+from meshmgmt.access.services.invites import invite_create, invites
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
 from meshmgmt.core.context import Actor, scope
@@ -23,14 +23,14 @@ STRONG = "Correct-Horse-1"
 CHOSEN = {"name": "Ann", "password": STRONG, "password_again": STRONG}
 
 
-def invite(role: str = "auditor", **more: Any) -> NewInvite:
+def invite(role: str = "auditor", **more: Any) -> Invite:
     person_asked = {"email": "ann@mesh.dev", "name": "A. Nonym", "role": role, **more}
     ada = person("owner", name="Ada")
     with scope(actor=Actor(ada.pk, ada.name, ada.email)):
         return invite_create(by=ada, **person_asked)
 
 
-def page_of(made: NewInvite) -> str:
+def page_of(made: Invite) -> str:
     return f"/invite/{made.token}"
 
 
@@ -101,7 +101,7 @@ def test_address_taken_meanwhile_is_said() -> None:
 
 def test_expired_link_is_over() -> None:
     made = invite()
-    with clock.set_to(made.invite.expires_at + dt.timedelta(seconds=1)):
+    with clock.set_to(made.expires_at + dt.timedelta(seconds=1)):
         for answer in (
             Client().get(page_of(made)),
             Client().post(page_of(made), CHOSEN),
@@ -136,7 +136,7 @@ def test_guessing_is_slow_and_an_open_link_is_no_guess() -> None:
 
 def test_secret_is_told_to_nobody(log_scan: LogScan) -> None:
     made = invite()
-    invite_delete(invite_id=made.invite.pk)
+    invites.delete(made.pk)
     for answer in (Client().get(page_of(invite())), Client().get(page_of(made))):
         assert answer["Referrer-Policy"] == "strict-origin"
         assert "no-store" in answer["Cache-Control"]

@@ -15,12 +15,10 @@ from groups.models import Group
 from groups.services import change_groups_of_peers
 from meshmgmt.access.models import PostureCheck
 from meshmgmt.accesstests.models import AccessTest
-from meshmgmt.accesstests.rules import AccessTestDraft, End
-from meshmgmt.accesstests.services import access_test_create
 from meshmgmt.accesstests.standing import PromiseBroken, outcomes
 from meshmgmt.accounts.models import User
 from meshmgmt.inventory.models import Peer
-from tests.accesstests.world import World, state
+from tests.accesstests.world import World, promise, state
 from tests.admin.signed_in import client_of, form_data
 from tests.api_client import Answer, Api
 from tests.factories import Trail, group, peers
@@ -338,21 +336,20 @@ def test_states_on_record_are_those_of_judging_everything_anew(
 ) -> None:
     """What a write cannot have touched is not looked at: nothing else may be left out."""
     chance = Random(seed)
-    machines = [one.pk for one in peers(8)]
-    writer = Mover(api, chance, machines)
+    machines = peers(8)
+    writer = Mover(api, chance, [one.pk for one in machines])
     for _ in range(12):
         writer.write()
-    ids = [g.pk for g in Group.objects.all()]
+    groups = list(Group.objects.all())
     for number in range(12):
-        ends = [End("group", chance.choice(ids)), End("peer", chance.choice(machines))]
+        ends: list[Any] = [chance.choice(groups), chance.choice(machines)]
         chance.shuffle(ends)
-        source, target = chance.choice([ends, [End("group", chance.choice(ids))] * 2])
+        source, target = chance.choice([ends, [chance.choice(groups)] * 2])
         expect = chance.choice(["reach", "never"])
-        draft = AccessTestDraft(
+        promise(
             f"t{number}", source, target, expect, enforce=chance.random() < 0.3,
             protocol="tcp", port=chance.randint(1, 99),
         )  # fmt: skip
-        access_test_create(draft=draft)
     refusals = 0
     for _ in range(60):
         try:

@@ -3,8 +3,7 @@
 from typing import Any
 
 from meshmgmt.accesstests.models import AccessTest
-from meshmgmt.accesstests.rules import AccessTestDraft, End
-from meshmgmt.accesstests.services import access_test_create
+from meshmgmt.accesstests.services import access_tests
 from tests.factories import group, peer, rule
 
 Body = dict[str, Any]
@@ -26,11 +25,7 @@ class World:
         self, name: str, source: Any, destination: Any, expect: str, **more: Any
     ) -> AccessTest:
         """Make an enforced test between two objects; a text is an address or domain."""
-        return access_test_create(
-            draft=AccessTestDraft(
-                name, end(source), end(destination), expect, **{"enforce": True} | more
-            )
-        )
+        return promise(name, source, destination, expect, **{"enforce": True} | more)
 
     def reach(self, **more: Any) -> AccessTest:
         """Promise that the laptop reaches the database."""
@@ -41,14 +36,23 @@ class World:
         return self.promise("apart", self.guests, self.servers, "never", **more)
 
 
-def end(one: Any) -> End:
-    """Return what names an object at one end of a test."""
+def promise(
+    name: str, source: Any, destination: Any, expect: str, **more: Any
+) -> AccessTest:
+    """Make a test between two objects; a text is an address or domain."""
+    ends = end("source", source) | end("destination", destination)
+    return access_tests.create({"name": name, "expect": expect, **ends, **more})
+
+
+def end(side: str, one: Any) -> dict[str, str]:
+    """Return the columns that name an object at one end of a test."""
     if isinstance(one, str):
         digits = one.replace(".", "").isdigit() or ":" in one
-        return End("address" if digits else "domain", one)
-    kinds = {"networkresource": "resource"}
-    name = one._meta.model_name
-    return End(kinds.get(name, name), one.pk)
+        kind, ref = "address" if digits else "domain", one
+    else:
+        name = one._meta.model_name
+        kind, ref = {"networkresource": "resource"}.get(name, name), one.pk
+    return {f"{side}_kind": kind, f"{side}_ref": ref}
 
 
 def state(test: AccessTest) -> str:

@@ -13,17 +13,15 @@ from django.test.utils import CaptureQueriesContext
 from dns.models import NameserverGroup, Zone
 from events.models import AuditEvent
 from meshmgmt.access.models import Policy, Route, Router, SetupKey
-from meshmgmt.access.services.setupkeys import setup_key_create
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import User
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.delivery.models import Subscription
-from meshmgmt.delivery.rules import SubscriptionDraft
 from meshmgmt.delivery.services import subscription_create
 from meshmgmt.inventory.models import NetworkResource, Peer
 from tests.admin.signed_in import client_of, texts_of
 from tests.demo.test_seed import seed
-from tests.factories import Trail, group, peer, peers, rule
+from tests.factories import Trail, group, peer, peers, rule, setup_key
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -71,12 +69,11 @@ def test_everything_with_a_switch_is_switched_off_and_on_and_keeps_the_rest(
     client: Client,
 ) -> None:
     seed("--profile", "demo")
-    draft = SubscriptionDraft(
+    subscription_create(
         name="s",
         stream="audit",
         target={"type": "syslog", "host": "192.0.2.1", "port": 1, "tls": False},
     )
-    subscription_create(draft=draft)
     for model in SWITCHED:
         meta = model._meta
         row = model._default_manager.filter(enabled=True)[0]
@@ -161,10 +158,7 @@ def test_one_is_done_from_a_page_of_its_own_that_the_search_leads_to(
 def test_keys_are_revoked_and_peers_approved_and_blocked_together(
     client: Client,
 ) -> None:
-    keys = [
-        setup_key_create(name=name, type="reusable", expires_in=0).key
-        for name in ("a", "b")
-    ]
+    keys = [setup_key(name) for name in ("a", "b")]
     sent = {**chosen("revoke", *keys), "post": "yes"}
     client.post("/admin/access/setupkey/", sent)
     assert SetupKey.objects.filter(revoked=True).count() == 2

@@ -13,9 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from events.admin import homecards
 from events.models import AuditEvent
 from groups.services import group_create
-from meshmgmt.access.services.setupkeys import setup_key_create, setup_key_update
-from meshmgmt.accesstests.rules import AccessTestDraft, End
-from meshmgmt.accesstests.services import access_test_create
+from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.adminsite import home
@@ -27,6 +25,7 @@ from meshmgmt.core.transactions import account_write
 from meshmgmt.explain import findings as kept_findings
 from observability import registries
 from tests import factories
+from tests.accesstests.world import promise
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
 from tests.dns.bodies import created, zone
@@ -88,12 +87,12 @@ def _peers(owner: User) -> None:
 def _secrets(owner: User) -> None:
     for days in (1, 6, 8):
         token_create(user_id=owner.pk, name=f"{days} days", expires_in=days)
-        setup_key_create(name=f"{days} days", type="reusable", expires_in=days * DAY)
+        factories.setup_key(f"{days} days", expires_in=days * DAY)
         proxy_token_create(name=f"{days} days", expires_in=days)
     token_create(user_id=robot().pk, name="a robot's", expires_in=2)
-    setup_key_create(name="for ever", type="reusable", expires_in=0)
-    made = setup_key_create(name="revoked", type="reusable", expires_in=DAY)
-    setup_key_update(key_id=made.key.pk, changes={"revoked": True})
+    factories.setup_key("for ever")
+    made = factories.setup_key("revoked", expires_in=DAY)
+    setup_keys.update(made.pk, {"revoked": True})
 
 
 def _streams(api: Api) -> None:
@@ -178,12 +177,8 @@ def test_what_alarms_stands_first_and_what_there_is_none_of_nowhere(
 
 
 def test_a_failing_access_test_stands_there_with_its_reason(owner: User) -> None:
-    source, destination = (End("peer", made.pk) for made in factories.peers(6)[:2])
-    made = access_test_create(
-        draft=AccessTestDraft(
-            name="kept", source=source, destination=destination, expect="reach"
-        )
-    )
+    source, destination = factories.peers(6)[:2]
+    made = promise("kept", source, destination, "reach")
     client = client_of(owner)
     first = cards_of(client)[0]
     assert (first.place, first.figures[0].noun) == (
@@ -395,7 +390,7 @@ def test_an_empty_mesh_is_led_from_its_first_key_to_its_first_guest(
     assert f"<code>{command}</code>" in text
     assert f'data-copy="{command}"' in text
     assert "done" not in steps(client).values()
-    setup_key_create(name="first", type="reusable", expires_in=DAY)
+    factories.setup_key("first", expires_in=DAY)
     factories.peer("laptop")
     assert [x for x, detail in steps(client).items() if detail == "done"] == [
         "2.",

@@ -10,10 +10,9 @@ from dns.models import Zone
 from groups.models import Group
 from groups.services import group_create
 from meshmgmt.access.models import Policy
-from meshmgmt.access.services.setupkeys import setup_key_create
 from meshmgmt.adminsite.look import badge, shown
 from tests.admin.signed_in import client_of
-from tests.factories import peer, rule
+from tests.factories import peer, rule, setup_key
 from tests.people import person
 
 HOSTILE = "in\u202evoice\x1b[2J"
@@ -70,7 +69,7 @@ def test_pages_about_objects_hide_nothing_of_hostile_names_and_escape_them() -> 
     owner = person("owner")
     machine, team = peer(bad), group_create(name=bad)
     policy = rule([team], [team], Policy.objects.create(name=bad)).policy
-    key = setup_key_create(name=bad, type="reusable", expires_in=0).key
+    key = setup_key(bad)
     zone = Zone.objects.create(name=bad, domain="bad.internal")
     client = client_of(owner)
     search = client.post("/admin/search/", {"words": "voice"}).content.decode()

@@ -9,8 +9,7 @@ from django.test import Client
 
 from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup
 from meshmgmt.access.services.setupkeys import (
-    setup_key_create,
-    setup_key_update,
+    setup_keys,
     usable_setup_key,
 )
 from meshmgmt.accounts.models import AccessToken, User
@@ -20,7 +19,7 @@ from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys
 from tests.admin.signed_in import client_of, texts_of
 from tests.api_client import Api
-from tests.factories import Trail, group
+from tests.factories import Trail, group, setup_key
 from tests.people import person, robot, token_of
 
 pytestmark = pytest.mark.django_db
@@ -107,8 +106,8 @@ def test_a_scope_and_a_robot_keep_their_token_narrow(client: Client) -> None:
 def test_a_setup_key_is_rotated_with_its_groups_and_limits(
     client: Client, kind: str, expires_in: int
 ) -> None:
-    old = setup_key_create(
-        name="ci",
+    old = setup_key(
+        "ci",
         type=kind,
         expires_in=expires_in,
         auto_groups=[group("a").pk, group("b").pk],
@@ -116,10 +115,10 @@ def test_a_setup_key_is_rotated_with_its_groups_and_limits(
         ephemeral=True,
     )
 
-    new = usable_setup_key(rotated(client, f"{KEYS}{old.key.pk}/"))
+    new = usable_setup_key(rotated(client, f"{KEYS}{old.pk}/"))
 
     kept = ("name", "type", "usage_limit", "ephemeral", "allow_extra_dns_labels")
-    stored = SetupKey.objects.get(pk=old.key.pk)
+    stored = SetupKey.objects.get(pk=old.pk)
     assert [getattr(new, x) for x in kept] == [getattr(stored, x) for x in kept]
     groups = [member_keys(SetupKeyAutoGroup, key) for key in (new, stored)]
     assert groups[0] == groups[1]
@@ -130,7 +129,7 @@ def test_a_setup_key_is_rotated_with_its_groups_and_limits(
 
 
 def test_a_leaked_setup_key_is_revoked_at_once(client: Client) -> None:
-    old = setup_key_create(name="ci", type="reusable", expires_in=0).key
+    old = setup_key("ci")
     trail = Trail()
     assert usable_setup_key(rotated(client, f"{KEYS}{old.pk}/", "now")).pk != old.pk
     old.refresh_from_db()
@@ -139,8 +138,8 @@ def test_a_leaked_setup_key_is_revoked_at_once(client: Client) -> None:
 
 
 def test_a_revoked_setup_key_is_replaced_and_stays_revoked(client: Client) -> None:
-    old = setup_key_create(name="ci", type="reusable", expires_in=0).key
-    setup_key_update(key_id=old.pk, changes={"revoked": True})
+    old = setup_key("ci")
+    setup_keys.update(old.pk, {"revoked": True})
     assert usable_setup_key(rotated(client, f"{KEYS}{old.pk}/", "now")).pk != old.pk
     old.refresh_from_db()
     assert old.revoked
@@ -165,7 +164,7 @@ def test_nobody_rotates_what_is_not_theirs_to_give(role: str, owner: User) -> No
     assert others.get(path).status_code == 403
     assert others.post(path, {"ends": "now"}).status_code == 403
     if role != "admin":
-        key = setup_key_create(name="k", type="reusable", expires_in=0).key
+        key = setup_key("k")
         assert others.post(f"{KEYS}{key.pk}/rotate/").status_code == 403
         page = others.get(f"{KEYS}{key.pk}/change/").content.decode()
         assert "/rotate/" not in page

@@ -10,7 +10,6 @@ from meshmgmt.access.models import Router, SetupKey
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.core import clock
-from meshmgmt.delivery.rules import SubscriptionDraft
 from meshmgmt.delivery.services import subscription_create
 from tests.admin.signed_in import errors_of, form_data
 from tests.demo.test_seed import seed
@@ -62,8 +61,7 @@ def test_headings_name_objects_not_ids(client: Client) -> None:
 
 def test_the_page_of_a_subscription_to_somewhere_says_to_once(client: Client) -> None:
     target = {"type": "syslog", "host": "192.0.2.1", "port": 514, "tls": False}
-    draft = SubscriptionDraft(name="to syslog", stream="audit", target=target)
-    made, _ = subscription_create(draft=draft)
+    made, _ = subscription_create(name="to syslog", stream="audit", target=target)
     path = f"/admin/delivery/subscription/{made.pk}/sending/"
     assert heading(client, path) == "Sending to syslog"
 

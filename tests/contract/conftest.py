@@ -20,17 +20,15 @@ from meshmgmt.access.models import (
     Router,
     SetupKey,
 )
-from meshmgmt.accesstests.rules import AccessTestDraft, End
-from meshmgmt.accesstests.services import access_test_create
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.accounts.services.tokens import token_create
 from meshmgmt.control.models import PeerJob
 from meshmgmt.core.account import account_id
-from meshmgmt.delivery.rules import SubscriptionDraft
 from meshmgmt.delivery.services import subscription_create
 from meshmgmt.demo.seeding import seed
 from meshmgmt.inventory.models import NetworkResource, Peer
+from tests.accesstests.world import promise
 
 
 @dataclass(frozen=True)
@@ -98,10 +96,8 @@ def _ids(owner: User) -> dict[str, str]:
 
 
 def _access_test_id() -> str:
-    groups = Group.objects.exclude(name=ALL)
-    source, target = (End("group", group.pk) for group in groups[:2])
-    draft = AccessTestDraft("contract", source, target, "never")
-    return access_test_create(draft=draft).pk
+    source, target = Group.objects.exclude(name=ALL)[:2]
+    return promise("contract", source, target, "never").pk
 
 
 def _job_id() -> str:
@@ -115,8 +111,9 @@ def _job_id() -> str:
 
 
 def _subscription_id() -> str:
-    draft = SubscriptionDraft(
-        "contract", "audit", {"type": "webhook", "url": "https://siem.test/hook"}
+    made, _ = subscription_create(
+        name="contract",
+        stream="audit",
+        target={"type": "webhook", "url": "https://siem.test/hook"},
     )
-    made, _ = subscription_create(draft=draft)
     return made.pk

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from meshmgmt.access.models import SetupKey
-from meshmgmt.access.services.setupkeys import setup_key_create
+from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services.logins import Session, login
 from meshmgmt.control.services.refusals import Refused
@@ -53,8 +53,8 @@ def request(hostname: str = "web", **facts: Any) -> pb.LoginRequest:
 def setup_key(**facts: Any) -> tuple[str, SetupKey]:
     """Create a setup key; return it as its user sees it, and as it is stored."""
     values = {"name": "k", "type": "reusable", "expires_in": 3600, **facts}
-    made = setup_key_create(**values)
-    return made.plain, made.key
+    made = setup_keys.create(values)
+    return made.plain, made
 
 
 def refusal_of(call: Callable[..., Any], *args: Any, **facts: Any) -> Refused:

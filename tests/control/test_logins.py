@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from groups.selectors import all_group_id
 from meshmgmt.access.models import SetupKey
-from meshmgmt.access.services.setupkeys import setup_key_delete, setup_key_update
+from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.control.services.logins import login
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock
@@ -138,9 +138,9 @@ USELESS: dict[str, Callable[[], str]] = {
     "endless": lambda: "k" * 100_000,
     "expired": expired_key,
     "revoked": lambda: key_after(
-        lambda _, key: setup_key_update(key_id=key.pk, changes={"revoked": True})
+        lambda _, key: setup_keys.update(key.pk, {"revoked": True})
     ),
-    "deleted": lambda: key_after(lambda _, key: setup_key_delete(key_id=key.pk)),
+    "deleted": lambda: key_after(lambda _, key: setup_keys.delete(key.pk)),
     "used up": lambda: key_after(
         lambda plain, _: [enrolled(key=plain), enrolled(key=plain)], usage_limit=2
     ),

@@ -10,7 +10,6 @@ import pytest
 from django.conf import settings
 
 from meshmgmt.delivery.models import Subscription
-from meshmgmt.delivery.rules import SubscriptionDraft
 from meshmgmt.delivery.services import subscription_create
 from tests.delivery.receivers import Receiver, receiving
 
@@ -52,8 +51,8 @@ def subscribe(receiver: Receiver) -> Make:
     def make(stream: str = "audit", **facts: Any) -> Made:
         target = facts.pop("target", {"type": "webhook", "url": receiver.url})
         name = facts.pop("name", f"to {stream}")
-        draft = SubscriptionDraft(name=name, stream=stream, target=target, **facts)
-        return Made(*subscription_create(draft=draft))
+        made = subscription_create(name=name, stream=stream, target=target, **facts)
+        return Made(*made)
 
     return make
 

@@ -15,10 +15,9 @@ from meshmgmt.delivery.feeds import Event
 from meshmgmt.delivery.models import Subscription
 from meshmgmt.delivery.rules import (
     Allowed,
-    SubscriptionDraft,
     backoff,
-    draft_errors,
     masked,
+    subscription_errors,
 )
 from meshmgmt.delivery.secrets import give_secret, key_of, secrets_of
 from meshmgmt.delivery.senders import syslog, webhook
@@ -281,8 +280,9 @@ def test_addresses_of_webhooks_are_checked(url: str, said: str) -> None:
     ],
 )
 def test_targets_are_checked(target: dict[str, object], field: str) -> None:
-    draft = SubscriptionDraft("name", "audit", target)
-    assert [e.field for e in draft_errors(draft, Allowed(False, True))] == [field]
+    asked = {"name": "name", "filters": {}, "target": target}
+    broken = subscription_errors(asked, Allowed(False, True))
+    assert [fault.field for fault in broken] == [field]
 
 
 def test_a_file_below_a_link_that_leads_out_is_not_written(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from events.models import AuditEvent
 from events.proof import heads, published
 from meshmgmt.access.models import SetupKey
-from meshmgmt.access.services.setupkeys import setup_key_hash, setup_key_update
+from meshmgmt.access.services.setupkeys import setup_key_hash, setup_keys
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.services.tokens import token_delete
@@ -233,7 +233,7 @@ def test_a_revoked_setup_key_is_replaced(
     welcome(capsys)
     before = secret(folder / "setup_key")
     stored = SetupKey.objects.get(key_hash=setup_key_hash(before))
-    setup_key_update(key_id=stored.pk, changes={"revoked": True})
+    setup_keys.update(stored.pk, {"revoked": True})
     assert welcome(capsys).count(before) == 0
     assert secret(folder / "setup_key") != before
 

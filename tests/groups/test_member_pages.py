@@ -10,10 +10,9 @@ from django.test.utils import CaptureQueriesContext
 
 from groups.models import Group, GroupPeer
 from groups.selectors import all_group_id
-from meshmgmt.accesstests.rules import AccessTestDraft, End
-from meshmgmt.accesstests.services import access_test_create
 from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Peer
+from tests.accesstests.world import promise
 from tests.admin.signed_in import client_of, texts_of
 from tests.factories import Trail, group, peer, peers, rule
 from tests.people import person
@@ -195,9 +194,7 @@ def closed() -> tuple[Group, Peer]:
     guest, server = peer("guest"), peer("db-01")
     servers, staff = group("servers", server), group("staff")
     rule([staff], [servers])
-    never = End("peer", guest.pk), End("group", servers.pk)
-    draft = AccessTestDraft("apart", *never, "never", enforce=True)
-    access_test_create(draft=draft)
+    promise("apart", guest, servers, "never", enforce=True)
     return staff, guest
 
 

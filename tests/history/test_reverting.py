@@ -9,12 +9,13 @@ from events.activities import Activity
 from events.audit.emission import audit_record
 from events.models import AuditEvent
 from groups.models import Group
-from meshmgmt.access.models import Policy
+from meshmgmt.access.models import Policy, SetupKey
+from meshmgmt.access.services.setupkeys import setup_key_rotate
 from meshmgmt.core import context
 from meshmgmt.core.account import account_id
 from meshmgmt.core.orderedlinks import all_links, link_rows
 from tests.api_client import Api
-from tests.factories import Trail, group, peer, peers, rule
+from tests.factories import Trail, group, peer, peers, rule, setup_key
 from tests.history.writes import Writer, check_at_random
 from tests.people import api_as, person, robot
 from tests.resource_contract import Body, ok, stored
@@ -250,6 +251,13 @@ class TestRulesThatHoldForRevertsToo:
         assert answer.status == 409
         assert "stays revoked" in answer.json["message"]
         assert ok(api.get(path))["revoked"]
+
+    def test_a_rotated_setup_key_gets_its_end_back(self, api: Api) -> None:
+        old = setup_key(expires_in=10 * 24 * 60 * 60)
+        setup_key_rotate(key_id=old.pk, at_once=False)
+        ended = AuditEvent.objects.filter(activity_code="setupkey.update").get()
+        ok(revert(api, ended.pk))
+        assert SetupKey.objects.get(pk=old.pk).expires_at == old.expires_at
 
     def test_an_admin_deletes_no_owner(self, api: Api) -> None:
         owner = person("owner")

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin
+from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
@@ -12,12 +12,7 @@ from meshmgmt.access.admin.filters import SetupKeyStateFilter
 from meshmgmt.access.enrolling import enrol_command
 from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup, UserAutoGroup
 from meshmgmt.access.rules.setupkeys import state_of
-from meshmgmt.access.services.setupkeys import (
-    setup_key_create,
-    setup_key_delete,
-    setup_key_rotate,
-    setup_key_update,
-)
+from meshmgmt.access.services.setupkeys import setup_key_rotate, setup_keys
 from meshmgmt.adminsite.bulk import BulkAction
 from meshmgmt.adminsite.fields import DurationField
 from meshmgmt.adminsite.look import badge
@@ -36,9 +31,8 @@ class SetupKeyForm(ServiceForm):
     """A setup key; once made, only its groups and its revocation can be changed."""
 
     field_names = {"expires_in": "days"}
-    plain = ""
+    resource = setup_keys
 
-    name = forms.CharField(required=False, strip=False)
     days = DurationField(
         label="Good for",
         unit=_DAY,
@@ -49,20 +43,10 @@ class SetupKeyForm(ServiceForm):
         SetupKeyAutoGroup, help_text="Peers enrolled by the key join these groups."
     )
 
-    class Meta:
-        model = SetupKey
-        fields = [
-            *("type", "usage_limit", "ephemeral", "allow_extra_dns_labels", "revoked")
-        ]
-
-    def apply(self, data: dict[str, Any]) -> SetupKey:
-        """Create the key and keep it for the one page that shows it, or change it."""
-        if not self.adding:
-            changes = {name: data[name] for name in ("revoked", "auto_groups")}
-            return setup_key_update(key_id=self.instance.pk, changes=changes)
-        made = setup_key_create(expires_in=data.pop("days") * _DAY, **data)
-        self.plain = made.plain
-        return made.key
+    def apply(self, data: dict[str, Any]) -> Model:
+        if self.adding:
+            data["expires_in"] = data.pop("days") * _DAY
+        return super().apply(data)
 
 
 @admin.register(SetupKey)
@@ -80,9 +64,7 @@ class SetupKeyAdmin(SecretPages):
     bulk = (
         BulkAction(
             *("revoke", "Revoke", "revoked"),
-            lambda pages, request, key: setup_key_update(
-                key_id=key.pk, changes={"revoked": True}
-            ),
+            lambda _, request, key: setup_keys.update(key.pk, {"revoked": True}),
             lambda key: not key.revoked,
         ),
     )
@@ -109,17 +91,13 @@ class SetupKeyAdmin(SecretPages):
         self, request: HttpRequest, obj: Any, form: Any, change: Any
     ) -> None:
         """Show a key just made, this once."""
-        if form.plain:
-            self.show_secret(request, "The key", form.plain)
-            if command := enrol_command(request, form.plain):
+        if obj.plain:
+            self.show_secret(request, "The key", obj.plain)
+            if command := enrol_command(request, obj.plain):
                 self.show_secret(request, "The command that enrols", command)
 
     def rotate(self, request: HttpRequest, instance: SetupKey, *, at_once: bool) -> str:
         return setup_key_rotate(key_id=instance.pk, at_once=at_once).plain
-
-    def delete_object(self, instance: SetupKey) -> None:
-        """Delete a key; peers that it enrolled stay."""
-        setup_key_delete(key_id=instance.pk)
 
 
 @admin.register(UserAutoGroup)

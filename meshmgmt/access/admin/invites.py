@@ -15,10 +15,9 @@ from meshmgmt.access.models import Invite, InviteAutoGroup
 from meshmgmt.access.rules.invites import DEFAULT_LIFE, HOUR
 from meshmgmt.access.selectors.invites import is_valid
 from meshmgmt.access.services.invites import (
-    NewInvite,
     invite_create,
-    invite_delete,
     invite_regenerate,
+    invites,
 )
 from meshmgmt.accounts.admin.forms import ByAdmin, ByForm
 from meshmgmt.adminsite.fields import DurationField
@@ -32,10 +31,9 @@ class InviteForm(ByForm):
     """A new invite; a stored one can be renewed or taken back, not changed."""
 
     field_names = {"expires_in": "hours"}
-    made: NewInvite | None = None
+    resource = invites
 
     email = forms.CharField(label="E-mail address", required=False, strip=True)
-    name = forms.CharField(required=False, strip=False)
     hours = DurationField(
         label="Good for",
         unit=HOUR,
@@ -46,15 +44,9 @@ class InviteForm(ByForm):
         InviteAutoGroup, help_text="Auto-groups that the user starts with."
     )
 
-    class Meta:
-        model = Invite
-        fields = ["email", "name", "role"]
-
     def apply(self, data: dict[str, Any]) -> Invite:
-        """Create the invite and keep its secret for the one page that shows it."""
         seconds = data.pop("hours") * HOUR
-        self.made = invite_create(by=self.by, expires_in=seconds, **data)
-        return self.made.invite
+        return invite_create(by=self.by, expires_in=seconds, **data)
 
 
 @admin.register(Invite)
@@ -77,8 +69,8 @@ class InviteAdmin(SecretPages, ByAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Invite]:
         """Leave out those that were accepted: they are users."""
-        invites: QuerySet[Invite] = super().get_queryset(request)
-        return invites.filter(accepted_by="")
+        every: QuerySet[Invite] = super().get_queryset(request)
+        return every.filter(accepted_by="")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Refuse: another link is made by the action of the list."""
@@ -102,23 +94,20 @@ class InviteAdmin(SecretPages, ByAdmin):
     @admin.action(
         description="Make other links for selected invites", permissions=["renew"]
     )
-    def renew(self, request: HttpRequest, invites: QuerySet[Invite]) -> None:
+    def renew(self, request: HttpRequest, chosen: QuerySet[Invite]) -> None:
         """Make links and show them, this once; the old ones end."""
         with account_write():
-            made = [invite_regenerate(invite_id=invite.pk) for invite in invites]
+            made = [invite_regenerate(invite_id=invite.pk) for invite in chosen]
         for one in made:
             self._show(request, one)
 
-    def _show(self, request: HttpRequest, made: NewInvite) -> None:
+    def _show(self, request: HttpRequest, made: Invite) -> None:
         path = reverse("invite-page", kwargs={"token": made.token})
-        what = f"The link for {made.invite.email}"
+        what = f"The link for {made.email}"
         self.show_secret(request, what, request.build_absolute_uri(path))
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: Any
     ) -> None:
         """Show the link just made, this once."""
-        self._show(request, form.made)
-
-    def delete_object(self, instance: Invite) -> None:
-        invite_delete(invite_id=instance.pk)
+        self._show(request, obj)

@@ -25,8 +25,10 @@ class SetupKey(AuditedModel):
 
     The key itself is not kept: `key_hash` is the hex SHA-256 of it, `key_prefix` its
     first characters for people. `usage_limit` 0 means unlimited; no `expires_at` means
-    for ever.
+    for ever. `plain` is the key itself, of one just made.
     """
+
+    plain = ""
 
     name = models.CharField(max_length=255)
     type = models.CharField(
@@ -99,7 +101,10 @@ class Invite(AuditedModel):
 
     `token_hash` is the hex SHA-256 of the secret in the link; `created_by` is the id of
     the user who made it, `accepted_by` that of the user it made, both kept by value.
+    `token` is the secret itself, of a link just made.
     """
+
+    token = ""
 
     email = models.EmailField(max_length=254)
     name = models.CharField(max_length=255)

@@ -20,32 +20,24 @@ REVOKED: Final = "revoked"
 OVERUSED: Final = "overused"
 
 
-def setup_key_errors(
-    key: Mapping[str, Any], *, known_groups: Collection[str], all_group: str
-) -> list[FieldError]:
-    """Return every broken rule of a new key, which ends in `expires_in` seconds, 0: never.
+def setup_key_errors(key: Mapping[str, Any]) -> Iterator[FieldError]:
+    """Yield every broken rule of a new key, which ends in `expires_in` seconds, 0: never.
 
-    `all_group` is the id of the group of all peers.
+    Those on the auto-groups are apart.
     """
-    return [
-        *name_errors("name", key["name"], what="setup key name"),
-        *_type_errors(key["type"], key["usage_limit"]),
-        *range_errors(
-            "expires_in", key["expires_in"], 0, MAX_SECONDS, what="time until expiry"
-        ),
-        *range_errors(
-            "usage_limit", key["usage_limit"], 0, MAX_USES, what="usage limit"
-        ),
-        *auto_group_errors(
-            key["auto_groups"], known_groups=known_groups, all_group=all_group
-        ),
-    ]
+    life, uses = key["expires_in"], key["usage_limit"]
+    yield from name_errors("name", key["name"], what="setup key name")
+    yield from _type_errors(key["type"], uses)
+    yield from range_errors(
+        "expires_in", life, 0, MAX_SECONDS, what="time until expiry"
+    )
+    yield from range_errors("usage_limit", uses, 0, MAX_USES, what="usage limit")
 
 
 def auto_group_errors(
     groups: Sequence[str], *, known_groups: Collection[str], all_group: str
 ) -> Iterator[FieldError]:
-    """Check a list of groups that enrolled peers join."""
+    """Check a list of groups that enrolled peers join; `all_group` is the id of `All`."""
     for index, group_id in enumerate(groups):
         if group_id == all_group:
             text = "everybody is in the group All without joining it"

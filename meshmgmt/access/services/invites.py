@@ -1,7 +1,6 @@
-"""Writes of invites. Every function runs in one account write."""
+"""Writes of invites, and their use."""
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import Any, Final
 
 from events.activities import Activity
@@ -20,68 +19,61 @@ from meshmgmt.accounts.tokens import INVITE_PREFIX, new_token, token_hash
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.core import clock, context
 from meshmgmt.core.errors import PreconditionFailed, raise_field_errors
+from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.ids import new_id
-from meshmgmt.core.orderedlinks import member_keys, set_members
+from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.queries import found
+from meshmgmt.core.resources import Resource, Values, Write
 from meshmgmt.core.transactions import account_write
 
-KIND: Final = "invite"
 SHOWN_LENGTH: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class NewInvite:
-    """An invite whose link was just made; `token` is shown once and stored nowhere."""
+class Invites(Resource[Invite]):
+    """Invites that wait to be accepted; a new one is good for `expires_in` seconds."""
 
-    token: str
-    invite: Invite
+    model = Invite
+    kind = "invite"
+    defaults = {"expires_in": DEFAULT_LIFE}
+
+    def get(self, identifier: str, within: str = "") -> Invite:
+        return found(Invite, identifier, kind=self.kind, accepted_by="")
+
+    def errors(self, write: Write[Invite]) -> list[FieldError]:
+        values, email = write.values, write.values["email"]
+        return [
+            *invite_errors(
+                values,
+                user_exists=User.objects.with_email(email).exists(),
+                invite_exists=_is_invited(email),
+            ),
+            *errors_of_auto_groups(values["auto_groups"]),
+        ]
+
+    def fill(self, instance: Invite, values: Values) -> None:
+        super().fill(instance, values)
+        instance.created_by = context.current().actor.id
+        _renew(instance, values["expires_in"])
 
 
-def invite_create(*, by: User | None, **data: Any) -> NewInvite:
-    """Create an invite that is good for `expires_in` seconds.
+invites: Final = Invites()
 
-    Raises Forbidden, InvalidArgument, Conflict.
-    """
-    values = {"auto_groups": (), "expires_in": DEFAULT_LIFE, **data}
-    email, groups = values["email"], values["auto_groups"]
+
+def invite_create(*, by: User | None, **data: Any) -> Invite:
+    """Create an invite. Raises Forbidden, InvalidArgument, Conflict."""
     with account_write():
-        check_may_grant(by, values["role"])
-        raise_field_errors(
-            [
-                *invite_errors(
-                    values,
-                    user_exists=User.objects.with_email(email).exists(),
-                    invite_exists=_is_invited(email),
-                ),
-                *errors_of_auto_groups(groups),
-            ]
-        )
-        invite = Invite(
-            email=email,
-            name=values["name"],
-            role=values["role"],
-            created_by=context.current().actor.id,
-        )
-        token = _renew(invite, values["expires_in"])
-        invite.save(force_insert=True)
-        set_members(InviteAutoGroup, invite, groups, new=True)
-        return NewInvite(token, invite)
+        check_may_grant(by, data["role"])
+        return invites.create(data)
 
 
-def invite_regenerate(*, invite_id: str, expires_in: int = DEFAULT_LIFE) -> NewInvite:
+def invite_regenerate(*, invite_id: str, expires_in: int = DEFAULT_LIFE) -> Invite:
     """Give an invite another link; the old one ends. Raises NotFound, InvalidArgument."""
     with account_write():
-        invite = found(Invite, invite_id, kind=KIND, accepted_by="")
+        invite = invites.get(invite_id)
         raise_field_errors(life_errors(expires_in))
-        token = _renew(invite, expires_in)
+        _renew(invite, expires_in)
         invite.save()
-        return NewInvite(token, invite)
-
-
-def invite_delete(*, invite_id: str) -> None:
-    """Take an invite back. Raises NotFound."""
-    with account_write():
-        found(Invite, invite_id, kind=KIND, accepted_by="").delete()
+        return invite
 
 
 def invite_accept(*, token: str, password: str, name: str = "") -> User:
@@ -122,9 +114,7 @@ def _is_invited(email: str) -> bool:
     return fold_email(email) in {fold_email(other) for other in waiting}
 
 
-def _renew(invite: Invite, expires_in: int) -> str:
-    token = new_token(INVITE_PREFIX)
-    invite.token_hash = token_hash(token)
-    invite.token_prefix = token[:SHOWN_LENGTH]
+def _renew(invite: Invite, expires_in: int) -> None:
+    invite.token = token = new_token(INVITE_PREFIX)
+    invite.token_hash, invite.token_prefix = token_hash(token), token[:SHOWN_LENGTH]
     invite.expires_at = clock.now() + dt.timedelta(seconds=expires_in)
-    return token

@@ -1,41 +1,31 @@
-"""Writes of setup keys. Every function runs in one account write."""
+"""Writes of setup keys, and their use."""
 
 import datetime as dt
 import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
-from groups.selectors import all_group_id, known_groups
 from meshmgmt.access.models import SetupKey, SetupKeyAutoGroup
 from meshmgmt.access.rules.setupkeys import (
     ONE_OFF,
     ONE_USE,
     VALID,
-    auto_group_errors,
     revocation_errors,
     setup_key_errors,
     state_of,
 )
+from meshmgmt.access.services.autogroups import errors_of_auto_groups
 from meshmgmt.core import clock
 from meshmgmt.core.durations import GRACE
-from meshmgmt.core.errors import NotFound, PreconditionFailed, raise_field_errors
-from meshmgmt.core.orderedlinks import ids_by_owner, member_keys, set_members
-from meshmgmt.core.queries import Prepared, columns_of, found, loaded, stored
-from meshmgmt.core.resources import column_values, columns
+from meshmgmt.core.errors import NotFound, PreconditionFailed
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.orderedlinks import ids_by_owner
+from meshmgmt.core.queries import Prepared, columns_of, loaded, stored
+from meshmgmt.core.resources import Resource, Values, Write
 from meshmgmt.core.transactions import account_write
 
-KIND: Final = "setup key"
 SHOWN_LENGTH: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class NewSetupKey:
-    """A key just made; `plain` is shown once and stored nowhere."""
-
-    plain: str
-    key: SetupKey
 
 
 def setup_key_hash(plain: str) -> str:
@@ -46,78 +36,58 @@ def setup_key_hash(plain: str) -> str:
     return hashlib.sha256(plain.encode("utf-8")).hexdigest()
 
 
-def setup_key_create(**data: Any) -> NewSetupKey:
-    """Create a setup key that ends in `expires_in` seconds. Raises InvalidArgument."""
-    with account_write():
-        key = SetupKey()
-        values = {**column_values(key), "auto_groups": [], **data}
-        groups = values["auto_groups"]
-        raise_field_errors(
-            setup_key_errors(
-                values, known_groups=known_groups(groups), all_group=all_group_id()
-            )
-        )
-        if values["type"] == ONE_OFF:
-            values["usage_limit"] = ONE_USE
-        plain = str(uuid.uuid4()).upper()
-        now = clock.now()
-        lifetime = dt.timedelta(seconds=values["expires_in"])
-        values["expires_at"] = now + lifetime if lifetime else None
-        for name in columns(SetupKey):
-            setattr(key, name, values[name])
-        key.key_hash, key.key_prefix = setup_key_hash(plain), plain[:SHOWN_LENGTH]
-        key.created_at = key.updated_at = now
-        key.save(force_insert=True)
-        set_members(SetupKeyAutoGroup, key, groups, new=True)
-        return NewSetupKey(plain, key)
+class SetupKeys(Resource[SetupKey]):
+    """Setup keys; of a stored one only `revoked` and `auto_groups` are looked at.
 
-
-def setup_key_update(*, key_id: str, changes: Mapping[str, Any]) -> SetupKey:
-    """Change `revoked` and `auto_groups`, what is given of them.
-
-    Raises NotFound, InvalidArgument.
+    A new one ends in `expires_in` seconds, 0: never.
     """
-    with account_write():
-        key = found(SetupKey, key_id, kind=KIND)
-        before = member_keys(SetupKeyAutoGroup, key)
-        groups: Sequence[str] = changes.get("auto_groups", before)
-        revoked: bool = changes.get("revoked", key.revoked)
-        raise_field_errors(
-            [
-                *revocation_errors(before=key.revoked, after=revoked),
-                *auto_group_errors(
-                    groups, known_groups=known_groups(groups), all_group=all_group_id()
-                ),
-            ]
-        )
-        if (revoked, list(dict.fromkeys(groups))) != (key.revoked, before):
-            key.revoked = revoked
-            key.updated_at = clock.now()
-            key.save(update_fields=["revoked", "updated_at"])
-            set_members(SetupKeyAutoGroup, key, groups)
-        return key
+
+    model = SetupKey
+    kind = "setup key"
+
+    def errors(self, write: Write[SetupKey]) -> Iterator[FieldError]:
+        values = write.values
+        if write.is_new:
+            yield from setup_key_errors(values)
+        else:
+            before = write.before["revoked"]
+            yield from revocation_errors(before=before, after=values["revoked"])
+        yield from errors_of_auto_groups(values["auto_groups"])
+
+    def fill(self, instance: SetupKey, values: Values) -> None:
+        super().fill(instance, values)
+        instance.updated_at = now = clock.now()
+        if instance.key_hash:
+            return
+        lifetime = dt.timedelta(seconds=values["expires_in"])
+        instance.expires_at = now + lifetime if lifetime else None
+        if instance.type == ONE_OFF:
+            instance.usage_limit = ONE_USE
+        instance.plain = plain = str(uuid.uuid4()).upper()
+        instance.key_hash = setup_key_hash(plain)
+        instance.key_prefix = plain[:SHOWN_LENGTH]
 
 
-def setup_key_rotate(*, key_id: str, at_once: bool) -> NewSetupKey:
+setup_keys: Final = SetupKeys()
+
+
+def setup_key_rotate(*, key_id: str, at_once: bool) -> SetupKey:
     """Make a key like another, which is revoked at once or ends within `GRACE`.
 
     Raises NotFound, InvalidArgument.
     """
     with account_write():
-        old = found(SetupKey, key_id, kind=KIND)
+        old = setup_keys.get(key_id)
         life = 0
         if old.expires_at is not None:
             life = max(1, round((old.expires_at - old.created_at).total_seconds()))
-        values = {**column_values(old), "expires_in": life, "revoked": False}
-        groups = member_keys(SetupKeyAutoGroup, old)
-        made = setup_key_create(**values, auto_groups=groups)
+        fresh = {"expires_in": life, "revoked": False}
+        made = setup_keys.create({**setup_keys.stored(old), **fresh})
         end = clock.now() + GRACE
-        if at_once and not old.revoked:
-            setup_key_update(key_id=key_id, changes={"revoked": True})
-        elif not at_once and (old.expires_at is None or old.expires_at > end):
-            old.expires_at = end
-            old.updated_at = clock.now()
-            old.save(update_fields=["expires_at", "updated_at"])
+        if at_once:
+            setup_keys.update(key_id, {"revoked": True})
+        elif old.expires_at is None or old.expires_at > end:
+            setup_keys.update(key_id, {"expires_at": end})
         return made
 
 
@@ -159,9 +129,3 @@ def _usable(key: SetupKey | None) -> SetupKey:
     if state != VALID:
         raise PreconditionFailed(f"setup key {key.pk} ({key.name!r}) is {state}")
     return key
-
-
-def setup_key_delete(*, key_id: str) -> None:
-    """Delete a setup key; peers that it enrolled stay. Raises NotFound."""
-    with account_write():
-        found(SetupKey, key_id, kind=KIND).delete()

@@ -1,5 +1,7 @@
 """Bodies of access tests."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from meshmgmt.accesstests.rules import (
@@ -8,11 +10,13 @@ from meshmgmt.accesstests.rules import (
     KINDS,
     RECORD_TYPES,
     SOURCES,
+    VALUES,
 )
 from meshmgmt.api.fields import (
     AbsentKept,
     ArrayField,
     ObjectSerializer,
+    Shown,
     TextField,
     TruthField,
     WholeNumberField,
@@ -26,14 +30,26 @@ def _one_of(names: tuple[str, ...], **kwargs: object) -> TextField:
     return TextField(help_text=f"One of {', '.join(names)}", **kwargs)
 
 
-class AccessTestSourceSerializer(ObjectSerializer):
+class _End(ObjectSerializer):
+    """One end of a test, read as the columns that keep it."""
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        end = super().to_internal_value(data)
+        ref = end.get("value" if end["kind"] in VALUES else "id", "")
+        return {f"{self.field_name}_kind": end["kind"], f"{self.field_name}_ref": ref}
+
+    def get_attribute(self, instance: Any) -> Any:
+        return instance[self.field_name]
+
+
+class AccessTestSourceSerializer(_End):
     """Who begins something: one peer, those of a group, or those of a user."""
 
     kind = _one_of(SOURCES)
     id = TextField()
 
 
-class AccessTestDestinationSerializer(ObjectSerializer):
+class AccessTestDestinationSerializer(_End):
     """What is reached: an object by its id, an address or a domain by its value."""
 
     kind = _one_of(DESTINATIONS)
@@ -53,8 +69,8 @@ class AccessTestRequestSerializer(ObjectSerializer):
         help_text="Writes that would make it fail are refused",
     )
     kind = _one_of(KINDS, required=False, default=KINDS[0])
-    source = AccessTestSourceSerializer()  # type: ignore[assignment]  # no field's option
-    destination = AccessTestDestinationSerializer()
+    source = AccessTestSourceSerializer(source="*")  # type: ignore[assignment]  # no field's option
+    destination = AccessTestDestinationSerializer(source="*")
     protocol = _one_of(PROTOCOLS, required=False, default=PROTOCOLS[0])
     port = WholeNumberField(
         required=False,
@@ -81,22 +97,9 @@ class AccessTestFailureSerializer(serializers.Serializer[object]):
     because = TextField()
 
 
-class AccessTestSerializer(ObjectSerializer):
+class AccessTestSerializer(Shown, AccessTestRequestSerializer):
     """A test, and how it went when it was last looked at."""
 
-    id = TextField()
-    name = TextField()
-    description = TextField()
-    enabled = TruthField()
-    enforce = TruthField()
-    kind = TextField()
-    source = AccessTestSourceSerializer()  # type: ignore[assignment]  # no field's option
-    destination = AccessTestDestinationSerializer()
-    protocol = TextField()
-    port = WholeNumberField(allow_null=True)
-    expect = TextField()
-    record_type = TextField()
-    contents = texts()
     state = TextField(help_text="passing, failing or empty: it is about nobody")
     failures = ArrayField(child=AccessTestFailureSerializer(), help_text="At most ten")
     checked_at = serializers.DateTimeField(allow_null=True)

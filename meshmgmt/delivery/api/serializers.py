@@ -12,6 +12,7 @@ from meshmgmt.api.fields import (
     AbsentKept,
     MapField,
     ObjectSerializer,
+    Shown,
     TextField,
     TruthField,
     WholeNumberField,
@@ -48,15 +49,9 @@ class SubscriptionUpdateSerializer(AbsentKept, SubscriptionRequestSerializer):
     """What a client changes; absent fields keep their value."""
 
 
-class SubscriptionSerializer(ObjectSerializer):
+class SubscriptionSerializer(Shown, SubscriptionRequestSerializer):
     """A subscription."""
 
-    id = TextField()
-    name = TextField()
-    stream = TextField()
-    filters = MapField()
-    target = TargetSerializer()
-    enabled = TruthField()
     created_at = serializers.DateTimeField()
 
 

@@ -17,7 +17,6 @@ from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.delivery import services
 from meshmgmt.delivery.api import serializers as bodies
 from meshmgmt.delivery.models import Subscription
-from meshmgmt.delivery.rules import SubscriptionDraft
 from meshmgmt.delivery.selectors import letter_rows, state_row, subscription_rows
 
 _STATE: Final = {200: bodies.StateSerializer}
@@ -52,7 +51,7 @@ class SubscriptionViewSet(ResourceViewSet):
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Subscribe; the secret of a webhook is shown this once."""
         data = self.validated(self.request_serializer_class)
-        made, secret = services.subscription_create(draft=SubscriptionDraft(**data))
+        made, secret = services.subscription_create(**data)
         return Response(self.row(made.pk) | ({"secret": secret} if secret else {}))
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:

@@ -22,6 +22,7 @@ from meshmgmt.inventory.admin.peerlist import PeerColumns, PeerList
 from meshmgmt.inventory.admin.peerpage import state_facts
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.models.peers import CONNECTION, MACHINE, REPORTED, SWITCHES
 from meshmgmt.inventory.services.peers import peer_create, peer_delete, peer_update
 
 PAGE = "admin/inventory/peer/page.html"
@@ -30,30 +31,11 @@ EDIT = "edit"
 
 _USER = Peer._meta.get_field("user")
 
-_STATE = (
-    *("connected", "last_seen", "last_login", "connection_ip", "country_code"),
-    *("city_name", "geoname_id"),
-)
 _MADE = (
     *("id", "dns_label", "setup_key_name", "created_at", "allow_extra_dns_labels"),
 )
-_MACHINE = (
-    "hostname",
-    "os",
-    "kernel_version",
-    "version",
-    "ui_version",
-    "serial_number",
-)
-_REPORTED = (
-    *("os_version", "go_os", "kernel", "platform", "product_name", "manufacturer"),
-    *("addresses", "environment", "files", "capabilities", "sync_message_version"),
-    "ssh_key",
-)
-_SWITCHES = (
-    *("ssh_enabled", "login_expiration_enabled", "inactivity_expiration_enabled"),
-    *("login_expired", "approval_required", "disapproval_reason", "ephemeral"),
-)
+_SWITCHES = (*SWITCHES, "disapproval_reason")
+_REPORTED = ("flags", *REPORTED, "addresses")
 _READ = ("reported", "collapse")
 
 
@@ -84,7 +66,7 @@ class PeerForm(ServiceForm):
 
     class Meta:
         model = Peer
-        fields = [*_MACHINE, *_SWITCHES]
+        fields = [*MACHINE, *_SWITCHES]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -144,7 +126,7 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
             lambda peer: not peer.approval_required,
         ),
     )
-    readonly_fields = [*_MADE, "flags", *_REPORTED, *_STATE]
+    readonly_fields = [*_MADE, *_REPORTED, *CONNECTION]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the form's parts; what the client of a stored peer reports is read."""
@@ -154,19 +136,19 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
             ("Switches", {"fields": _SWITCHES}),
         ]
         if obj is None:
-            machine = ("Machine", {"fields": (*_MACHINE, "local_flags")})
+            machine = ("Machine", {"fields": (*MACHINE, "local_flags")})
             return [*parts, machine]
-        reported = (*_MACHINE, "flags", *_REPORTED)
+        reported = (*MACHINE, *_REPORTED)
         return [
             *parts,
             ("Reported by its client", {"fields": reported, "classes": _READ}),
-            ("Record", {"fields": (*_MADE, *_STATE), "classes": _READ}),
+            ("Record", {"fields": (*_MADE, *CONNECTION), "classes": _READ}),
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return what no form changes; a peer made here has what is typed of it."""
         fields = super().get_readonly_fields(request, obj)
-        return fields if obj is None else [*fields, *_MACHINE]
+        return fields if obj is None else [*fields, *MACHINE]
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any

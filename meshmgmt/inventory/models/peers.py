@@ -1,6 +1,6 @@
 """Machines of the mesh."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import models
@@ -10,6 +10,24 @@ from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.signals import peers_deleting, tell_deletion
+
+MACHINE: Final = (
+    *("hostname", "os", "kernel_version", "version", "ui_version", "serial_number"),
+)
+"""Columns of what a machine reports that everybody is shown."""
+REPORTED: Final = (
+    *("os_version", "go_os", "kernel", "platform", "product_name", "manufacturer"),
+    *("environment", "files", "capabilities", "sync_message_version", "ssh_key"),
+)
+"""Columns of what else it reports, beside its network addresses."""
+CONNECTION: Final = (
+    *("connected", "last_seen", "last_login", "connection_ip", "country_code"),
+    *("city_name", "geoname_id"),
+)
+SWITCHES: Final = (
+    *("ssh_enabled", "login_expiration_enabled", "inactivity_expiration_enabled"),
+    *("login_expired", "approval_required", "ephemeral"),
+)
 
 
 class PeerQuerySet(AuditedQuerySet["Peer"]):

@@ -20,7 +20,8 @@ from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.addresses import lowest_address
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.rules import Taken
+from meshmgmt.inventory.models.peers import SWITCHES
+from meshmgmt.inventory.rules import MAX_TEXT, Taken
 from meshmgmt.inventory.services.peers import no_free_address, peer_prepare
 
 MAX_LINE: Final = 64 * 1024
@@ -34,34 +35,13 @@ _FLAGS: Final = "an object of booleans"
 _TIME: Final = "an RFC 3339 time"
 
 FIELDS: Final = {
-    "wg_public_key": _TEXT,
-    "name": _TEXT,
-    "ip": _TEXT,
-    "ipv6": _TEXT,
-    "user": _TEXT,
-    "hostname": _TEXT,
-    "os": _TEXT,
-    "kernel_version": _TEXT,
-    "version": _TEXT,
-    "ui_version": _TEXT,
-    "serial_number": _TEXT,
-    "connection_ip": _TEXT,
-    "country_code": _TEXT,
-    "city_name": _TEXT,
-    "disapproval_reason": _TEXT,
+    **dict.fromkeys(("wg_public_key", "ip", "ipv6", "user", "connection_ip"), _TEXT),
+    **dict.fromkeys(MAX_TEXT, _TEXT),
+    **dict.fromkeys((*SWITCHES, "connected"), _TRUTH),
+    **dict.fromkeys(("last_seen", "last_login", "created_at"), _TIME),
     "geoname_id": _NUMBER,
-    "ssh_enabled": _TRUTH,
-    "login_expiration_enabled": _TRUTH,
-    "inactivity_expiration_enabled": _TRUTH,
-    "login_expired": _TRUTH,
-    "approval_required": _TRUTH,
-    "ephemeral": _TRUTH,
-    "connected": _TRUTH,
     "extra_dns_labels": _LABELS,
     "local_flags": _FLAGS,
-    "last_seen": _TIME,
-    "last_login": _TIME,
-    "created_at": _TIME,
 }
 """What a line may hold, with the JSON type; `user` is an e-mail address or an id."""
 

@@ -161,12 +161,12 @@ def peer_update(*, peer_id: str, **values: Any) -> Peer:
         return peer
 
 
-def peers_of_user_delete(user: User) -> None:
+def peers_of_user_delete(user: User, **kwargs: Any) -> None:
     """Delete the peers that `user` enrolled, for the user is about to be deleted."""
     Peer.objects.filter(user=user).delete()
 
 
-def peers_of_user_expire(user: User) -> None:
+def peers_of_user_expire(user: User, **kwargs: Any) -> None:
     """Let the logins of the peers that `user` enrolled expire, for they are blocked."""
     with context.scope(reason="the owner of the peer was blocked"):
         for peer in Peer.objects.filter(user=user, login_expired=False).order_by("id"):

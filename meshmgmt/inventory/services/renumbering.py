@@ -1,7 +1,7 @@
 """New addresses for the peers that another network range leaves outside."""
 
 import ipaddress
-from typing import Final
+from typing import Any, Final
 
 from meshmgmt.accounts.models import Account
 from meshmgmt.core import context
@@ -12,7 +12,7 @@ from meshmgmt.inventory.models import Peer
 _RANGE_OF: Final = {"ip": "network_range", "ipv6": "network_range_v6"}
 
 
-def peers_renumber(account: Account) -> None:
+def peers_renumber(account: Account, **kwargs: Any) -> None:
     """Give peers outside of the account's ranges addresses inside; part of a write.
 
     Without an IPv6 range no peer keeps an IPv6 address. Raises InvalidArgument when a

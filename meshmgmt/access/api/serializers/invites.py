@@ -6,9 +6,11 @@ from rest_framework import serializers
 
 from meshmgmt.api.fields import (
     ObjectSerializer,
+    Shown,
     TextField,
     WholeNumberField,
     references,
+    texts,
 )
 from meshmgmt.core.roles import Role
 
@@ -25,14 +27,11 @@ class InviteRequestSerializer(ObjectSerializer):
     )
 
 
-class InviteSerializer(serializers.Serializer[Any]):
+class InviteSerializer(Shown, InviteRequestSerializer):
     """An invite that waits to be accepted."""
 
-    id = serializers.CharField()
-    email = serializers.CharField()
-    name = serializers.CharField()
-    role = serializers.CharField()
-    auto_groups = serializers.ListField(child=serializers.CharField())
+    expires_in: Any = None
+    auto_groups = texts()
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField()
     expired = serializers.BooleanField()

@@ -33,6 +33,7 @@ class SetupKeyUpdateSerializer(ObjectSerializer):
     auto_groups = references(required=False, help_text="Groups that peers join")
 
 
+# In the words and the order of the reference: little of it is as it was sent.
 class SetupKeySerializer(serializers.Serializer[Any]):
     """A setup key."""
 

@@ -11,11 +11,10 @@ from rest_framework.response import Response
 from meshmgmt.access.api.serializers import invites as bodies
 from meshmgmt.access.selectors.invites import invite_facts, invite_rows, open_invite
 from meshmgmt.access.services.invites import (
-    KIND,
     invite_accept,
     invite_create,
-    invite_delete,
     invite_regenerate,
+    invites,
 )
 from meshmgmt.accounts.api.views import viewer_of
 from meshmgmt.api.bodies import OptionalJSONParser
@@ -29,7 +28,7 @@ class InviteViewSet(ResourceViewSet):
     """Invites that wait to be accepted."""
 
     module = "users"
-    kind = KIND
+    resource = invites
     lookup_url_kwarg = "inviteId"
     serializer_class = bodies.InviteSerializer
     request_serializer_class = bodies.InviteRequestSerializer
@@ -40,9 +39,8 @@ class InviteViewSet(ResourceViewSet):
     @extend_schema(responses={200: bodies.NewInviteSerializer})
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create an invite and show the secret of its link, this once."""
-        data = self.validated(bodies.InviteRequestSerializer)
-        made = invite_create(by=viewer_of(request), **data)
-        return Response({**self.row(made.invite.pk), "invite_token": made.token})
+        made = invite_create(by=viewer_of(request), **self.checked(request.data))
+        return Response({**self.row(made.pk), "invite_token": made.token})
 
 
 class InviteView(ApiView):
@@ -55,13 +53,13 @@ class InviteView(ApiView):
 
     def get(self, request: Request, inviteId: str) -> Response:  # noqa: N803 - path
         """Return what the link is for; `inviteId` is its secret."""
-        check_guess(KIND)
+        check_guess(invites.kind)
         return Response(invite_facts(open_invite(inviteId)))
 
     @extend_schema(responses={200: OpenApiTypes.OBJECT})
     def delete(self, request: Request, inviteId: str) -> Response:  # noqa: N803 - path
         """Take the invite back."""
-        invite_delete(invite_id=path_id(KIND, inviteId))
+        invites.delete(path_id(invites.kind, inviteId))
         return Response({})
 
 
@@ -76,11 +74,11 @@ class InviteRegenerationView(ApiView):
 
     def post(self, request: Request, inviteId: str) -> Response:  # noqa: N803 - path
         """Make the link and show its secret, this once; the old one ends."""
-        identifier = path_id(KIND, inviteId)
+        identifier = path_id(invites.kind, inviteId)
         data = self.validated(bodies.InviteRegenerationSerializer)
         made = invite_regenerate(invite_id=identifier, **data)
         return Response(
-            {"invite_token": made.token, "invite_expires_at": made.invite.expires_at}
+            {"invite_token": made.token, "invite_expires_at": made.expires_at}
         )
 
 
@@ -94,7 +92,7 @@ class InviteAcceptanceView(ApiView):
 
     def post(self, request: Request, inviteToken: str) -> Response:  # noqa: N803 - path
         """Accept the invite with a password of one's own."""
-        check_guess(KIND)
+        check_guess(invites.kind)
         data = self.validated(bodies.InviteAcceptanceSerializer)
         invite_accept(token=inviteToken, password=data["password"])
         return Response({"success": True})

@@ -12,12 +12,7 @@ from meshmgmt.access.api.serializers.setupkeys import (
     SetupKeyUpdateSerializer,
 )
 from meshmgmt.access.selectors.setupkeys import setup_key_rows
-from meshmgmt.access.services.setupkeys import (
-    KIND,
-    setup_key_create,
-    setup_key_delete,
-    setup_key_update,
-)
+from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core.resources import Row
 
@@ -26,7 +21,7 @@ class SetupKeyViewSet(ResourceViewSet):
     """Setup keys: they enrol peers without a user."""
 
     module = "setup_keys"
-    kind = KIND
+    resource = setup_keys
     lookup_url_kwarg = "keyId"
     serializer_class = SetupKeySerializer
     request_serializer_class = SetupKeyRequestSerializer
@@ -37,12 +32,5 @@ class SetupKeyViewSet(ResourceViewSet):
 
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create a setup key and show it, this once."""
-        data = self.validated(self.request_serializer_class)
-        made = setup_key_create(**data)
-        return Response({**self.row(made.key.pk), "key": made.plain})
-
-    def update_object(self, identifier: str, data: dict[str, Any]) -> str:
-        return setup_key_update(key_id=identifier, changes=data).pk
-
-    def delete_object(self, identifier: str) -> None:
-        setup_key_delete(key_id=identifier)
+        made = setup_keys.create(self.checked(request.data))
+        return Response({**self.row(made.pk), "key": made.plain})

@@ -22,8 +22,8 @@ from meshmgmt.plans.peers import NOBODY, PeersBefore, Seen
 _EVENT_FIELDS = ("activity_code", "target_id", "target_type", "meta", "changes")
 
 
-class WriteDraft:
-    """Follows one write; see `meshmgmt.api.plans.Draft`.
+class WritePlanner:
+    """Follows one write; see `meshmgmt.api.plans.Planner`.
 
     With a question it is told how that is answered before and after.
     """
@@ -77,16 +77,16 @@ class WriteDraft:
         return {"explain": {"before": self._answer, "after": after}}
 
 
-def draft_of(request: Request) -> WriteDraft:
+def planner_of(request: Request) -> WritePlanner:
     """Return what follows the write of a request, with the question of its query.
 
     Raises Forbidden, and what makes no question.
     """
     if not any(name in request.query_params for name in plans.QUESTION):
-        return WriteDraft()
+        return WritePlanner()
     user: Any = request.user
     check_allowed(user, "policies", Operation.READ)
-    return WriteDraft(reach_question(request))
+    return WritePlanner(reach_question(request))
 
 
 def _plan(
