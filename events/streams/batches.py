@@ -9,7 +9,6 @@ from typing import Any, Final
 import orjson
 
 from events.streams.catalogue import Stream
-from events.streams.collector import collector_held
 from events.streams.decoding import good_events, one_event
 from events.streams.faults import BAD_TYPE, BROKEN_RULE, BatchRefused, EventFault
 from events.streams.identity import DerivedIds
@@ -17,6 +16,7 @@ from events.streams.store import Stored, store
 from events.vocabulary import FUTURE, LONGEST_PAST
 from meshmgmt.api.bodies import MAX_DEPTH, deeper_than
 from meshmgmt.core import clock
+from meshmgmt.core.collector import nothing_to_collect
 from meshmgmt.core.errors import BadRequest, PayloadTooLarge
 
 MAX_EVENTS: Final = 10_000
@@ -34,7 +34,7 @@ def ingest(stream: Stream, body: bytes) -> Stored:
     Raises BadRequest, PayloadTooLarge, or BatchRefused naming index and field.
     """
     text = body.strip()
-    with collector_held():
+    with nothing_to_collect():
         received = clock.now()
         events = (
             good_events(stream.kind, text) if text and _surely_shallow(text) else None

@@ -32,6 +32,7 @@ from events.audit.reading import last_id_at
 from events.models import AuditEvent
 from meshmgmt.access.models import Invite, SetupKey
 from meshmgmt.core import clock
+from meshmgmt.core.collector import nothing_to_collect
 from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
 from meshmgmt.core.transactions import read_snapshot
@@ -39,7 +40,6 @@ from meshmgmt.history.kinds import KINDS
 from meshmgmt.history.lists import list_changes
 from meshmgmt.history.pasttables import PastTables, Table, Told
 from meshmgmt.inventory.models import Peer
-from meshmgmt.meshstate import nothing_to_collect
 
 MOST: Final = 300_000
 """So many events are read for one table; more would keep the database busy."""

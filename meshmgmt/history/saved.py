@@ -9,11 +9,12 @@ from events.models import AuditEvent
 from meshmgmt.control.changes import newest_serial
 from meshmgmt.control.delivered import Delivered, delivered
 from meshmgmt.core import clock
+from meshmgmt.core.collector import nothing_to_collect
 from meshmgmt.core.counting import counted
 from meshmgmt.history.past import account_after
 from meshmgmt.inventory.models import Peer
 from meshmgmt.mesh import Mesh, affected
-from meshmgmt.meshstate import load, nothing_to_collect
+from meshmgmt.meshstate import load
 from meshmgmt.plans.peers import told_anew
 
 FEW_PEERS: Final = 1000

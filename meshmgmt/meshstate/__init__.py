@@ -10,7 +10,6 @@ from meshmgmt.meshstate.loading import (
     load_met,
     load_sides,
     mesh_of,
-    nothing_to_collect,
     routes_something,
 )
 
@@ -24,6 +23,5 @@ __all__ = [
     "load_met",
     "load_sides",
     "mesh_of",
-    "nothing_to_collect",
     "routes_something",
 ]

@@ -4,12 +4,11 @@ Peers, members of groups, records and rules are many and read as far as they are
 everything else is read anew each time.
 """
 
-import gc
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from meshmgmt.core.collector import nothing_to_collect
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.history import shown_moment
 from meshmgmt.core.queries import BATCH
@@ -46,20 +45,6 @@ class Touched:
             self.groups | other.groups,
             self.zones | other.zones,
         )
-
-
-@contextmanager
-def nothing_to_collect() -> Iterator[None]:
-    """Make many lasting objects without looking again and again for garbage in them."""
-    # The collector would walk over every peer and record, several times while they are
-    # made.
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def mesh_of(read: Callable[[], Snapshot]) -> Mesh:

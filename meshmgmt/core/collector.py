@@ -1,4 +1,4 @@
-"""Holds the garbage collector off while a batch is taken in."""
+"""Holds the garbage collector off while many lasting objects are made."""
 
 import gc
 import threading
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class _Holders:
-    """How many batches are being taken in by the threads of this process."""
+    """How many threads of this process hold it off."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -19,11 +19,11 @@ _holders: Final = _Holders()
 
 
 @contextmanager
-def collector_held() -> Iterator[None]:
+def nothing_to_collect() -> Iterator[None]:
     """Run a block without collections.
 
-    A batch is a hundred thousand objects without a single cycle; walking them again and
-    again takes as long as checking them.
+    A batch of events or the peers of a mesh are a hundred thousand objects without a
+    cycle: walking them again and again takes as long as making them.
     """
     with _holders.lock:
         _holders.count += 1
