@@ -56,8 +56,11 @@ class _Around:
             for rule in policy.rules:
                 yield from self._of_rule(rule)
         for route in self._all.routes:
-            if self._routes(route) or not self._groups.isdisjoint(route.groups):
+            routes = self._routes(route)
+            if routes or not self._groups.isdisjoint(route.groups):
                 yield RuleSide(groups=route.peer_groups, peer=route.peer)
+            if routes and route.access_groups:  # it lets in who has the route, too
+                yield RuleSide(groups=route.groups)
 
     def _of_rule(self, rule: Rule) -> Iterator[RuleSide]:
         if self._on(rule.sources):

@@ -35,6 +35,7 @@ from meshmgmt.mesh.snapshot import (
     Peer,
     Record,
     Resource,
+    Route,
     Router,
     RuleSide,
     Snapshot,
@@ -162,6 +163,31 @@ def test_routers_and_resources_are_loaded() -> None:
     assert PeerDnsSerializer.plain(next(all_peer_dns())) == PeerDnsSerializer.plain(
         config(snapshot, "p1")
     )
+
+
+def test_whom_a_routing_peer_lets_in_has_the_route_too() -> None:
+    snapshot = replace(
+        placed(
+            {_peer(1): frozenset({"users", "staff"}), _peer(2): frozenset({"routing"})},
+            policy("a", (_side("staff"), _side("things", "routing"))),
+        ),
+        members={
+            "users": frozenset({"p1"}),
+            "staff": frozenset({"p1"}),
+            "routing": frozenset({"p2"}),
+            "things": NO_GROUPS,
+        },
+        routes=(
+            Route(
+                *("t", "net", frozenset({"users"}), "10.0.0.0/24"),
+                peer_groups=frozenset({"routing"}),
+                access_groups=frozenset({"things"}),
+            ),
+        ),
+    )
+    store(snapshot)
+    [rule] = mesh(load_around("p2")).network_map("p2").route_rules
+    assert rule.sources == ("100.64.0.1/32",)
 
 
 def test_group_of_all_peers_counts_without_rows() -> None:
