@@ -1,4 +1,4 @@
-"""What plans have for the other rooms: drafts of the API's writes."""
+"""What plans have for the other rooms: what plans writes of the API."""
 
 from meshmgmt.api import plans
 from meshmgmt.plans.planner import planner_of
