@@ -317,7 +317,7 @@ def test_groups_of_claims_become_auto_groups(
     provider: RunningProvider, account: Account
 ) -> None:
     account_settings(jwt_groups_enabled=True, jwt_groups_claim_name="teams")
-    shown = ok(bearer(provider.token_of(teams=["ops", "dev", "", 5])))
+    shown = ok(bearer(provider.token_of(teams=["ops", "All", "dev", "", 5])))
     ops = Group.objects.get(name="ops")
     dev = Group.objects.get(name="dev")
     assert (ops.issued, dev.issued) == ("jwt", "jwt")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from groups.models import Group, Issued
+from groups.models import ALL, Group, Issued
 from groups.selectors import all_group_id, known_groups
 from groups.services import change_groups_of_peers, group_create
 from meshmgmt.access.models import UserAutoGroup
@@ -57,7 +57,8 @@ def set_jwt_groups(user: User, names: Sequence[str]) -> None:
     Missing groups are made; auto-groups given by people stay.
     """
     with account_write():
-        wanted = [_group(name).pk for name in names]
+        # Everybody is in `All`, whose name no other group may have.
+        wanted = [_group(name).pk for name in names if name != ALL]
         before = member_keys(UserAutoGroup, user)
         of_claims = set(
             Group.objects.filter(pk__in=before, issued=Issued.JWT).values_list(
