@@ -25,6 +25,7 @@ def parse_nameserver_ip(text: str) -> str:
     address = _ipv6(literal[1:-1]) if bracketed else _ipv4(literal) or _ipv6(literal)
     if address is None:
         raise InvalidContentError("it is not an IPv4 or IPv6 address")
+    # ::ffff:0.0.0.0 reaches what 0.0.0.0 does: the address inside is judged too.
     embedded = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     for candidate in (address, embedded):
         if candidate is None:
@@ -87,6 +88,7 @@ def _ipv4(text: str) -> IPv4Address | None:
 
 
 def _ipv6(text: str) -> IPv6Address | None:
+    # A zone index (fe80::1%eth0) has a meaning on one host alone: RFC 4007.
     if len(text) > _MAX_LITERAL or "%" in text:
         return None
     try:

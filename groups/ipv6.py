@@ -64,6 +64,7 @@ def _follow(account: Account, peers: PeerQuerySet) -> None:
         for part in batches(wrong):
             for peer in Peer.objects.filter(pk__in=part):
                 has = peer.pk in entitled
+                # One by one: what is free is looked up in the table.
                 peer.ipv6 = free_ipv6(account.network_range_v6) if has else None
                 peer.save(update_fields=["ipv6"])
 

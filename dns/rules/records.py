@@ -76,6 +76,7 @@ def _name_errors(text: str, zone_domain: str, record_type: str) -> Iterator[Fiel
             "name",
             f"Record name {quoted(text)} is not inside the zone {quoted(zone_domain)}",
         )
+    # An apex has SOA and NS records, beside which no CNAME stands: RFC 1034, 3.6.2.
     elif name == zone_domain and record_type == "CNAME":
         yield FieldError("type", "A CNAME cannot stand at the apex of its zone")
 

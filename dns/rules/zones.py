@@ -66,6 +66,7 @@ def _domain_errors(
         if domain != canonical(stored):
             yield FieldError("domain", "The domain of a zone cannot be changed")
         return
+    # The same domain alone is refused: of zones above and below it lint warns.
     if peer_domain and domain == canonical(peer_domain):
         yield FieldError(
             "domain",

@@ -74,6 +74,7 @@ def zone_import(
     column of each fault, Conflict when a merge would put a record beside a CNAME, and
     ZoneChanged when `expected` is not the fingerprint of what would be changed now.
     """
+    # Compared without the lock, for a file may be large; each piece compares anew.
     planned = zone_import_preview(
         zone_id=zone_id, text=text, merge=merge, strict=strict
     )
@@ -88,6 +89,7 @@ def zone_import(
         for names in _pieces(planned.diff):
             part = [record for name in names for record in wanted[name]]
             done += _write_piece(zone_id, names, part, merge=merge)
+    # Pieces hold the names that change, and do not know of the others.
     kept = len(planned.file.records) - len(done.added) - len(done.changed)
     return Import(planned.file, replace(done, unchanged=kept))
 
@@ -178,6 +180,7 @@ def _apply(zone: Zone, stored: Sequence[Record], diff: Diff) -> None:
     audited_bulk_delete([by_key[_key(record)] for record in diff.removed])
     for change in diff.changed:
         record = by_key[_key(change.before)]
+        # Its name is the same one, perhaps in another spelling, which is kept.
         _fill(record, change.after, name=record.name)
         record.save()
     added = [Record(zone=zone) for _ in diff.added]

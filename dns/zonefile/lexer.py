@@ -84,6 +84,7 @@ def entries(text: str) -> Iterator[Entry]:
         raise ZoneFileError(
             [Fault(1, 1, f"the file is longer than {MAX_CHARACTERS} characters")]
         )
+    # A byte order mark, which some editors put before UTF-8.
     return _Lexer(text.removeprefix("\ufeff")).entries()
 
 
@@ -103,6 +104,7 @@ class _Lexer:
             match = _TOKEN.match(self._text, position)
             if match is None:
                 raise self._error(position, self._unreadable(position))
+            # RFC 1035, 5.1: after a blank the owner is that of the line before.
             if at_line_start and not self._open:
                 entry = Entry(continues=match.lastgroup == "blank")
             at_line_start = match.lastgroup == "newline"
@@ -120,6 +122,7 @@ class _Lexer:
         match match.lastgroup:
             case "newline":
                 ends = match[0]
+                # Each \r\n is counted by both its characters, and is one end of a line.
                 self._line += ends.count("\n") + ends.count("\r") - ends.count("\r\n")
                 self._line_start = match.end()
             case "open":
@@ -128,6 +131,7 @@ class _Lexer:
                 self._open.append(self._fault(start, "the parenthesis is never closed"))
                 if len(self._open) > MAX_PARENTHESES:
                     raise self._error(start, "the parentheses are nested too deeply")
+                # Without a word they make no entry, so no bound on entries holds.
                 if self._opened > MAX_PARENTHESES_IN_FILE:
                     raise self._error(start, "the file has too many parentheses")
             case "close":

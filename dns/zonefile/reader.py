@@ -17,9 +17,11 @@ from meshmgmt.mesh.snapshot import Record
 
 MAX_ENTRIES = 100_000
 MAX_FAULTS = 20
+# RFC 1035, Section 3.3.13.
 _SOA_FIELDS = 7
 _TTL = re.compile(r"(?:\d{1,10}[smhdw]){1,5}|\d{1,10}", re.ASCII | re.IGNORECASE)
 _TTL_PART = re.compile(r"(\d+)([smhdw])", re.ASCII)
+# CLASS1 is IN as RFC 3597 writes it.
 _CLASSES = {"IN", "CLASS1"}
 _ANY_CLASS = re.compile(r"IN|CH|CHAOS|HS|CS|ANY|NONE|CLASS\d{1,5}", re.ASCII)
 _OTHER_TYPES = re.compile(
@@ -124,6 +126,7 @@ class _Scope:
         text = token.text
         if text == "@" and not token.quoted:
             return self.origin
+        # An escaped dot is a character of the label: RFC 1035, 5.1.
         if text.endswith(".") and not text.endswith("\\."):
             return text[:-1]
         return f"{text}.{self.origin}" if self.origin else text
@@ -172,6 +175,7 @@ class _Reader:
             return
         fields = self._fields(entry)
         if fields.ttl is not None:
+            # Of skipped types too: RFC 1035, 5.1, means the last one stated.
             self._scope.last_ttl = fields.ttl
         if fields.type in RECORD_TYPES:
             self._add(fields)

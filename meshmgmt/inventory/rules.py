@@ -104,6 +104,8 @@ def _is_public_key(text: str) -> bool:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return False
+    # 32 bytes leave two bits of the last digit open, so several texts decode to one
+    # key: only one of them is taken, or the unique column would tell nothing.
     return len(raw) == KEY_BYTES and base64.b64encode(raw).decode() == text
 
 

@@ -157,6 +157,7 @@ def _take(source: str, kind: str, row: Row, run: Run, report: Report) -> None:
         report.copies.append(Copy(kind, name, old_id, known, is_new=False))
         return
     try:
+        # A savepoint: what a refused object wrote goes, the others stay.
         with account_write():
             new_id = STEPS[kind](row, run)
     except (ServiceError, ValidationError, NotCopiedError) as error:

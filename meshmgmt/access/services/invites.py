@@ -111,6 +111,7 @@ def invite_accept(*, token: str, password: str, name: str = "") -> User:
 
 def _is_invited(email: str) -> bool:
     waiting = Invite.objects.filter(accepted_by="").values_list("email", flat=True)
+    # Folded here: the column holds addresses as they were written.
     return fold_email(email) in {fold_email(other) for other in waiting}
 
 

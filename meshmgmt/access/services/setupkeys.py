@@ -86,6 +86,7 @@ def setup_key_rotate(*, key_id: str, at_once: bool) -> SetupKey:
         end = clock.now() + GRACE
         if at_once:
             setup_keys.update(key_id, {"revoked": True})
+        # A key that ends sooner keeps its end: a rotation lengthens no life.
         elif old.expires_at is None or old.expires_at > end:
             setup_keys.update(key_id, {"expires_at": end})
         return made

@@ -41,6 +41,7 @@ def expire_logins() -> int:
         period = dt.timedelta(seconds=account.peer_inactivity_expiration)
         before = clock.now() - period
         since = contributions.reachable_since()
+        # While nobody could connect, nobody is to blame for having been away.
         if since is None or since <= before:
             ended += _expire(
                 Q(

@@ -116,6 +116,7 @@ def peer_prepare(peer: Peer, values: Values, taken: Taken) -> list[FieldError]:
             wanted[name] = canonical_ip(wanted[name])
     if "ipv6" in wanted:
         wanted["ipv6"] = wanted["ipv6"] or None
+    # Compared before the values are set: the label follows a name that changes.
     renamed = peer._state.adding or wanted.get("name", peer.name) != peer.name
     for name, value in wanted.items():
         setattr(peer, name, value)
