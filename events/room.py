@@ -2,7 +2,7 @@
 
 from events.admin import homecards
 from events.admin.foresight import Foresight
-from events.audit import checks, retention, signals  # noqa: F401 - connects them
+from events.audit import checks, retention, signals
 from events.audit.histories import history_key
 from events.audit.reading import newest
 from events.models.audit import HistoryKeyField
@@ -18,6 +18,8 @@ from observability.registries import register_readiness_check
 
 def register() -> None:
     HistoryKeyField.key_of = staticmethod(history_key)
+    checks.register()
+    signals.register()
     homecards.register()
     trail.register(Foresight())
     register_job("events.partitions", HOUR, partitions.make_ahead)

@@ -13,7 +13,11 @@ from events.audit.specs import spec_of
 _SILENT = (models.SET_NULL, models.SET_DEFAULT, models.DO_NOTHING)
 
 
-@checks.register(checks.Tags.models)
+def register() -> None:
+    for check in (no_silent_changes, every_audited_model_has_a_spec):
+        checks.register(check, checks.Tags.models)
+
+
 def no_silent_changes(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[checks.CheckMessage]:
@@ -33,7 +37,6 @@ def no_silent_changes(
     ]
 
 
-@checks.register(checks.Tags.models)
 def every_audited_model_has_a_spec(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[checks.CheckMessage]:

@@ -5,7 +5,6 @@ from typing import Any
 
 from django.db import models
 from django.db.models.signals import post_delete, post_save, pre_delete, pre_save
-from django.dispatch import receiver
 
 from events.audit.audited import AuditedModel, copied, rows_created
 from events.audit.changes import Step, Values, record
@@ -15,7 +14,19 @@ from meshmgmt.core.orderedlinks import OrderedLink, members_changed
 from meshmgmt.core.transactions import write_ending, write_number
 
 
-@receiver(write_ending, dispatch_uid="audit.before_commit")
+def register() -> None:
+    """Follow every write of every model."""
+    write_ending.connect(before_commit, dispatch_uid="audit.before_commit")
+    pre_save.connect(before_save, dispatch_uid="audit.before_save")
+    post_save.connect(after_save, dispatch_uid="audit.after_save")
+    rows_created.connect(after_bulk_create, dispatch_uid="audit.after_bulk_create")
+    pre_delete.connect(before_delete, dispatch_uid="audit.before_delete")
+    post_delete.connect(after_delete, dispatch_uid="audit.after_delete")
+    members_changed.connect(
+        after_members_change, dispatch_uid="audit.after_members_change"
+    )
+
+
 def before_commit(sender: object, **kwargs: Any) -> None:
     write_pending()
 
@@ -28,7 +39,6 @@ def current_values(spec: AuditSpec, instance: models.Model) -> Values:
     )
 
 
-@receiver(pre_save, dispatch_uid="audit.before_save")
 def before_save(
     sender: type[models.Model], instance: models.Model, raw: bool, **kwargs: Any
 ) -> None:
@@ -46,7 +56,6 @@ def before_save(
         instance._audit_loaded = (write_number(), dict(stored.first() or {}))
 
 
-@receiver(post_save, dispatch_uid="audit.after_save")
 def after_save(
     sender: type[models.Model],
     instance: models.Model,
@@ -86,7 +95,6 @@ def after_save(
     instance._audit_loaded = (write_number(), {**before, **copied(after)})
 
 
-@receiver(rows_created, dispatch_uid="audit.after_bulk_create")
 def after_bulk_create(
     sender: object, instances: Sequence[AuditedModel], **kwargs: Any
 ) -> None:
@@ -103,7 +111,6 @@ def _note_created(instance: AuditedModel) -> None:
     instance._audit_loaded = (write_number(), copied(values))
 
 
-@receiver(pre_delete, dispatch_uid="audit.before_delete")
 def before_delete(
     sender: type[models.Model], instance: models.Model, **kwargs: Any
 ) -> None:
@@ -135,7 +142,6 @@ def _under_the_lock(instance: models.Model) -> models.Model | None:
     return instance
 
 
-@receiver(post_delete, dispatch_uid="audit.after_delete")
 def after_delete(
     sender: type[models.Model], instance: models.Model, **kwargs: Any
 ) -> None:
@@ -152,7 +158,6 @@ def after_delete(
         )
 
 
-@receiver(members_changed, dispatch_uid="audit.after_members_change")
 def after_members_change(
     sender: object,
     *,

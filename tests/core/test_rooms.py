@@ -97,6 +97,38 @@ def test_registries_are_filled_by_functions_called_register_alone() -> None:
     assert not outside
 
 
+def test_what_begins_empty_is_the_memory_of_its_module_alone() -> None:
+    """A list or dictionary that rooms fill would be a registry of another kind."""
+    outside = set()
+    for name, tree in modules().items():
+        fillers = [f for f in functions(tree) if "register" in f.name]
+        for node in tree.body:
+            if isinstance(node, ast.AnnAssign) and is_empty(node.value):
+                kept = ast.unparse(node.target)
+                if not kept.startswith("_") or any(
+                    kept in ast.unparse(filler) for filler in fillers
+                ):
+                    outside.add((name, kept))
+    assert not outside
+
+
+def is_empty(value: ast.expr | None) -> bool:
+    """Tell whether something is made without anything in it."""
+    text = "" if value is None else ast.unparse(value)
+    return text in {"{}", "[]", "set()"} or text.startswith("defaultdict(")
+
+
+def test_no_decorator_connects_what_is_imported() -> None:
+    outside = {
+        (name, decorator)
+        for name, tree in modules().items()
+        for function in functions(tree)
+        for decorator in map(ast.unparse, function.decorator_list)
+        if decorator.startswith(("receiver(", "checks.register"))
+    }
+    assert not outside
+
+
 def test_what_a_room_registers_is_called_by_its_room() -> None:
     named = {
         f"{name}.register"
