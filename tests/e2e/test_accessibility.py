@@ -27,11 +27,6 @@ THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 FIELDS: Final = "#content :is(input, select, textarea, [role=combobox])"
 COLOURS: Final = ["color-contrast", "link-in-text-block"]
 """The rules that depend on the theme."""
-VIEWS: Final[tuple[tuple[Theme, int, list[str] | None], ...]] = (
-    ("light", DESKTOP, None),
-    ("light", PHONE, None),
-    ("dark", DESKTOP, COLOURS),
-)
 STILL: Final = (
     "* { transition: none !important } .submit-row { position: static !important }"
 )
@@ -133,7 +128,7 @@ def walk(page: Page) -> Iterator[str]:
 
 
 def findings(page: Page, address: str = "", leaving_out: str = "") -> list[str]:
-    """Return what is wrong on the page, in both widths, and in the dark at the wider.
+    """Return what is wrong on the page, in both themes and widths.
 
     It is loaded once: what depends on theme and width does so in its stylesheets.
     """
@@ -143,11 +138,13 @@ def findings(page: Page, address: str = "", leaving_out: str = "") -> list[str]:
     # What lies under the bar of a form is scrolled to.
     page.add_style_tag(content=STILL)
     found = []
-    for theme, width, rules in VIEWS:
+    for theme in THEMES:
         page.emulate_media(color_scheme=theme)
-        page.set_viewport_size({"width": width, "height": 800})
-        wrong = violations(page, rules, leaving_out)
-        found += [f"{theme} {width} {text}" for text in wrong]
+        for width in (DESKTOP, PHONE):
+            page.set_viewport_size({"width": width, "height": 800})
+            rules = COLOURS if theme == "dark" else None
+            wrong = violations(page, rules, leaving_out)
+            found += [f"{theme} {width} {text}" for text in wrong]
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": DESKTOP, "height": 800})
     return found
@@ -439,5 +436,12 @@ def test_no_page_bars_anybody(site: Site) -> None:
     for _ in walk(page):
         wrong += findings(page)
         walked += 1
+    peer = first(page, "/admin/inventory/peer/")
+    key = first(page, "/admin/access/setupkey/")
+    for asking in (
+        peer.replace("/change/", "/block/"),
+        key.replace("/change/", "/rotate/"),
+    ):
+        wrong += findings(page, asking)
     assert wrong == []
     assert walked > 60
