@@ -1,28 +1,20 @@
 """The charts of the explorers in a real browser."""
 
 import json
-import shutil
 from collections.abc import Iterator
-from ctypes.util import find_library
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
+from tests.e2e.browsers import OWNER, chromium, needs_a_browser, owner_password
 from tests.e2e.test_bad_input import Wire
 from tests.events.samples import traffic
 from tests.servers import Server
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 LONG_NAME = "a-machine-with-a-name-" + "x" * 40
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-    pytest.mark.skipif(
-        find_library("atomic") is None,
-        reason="libatomic, which playwright needs, is not",
-    ),
-]
+pytestmark = needs_a_browser
 
 DRAWN = """() => {
   const top = Chart.getChart("chart-top"), series = Chart.getChart("chart-series");
@@ -49,21 +41,16 @@ def explorer(server: Server, token: str) -> Iterator[Page]:
     source = {"id": "machine", "name": LONG_NAME}
     events = [traffic(source=source, rx_bytes=5 * 1024 * 1024)]
     Wire(server, token).call("POST", "/api/events/network-traffic", json.dumps(events))
-    password = (server.folder / "admin_password").read_text().strip()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"]
-        )
+    with chromium() as browser:
         page = browser.new_page(
             viewport={"width": 400, "height": 900}, color_scheme="dark"
         )
         page.goto(f"{server.url}/admin/login/?next=/admin/events/trafficevent/")
-        page.fill("[name=username]", "owner@mesh.internal")
-        page.fill("[name=password]", password)
+        page.fill("[name=username]", OWNER)
+        page.fill("[name=password]", owner_password(server))
         page.click("[type=submit]")
         page.get_by_text("in all").wait_for()
         yield page
-        browser.close()
 
 
 def test_charts_write_bytes_with_units_and_follow_the_theme(explorer: Page) -> None:

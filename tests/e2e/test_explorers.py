@@ -1,29 +1,19 @@
 """The explorers in a real browser."""
 
 import json
-import shutil
 from collections.abc import Iterator
-from ctypes.util import find_library
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.browsers import OWNER, chromium, needs_a_browser, owner_password, sign_in
 from tests.e2e.test_bad_input import Wire
 from tests.events.samples import moment, proxy
 from tests.servers import Server
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-    pytest.mark.skipif(
-        find_library("atomic") is None,
-        reason="libatomic, which playwright needs, is not",
-    ),
-]
+pytestmark = [pytest.mark.slow, *needs_a_browser]
 
 HOST, OTHER = "wiki.internal", "git.internal"
 
@@ -51,19 +41,11 @@ class Operator:
 
 @pytest.fixture
 def operator(server: Server, token: str) -> Iterator[Operator]:
-    password = (server.folder / "admin_password").read_text().strip()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-        )
+    with chromium() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(f"{server.url}/admin/login/?next=/admin/")
-        page.fill("[name=username]", "owner@mesh.internal")
-        page.fill("[name=password]", password)
-        page.click("[type=submit]")
-        page.wait_for_url("**/admin/")
+        sign_in(page, OWNER, owner_password(server))
         yield Operator(page, Wire(server, token))
-        browser.close()
 
 
 def test_a_live_list_follows_its_filter_and_holds_at_times(

@@ -1,48 +1,35 @@
 """The first page in a real browser: it renews itself, and its numbers lead somewhere."""
 
 import json
-import shutil
 from collections.abc import Iterator
-from ctypes.util import find_library
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
+from tests.e2e.browsers import OWNER, chromium, needs_a_browser, owner_password
 from tests.e2e.test_bad_input import Wire
 from tests.servers import Server
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DAY = 24 * 60 * 60
 LATER = 31_000
 """Milliseconds after which a page is due."""
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-    pytest.mark.skipif(
-        find_library("atomic") is None,
-        reason="libatomic, which playwright needs, is not",
-    ),
-]
+pytestmark = needs_a_browser
 
 
 @pytest.fixture
 def page(server: Server) -> Iterator[Page]:
     """The first page, of an owner; its clock is the test's."""
-    password = (server.folder / "admin_password").read_text().strip()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"]
-        )
+    with chromium() as browser:
         page = browser.new_page(viewport={"width": 390, "height": 844})
         page.goto(f"{server.url}/admin/login/")
-        page.fill("[name=username]", "owner@mesh.internal")
-        page.fill("[name=password]", password)
+        page.fill("[name=username]", OWNER)
+        page.fill("[name=password]", owner_password(server))
         page.clock.install()
         page.click("[type=submit]")
         page.locator(".home-attention").wait_for()
         page.locator("[data-later]").first.wait_for(state="detached")
         yield page
-        browser.close()
 
 
 def test_the_page_renews_itself_and_a_number_leads_to_its_list(

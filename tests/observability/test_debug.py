@@ -160,10 +160,6 @@ def test_a_second_run_is_refused(busy: tuple[Server, str]) -> None:
     assert level(server) == "info (configured)\n"
 
 
-def _listen_to_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 @pytest.mark.parametrize(
     "number",
     [
@@ -176,15 +172,16 @@ def test_an_interrupted_run_restores_the_level_and_leaves_no_bundle(
     busy: tuple[Server, str], number: signal.Signals, tmp_path: Path
 ) -> None:
     server, _ = busy
+    debug = ["manage.py", "debug", "for", "60s", "--output", str(tmp_path)]
+    # A shell that runs tests in the background makes its children ignore Ctrl-C. No
+    # code of ours may run between fork and exec to undo that: gRPC's threads are here.
     run = subprocess.Popen(
-        [sys.executable, "manage.py", "debug", "for", "60s", "--output", str(tmp_path)],
+        ["env", "--default-signal=INT", sys.executable, *debug],
         cwd=BASE_DIR,
         env=server.environ,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell that runs tests in the background makes its children ignore Ctrl-C.
-        preexec_fn=_listen_to_interrupts,  # noqa: PLW1509 - nothing else runs in it
     )
     until(lambda: "trace" in level(server), "level trace")
     run.send_signal(number)
