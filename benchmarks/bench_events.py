@@ -4,6 +4,7 @@
 is measured in the same run.
 """
 
+import csv
 import json
 import os
 import sqlite3
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -43,6 +45,8 @@ EARLY: Final = 100_000
 BIG_PAGE: Final = 50_000
 TRAFFIC_PATH: Final = "/api/events/network-traffic"
 PROXY_PATH: Final = "/api/events/proxy"
+
+_NEWEST: Final = "SELECT body FROM events_trafficevent ORDER BY time DESC, id DESC"
 
 TRAFFIC_QUESTIONS: Final = (
     "user_id=u0000000000000000007",
@@ -86,6 +90,7 @@ def run(workspace: Workspace, report: Report) -> None:
     bench.settle()
     shippers(bench)
     bench.big_page()
+    bench.exports()
     bench.page_of_a_thousand()
     bench.questions(TRAFFIC_PATH, TRAFFIC_QUESTIONS, 1000)
     bench.questions(PROXY_PATH, PROXY_QUESTIONS, 100)
@@ -201,27 +206,57 @@ class EventsBench:
         name = "memory of a worker for that page, against the body (GB)"
         self.report.at_most(name, grown[0] / 1e9, size / 1e9, 3)
         client = self.connect()
+        plain = f"{_NEWEST} LIMIT {BIG_PAGE}"
         ours, theirs = alternating_medians(
-            lambda: self.get(client, path), self._plain_page, times=7
+            lambda: self.get(client, path), lambda: self._plain(plain), times=7
         )
         name = f"page of {BIG_PAGE} over HTTP"
         self.report.at_most(name, ours, theirs, 1.5, guard=2.5)
 
-    def _plain_page(self) -> None:
-        order = f"ORDER BY time DESC, id DESC LIMIT {BIG_PAGE}"
-        select = f"SELECT body FROM events_trafficevent {order}"  # noqa: S608 - constants
+    def exports(self) -> None:
+        """All events as NDJSON and CSV against what the database's client writes."""
+        for kind, plain in (("ndjson", _NEWEST), ("csv", self._columns())):
+            url = f"{self.server.url}{TRAFFIC_PATH}?format={kind}"
+            head = f"Authorization: Token {self.token}"
+            command = ["curl", "-sf", "--output", os.devnull, "--header", head, url]
+            ours, theirs = alternating_medians(
+                partial(subprocess.run, command, check=True),
+                partial(self._plain, plain, columns=kind == "csv"),
+                times=5,
+            )
+            rates = self.rows / ours, self.rows / theirs
+            self.report.at_least(f"export as {kind}, rows", *rates, 0.5)
+
+    def _columns(self) -> str:
+        """Return a query for each value of the texts, newest first."""
+        newest = TrafficEvent.objects.values_list("body", flat=True)[:1].get()
+        paths = list(_leaves(orjson.loads(newest)))
+        if self.postgresql:
+            values = ", ".join(f"body #>> '{{{','.join(path)}}}'" for path in paths)
+            texts = _NEWEST.replace("body", "body::jsonb AS body", 1)
+            return f"SELECT {values} FROM ({texts} OFFSET 0) AS texts"  # noqa: S608 - constants
+        values = ", ".join(f"body ->> '$.{'.'.join(path)}'" for path in paths)
+        return _NEWEST.replace("body", values, 1)
+
+    def _plain(self, select: str, *, columns: bool = False) -> None:
+        """Let the database's client write texts, or columns as CSV."""
         if self.postgresql:
             url = self.environment["SVC_DATABASE_URL"]
-            command = ["psql", url, "-qc", f"COPY ({select}) TO STDOUT"]
+            form = "(FORMAT csv)" if columns else ""
+            command = ["psql", url, "-qc", f"COPY ({select}) TO STDOUT {form}"]
             with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
                 assert process.stdout is not None
                 while process.stdout.read(1 << 20):
                     pass
+            assert process.returncode == 0
             return
-        database = str(connection.settings_dict["NAME"])
-        reader = sqlite3.connect(database)
+        reader = sqlite3.connect(str(connection.settings_dict["NAME"]))
+        found = reader.execute(select)
         with Path(os.devnull).open("w", encoding="utf-8") as out:
-            out.writelines(text for (text,) in reader.execute(select))
+            if columns:
+                csv.writer(out).writerows(found)
+            else:
+                out.writelines(text for (text,) in found)
         reader.close()
 
     @contextmanager
@@ -349,6 +384,15 @@ class EventsBench:
             way()
             took = time.perf_counter() - started
             self.report.note(f"page of {BIG_PAGE} by {name}: {took:.2f} s")
+
+
+def _leaves(found: Any, *above: str) -> Iterator[tuple[str, ...]]:
+    """Yield where the values lie in an event."""
+    if not isinstance(found, dict):
+        yield above
+        return
+    for name, inner in found.items():
+        yield from _leaves(inner, *above, name)
 
 
 def _children(parent: int) -> list[int]:

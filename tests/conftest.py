@@ -129,5 +129,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Leave nothing behind."""
+    runfolder.AT_END.close()
     if not hasattr(config, "workerinput"):
         runfolder.remove()

@@ -10,12 +10,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 from meshmgmt.env import BASE_DIR
 
 VARIABLE: Final = "MESHMGMT_TESTS_FOLDER"
+AT_END: Final = ExitStack()
+"""What this process has for all its tests; given back when it ends."""
+
 _FOREIGN: Final = ("SVC_", "PROMETHEUS_", "GUNICORN", "COV_", "PYTEST_")
 
 
@@ -57,8 +62,12 @@ def copy_migrated_database(target: Path) -> None:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
-            environ = {**clean_environ(), "SVC_DATA_DIR": str(folder)}
-            command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-            subprocess.run(command, cwd=BASE_DIR, env=environ, check=True)
+            migrate({**clean_environ(), "SVC_DATA_DIR": str(folder)})
             done.touch()
     shutil.copy(database, target)
+
+
+def migrate(environ: Mapping[str, str]) -> None:
+    """Give the database that an environment names all tables."""
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(command, cwd=BASE_DIR, env=environ, check=True)

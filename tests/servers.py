@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
@@ -20,7 +21,14 @@ from psycopg import sql
 
 from meshmgmt.core.ids import new_id
 from meshmgmt.env import BASE_DIR
-from tests.runfolder import copy_migrated_database, share_static_files
+from tests.runfolder import (
+    AT_END,
+    clean_environ,
+    copy_migrated_database,
+    migrate,
+    path,
+    share_static_files,
+)
 from tests.waiting import until
 
 START_SECONDS: Final = 30.0
@@ -39,10 +47,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def own_database(url: str = "") -> Iterator[str]:
+def own_database(url: str = "", *, like: str = "template1") -> Iterator[str]:
     """Yield the address of a new PostgreSQL database beside that of `url`; drop it after.
 
     `url` is SVC_DATABASE_URL by default; yields "" (SQLite) when it names no PostgreSQL.
+    The new one is a copy of the database named `like`.
     """
     url = url or os.environ.get("SVC_DATABASE_URL", "")
     if not url.startswith("postgres"):
@@ -50,13 +59,38 @@ def own_database(url: str = "") -> Iterator[str]:
         return
     name = f"own_{new_id()}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        made = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+        connection.execute(made.format(sql.Identifier(name), sql.Identifier(like)))
         try:
             yield urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
         finally:
             connection.execute(
                 sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
             )
+
+
+@contextmanager
+def migrated_database(folder: Path) -> Iterator[str]:
+    """Yield the address of a new PostgreSQL database with all tables; drop it after.
+
+    Where the tests run on SQLite it yields "", and the folder of data has the file.
+    """
+    if os.environ.get("SVC_DATABASE_URL", "").startswith("postgres"):
+        with own_database(like=_migrated()) as url:
+            yield url
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    copy_migrated_database(folder / "db.sqlite3")
+    yield ""
+
+
+@cache
+def _migrated() -> str:
+    """Return the name of a PostgreSQL database with all tables, made once a process."""
+    url = AT_END.enter_context(own_database())
+    environ = {**clean_environ(), "SVC_DATABASE_URL": url, "SVC_DATA_DIR": str(path())}
+    migrate(environ)
+    return urlsplit(url).path.removeprefix("/")
 
 
 @dataclass
@@ -172,13 +206,8 @@ def running_server(
     folder: Path, extra: Mapping[str, str] | None = None
 ) -> Iterator[Server]:
     """Yield a started server over an empty, migrated database of the kind under test."""
-    with own_database() as url:
+    with migrated_database(folder) as url:
         server = Server(folder, url, extra or {})
-        if url:
-            server.manage("migrate", "--verbosity", "0")
-        else:
-            folder.mkdir(parents=True)
-            copy_migrated_database(folder / "db.sqlite3")
         server.start()
         try:
             yield server

@@ -63,7 +63,7 @@ def test_a_difference_leads_from_one_moment_to_the_other() -> None:
 
 @pytest.mark.slow
 def test_differences_of_long_histories_lead_from_one_moment_to_the_other() -> None:
-    check_differences(examples=10, writes=80)
+    check_differences(examples=5, writes=80)
 
 
 RECORDS = st.lists(

@@ -28,7 +28,7 @@ CHECKS: Final = [
     response_schema_conformance,
 ]
 FEW: Final = 8
-MANY: Final = 40
+MANY: Final = 16
 
 
 def _document(*, coverage: bool) -> Any:

@@ -12,7 +12,7 @@ import pytest
 
 from meshmgmt.env import BASE_DIR
 from meshmgmt.explain.lint.finding import CATALOGUE
-from tests.servers import Server, own_database
+from tests.servers import Server, migrated_database
 
 DOCS = BASE_DIR / "docs" / "dns.md"
 
@@ -32,9 +32,8 @@ def test_every_finding_is_documented() -> None:
 @pytest.mark.timeout(300)
 def test_commands_work_on_the_demo_data(tmp_path: Path) -> None:
     commands, requests = scripts()
-    with own_database() as url:
+    with migrated_database(tmp_path) as url:
         server = Server(tmp_path, url, {})
-        server.manage("migrate", "--verbosity", "0")
         server.manage("seed")
         asked = servers_asked(commands, server)
         assert asked

@@ -65,7 +65,7 @@ def test_export_import_export_gives_the_same_bytes(
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=3_000, deadline=None)
+@settings(max_examples=1_200, deadline=None)
 @given(accounts.records("corp"))
 def test_export_import_export_gives_the_same_bytes_many_times(
     records: tuple[Record, ...],

@@ -30,7 +30,7 @@ from tests.servers import (
     START_SECONDS,
     Server,
     free_port,
-    own_database,
+    migrated_database,
     running_server,
 )
 from tests.waiting import until
@@ -79,20 +79,15 @@ _COUNT: Final = "SELECT count(*) FROM events_proxyentry"
 @pytest.fixture
 def installation(tmp_path: Path) -> Iterator[Installation]:
     """Return an installation that is set up."""
-    with own_database() as url:
+    with migrated_database(tmp_path) as url:
         environ = {
             **runfolder.clean_environ(),
             "SVC_DATA_DIR": str(tmp_path),
             "SVC_LOG_LEVEL": "error",
         }
-        made = Installation(tmp_path, environ)
         if url:
             environ["SVC_DATABASE_URL"] = url
-            migrate = made.command("migrate", "--verbosity", "0")
-            subprocess.run(migrate, env=environ, check=True)
-        else:
-            runfolder.copy_migrated_database(tmp_path / "db.sqlite3")
-        yield made
+        yield Installation(tmp_path, environ)
 
 
 def ended(process: "subprocess.Popen[bytes]", number: int) -> str:

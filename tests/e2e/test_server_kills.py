@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from tests.observability.servers import HALF_BODY, HALF_HEAD, Server, half_request
-from tests.servers import own_database
+from tests.servers import migrated_database
 from tests.waiting import PATIENCE
 
 KILLS: Final = 12
@@ -120,11 +120,10 @@ def kill_again_and_again(server: Server, load: Load) -> None:
 def test_killed_servers_refuse_no_start_and_halve_and_repeat_no_write(
     tmp_path: Path,
 ) -> None:
-    with own_database() as url:
-        server = Server(tmp_path / "var", migrated=not url, SVC_WORKERS="3")
+    with migrated_database(tmp_path / "var") as url:
+        server = Server(tmp_path / "var", migrated=False, SVC_WORKERS="3")
         if url:
             server.environ["SVC_DATABASE_URL"] = url
-            server.manage("migrate", "--verbosity", "0")
         server.manage("welcome")
         try:
             with Load(server) as load:

@@ -29,7 +29,7 @@ from tests.namespaces import Namespace
 from tests.nginx import HOST, Proxied, proxying
 from tests.observability.servers import value_of
 from tests.pgbouncer import NAME, running_pgbouncer, through_the_socket
-from tests.servers import Server, own_database
+from tests.servers import Server, migrated_database
 from tests.waiting import until
 
 pytestmark = [
@@ -130,7 +130,7 @@ def pair(
     folder = tmp_path_factory.mktemp("hosts")
     pooled = request.param == "pgbouncer"
     with ExitStack() as stack:
-        url = stack.enter_context(own_database())
+        url = stack.enter_context(migrated_database(folder))
         machines = [Namespace(number, NETWORK) for number in (1, 2)]
         for machine in machines:
             stack.enter_context(machine.connected())
@@ -143,7 +143,6 @@ def pair(
             for machine in machines
         )
         first.folder.mkdir()
-        first.manage("migrate", "--verbosity", "0")
         first.manage("createsuperuser", "--email", EMAIL, "--noinput")
         token = first.manage("create_token", "--user", EMAIL).strip()
         for host in (first, second):

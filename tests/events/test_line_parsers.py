@@ -367,7 +367,7 @@ def test_any_line_is_an_entry_or_a_fault(form: str, line: bytes) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=5_000, deadline=None)
+@settings(max_examples=2_000, deadline=None)
 @given(st.sampled_from(sorted(PARSERS)), raw_lines)
 def test_any_of_many_lines_is_an_entry_or_a_fault(form: str, line: bytes) -> None:
     check_any_line(form, line)

@@ -114,7 +114,7 @@ def test_loaded_account_gives_the_same_configurations(
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @settings(
-    max_examples=200,
+    max_examples=80,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(drawn=snapshots())

@@ -19,7 +19,7 @@ from observability.database.postgresql.base import _silences
 from observability.metrics.readers import AT_ONCE, Readers
 from observability.metrics.readers import PATIENCE_SECONDS as READERS_SECONDS
 from tests.runfolder import clean_environ
-from tests.servers import own_database
+from tests.servers import migrated_database
 
 
 @pytest.fixture
@@ -114,14 +114,12 @@ call_command("housekeeping", "--once")
 
 @pytest.mark.postgresql
 def test_a_job_waits_for_no_statement_without_end(tmp_path: Path) -> None:
-    with own_database() as url:
+    with migrated_database(tmp_path) as url:
         environ = clean_environ() | {
             "SVC_DATA_DIR": str(tmp_path),
             "SVC_DATABASE_URL": url,
             "DJANGO_SETTINGS_MODULE": "meshmgmt.settings",
         }
-        migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-        subprocess.run(migrate, env=environ, cwd=BASE_DIR, check=True)
         done = subprocess.run(
             [sys.executable, "-c", JOB],
             env=environ,
