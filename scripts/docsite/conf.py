@@ -8,6 +8,7 @@ html_title = f"{project} {release}"
 copyright = "the makers of meshmgmt"  # noqa: A001 - Sphinx's name
 
 extensions = ["myst_parser"]
+myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 4
 """Links name headings as the forges do; deeper ones have none."""
 highlight_language = "none"

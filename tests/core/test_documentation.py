@@ -16,7 +16,7 @@ PYTHON = BASE_DIR / ".venv-docs" / "bin" / "python"
 PAGES = [*BASE_DIR.glob("*.md"), *BASE_DIR.glob("docs/**/*.md")]
 CODE = re.compile(r"^ *(```+).*?^ *\1$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 needs_chromium, needs_libatomic = needs_a_browser
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+LINK = re.compile(r"""(?:\]\(|src(?:set)?=")([^)"\s]+)[)"]""")
 
 
 def anchors(page: Path) -> set[str]:

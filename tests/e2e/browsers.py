@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes.util import find_library
-from typing import Final
+from typing import Final, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.servers import Server
 
 OWNER: Final = "owner@mesh.internal"
+THEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 _CHROMIUM: Final = (
     shutil.which("chromium-headless-shell")
     or shutil.which("chromium")

@@ -4,14 +4,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from meshmgmt.adminsite.menu import MENU, is_model
-from tests.e2e.browsers import OWNER, chromium, needs_a_browser, owner_password, sign_in
+from tests.e2e.browsers import (
+    OWNER,
+    THEMES,
+    chromium,
+    needs_a_browser,
+    owner_password,
+    sign_in,
+)
 from tests.servers import Server, free_port, running_server
 
 # What people click does not differ by database.
@@ -22,8 +29,6 @@ DESKTOP, PHONE = 1440, 390
 LONG: Final = "x" * 250
 TOOLS = ".object-tools a:not([download])"
 AXE: Final = Axe()
-Theme = Literal["light", "dark"]
-THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 FIELDS: Final = "#content :is(input, select, textarea, [role=combobox])"
 COLOURS: Final = ["color-contrast", "link-in-text-block"]
 """The rules that depend on the theme."""

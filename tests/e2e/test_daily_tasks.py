@@ -12,7 +12,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from meshmgmt.env import BASE_DIR
 from tests.control.deployment import Deployment
-from tests.e2e.browsers import chromium, needs_a_browser, owner_password, sign_in
+from tests.e2e.browsers import (
+    THEMES,
+    chromium,
+    needs_a_browser,
+    owner_password,
+    sign_in,
+)
 from tests.e2e.operators import Operator
 from tests.e2e.test_bad_input import Wire
 from tests.events.samples import moment, proxy, traffic
@@ -522,8 +528,11 @@ def test_pictures_of_the_documentation(begin: Begin, demo: Server, wire: Wire) -
         ("explain", f"/admin/dns/zone/explain/?{asked}", "What would change that"),
         ("traffic", "/admin/events/trafficevent/", "in all"),
     ):
-        operator.page.goto(f"{demo.url}{path}")
-        operator.page.get_by_text(ready).first.wait_for()
-        operator.page.wait_for_load_state("networkidle")
-        operator.picture(name)
-        assert (operator.pictures / f"{name}.png").stat().st_size < MOST_BYTES
+        for theme in THEMES:
+            file = name if theme == "light" else f"{name}-{theme}"
+            operator.page.emulate_media(color_scheme=theme)
+            operator.page.goto(f"{demo.url}{path}")
+            operator.page.get_by_text(ready).first.wait_for()
+            operator.page.wait_for_load_state("networkidle")
+            operator.picture(file)
+            assert (operator.pictures / f"{file}.png").stat().st_size < MOST_BYTES
