@@ -36,6 +36,7 @@ from events.audit.rows import LIST_COLUMNS
 from events.models import AuditEvent, TrafficEvent
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
+from tests.processes import descendants
 
 Maker = Callable[..., Iterator[dict[str, Any]]]
 """Makes events: how many, up to which time, within how many days, from which number."""
@@ -262,7 +263,7 @@ class EventsBench:
     @contextmanager
     def _peak_memory(self) -> Iterator[list[int]]:
         """Yield a list that gets the greatest growth of a worker, in bytes."""
-        workers = _children(self.server.process.pid if self.server.process else 0)
+        workers = descendants(self.server.process.pid) if self.server.process else set()
         before = {}
         for pid in workers:
             Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
@@ -393,15 +394,6 @@ def _leaves(found: Any, *above: str) -> Iterator[tuple[str, ...]]:
         return
     for name, inner in found.items():
         yield from _leaves(inner, *above, name)
-
-
-def _children(parent: int) -> list[int]:
-    """Return the processes below `parent`."""
-    found = []
-    for task in Path(f"/proc/{parent}/task").iterdir():
-        for pid in (task / "children").read_text(encoding="ascii").split():
-            found += [int(pid), *_children(int(pid))]
-    return found
 
 
 def _status(pid: int, name: str) -> int:

@@ -19,12 +19,11 @@ class Workspace:
         self.folder = folder
         self._server = Server(
             folder,
-            database_url,
-            {
-                # The same gunicorn and settings, plus one empty view to compare with.
-                "DJANGO_SETTINGS_MODULE": "benchmarks.settings",
-                "SVC_LOG_FILE": str(folder / "log.json"),
-            },
+            database_url=database_url,
+            migrated=False,
+            # The same gunicorn and settings, plus one empty view to compare with.
+            DJANGO_SETTINGS_MODULE="benchmarks.settings",
+            SVC_LOG_FILE=str(folder / "log.json"),
         )
         self._large = False
         self._token = ""
@@ -37,7 +36,7 @@ class Workspace:
     @property
     def environment(self) -> dict[str, str]:
         """The environment of commands that work on the benchmark's database."""
-        return self._server.environment
+        return self._server.environ
 
     def migrate(self) -> None:
         """Bring the new database to the newest schema."""
@@ -70,19 +69,13 @@ class Workspace:
         url = self._server.database_url
         server = Server(
             folder,
-            url,
-            {
-                "DJANGO_SETTINGS_MODULE": settings,
-                "SVC_DATABASE_URL": url or f"sqlite:///{self.folder / 'db.sqlite3'}",
-                "SVC_LOG_FILE": str(folder / "log.json"),
-                **extra,
-            },
+            database_url=url or f"sqlite:///{self.folder / 'db.sqlite3'}",
+            DJANGO_SETTINGS_MODULE=settings,
+            SVC_LOG_FILE=str(folder / "log.json"),
         )
-        server.start()
-        try:
+        server.environ.update(extra)
+        with server:
             yield server
-        finally:
-            server.stop()
 
     def close(self) -> None:
         """Stop the server."""

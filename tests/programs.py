@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import START_SECONDS
 from tests.waiting import until
 
 
@@ -42,7 +41,7 @@ def running(
         return False
 
     try:
-        until(listens, (folder / "output").read_text, START_SECONDS)
+        until(listens, (folder / "output").read_text)
         yield
     finally:
         process.terminate()

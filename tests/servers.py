@@ -3,17 +3,17 @@
 Used by the end-to-end tests and by the benchmarks.
 """
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -21,6 +21,7 @@ from psycopg import sql
 
 from meshmgmt.core.ids import new_id
 from meshmgmt.env import BASE_DIR
+from tests.processes import children, descendants, ended, file_of
 from tests.runfolder import (
     AT_END,
     clean_environ,
@@ -29,14 +30,12 @@ from tests.runfolder import (
     path,
     share_static_files,
 )
-from tests.waiting import until
-
-START_SECONDS: Final = 30.0
-STOP_SECONDS: Final = 20.0
+from tests.waiting import PATIENCE, until
+from tests.wire import LOOPBACK, Reply, json_records, request, value_of
 
 
 class ServerError(RuntimeError):
-    """The server did not start or stop as it should; the text quotes its log."""
+    """A command of the server failed; the text quotes what it said."""
 
 
 def free_port() -> int:
@@ -93,19 +92,50 @@ def _migrated() -> str:
     return urlsplit(url).path.removeprefix("/")
 
 
-@dataclass
 class Server:
-    """One installation: a data folder, a database, and the processes serving them."""
+    """One installation: a data folder, a database, and the processes serving them.
 
-    folder: Path
-    database_url: str = ""
-    extra: Mapping[str, str] = field(default_factory=dict)
-    port: int = field(default_factory=free_port)
-    metrics_port: int = field(default_factory=free_port)
-    address: str = "127.0.0.1"
-    within: tuple[str, ...] = ()
-    """Begins every command: where its processes run."""
-    process: subprocess.Popen[bytes] | None = None
+    Without an address of a database it is SQLite's file in the folder, which has all
+    tables unless it is not `migrated`. `flags` are those of `manage.py serve`; `within`
+    begins every command: where its processes run.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *flags: str,
+        database_url: str = "",
+        address: str = LOOPBACK,
+        within: tuple[str, ...] = (),
+        migrated: bool = True,
+        **environ: str,
+    ) -> None:
+        self.folder = folder
+        self.code = BASE_DIR
+        self.flags = flags
+        self.address = address
+        self.within = within
+        self.database_url = database_url or environ.get("SVC_DATABASE_URL", "")
+        self.port = free_port()
+        self.metrics_port = free_port()
+        named = {"SVC_DATABASE_URL": database_url} if database_url else {}
+        self.environ = {
+            **clean_environ(),
+            "SVC_DATA_DIR": str(folder),
+            "SVC_BIND": f"{address}:{self.port}",
+            "SVC_METRICS_PORT": str(self.metrics_port),
+            "SVC_GRPC_BIND": "off",
+            "SVC_DRAIN_SECONDS": "0",
+            "SVC_WORKERS": "1",
+            **named,
+            **environ,
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+        folder.mkdir(parents=True, exist_ok=True)
+        share_static_files(folder)
+        file = folder / "db.sqlite3"
+        if migrated and not self.database_url and not file.exists():
+            copy_migrated_database(file)
 
     @property
     def url(self) -> str:
@@ -113,92 +143,154 @@ class Server:
         return f"http://{self.address}:{self.port}"
 
     @property
-    def log_path(self) -> Path:
-        """What the server wrote to standard output and standard error."""
-        return self.folder / "server.log"
+    def runtime_dir(self) -> Path:
+        """Where the server keeps its files."""
+        return Path(self.environ.get("SVC_RUNTIME_DIR", str(self.folder / "run")))
 
     @property
-    def environment(self) -> dict[str, str]:
-        """The environment of every command of this installation."""
-        inherited = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith("SVC_") and name != "PROMETHEUS_MULTIPROC_DIR"
-        }
-        own = {
-            "SVC_DATA_DIR": str(self.folder),
-            "SVC_BIND": f"{self.address}:{self.port}",
-            "SVC_METRICS_PORT": str(self.metrics_port),
-            "SVC_GRPC_BIND": "off",
-            "SVC_DRAIN_SECONDS": "0",
-            "SVC_WORKERS": "1",
-        }
-        if self.database_url:
-            own["SVC_DATABASE_URL"] = self.database_url
-        return {**inherited, **own, **self.extra}
+    def output(self) -> Path:
+        """What the server wrote to standard output and standard error."""
+        return self.folder / "output.log"
 
-    def manage(self, *arguments: str, check: bool = True, text: str = "") -> str:
-        """Run `manage.py` and return what it printed. Raises ServerError on failure."""
-        done = subprocess.run(
-            [*self.within, sys.executable, str(BASE_DIR / "manage.py"), *arguments],
-            cwd=BASE_DIR,
-            env=self.environment,
+    def printed(self) -> str:
+        """Return all that the server printed so far."""
+        if not self.output.exists():
+            return ""
+        return self.output.read_text(encoding="utf-8", errors="replace")
+
+    def records(self, **wanted: Any) -> list[dict[str, Any]]:
+        """Return the JSON log records printed so far that have the wanted fields."""
+        return [r for r in json_records(self.printed()) if wanted.items() <= r.items()]
+
+    def manage(self, *words: str, text: str = "", **environ: str) -> str:
+        """Run a management command and return what it printed. Raises ServerError."""
+        done = self.tried(*words, text=text, **environ)
+        if done.returncode:
+            raise ServerError(f"{words}: {done.returncode}\n{done.stderr}")
+        return done.stdout
+
+    def tried(
+        self, *words: str, text: str = "", **environ: str
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a management command, whatever comes of it."""
+        return subprocess.run(
+            [*self.within, sys.executable, "manage.py", *words],
+            cwd=self.code,
+            env={**self.environ, **environ},
             input=text,
             capture_output=True,
             text=True,
             check=False,
         )
-        if check and done.returncode:
-            raise ServerError(f"{arguments}: {done.returncode}\n{done.stderr}")
-        return done.stdout
 
-    def start(self) -> None:
-        """Start `manage.py serve` and wait until it accepts connections."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        share_static_files(self.folder)
-        with self.log_path.open("ab") as log:
+    def start(self, *command: str) -> Self:
+        """Start, and wait until the API and, by `serve`, the metrics port answer."""
+        self.launch(*command)
+        try:
+            until(self._answers, self.printed)
+            elsewhere = command or self.within or "SVC_METRICS_PORT" not in self.environ
+            if not elsewhere and "--metrics-port" not in self.flags:
+                until(self.scrapes, "the metrics port")
+        except BaseException:
+            self.stop(signal.SIGKILL)
+            raise
+        return self
+
+    def launch(self, *command: str) -> None:
+        """Start without waiting."""
+        words = command or (sys.executable, "manage.py", "serve", *self.flags)
+        with self.output.open("ab") as output:
             self.process = subprocess.Popen(
-                [*self.within, sys.executable, str(BASE_DIR / "manage.py"), "serve"],
-                cwd=BASE_DIR,
-                env=self.environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
+                [*self.within, *words],
+                cwd=self.code,
+                env=self.environ,
+                stdout=output,
+                stderr=output,
                 start_new_session=True,
             )
-        try:
-            until(self._answers, "a server that answers", START_SECONDS)
-        except (AssertionError, ServerError) as error:
-            self.stop()
-            raise ServerError(f"the server did not start\n{self.log()}") from error
 
     def _answers(self) -> bool:
-        """Tell whether a worker answers, not only whether the master listens."""
-        if self.process is None or self.process.poll() is not None:
-            raise ServerError("the server has ended")
+        assert self.process is not None
+        assert self.process.poll() is None, self.printed()[-3000:]
         try:
-            with socket.create_connection((self.address, self.port), 5) as connection:
-                connection.sendall(b"GET /livez HTTP/1.0\r\n\r\n")
-                return connection.recv(5) == b"HTTP/"
+            self.get("/livez")  # a refusal is an answer: the host may be another's
+        except OSError:
+            return False
+        return True
+
+    def scrapes(self) -> bool:
+        """Tell whether the metrics port answers."""
+        try:
+            return "mesh_build_info" in self.scrape()
         except OSError:
             return False
 
-    def stop(self) -> None:
-        """Stop the server and what it started."""
-        if self.process is None:
-            return
-        self.process.terminate()
-        try:
-            self.process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-        self.process = None
+    def get(self, path: str, method: str = "GET", **headers: str) -> Reply:
+        """Send a request to the API port."""
+        return request(self.port, path, method, address=self.address, **headers)
 
-    def log(self) -> str:
-        """Return the server's log so far."""
-        if not self.log_path.exists():
-            return ""
-        return self.log_path.read_text(encoding="utf-8", errors="replace")
+    def scrape(self) -> str:
+        """Return the metrics port's answer."""
+        reply = request(self.metrics_port, "/metrics", address=self.address)
+        assert reply.status == 200, reply.text
+        return reply.text
+
+    def value(self, series: str) -> float:
+        """Return one series of a scrape; 0 when it is not there."""
+        return value_of(self.scrape(), series)
+
+    def info(self) -> dict[str, Any]:
+        """Return what the server says about itself in its runtime directory."""
+        found: dict[str, Any] = json.loads(
+            (self.runtime_dir / "server.json").read_text()
+        )
+        return found
+
+    def workers(self) -> set[int]:
+        """Return the processes of the workers."""
+        return {
+            pid
+            for pid in children(self.info()["pid"])
+            if b"gunicorn" in file_of(pid, "cmdline")
+        }
+
+    def housekeeper(self) -> int:
+        """Return the housekeeping process."""
+        beat = self.runtime_dir / "housekeeping.json"
+        assert until(beat.exists, "a heartbeat")
+        document = json.loads(beat.read_text())
+        return int(document["pid"])
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal and return the exit status; 0 when nothing runs."""
+        process, self.process = self.process, None
+        if process is None:
+            return 0
+        if process.poll() is None:
+            process.send_signal(number)
+        try:
+            return process.wait(PATIENCE)
+        finally:
+            process.kill()
+            process.wait(PATIENCE)
+
+    def kill(self) -> None:
+        """Kill all processes, as systemd and an end of the machine do."""
+        assert self.process is not None
+        family = {self.process.pid, *descendants(self.process.pid)}
+        for pid in family:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        self.process = None
+        until(lambda: all(map(ended, family)), "the end of all processes")
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
 
 @contextmanager
@@ -207,9 +299,7 @@ def running_server(
 ) -> Iterator[Server]:
     """Yield a started server over an empty, migrated database of the kind under test."""
     with migrated_database(folder) as url:
-        server = Server(folder, url, extra or {})
-        server.start()
-        try:
+        server = Server(folder, database_url=url)
+        server.environ.update(extra or {})
+        with server:
             yield server
-        finally:
-            server.stop()

@@ -23,6 +23,7 @@ SCHEMA: Final[dict[str, Any]] = yaml.safe_load(DOCUMENT.read_text(encoding="utf-
 READABLE: Final = [path for path, found in SCHEMA["paths"].items() if "get" in found]
 
 
+@pytest.mark.sqlite
 def test_the_committed_document_is_that_of_the_code() -> None:
     printed = StringIO()
     call_command("spectacular", "--validate", "--fail-on-warn", stdout=printed)

@@ -1,11 +1,9 @@
 """A deployment with its API and its peers' port, and agents that talk to it."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -19,6 +17,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from meshmgmt.env import BASE_DIR
 from tests.servers import Server, free_port, running_server
+from tests.waiting import until
 
 START_SECONDS: Final = 90.0
 
@@ -70,7 +69,7 @@ class Deployment:
                 ],
                 cwd=BASE_DIR,
                 env={
-                    **self.server.environment,
+                    **self.server.environ,
                     "SVC_GRPC_BIND": self.bind,
                     **self.settings,
                     **extra,
@@ -78,11 +77,12 @@ class Deployment:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        deadline = time.monotonic() + START_SECONDS
-        while not self.serves():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError(f"peers are not served\n{self.log()}")
-            time.sleep(0.05)
+        until(self._runs_and_serves, self.log, START_SECONDS)
+
+    def _runs_and_serves(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, self.log()
+        return self.serves()
 
     def serves(self) -> bool:
         """Tell whether the health service says so."""
@@ -193,21 +193,6 @@ def open_policy(everybody: str) -> dict[str, Any]:
     rule = {"name": "all", "enabled": True, "action": "accept", "protocol": "all"}
     rule |= {"bidirectional": True}
     return {"name": "Default", "enabled": True, "rules": [rule | ends]}
-
-
-def waited_for(condition: Any, seconds: float = 30.0) -> Any:
-    """Return the first true value of `condition()`; asked again and again."""
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError("waited in vain")
-        time.sleep(0.05)
-    return value
-
-
-def unset_environment() -> dict[str, str]:
-    """Return the environment of the tests without settings of the service."""
-    return {name: value for name, value in os.environ.items() if name[:4] != "SVC_"}
 
 
 def not_served(environment: Mapping[str, str], *words: str) -> str:

@@ -15,6 +15,7 @@ from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceStub
 from meshmgmt.env import BASE_DIR
 from meshmgmt.serving.management.commands import serve
+from tests import waiting
 from tests.control.agents import (
     Agent,
     awaited,
@@ -28,9 +29,8 @@ from tests.control.agents import (
 from tests.control.deployment import (
     Deployment,
     not_served,
-    unset_environment,
-    waited_for,
 )
+from tests.runfolder import clean_environ
 from tests.servers import free_port
 
 CODE = grpc.StatusCode
@@ -306,12 +306,12 @@ async def test_two_keys_are_two_peers(deployment: Deployment):
 
 def test_a_taken_port_is_refused_with_one_sentence(deployment: Deployment, tmp_path):
     elsewhere = {"SVC_GRPC_BIND": deployment.bind, "SVC_RUNTIME_DIR": str(tmp_path)}
-    said = not_served({**deployment.server.environment, **elsewhere})
+    said = not_served({**deployment.server.environ, **elsewhere})
     assert "choose another HOST:PORT" in said
 
 
 def test_the_process_that_serve_starts_waits_for_tables_and_stops_when_told(tmp_path):
-    environment = unset_environment() | {
+    environment = clean_environ() | {
         "SVC_DATA_DIR": str(tmp_path),  # where nothing was migrated
         "SVC_GRPC_BIND": f"127.0.0.1:{free_port()}",
         "SVC_DATABASE_URL": f"sqlite:///{tmp_path / 'empty.sqlite3'}",
@@ -326,7 +326,7 @@ def test_the_process_that_serve_starts_waits_for_tables_and_stops_when_told(tmp_
         )
     try:
         text = (tmp_path / "log").read_text
-        waited_for(lambda: "the maps cannot be refreshed" in text(), 90)
+        waiting.until(lambda: "the maps cannot be refreshed" in text(), patience=90)
         assert running.poll() is None
         assert "Traceback" not in text()
     finally:

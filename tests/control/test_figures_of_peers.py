@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.control.agents import awaited, enrolled, followed, names, run, until
-from tests.control.deployment import Deployment, not_served, unset_environment
-from tests.observability.servers import Server
-from tests.servers import free_port
+from tests.control.deployment import Deployment, not_served
+from tests.runfolder import clean_environ
+from tests.servers import Server, free_port
 from tests.waiting import until as server_until
 
 GRPC = "management_grpc_"
@@ -78,7 +78,7 @@ def test_a_process_that_died_makes_the_server_unready_at_once(upset: Deployment)
     server = upset.server
 
     def check() -> str:
-        text = server.manage("status", "--json", check=False)
+        text = server.tried("status", "--json").stdout
         return str(json.loads(text)["checks"]["peers"])
 
     assert check() == "ok"
@@ -103,7 +103,7 @@ def test_the_server_is_ready_when_peers_are_served_and_not_before(folder: Path):
     peers = Server(folder)
     peers.environ = web.environ
     made = web.manage("create_token", "--user", "ann@mesh.dev", "--role", "owner")
-    owner = {"Authorization": f"Token {made.stdout.strip()}"}
+    owner = {"Authorization": f"Token {made.strip()}"}
     web.start(sys.executable, "-m", "gunicorn", "meshmgmt.wsgi:application")
 
     def ready() -> bool:
@@ -130,7 +130,7 @@ def test_a_second_process_in_the_same_runtime_directory_is_refused(
     deployment: Deployment,
 ):
     bind = {"SVC_GRPC_BIND": f"127.0.0.1:{free_port()}"}
-    said = not_served({**deployment.server.environment, **bind})
+    said = not_served({**deployment.server.environ, **bind})
     assert "a process that serves peers" in said
     assert "runs already" in said
 
@@ -141,7 +141,7 @@ def test_a_second_process_in_the_same_runtime_directory_is_refused(
 def test_several_processes_for_peers_are_refused_where_they_cannot_be(
     tmp_path: Path, processes: str, said: str
 ):
-    environment = {**unset_environment(), "SVC_DATA_DIR": str(tmp_path)}
+    environment = {**clean_environ(), "SVC_DATA_DIR": str(tmp_path)}
     assert said in not_served(environment, "--processes", processes)
 
 

@@ -26,8 +26,9 @@ from meshmgmt.control.services import logins
 from meshmgmt.control.services.refusals import Code, Refused, WrongKey
 from meshmgmt.env import BASE_DIR
 from tests.control.agents import Agent, enrolled, run
-from tests.control.deployment import Deployment, waited_for
+from tests.control.deployment import Deployment
 from tests.control.machines import SOURCE, public_key, request, setup_key
+from tests.waiting import until
 
 KEYS = 1600
 STREAMS = 10_000
@@ -190,7 +191,7 @@ def test_silent_streams_of_strangers_are_few_and_go(upset: Deployment):
             assert grown < MEBIBYTES, f"{grown:.0f} MiB"
 
     run(scenario())
-    waited_for(lambda: "of no peer" in upset.log())
+    until(lambda: "of no peer" in upset.log())
 
 
 def test_a_stream_that_does_not_say_whose_it_is_goes(monkeypatch: pytest.MonkeyPatch):

@@ -14,8 +14,9 @@ from typing import Final
 
 import pytest
 
-from tests.control.deployment import Deployment, waited_for
+from tests.control.deployment import Deployment
 from tests.namespaces import Namespace
+from tests.waiting import until
 
 BINARY: Final = os.environ.get("MESH_AGENT_BINARY", "")
 SERVICE: Final = "10.201.1.1"
@@ -112,10 +113,12 @@ def test_real_agents_enrol_and_resolve_names(upset: Deployment, tmp_path: Path):
             found = {p["hostname"]: p for p in upset.api("GET", "/peers")}
             return all(found.get(n, {}).get("connected") for n in ("alpha", "beta"))
 
-        waited_for(connected, 120)
+        until(connected, patience=120)
         peer = upset.peer("beta")
-        server = waited_for(alpha.resolver, 60)
-        waited_for(lambda: alpha.answer(server, peer["dns_label"]) == peer["ip"], 60)
+        server = until(alpha.resolver, patience=60)
+        until(
+            lambda: alpha.answer(server, peer["dns_label"]) == peer["ip"], patience=60
+        )
         everybody = upset.api("GET", "/groups?name=All")[0]["id"]
         zone = upset.api(
             "POST",
@@ -135,4 +138,4 @@ def test_real_agents_enrol_and_resolve_names(upset: Deployment, tmp_path: Path):
             "ttl": 60,
         }
         upset.api("POST", f"/dns/zones/{zone['id']}/records", record)
-        waited_for(lambda: alpha.answer(server, "www.corp.test") == "10.5.0.7", 30)
+        until(lambda: alpha.answer(server, "www.corp.test") == "10.5.0.7", patience=30)

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from meshmgmt.control.protocol import management_pb2 as pb
+from tests import waiting
 from tests.control.agents import Agent, awaited, enrolled, followed, names, until
-from tests.control.deployment import Deployment, deployed, waited_for
+from tests.control.deployment import Deployment, deployed
 from tests.control.test_jobs_on_the_wire import ask, working
 
 pytestmark = pytest.mark.postgresql
@@ -125,7 +126,7 @@ def sharing(tmp_path_factory):
     """Yield a deployment whose two processes for peers share a port."""
     extra = {"SVC_PEER_PROCESSES": "2"}
     with deployed(tmp_path_factory.mktemp("sharing") / "var", extra) as deployment:
-        waited_for(lambda: len(left(deployment)) == 2)
+        waiting.until(lambda: len(left(deployment)) == 2)
         yield deployment
 
 
@@ -200,7 +201,7 @@ async def test_a_killed_process_is_started_again_and_its_peers_come_back(
     await until(lambda: len(_pids(sharing) - {killed}) == 2)
     async with enrolled(sharing, "after") as agent, followed(agent):
         await until(lambda: sharing.peer("after")["connected"])
-    assert '"peers": "ok"' in sharing.server.manage("status", "--json", check=False)
+    assert '"peers": "ok"' in sharing.server.tried("status", "--json").stdout
 
 
 def test_a_stop_ends_both_and_leaves_nothing_behind(sharing: Deployment):
@@ -209,7 +210,7 @@ def test_a_stop_ends_both_and_leaves_nothing_behind(sharing: Deployment):
     assert left(sharing) == []
     assert not any(alive(pid) for pid in pids)
     sharing.start()
-    waited_for(lambda: len(left(sharing)) == 2)
+    waiting.until(lambda: len(left(sharing)) == 2)
 
 
 def alive(pid: int) -> bool:

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from meshmgmt.env import BASE_DIR
-from tests.control.deployment import deployed, waited_for
+from tests.control.deployment import deployed
+from tests.waiting import until
 
 
 @pytest.mark.slow
@@ -18,17 +19,17 @@ def test_simulated_peers_enrol_follow_changes_and_are_removed(tmp_path):
             running = subprocess.Popen(
                 [sys.executable, "manage.py", "simulate_peers", "3", "--remove"],
                 cwd=BASE_DIR,
-                env={**deployment.server.environment, "SVC_GRPC_BIND": deployment.bind},
+                env={**deployment.server.environ, "SVC_GRPC_BIND": deployment.bind},
                 stdout=file,
                 stderr=subprocess.STDOUT,
             )
         try:
-            waited_for(lambda: "sim-1  map" in output.read_text(), 60)
-            waited_for(lambda: "2 peers" in output.read_text())
+            until(lambda: "sim-1  map" in output.read_text(), patience=60)
+            until(lambda: "2 peers" in output.read_text())
             peer = deployment.peer("sim-2")
             body = {**peer, "name": "storage"}
             deployment.api("PUT", f"/peers/{peer['id']}", body)
-            waited_for(lambda: "+storage" in output.read_text())
+            until(lambda: "+storage" in output.read_text())
         finally:
             running.send_signal(signal.SIGINT)
             assert running.wait(60) == 0

@@ -33,7 +33,7 @@ def test_every_finding_is_documented() -> None:
 def test_commands_work_on_the_demo_data(tmp_path: Path) -> None:
     commands, requests = scripts()
     with migrated_database(tmp_path) as url:
-        server = Server(tmp_path, url, {})
+        server = Server(tmp_path, database_url=url)
         server.manage("seed")
         asked = servers_asked(commands, server)
         assert asked
@@ -75,7 +75,7 @@ def run(script: str, server: Server, folder: Path, **variables: str) -> str:
         ["bash", "-euo", "pipefail", "-c", script.replace("python manage.py", manage)],
         cwd=folder,
         env={
-            **server.environment,
+            **server.environ,
             "API": f"http://127.0.0.1:{server.port}",
             **variables,
         },

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 import zstandard
 
-from tests.observability.servers import Reply
 from tests.servers import Server
+from tests.wire import Reply
 
 MIB: Final = 1024 * 1024
 UNKNOWN_ID: Final = "0" * 20

@@ -415,7 +415,7 @@ def test_a_setup_key_and_the_peer_that_comes_online(
     command = [sys.executable, str(BASE_DIR / "manage.py"), "simulate_peers", "1"]
     machine = subprocess.Popen(
         [*command, "--url", deployment.url, "--setup-key", key.split()[-1]],
-        env=demo.environment,
+        env=demo.environ,
     )
     try:
         expect(online).to_contain_text("1", timeout=120_000)  # it renews itself

@@ -17,6 +17,9 @@ from tests.oidc_provider import CLIENT_ID, RunningProvider, running_provider
 from tests.programs import program, running
 from tests.servers import Server, free_port, running_server
 
+# The interface is files, and asks the API as others do.
+pytestmark = pytest.mark.sqlite
+
 HOSTS = ("dashboard.mesh.company", "mesh.company")
 # Started by root, workers read the folder of the test; started by others they must.
 NGINX = """

@@ -152,7 +152,7 @@ def test_the_commands_of_a_page_work(page: str, demo: Server, tmp_path: Path) ->
     done = subprocess.run(
         ["bash", "-euxo", "pipefail", "-c", script],
         cwd=tmp_path,
-        env={**demo.environment, **variables, "PATH": ":".join(programs)},
+        env={**demo.environ, **variables, "PATH": ":".join(programs)},
         capture_output=True,
         text=True,
         check=False,

@@ -12,12 +12,12 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests import waiting
 from tests.control.agents import enrolled, followed, names, run, until
 from tests.control.deployment import (
     Deployment,
     RefusedByApi,
     allow_everything,
-    waited_for,
 )
 from tests.events.samples import moment, traffic
 from tests.postgresql import Cluster, running_cluster
@@ -39,14 +39,14 @@ def pair(*, synchronous: bool) -> Iterator[tuple[Cluster, Cluster]]:
                 connection.execute("SELECT pg_reload_conf()")
             wanted = "sync" if synchronous else "async"
             follows = "SELECT sync_state FROM pg_stat_replication"
-            waited_for(lambda: connection.execute(follows).fetchall() == [(wanted,)])
+            waiting.until(lambda: connection.execute(follows).fetchall() == [(wanted,)])
         yield primary, standby
 
 
 @contextmanager
 def deployed_over(folder: Path, url: str) -> Iterator[Deployment]:
     """Yield a server and a process for peers over that database."""
-    server = Server(folder, url, {"SVC_WORKERS": "2"})
+    server = Server(folder, database_url=url, SVC_WORKERS="2")
     server.manage("migrate", "--verbosity", "0")
     server.manage("welcome")
     server.start()

@@ -16,13 +16,14 @@ import pytest
 
 from tests import waiting
 from tests.control.agents import enrolled, followed, names, run, until
-from tests.control.deployment import Deployment, deployed, waited_for
+from tests.control.deployment import Deployment, deployed
 from tests.cutlink import linked
 from tests.nginx import HOST, proxying
-from tests.observability.servers import Reply, descendants, request
 from tests.pgbouncer import NAME, running_pgbouncer
 from tests.postgresql import Cluster, running_cluster
+from tests.processes import descendants
 from tests.servers import Server, own_database
+from tests.wire import Reply, request
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.slow]
 
@@ -165,8 +166,8 @@ def test_a_frozen_database_silences_neither_liveness_nor_metrics(
 ) -> None:
     with deployed(tmp_path / "var", {"SVC_WORKERS": "2"}) as deployment:
         check_frozen(deployment, cluster.freeze, cluster.thaw, 40)
-        assert "Traceback" not in deployment.server.log()
-        waited_for(lambda: deployment.metrics()["mesh_inventory_up"] == 1)
+        assert "Traceback" not in deployment.server.printed()
+        waiting.until(lambda: deployment.metrics()["mesh_inventory_up"] == 1)
 
 
 def test_peers_keep_their_streams_over_a_frozen_database(
@@ -195,7 +196,8 @@ def test_peers_keep_their_streams_over_a_frozen_database(
 @contextmanager
 def served(folder: Path, url: str, settings: Mapping[str, str]) -> Iterator[Deployment]:
     """Yield a server over a database that is there, and no process for peers."""
-    server = Server(folder, url, settings)
+    server = Server(folder, database_url=url)
+    server.environ.update(settings)
     server.manage("migrate", "--verbosity", "0")
     server.manage("welcome")
     server.start()
@@ -246,7 +248,9 @@ def test_a_stopped_database_behind_nginx_is_503_until_it_is_back(
                 assert b'"code":503' in body
             check_probes(deployment, 1)
             cluster.start()
-            waited_for(lambda: proxied.ask(proxied.head("GET /api/groups"))[0] == 200)
+            waiting.until(
+                lambda: proxied.ask(proxied.head("GET /api/groups"))[0] == 200
+            )
             proxied.assert_answers()
 
 
@@ -274,4 +278,4 @@ def thaw_pooler() -> None:
         states = (Path(f"/proc/{pid}/stat").read_text() for pid in pooler())
         return not any(") T " in state for state in states)
 
-    waited_for(goes_on)
+    waiting.until(goes_on)

@@ -15,7 +15,7 @@ import orjson
 import pytest
 
 from tests.events.samples import moment, traffic
-from tests.servers import START_SECONDS, Server, running_server
+from tests.servers import Server, running_server
 from tests.waiting import until
 
 EVENTS: Final = 2000
@@ -61,7 +61,7 @@ def persistently(server: Server, method: str, path: str, body: bytes = b"") -> A
         answer = call(server, method, path, body)
         return [] if answer is None else [answer]
 
-    return until(answers, lambda: server.log()[-2000:], START_SECONDS)[0]
+    return until(answers, lambda: server.printed()[-2000:])[0]
 
 
 def stored(server: Server, user: str) -> int:

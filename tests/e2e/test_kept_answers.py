@@ -30,7 +30,7 @@ def test_none_is_older_than_what_another_process_has_acknowledged(
 ) -> None:
     with running_server(tmp_path / "one") as one:
         url = one.database_url or f"sqlite:///{one.folder / 'db.sqlite3'}"
-        other = Server(tmp_path / "other", url)
+        other = Server(tmp_path / "other", database_url=url)
         token = one.manage("create_token", "--user", EMAIL, "--role", "owner").strip()
         other.start()
         try:

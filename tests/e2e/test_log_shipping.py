@@ -27,13 +27,12 @@ from tests.events.proxies import (
 )
 from tests.programs import program
 from tests.servers import (
-    START_SECONDS,
     Server,
     free_port,
     migrated_database,
     running_server,
 )
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 # Where the shipper cuts what the endpoint would refuse.
 CUT_HOST: Final = 240
@@ -93,7 +92,7 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
 def ended(process: "subprocess.Popen[bytes]", number: int) -> str:
     """Stop a process by a signal; return what it said."""
     process.send_signal(number)
-    out, _ = process.communicate(timeout=START_SECONDS)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, out
     return out.decode()
 
@@ -125,7 +124,7 @@ def test_an_open_pipe_is_stored_soon_and_a_signal_ends_with_the_counts(
         until(lambda: installation.rows() == 3)
         process.send_signal(number)
         # The pipe is open still: its end is not what ends the command.
-        assert process.wait(START_SECONDS) == 0
+        assert process.wait(PATIENCE) == 0
         assert process.stdout is not None
         assert process.stdout.read() == (
             b"3 lines: 3 stored, 0 known already, 0 wrong\n"
@@ -148,7 +147,7 @@ def test_tail_follows_a_log_through_its_rotation(installation: Installation) -> 
             log.write_bytes((combined(1) + b"\n") * 2)
             until(lambda: installation.rows() == 5)
             tail.terminate()
-            out, _ = process.communicate(timeout=START_SECONDS)
+            out, _ = process.communicate(timeout=PATIENCE)
     assert out == b"5 lines: 5 stored, 0 known already, 0 wrong\n"
 
 

@@ -62,5 +62,5 @@ def test_the_reference_client_works_unmodified(
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{done.stderr}\n{server.log()[-2000:]}"
+        assert done.returncode == 0, f"{done.stderr}\n{server.printed()[-2000:]}"
         assert json.loads(done.stdout) == steps

@@ -15,6 +15,9 @@ from meshmgmt.env import BASE_DIR
 from tests.servers import Server, running_server
 from tests.waiting import until
 
+# What people type does not differ by database.
+pytestmark = pytest.mark.sqlite
+
 README: Final = BASE_DIR / "README.md"
 ADDRESS: Final = "127.0.0.1:8000"
 MARK: Final = "=== next block ==="
@@ -35,7 +38,7 @@ def run_blocks(server: Server, folder: Path, blocks: list[str]) -> list[str]:
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script.replace(ADDRESS, server.url[7:])],
         cwd=folder,
-        env=server.environment,
+        env=server.environ,
         capture_output=True,
         text=True,
         check=False,

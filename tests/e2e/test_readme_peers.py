@@ -6,11 +6,15 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from meshmgmt.env import BASE_DIR
-from tests.control.deployment import Deployment, deployed, waited_for
+from tests.control.deployment import Deployment, deployed
 from tests.e2e.test_readme import ADDRESS, blocks
+from tests.waiting import until
 
 
+@pytest.mark.sqlite
 def test_connecting_a_peer_works_literally(tmp_path: Path):
     simulate, allow = blocks("Connect a peer")
     with deployed(tmp_path / "server", everybody_allowed=False) as deployment:
@@ -22,21 +26,23 @@ def test_connecting_a_peer_works_literally(tmp_path: Path):
         output = folder / "output"
         running = start(simulate, deployment, folder, output)
         try:
-            waited_for(lambda: output.read_text().count("0 peers") >= 3, 90)
+            until(lambda: output.read_text().count("0 peers") >= 3, patience=90)
             figures = deployment.server.folder / "run" / "peers.json"
             # Written every other second, slower than this test types.
-            waited_for(lambda: json.loads(figures.read_text())["connected"] == 3, 60)
+            until(
+                lambda: json.loads(figures.read_text())["connected"] == 3, patience=60
+            )
             printed = typed(allow, deployment, folder)
             assert "everybody to everybody" in printed
             assert "peer streams sync: 3" in printed
-            waited_for(lambda: "2 peers" in output.read_text())
+            until(lambda: "2 peers" in output.read_text())
         finally:
             os.killpg(running.pid, signal.SIGINT)
             assert running.wait(60) == 0
 
 
 def environment(deployment: Deployment) -> dict[str, str]:
-    return {**deployment.server.environment, "SVC_GRPC_BIND": deployment.bind}
+    return {**deployment.server.environ, "SVC_GRPC_BIND": deployment.bind}
 
 
 def start(

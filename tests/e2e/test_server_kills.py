@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pytest
 
-from tests.observability.servers import HALF_BODY, HALF_HEAD, Server, half_request
-from tests.servers import migrated_database
+from tests.servers import Server, migrated_database
 from tests.waiting import PATIENCE
+from tests.wire import HALF_BODY, HALF_HEAD, half_request
 
 KILLS: Final = 12
 WRITERS: Final = 3

@@ -34,14 +34,14 @@ def call(
 def printed_codes(server: Server) -> list[str]:
     """Return the codes in the log, once there is one: the log has a writer thread."""
     code = r'"setup_code": "([A-Z2-7]{16})"'
-    return until(lambda: re.findall(code, server.log()), "a code in the log", 20)
+    return until(lambda: re.findall(code, server.printed()), "a code in the log", 20)
 
 
 def test_first_owner_needs_nothing_but_the_api(tmp_path: Path) -> None:
     proxied = {"X-Forwarded-For": "192.0.2.7"}
     with running_server(tmp_path / "var") as server:
         printed = printed_codes(server)
-        assert len(printed) == 1, server.log()
+        assert len(printed) == 1, server.printed()
         assert call(server, "GET", "/api/instance") == (200, {"setup_required": True})
         status, _ = call(server, "POST", "/api/setup", OWNER, **proxied)
         assert status == 403
@@ -63,10 +63,10 @@ def test_first_owner_needs_nothing_but_the_api(tmp_path: Path) -> None:
         ]
 
         for secret in (made["personal_access_token"], OWNER["password"]):
-            assert str(secret) not in server.log()
+            assert str(secret) not in server.printed()
         server.stop()
-        server.log_path.unlink()
+        server.output.unlink()
         server.start()
-        assert "setup_code" not in server.log()
+        assert "setup_code" not in server.printed()
         status, me = call(server, "GET", "/api/users/current", **token)
         assert (status, me["id"]) == (200, made["user_id"])

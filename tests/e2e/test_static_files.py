@@ -13,6 +13,9 @@ import pytest
 from meshmgmt.serving.staticfiles import collect
 from tests.servers import Server
 
+# Files of pages come from no database.
+pytestmark = pytest.mark.sqlite
+
 LINK = re.compile(r'(?:href|src)="(/static/[^"]+)"')
 
 

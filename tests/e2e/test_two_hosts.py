@@ -13,12 +13,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 import psycopg
 import pytest
@@ -27,7 +26,6 @@ from tests.e2e.test_sign_in_flood import EMAIL, RIGHT, Browser
 from tests.events.samples import moment, traffic
 from tests.namespaces import Namespace
 from tests.nginx import HOST, Proxied, proxying
-from tests.observability.servers import value_of
 from tests.pgbouncer import NAME, running_pgbouncer, through_the_socket
 from tests.servers import Server, migrated_database
 from tests.waiting import until
@@ -51,11 +49,14 @@ PER_MINUTE: Final = 30
 EVENTS: Final = 2000
 
 
-@dataclass
 class Host(Server):
-    """One server on a machine of its own."""
+    """One server on a machine of its own, with a runtime folder of its own."""
 
-    machine: Namespace = field(kw_only=True)
+    def __init__(self, folder: Path, machine: Namespace, url: str) -> None:
+        super().__init__(
+            folder, database_url=url, address=machine.address, within=machine.within
+        )
+        self.machine = machine
 
     @property
     def leads(self) -> bool:
@@ -73,12 +74,6 @@ class Host(Server):
 
     def connect(self) -> socket.socket:
         return socket.create_connection((self.address, self.port), PATIENCE)
-
-    def figure(self, series: str) -> float:
-        """Return a figure of its metrics port."""
-        url = f"http://{self.address}:{self.metrics_port}/metrics"
-        with urlopen(url, timeout=PATIENCE) as answer:
-            return value_of(answer.read().decode(), series)
 
 
 @dataclass
@@ -142,7 +137,6 @@ def pair(
             made(folder / str(machine.number), url, machine, pooler)
             for machine in machines
         )
-        first.folder.mkdir()
         first.manage("createsuperuser", "--email", EMAIL, "--noinput")
         token = first.manage("create_token", "--user", EMAIL).strip()
         for host in (first, second):
@@ -170,14 +164,9 @@ def made(folder: Path, url: str, machine: Namespace, pooler: int) -> Host:
     if pooler:
         where = f"postgres@{machine.outside}:{pooler}/{NAME}"
         extra["SVC_DATABASE_POOLER_URL"] = f"postgresql://{where}"
-    return Host(
-        folder,
-        through_the_socket(url),
-        extra,
-        address=machine.address,
-        within=machine.within,
-        machine=machine,
-    )
+    host = Host(folder, machine, through_the_socket(url))
+    host.environ.update(extra)
+    return host
 
 
 def test_a_session_of_one_host_is_one_of_the_other(pair: Pair):
@@ -245,9 +234,9 @@ def test_one_host_does_the_housekeeping(pair: Pair):
     until(lambda: any(host.leads for host in pair.hosts), "a leader")
     leader, other = sorted(pair.hosts, key=lambda host: not host.leads)
     runs = 'mesh_job_runs_total{job="expire_logins",result="ok"}'
-    until(lambda: leader.figure(runs) > 0, "a run of the leader")
+    until(lambda: leader.value(runs) > 0, "a run of the leader")
     assert not other.leads
-    assert other.figure(runs) == 0
+    assert other.value(runs) == 0
 
 
 def test_figures_and_log_levels_are_those_of_a_host(pair: Pair):
@@ -255,7 +244,7 @@ def test_figures_and_log_levels_are_those_of_a_host(pair: Pair):
     name = 'management_http_request_counter{endpoint="/api/networks",method="GET"}'
     for _ in range(3):
         assert pair.ask(first, "GET", "/api/networks")[0] == 200
-    assert (first.figure(name), second.figure(name)) == (3, 0)
+    assert (first.value(name), second.value(name)) == (3, 0)
     first.manage("log_level", "debug")
     assert "debug" in first.manage("log_level")
     assert "debug" not in second.manage("log_level")
@@ -275,8 +264,7 @@ def test_a_big_page_an_export_and_retention_work(pair: Pair):
     export = pair.ask(second, "GET", trail, Accept="text/csv")[2]
     known = pair.ask(second, "GET", trail)[2]
     assert export.count(b"\n") == len(known) + 1
-    short = replace(first, extra={**first.extra, "SVC_TRAFFIC_RETENTION_DAYS": "1"})
-    short.manage("housekeeping", "--once")
+    first.manage("housekeeping", "--once", SVC_TRAFFIC_RETENTION_DAYS="1")
     for host in pair.hosts:
         assert pair.ask(host, "GET", page)[2]["total_records"] == 0
 
@@ -286,7 +274,7 @@ def test_requests_of_both_hosts_go_through_the_pooler(pair: Pair):
         pytest.skip("there is none")
     for host in pair.hosts:
         assert pair.ask(host, "GET", "/api/groups")[0] == 200
-    url = urlsplit(pair.hosts[0].extra["SVC_DATABASE_POOLER_URL"])
+    url = urlsplit(pair.hosts[0].environ["SVC_DATABASE_POOLER_URL"])
     console = url._replace(path="/pgbouncer").geturl()
     with psycopg.connect(
         console, autocommit=True, cursor_factory=psycopg.ClientCursor
@@ -301,7 +289,7 @@ def test_requests_of_both_hosts_go_through_the_pooler(pair: Pair):
 def test_every_transaction_has_the_limits_of_the_service(pair: Pair):
     if not pair.pooled:
         pytest.skip("a connection of its own says its limits itself")
-    url = pair.hosts[0].extra["SVC_DATABASE_POOLER_URL"]
+    url = pair.hosts[0].environ["SVC_DATABASE_POOLER_URL"]
     wanted = {
         "jit": "off",
         "lock_timeout": "20s",

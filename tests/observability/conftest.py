@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.observability.servers import Server
+from tests.servers import Server
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from observability.admin import metrics
 from observability.metrics import history
 from observability.metrics.exposition import Family, Sample
 from tests.admin.signed_in import client_of
-from tests.observability.servers import Server
 from tests.people import person
+from tests.servers import Server
 from tests.waiting import until
 
 FUTURE = 4_000_000_000

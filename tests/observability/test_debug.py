@@ -16,7 +16,7 @@ import pytest
 from meshmgmt.env import BASE_DIR
 from observability.debug import debugrun
 from observability.logs import loglevels
-from tests.observability.servers import Server
+from tests.servers import Server
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.sqlite
@@ -47,7 +47,7 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str
     server = Server(tmp_path_factory.mktemp("busy"), SVC_SECRET_KEY=SECRET)
     token = server.manage(
         "create_token", "--user", "ann@corp.internal", "--role", "owner"
-    ).stdout.strip()
+    ).strip()
     lines = "\n".join(json.dumps(peer) for peer in PEERS)
     (server.folder / "peers.ndjson").write_text(lines)
     server.manage("import_peers", str(server.folder / "peers.ndjson"))
@@ -67,7 +67,7 @@ def test_a_bundle_holds_everything_and_no_secret(busy: tuple[Server, str]) -> No
     server.get("/api/dns/zones", Authorization=f"Token {token}")
     server.get("/api/dns/zones?password=hunter2hunter2")
     answer = server.manage("debug", "bundle")
-    path = answer.stdout.splitlines()[-1]
+    path = answer.splitlines()[-1]
     assert Path(path).stat().st_mode & 0o077 == 0
     files = read(path)
     assert FILES | {"effective-dns.ndjson", "dns-findings.json"} == set(files)
@@ -92,7 +92,7 @@ def test_an_anonymised_bundle_names_no_network(busy: tuple[Server, str]) -> None
     for peer in PEERS:
         server.get(f"/api/peers?name={peer['name']}", Authorization=f"Token {token}")
     answer = server.manage("debug", "bundle", "--anonymize")
-    everything = "\n".join(read(answer.stdout.splitlines()[-1]).values())
+    everything = "\n".join(read(answer.splitlines()[-1]).values())
     names = [peer["name"] for peer in PEERS]
     peers = server.get("/api/peers", Authorization=f"Token {token}").json
     addresses = [peer["ip"] for peer in peers]
@@ -105,12 +105,12 @@ def test_an_anonymised_bundle_names_no_network(busy: tuple[Server, str]) -> None
     assert "127.0.0.1" in everything
     # The server's own log is never touched.
     assert "db.corp.internal" in server.printed()
-    status = server.manage("status", "--json", SVC_ANONYMIZE="true").stdout
+    status = server.manage("status", "--json", SVC_ANONYMIZE="true")
     assert json.loads(status)["server"]["running"] is True
 
 
 def level(server: Server) -> str:
-    return server.manage("log_level").stdout
+    return server.manage("log_level")
 
 
 @pytest.mark.slow
@@ -154,7 +154,7 @@ def test_a_second_run_is_refused(busy: tuple[Server, str]) -> None:
     server, _ = busy
     with (server.runtime_dir / debugrun.LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        other = server.manage("debug", "for", "1s", check=False)
+        other = server.tried("debug", "for", "1s")
     assert other.returncode == 1
     assert "another debug run is on" in other.stderr
     assert level(server) == "info (configured)\n"
@@ -204,7 +204,7 @@ def test_a_bundle_that_cannot_be_written_leaves_nothing(
     busy: tuple[Server, str],
 ) -> None:
     server, _ = busy
-    answer = server.manage("debug", "bundle", "--output", "/proc/nowhere", check=False)
+    answer = server.tried("debug", "bundle", "--output", "/proc/nowhere")
     assert answer.returncode == 2
     [line] = answer.stderr.splitlines()
     assert "/proc/nowhere" in line
@@ -216,7 +216,7 @@ def test_a_bundle_is_made_without_a_server_and_without_a_database(
     server = Server(
         folder, migrated=False, SVC_DATABASE_URL="postgresql://127.0.0.1:1/x"
     )
-    path = server.manage("debug", "bundle").stdout.splitlines()[-1]
+    path = server.manage("debug", "bundle").splitlines()[-1]
     files = read(path)
     assert "running: no" in files["status.txt"]
     assert "could not be collected" in files["migrations.txt"]
@@ -225,17 +225,17 @@ def test_a_bundle_is_made_without_a_server_and_without_a_database(
 
 def test_status_says_what_is_up(busy: tuple[Server, str]) -> None:
     server, _ = busy
-    text = server.manage("status", "--detail").stdout
+    text = server.manage("status", "--detail")
     assert f"pid: {server.info()['pid']}" in text
     assert "peers disconnected: 2" in text
-    document = json.loads(server.manage("status", "--json").stdout)
+    document = json.loads(server.manage("status", "--json"))
     assert document["ready"] is True
     assert document["counts"]["peers disconnected"] == 2
     assert document["log_level"] == ["info (configured)"]
 
 
 def test_status_without_a_server_is_a_failure(folder: Path) -> None:
-    answer = Server(folder).manage("status", check=False)
+    answer = Server(folder).tried("status")
     assert answer.returncode == 1
     assert "running: no" in answer.stdout
     assert answer.stderr == ""

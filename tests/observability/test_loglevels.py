@@ -16,7 +16,7 @@ import time_machine
 from meshmgmt.core import context
 from observability.logs import loglevels
 from observability.logs.loglevels import Control, Levels, Rule
-from tests.observability.servers import Server
+from tests.servers import Server
 from tests.waiting import until
 
 
@@ -181,7 +181,7 @@ def test_all_workers_follow_and_new_ones_too(
     with Server(folder, "--workers", "2") as server:
         assert not traced(server, "/readyz")
         answer = server.manage("log_level", "TRACE")
-        assert answer.stdout.splitlines() == ["info (configured)", "trace"]
+        assert answer.splitlines() == ["info (configured)", "trace"]
         pids = lambda: {r["pid"] for r in sql_lines(server)}  # noqa: E731
         until(
             lambda: server.get("/readyz").status and server.workers() <= pids(),
@@ -192,14 +192,14 @@ def test_all_workers_follow_and_new_ones_too(
         fresh = until(lambda: server.workers() - pids(), "a new worker")
         until(lambda: server.get("/readyz").status and fresh <= pids(), "the new one")
 
-        lines = server.manage("debug", "log", "level", "info").stdout
+        lines = server.manage("debug", "log", "level", "info")
         assert lines.splitlines() == ["info (configured)", "info"]
         until(lambda: not traced(server, "/readyz"), "level info again")
         server.manage("log_level", "trace")
         server.stop(signal.SIGTERM)
         server.start()
         assert not traced(server, "/readyz")
-        assert server.manage("log_level").stdout == "info (configured)\n"
+        assert server.manage("log_level") == "info (configured)\n"
 
 
 @pytest.mark.sqlite
@@ -243,17 +243,17 @@ def test_scoped_and_timed_changes_in_a_running_server(folder: Path) -> None:
 def test_an_unusable_value_changes_nothing(
     server: Server, words: tuple[str, ...], sentence: str
 ) -> None:
-    answer = server.manage("log_level", *words, check=False)
+    answer = server.tried("log_level", *words)
     assert answer.returncode == 2
     assert sentence in answer.stderr
     assert len(answer.stderr.splitlines()) == 1
-    assert server.manage("log_level").stdout == "info (configured)\n"
+    assert server.manage("log_level") == "info (configured)\n"
 
 
 def test_without_a_server_one_sentence_says_so(folder: Path) -> None:
     server = Server(folder, migrated=False)
     for words in (("log_level", "debug"), ("log_level",), ("debug", "for", "1s")):
-        answer = server.manage(*words, check=False)
+        answer = server.tried(*words)
         assert answer.returncode == 1
         [line] = answer.stderr.splitlines()
         assert "no server is running with the runtime directory" in line
@@ -262,7 +262,7 @@ def test_without_a_server_one_sentence_says_so(folder: Path) -> None:
 @pytest.mark.parametrize("value", ["LOUD", ""])
 def test_a_wrong_level_in_the_environment_is_refused(folder: Path, value: str) -> None:
     server = Server(folder, migrated=False, SVC_LOG_LEVEL=value)
-    answer = server.manage("log_level", check=False)
+    answer = server.tried("log_level")
     assert answer.returncode == 2
     assert "SVC_LOG_LEVEL" in answer.stderr
     assert sys.executable not in answer.stderr

@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from meshmgmt.env import BASE_DIR
-from tests.observability.servers import Server, request
-from tests.servers import free_port
+from tests.servers import Server, free_port
 from tests.waiting import until
+from tests.wire import request
 
 DEPLOY = BASE_DIR / "deploy"
 RULES = DEPLOY / "prometheus" / "alerts.yml"
@@ -208,7 +208,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str
         tmp_path_factory.mktemp("live"), SVC_RELAY_LISTENERS="ws://127.0.0.1:1"
     )
     command = ("create_token", "--user", "ann@corp.internal", "--role", "owner")
-    token = server.manage(*command).stdout.strip()
+    token = server.manage(*command).strip()
     with server:
         yield server, token
 

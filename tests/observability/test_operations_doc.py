@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from meshmgmt.env import BASE_DIR
-from tests.observability.servers import Server
+from tests.servers import Server
 from tests.waiting import until
 
 DOCUMENT = BASE_DIR / "docs" / "operations.md"
@@ -38,7 +38,7 @@ def test_every_command_runs_as_written(folder: Path) -> None:
     server.manage("seed", "--profile", "demo")
     token = server.manage(
         "create_token", "--user", "ops@corp.internal", "--role", "auditor"
-    ).stdout.strip()
+    ).strip()
     with server:
         until((server.runtime_dir / "housekeeping.json").exists, "a start")
         for command in commands():

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.observability.servers import Server, json_records
+from tests.servers import Server
 from tests.waiting import until
+from tests.wire import json_records
 
 pytestmark = pytest.mark.sqlite
 

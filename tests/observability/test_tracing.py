@@ -15,9 +15,8 @@ import pytest
 
 from meshmgmt import env
 from meshmgmt.env import BASE_DIR
-from tests.observability.servers import Server
 from tests.runfolder import clean_environ
-from tests.servers import free_port
+from tests.servers import Server, free_port
 
 PYTHON: Final = BASE_DIR / ".venv-otel" / "bin" / "python"
 READER: Final = Path(__file__).with_name("otlp_reader.py")

@@ -15,7 +15,7 @@ from typing import Final
 
 import pytest
 
-from tests.observability.servers import children
+from tests.processes import children
 from tests.waiting import until
 
 ROOT: Final = """

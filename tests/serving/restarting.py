@@ -15,7 +15,7 @@ from typing import Any, Final
 from meshmgmt import env
 from meshmgmt.env import BASE_DIR
 from tests.nginx import HOST, Proxied, proxying
-from tests.observability.servers import Server
+from tests.servers import Server
 from tests.serving.test_serving import unit_command
 from tests.waiting import PATIENCE, until
 

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from tests.nginx import HOST, Proxied, proxying
-from tests.observability.servers import Server
+from tests.servers import Server
 from tests.serving.big_answers import SIZE
 from tests.waiting import PATIENCE
 
@@ -45,7 +45,7 @@ def nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
     )
     words = ("create_token", "--user", "owner@mesh.company", "--role", "owner")
     with server:
-        token = server.manage(*words).stdout.strip()
+        token = server.manage(*words).strip()
         with proxying(folder, [f"127.0.0.1:{server.port}"], token) as made:
             yield made
 

@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.observability.servers import Server
+from tests.servers import Server
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.slow]
 
@@ -52,9 +52,9 @@ def mebibytes(pids: set[int]) -> float:
 def test_many_readers_of_a_large_list_take_bounded_memory(folder: Path) -> None:
     server = Server(folder, SVC_WORKERS="2", SVC_THREADS="8")
     command = ("create_token", "--user", "ann@corp.internal", "--role", "owner")
-    token = server.manage(*command).stdout.strip()
+    token = server.manage(*command).strip()
     fill = FILL.format(count=RECORDS)
-    zone = server.manage("shell", "--verbosity", "0", "-c", fill).stdout.split()[-1]
+    zone = server.manage("shell", "--verbosity", "0", "-c", fill).split()[-1]
     with server:
         pids = server.workers()
         peak, done = [0.0], threading.Event()
@@ -94,8 +94,8 @@ def test_a_worker_that_explains_is_little_larger_than_one_that_does_not(
     server = Server(folder, SVC_WORKERS="1")
     server.manage("seed", "--profile", "large")
     command = ("create_token", "--user", "ann@corp.internal", "--role", "owner")
-    token = server.manage(*command).stdout.strip()
-    peers = server.manage("shell", "--verbosity", "0", "-c", PEERS).stdout.split()
+    token = server.manage(*command).strip()
+    peers = server.manage("shell", "--verbosity", "0", "-c", PEERS).split()
 
     def ask(path: str) -> None:
         answer = server.get(path, Authorization=f"Token {token}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.observability.servers import ended
+from tests.processes import ended
 from tests.serving.restarting import (
     Activated,
     Clients,
@@ -31,7 +31,7 @@ def server(folder: Path) -> Iterator[Activated]:
 def clients(server: Activated, tmp_path: Path) -> Iterator[Clients]:
     """Yield clients at work."""
     words = ("create_token", "--user", "owner@mesh.company", "--role", "owner")
-    token = server.manage(*words).stdout.strip()
+    token = server.manage(*words).strip()
     with at_work(server, tmp_path, token) as made:
         yield made
 

@@ -15,17 +15,10 @@ import pytest
 
 from meshmgmt.core import runtime
 from meshmgmt.env import BASE_DIR
-from tests.observability.servers import (
-    HALF_BODY,
-    Server,
-    descendants,
-    ended,
-    half_request,
-    request,
-    value_of,
-)
-from tests.servers import free_port
+from tests.processes import descendants, ended
+from tests.servers import Server, free_port
 from tests.waiting import PATIENCE, until
+from tests.wire import HALF_BODY, half_request, request, value_of
 
 # The servers have databases of their own: one run of the suite is enough.
 pytestmark = pytest.mark.sqlite
@@ -198,7 +191,7 @@ def test_runserver_has_metrics_and_logs_too(folder: Path) -> None:
         assert value_of(metrics.text, LIVEZ) >= 1
         assert value_of(metrics.text, "process_resident_memory_bytes") > 0
         assert server.records(msg="HTTP response", path="/livez", status=200)
-        assert "runserver" not in server.manage("log_level", "debug").stderr
+        assert "runserver" not in server.tried("log_level", "debug").stderr
     finally:
         server.stop(signal.SIGTERM)
 

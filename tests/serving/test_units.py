@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.observability.servers import Server
 from tests.programs import program
-from tests.servers import free_port
+from tests.servers import Server, free_port
 from tests.serving.confined import COMMON, UNITS
 from tests.serving.test_serving import LIVEZ, unit_command
 from tests.waiting import until
