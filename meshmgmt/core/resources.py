@@ -186,7 +186,7 @@ class Resource(Generic[ModelT]):
             if self.whole is not None and (key := whole_of(self.model)):
                 setattr(instance, key.name, self.whole.get(within))
             values = {**self.blank(instance), **self.defaults, **data}
-            self._write(Write(instance, {}, values))
+            self._write(Write(instance, {}, self._folded(values)))
             return instance
 
     def update(self, identifier: str, data: Values, within: str = "") -> ModelT:
@@ -196,7 +196,7 @@ class Resource(Generic[ModelT]):
             # not be one which somebody else is replacing.
             instance = self.get(identifier, within)
             before = self.stored(instance)
-            self._write(Write(instance, before, {**before, **data}))
+            self._write(Write(instance, before, self._folded({**before, **data})))
             return instance
 
     def delete(self, identifier: str, within: str = "") -> None:
@@ -236,6 +236,11 @@ class Resource(Generic[ModelT]):
     def blank(self, instance: ModelT) -> Row:
         """Return the values of an object that nothing was said of."""
         return {**column_values(instance), **{name: [] for name in self._lists}}
+
+    def _folded(self, values: Values) -> Row:
+        """Return the values with what a list repeats in its first place alone."""
+        once = {name: list(dict.fromkeys(values[name])) for name in self._lists}
+        return {**values, **once}
 
     def _write(self, write: Write[ModelT]) -> None:
         raise_field_errors(self.errors(write))

@@ -179,6 +179,8 @@ def test_updated_at_moves_only_with_a_change(api: Api) -> None:
     later = clock.now() + dt.timedelta(hours=1)
     with clock.set_to(later):
         assert ok(api.put(one, made))["updated_at"] == made["updated_at"]
+        repeated = {"auto_groups": made["auto_groups"] * 2}
+        assert ok(api.put(one, repeated))["updated_at"] == made["updated_at"]
         assert ok(api.put(one, {"auto_groups": []}))["updated_at"] > made["updated_at"]
 
 
