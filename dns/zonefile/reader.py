@@ -127,7 +127,7 @@ class _Scope:
         if text == "@" and not token.quoted:
             return self.origin
         # An escaped dot is a character of the label: RFC 1035, 5.1.
-        if text.endswith(".") and not text.endswith("\\."):
+        if re.search(r"(?<!\\)(?:\\\\)*\.\Z", text):
             return text[:-1]
         return f"{text}.{self.origin}" if self.origin else text
 
@@ -149,7 +149,7 @@ class _Scope:
         if name == "$TTL":
             self.default_ttl = parse_ttl(argument)
             return
-        origin = "" if argument.text == "." else self.absolute(argument)
+        origin = self.absolute(argument)
         if len(origin) > MAX_TEXT:
             raise _error(argument, f"the origin is longer than {MAX_TEXT} characters")
         self.origin = origin

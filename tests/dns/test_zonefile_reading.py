@@ -140,6 +140,9 @@ def test_a_record_without_ttl_takes_the_nearest_default() -> None:
         ("a_ 60 A 1.1.1.1", 1, 1, "must end with"),
         ("-a 60 A 1.1.1.1", 1, 1, "starts with"),
         ("a\\.b 60 A 1.1.1.1", 1, 1, "letters, digits"),
+        # The dot is escaped in the first, and ends a whole name in the second.
+        ("$ORIGIN a\\.\nb 60 A 1.1.1.1", 2, 1, ".corp.lan' is not valid"),
+        ("$ORIGIN a\\\\.\nb 60 A 1.1.1.1", 2, 1, "a\\\\\\\\' is not valid"),
         ("@ 60 CNAME a", 1, 6, "apex"),
         ("a 60 CNAME *.b", 1, 12, "wildcards"),
         ("a 60 A (1.2.3.4", 1, 8, "never closed"),
