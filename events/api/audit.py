@@ -10,13 +10,13 @@ from django import forms
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from events.api.auditfilters import AuditFilterSet
 from events.api.pagination import PRECISION_HEADER, SCOPE_HEADER, PageForm
 from events.api.queries import parameters_of, require_valid
+from events.api.shapes import Shape
 from events.audit.cursors import Cursor, parse_cursor
 from events.audit.reading import (
     NEWEST,
@@ -28,8 +28,10 @@ from events.audit.reading import (
 )
 from events.audit.rows import (
     DETAIL_COLUMNS,
-    EXPORTED,
+    DETAILED,
     LIST_COLUMNS,
+    LISTED,
+    AuditRow,
     detail_row,
     detail_rows,
     list_rows,
@@ -45,30 +47,17 @@ from meshmgmt.core.transactions import read_snapshot
 HEAD_HEADER: Final = "Audit-Tree-Head"
 
 
-class AuditEventSerializer(serializers.Serializer[AuditEvent]):
+class AuditEventSerializer(Shape):
     """One event as lists show it (seed, Resources)."""
 
-    id = serializers.CharField()
-    timestamp = serializers.DateTimeField()
-    activity = serializers.CharField()
-    activity_code = serializers.CharField()
-    initiator_id = serializers.CharField()
-    initiator_name = serializers.CharField()
-    initiator_email = serializers.CharField()
-    target_id = serializers.CharField()
-    meta = serializers.DictField(child=serializers.CharField())
+    kind = AuditRow
+    names = LISTED
 
 
-class AuditEventDetailSerializer(AuditEventSerializer):
+class AuditEventDetailSerializer(Shape):
     """One event with what it changed and where it came from."""
 
-    target_type = serializers.CharField()
-    changes = serializers.DictField(
-        help_text="By field: before and after; by list: added and removed"
-    )
-    request_id = serializers.CharField()
-    source_address = serializers.CharField()
-    token_id = serializers.CharField()
+    kind = AuditRow
 
 
 class AuditPageForm(PageForm):
@@ -200,7 +189,7 @@ def _page_ways(page: TrailPage, form: AuditPageForm) -> dict[str, dict[str, str]
 
 
 def _export(kind: str, found: Iterator[tuple[Any, ...]]) -> StreamingHttpResponse:
-    return export("audit", kind, pieces_of(kind, EXPORTED, detail_rows(found)))
+    return export("audit", kind, pieces_of(kind, DETAILED, detail_rows(found)))
 
 
 class AuditEventView(ApiView):

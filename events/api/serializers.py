@@ -1,181 +1,52 @@
 """Shapes of the two big streams: the schema of what the fast path joins from texts.
 
-Pages are not made by these (docs/decisions, 9); a test holds both equal.
+Pages are not made by these (docs/decisions, 9).
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 from rest_framework import serializers
 
-from events.vocabulary import CONNECTIONS, DIRECTIONS, ENDPOINT_TYPES, TYPES
+from events.api.shapes import Shape
+from events.streams.proxy import OPTIONAL, Entry
+from events.streams.traffic import Traffic
 
 Data = dict[str, Any]
 
 
-class GeoLocationSerializer(serializers.Serializer[Data]):
-    """Where an address is; empty where unknown."""
-
-    city_name = serializers.CharField()
-    country_code = serializers.CharField()
-
-
-class EndpointSerializer(serializers.Serializer[Data]):
-    """One end of a flow."""
-
-    id = serializers.CharField()
-    type = serializers.ChoiceField(choices=ENDPOINT_TYPES)
-    name = serializers.CharField()
-    geo_location = GeoLocationSerializer()
-    os = serializers.CharField(allow_null=True)
-    address = serializers.CharField(help_text="May end in a port")
-    dns_label = serializers.CharField(allow_null=True)
-
-
-class TrafficUserSerializer(serializers.Serializer[Data]):
-    """The user of a flow; empty where unknown."""
-
-    id = serializers.CharField()
-    email = serializers.CharField()
-    name = serializers.CharField()
-
-
-class TrafficPolicySerializer(serializers.Serializer[Data]):
-    """The policy that let a flow pass or dropped it."""
-
-    id = serializers.CharField()
-    name = serializers.CharField()
-
-
-class IcmpSerializer(serializers.Serializer[Data]):
-    """ICMP type and code; zeros for other protocols."""
-
-    type = serializers.IntegerField()
-    code = serializers.IntegerField()
-
-
-class FlowEventSerializer(serializers.Serializer[Data]):
-    """Start, end or drop inside a flow."""
-
-    type = serializers.ChoiceField(choices=TYPES)
-    timestamp = serializers.CharField(help_text="RFC 3339")
-
-
-class TrafficEventSerializer(serializers.Serializer[Data]):
+class TrafficEventSerializer(Shape):
     """One network traffic event."""
 
-    id = serializers.CharField()
-    flow_id = serializers.CharField()
-    reporter_id = serializers.CharField()
-    receive_timestamp = serializers.CharField(help_text="RFC 3339")
-    source = EndpointSerializer()  # type: ignore[assignment]  # the wire's name
-    destination = EndpointSerializer()
-    user = TrafficUserSerializer()
-    policy = TrafficPolicySerializer()
-    icmp = IcmpSerializer()
-    protocol = serializers.IntegerField()
-    direction = serializers.ChoiceField(choices=DIRECTIONS)
-    connection_type = serializers.ChoiceField(choices=CONNECTIONS)
-    rx_bytes = serializers.IntegerField()
-    rx_packets = serializers.IntegerField()
-    tx_bytes = serializers.IntegerField()
-    tx_packets = serializers.IntegerField()
-    num_of_starts = serializers.IntegerField()
-    num_of_ends = serializers.IntegerField()
-    num_of_drops = serializers.IntegerField()
-    window_start = serializers.CharField(help_text="RFC 3339")
-    window_end = serializers.CharField(help_text="RFC 3339")
-    events = FlowEventSerializer(many=True)
+    kind = Traffic
 
 
-class ProxyEntrySerializer(serializers.Serializer[Data]):
-    """One proxy access log entry; fields that are unknown are left out."""
-
-    id = serializers.CharField()
-    service_id = serializers.CharField()
-    timestamp = serializers.CharField(help_text="RFC 3339")
-    method = serializers.CharField()
-    host = serializers.CharField()
-    path = serializers.CharField()
-    duration_ms = serializers.IntegerField()
-    status_code = serializers.IntegerField(help_text="0 for TCP and UDP")
-    bytes_upload = serializers.IntegerField()
-    bytes_download = serializers.IntegerField()
-    source_ip = serializers.CharField(required=False)
-    reason = serializers.CharField(required=False)
-    user_id = serializers.CharField(required=False)
-    auth_method_used = serializers.CharField(required=False)
-    country_code = serializers.CharField(required=False)
-    city_name = serializers.CharField(required=False)
-    subdivision_code = serializers.CharField(required=False)
-    protocol = serializers.CharField(required=False)
-    metadata = serializers.DictField(child=serializers.CharField(), required=False)
-
-
-class _Sent(serializers.Serializer[Data]):
-    """A shape as reporters send it: everything but `needed` may be left out."""
-
-    needed: ClassVar[frozenset[str]] = frozenset()
-
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        fields = super().get_fields()
-        for name, field in fields.items():
-            field.required = name in self.needed
-            # As decoding has it: an empty text is one that was left out.
-            if isinstance(field, serializers.CharField):
-                field.allow_blank = not field.required
-        return fields
-
-
-class SentGeoLocationSerializer(_Sent, GeoLocationSerializer):
-    """Where an address is."""
-
-
-class SentEndpointSerializer(_Sent, EndpointSerializer):
-    """One end of a flow; it has an id or an address."""
-
-    geo_location = SentGeoLocationSerializer()
-
-
-class SentTrafficUserSerializer(_Sent, TrafficUserSerializer):
-    """The user of a flow."""
-
-
-class SentTrafficPolicySerializer(_Sent, TrafficPolicySerializer):
-    """The policy that let a flow pass or dropped it."""
-
-
-class SentIcmpSerializer(_Sent, IcmpSerializer):
-    """ICMP type and code."""
-
-
-class SentFlowEventSerializer(_Sent, FlowEventSerializer):
-    """Start, end or drop inside a flow."""
-
-    needed = frozenset({"timestamp"})
-
-
-class SentTrafficEventSerializer(_Sent, TrafficEventSerializer):
+class SentTrafficEventSerializer(Shape):
     """A network traffic event as reporters send it.
 
     Without an `id` it needs a time: `window_end`, or `events`.
     """
 
-    needed = frozenset({"reporter_id", "source", "destination"})
-
-    source = SentEndpointSerializer()
-    destination = SentEndpointSerializer()
-    user = SentTrafficUserSerializer()
-    policy = SentTrafficPolicySerializer()
-    icmp = SentIcmpSerializer()
-    events = SentFlowEventSerializer(many=True)
+    kind = Traffic
+    sent = True
 
 
-class SentProxyEntrySerializer(_Sent, ProxyEntrySerializer):
+class ProxyEntrySerializer(Shape):
+    """One proxy access log entry; fields that are unknown are left out."""
+
+    kind = Entry
+    optional = OPTIONAL
+
+    metadata = serializers.DictField(child=serializers.CharField(), required=False)
+
+
+class SentProxyEntrySerializer(ProxyEntrySerializer):
     """An access log entry as proxies send it.
 
     It has at least one of `service_id`, `host`, `path` and `source_ip`; without an `id` it
     needs a `timestamp`.
     """
+
+    sent = True
 
 
 class EnvelopeSerializer(serializers.Serializer[Data]):

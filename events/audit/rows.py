@@ -1,7 +1,9 @@
 """Audit events as clients see them."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Annotated, Any, Final, NotRequired, TypedDict
+
+from msgspec import Meta
 
 from events.activities import Activity
 from events.instants import render_instant
@@ -11,51 +13,64 @@ Row = dict[str, Any]
 
 LABELS: Final = {code.value: str(code.label) for code in Activity}
 
-LIST_COLUMNS: Final = (
-    *("id", "timestamp", "activity_code", "initiator_id", "initiator_name"),
-    *("initiator_email", "target_id", "meta"),
-)
-DETAIL_COLUMNS: Final = (
-    *LIST_COLUMNS,
-    "target_type",
-    "changes",
-    "request_id",
-    "source_address",
-    "token_id",
-)
-EXPORTED: Final = (
-    *("id", "timestamp", "activity", "activity_code", "initiator_id", "initiator_name"),
-    *("initiator_email", "target_id", "target_type", "meta", "changes", "request_id"),
-    *("source_address", "token_id"),
-)
-"""Fields of an export; the columns of its CSV keep their order, new ones come last."""
+
+class AuditRow(TypedDict):
+    """What is shown of an event; lists leave out what is not required.
+
+    Columns of an export keep this order, so new ones come last.
+    """
+
+    id: str
+    timestamp: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+    activity: str
+    activity_code: str
+    initiator_id: str
+    initiator_name: str
+    initiator_email: str
+    target_id: str
+    target_type: NotRequired[str]
+    meta: dict[str, str]
+    changes: NotRequired[
+        Annotated[
+            dict[str, Any],
+            Meta(description="By field: before and after; by list: added and removed"),
+        ]
+    ]
+    request_id: NotRequired[str]
+    source_address: NotRequired[str]
+    token_id: NotRequired[str]
+
+
+DETAILED: Final = tuple(AuditRow.__annotations__)
+LISTED: Final = tuple(name for name in DETAILED if name in AuditRow.__required_keys__)
+
+# The activity is not stored: it is the label of its code.
+DETAIL_COLUMNS: Final = tuple(name for name in DETAILED if name != "activity")
+LIST_COLUMNS: Final = tuple(name for name in LISTED if name != "activity")
 
 
 def list_rows(found: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
     """Yield the contract's fields of tuples in the order of LIST_COLUMNS."""
-    for number, timestamp, code, user_id, name, email, target_id, meta in found:
-        yield {
-            "id": str(number),
-            "timestamp": render_instant(timestamp),
-            "activity": LABELS.get(code, code),
-            "activity_code": code,
-            "initiator_id": user_id,
-            "initiator_name": name,
-            "initiator_email": email,
-            "target_id": target_id,
-            "meta": meta,
-        }
+    return _rows(LIST_COLUMNS, found)
 
 
 def detail_rows(found: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
     """Yield everything we know, of tuples in the order of DETAIL_COLUMNS."""
-    width = len(LIST_COLUMNS)
-    for values in found:
-        row = next(list_rows([values[:width]]))
-        row.update(zip(DETAIL_COLUMNS[width:], values[width:], strict=True))
-        yield row
+    return _rows(DETAIL_COLUMNS, found)
 
 
 def detail_row(event: AuditEvent) -> Row:
     values = tuple(getattr(event, name) for name in DETAIL_COLUMNS)
     return next(detail_rows([values]))
+
+
+def _rows(columns: tuple[str, ...], found: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
+    names = columns[2:]
+    for number, timestamp, *values in found:
+        row = {
+            "id": str(number),
+            "timestamp": render_instant(timestamp),
+            "activity": LABELS.get(values[0], values[0]),
+        }
+        row.update(zip(names, values, strict=True))
+        yield row

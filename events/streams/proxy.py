@@ -48,12 +48,14 @@ class Entry(Struct, gc=False):
 
     id: Id = ""
     service_id: Id = ""
-    timestamp: str = ""
+    timestamp: Annotated[str, Meta(description="RFC 3339")] = ""
     method: Annotated[str, Meta(max_length=METHOD_LIMIT)] = ""
     host: Name = ""
     path: Annotated[str, Meta(max_length=PATH_LIMIT)] = ""
     duration_ms: Annotated[int, Meta(ge=0, le=MAX_DURATION_MS)] = 0
-    status_code: Annotated[int, Meta(ge=0, le=MAX_STATUS)] = 0
+    status_code: Annotated[
+        int, Meta(ge=0, le=MAX_STATUS, description="0 for TCP and UDP")
+    ] = 0
     bytes_upload: Counter = 0
     bytes_download: Counter = 0
     source_ip: str = ""

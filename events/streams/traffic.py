@@ -27,42 +27,60 @@ Id = Annotated[str, Meta(max_length=ID_LIMIT)]
 Name = Annotated[str, Meta(max_length=NAME_LIMIT)]
 Counter = Annotated[int, Meta(ge=0, le=MAX_COUNTER)]
 Octet = Annotated[int, Meta(ge=0, le=255)]
+Moment = Annotated[str, Meta(description="RFC 3339")]
+# Spelt in any case when they are sent, so words are checked by hand.
+EndpointType = Annotated[str, Meta(extra_json_schema={"enum": ENDPOINT_TYPES})]
+FlowType = Annotated[str, Meta(extra_json_schema={"enum": TYPES})]
+Direction = Annotated[str, Meta(extra_json_schema={"enum": DIRECTIONS})]
+Connection = Annotated[str, Meta(extra_json_schema={"enum": CONNECTIONS})]
 
 
-class Location(Struct, gc=False):
+class GeoLocation(Struct, gc=False):
+    """Where an address is; empty where unknown."""
+
     city_name: Name = ""
     country_code: Name = ""
 
 
 class Endpoint(Struct, gc=False):
+    """One end of a flow; it has an id or an address."""
+
     id: Id = ""
-    type: str = ""
+    type: EndpointType = ""
     name: Name = ""
-    geo_location: Location = field(default_factory=Location)
+    geo_location: GeoLocation = field(default_factory=GeoLocation)
     os: Name | None = None
-    address: Name = ""
+    address: Annotated[Name, Meta(description="May end in a port")] = ""
     dns_label: Name | None = None
 
 
-class User(Struct, gc=False):
+class TrafficUser(Struct, gc=False):
+    """The user of a flow; empty where unknown."""
+
     id: Id = ""
     email: Name = ""
     name: Name = ""
 
 
-class Policy(Struct, gc=False):
+class TrafficPolicy(Struct, gc=False):
+    """The policy that let a flow pass or dropped it."""
+
     id: Id = ""
     name: Name = ""
 
 
 class Icmp(Struct, gc=False):
+    """ICMP type and code; zeros for other protocols."""
+
     type: Octet = 0
     code: Octet = 0
 
 
-class FlowEvent(Struct, gc=False):
-    type: str = ""
-    timestamp: str = ""
+class FlowEvent(Struct, kw_only=True, gc=False):
+    """Start, end or drop inside a flow."""
+
+    type: FlowType = ""
+    timestamp: Moment
 
 
 class Traffic(Struct, kw_only=True, gc=False):
@@ -71,15 +89,15 @@ class Traffic(Struct, kw_only=True, gc=False):
     id: Id = ""
     flow_id: Id = ""
     reporter_id: Annotated[str, Meta(min_length=1, max_length=ID_LIMIT)]
-    receive_timestamp: str = ""
+    receive_timestamp: Moment = ""
     source: Endpoint
     destination: Endpoint
-    user: User = field(default_factory=User)
-    policy: Policy = field(default_factory=Policy)
+    user: TrafficUser = field(default_factory=TrafficUser)
+    policy: TrafficPolicy = field(default_factory=TrafficPolicy)
     icmp: Icmp = field(default_factory=Icmp)
     protocol: Octet = 0
-    direction: str = ""
-    connection_type: str = ""
+    direction: Direction = ""
+    connection_type: Connection = ""
     rx_bytes: Counter = 0
     rx_packets: Counter = 0
     tx_bytes: Counter = 0
@@ -87,8 +105,8 @@ class Traffic(Struct, kw_only=True, gc=False):
     num_of_starts: Counter = 0
     num_of_ends: Counter = 0
     num_of_drops: Counter = 0
-    window_start: str = ""
-    window_end: str = ""
+    window_start: Moment = ""
+    window_end: Moment = ""
     events: Annotated[list[FlowEvent], Meta(max_length=MAX_INNER_EVENTS)] = []
 
 

@@ -148,7 +148,11 @@ WRONG_TRAFFIC: list[tuple[Any, int, str]] = [
     (traffic(user={"email": 1}), 400, "[1].user.email"),
     (traffic(icmp={"type": 256}), 422, "[1].icmp.type"),
     (traffic(events={}), 400, "[1].events"),
-    (traffic(events=[{"type": "TYPE_X"}]), 422, "[1].events[0].type"),
+    (
+        traffic(events=[{"type": "TYPE_X", "timestamp": moment()}]),
+        422,
+        "[1].events[0].type",
+    ),
     (traffic(events=[{"type": "TYPE_END"}]), 422, "[1].events[0].timestamp"),
     (
         traffic(
