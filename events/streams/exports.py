@@ -1,14 +1,16 @@
 """Exports of the two big streams: the stored texts as lines, or CSV."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
 import orjson
 from django.db.models import QuerySet
+from msgspec import Struct
+from msgspec.inspect import is_struct_type
+from msgspec.structs import fields
 
 from events.instants import parse_instant
 from events.keyset import beyond
@@ -21,55 +23,6 @@ Place = tuple[datetime, str]
 
 _CHUNK: Final = 1000
 
-_END: Final = (
-    *("id", "type", "name", "address", "dns_label", "os", "geo_location_city_name"),
-    "geo_location_country_code",
-)
-
-CSV_FIELDS: Final = {
-    "traffic": (
-        "id",
-        "flow_id",
-        "reporter_id",
-        "receive_timestamp",
-        "window_start",
-        "window_end",
-        *(f"source_{name}" for name in _END),
-        *(f"destination_{name}" for name in _END),
-        "user_id",
-        "user_email",
-        "user_name",
-        "policy_id",
-        "policy_name",
-        "protocol",
-        "icmp_type",
-        "icmp_code",
-        "direction",
-        "connection_type",
-        "rx_bytes",
-        "rx_packets",
-        "tx_bytes",
-        "tx_packets",
-        "num_of_starts",
-        "num_of_ends",
-        "num_of_drops",
-        "events",
-    ),
-    "proxy": (
-        *("id", "service_id", "timestamp", "method", "host", "path", "status_code"),
-        *("duration_ms", "bytes_upload", "bytes_download", "source_ip", "country_code"),
-        *("city_name", "subdivision_code", "user_id", "auth_method_used", "reason"),
-        *("protocol", "metadata"),
-    ),
-}
-"""The columns of each stream's CSV, which keep their order; new ones come last."""
-
-_OBJECTS: Final = {
-    "traffic": ("source", "destination", "geo_location", "user", "policy", "icmp"),
-    "proxy": (),
-}
-"""Fields whose own fields are columns."""
-
 
 def ndjson_pieces(texts: Iterable[list[bytes]]) -> Iterator[bytes]:
     """Yield stored texts, newest first, a line each."""
@@ -79,13 +32,12 @@ def ndjson_pieces(texts: Iterable[list[bytes]]) -> Iterator[bytes]:
 
 
 def csv_pieces(stream: Stream, texts: Iterable[list[bytes]]) -> Iterator[bytes]:
-    fields = CSV_FIELDS[stream.name]
-    paths = [_path(field, _OBJECTS[stream.name]) for field in fields]
+    paths = list(_paths(stream.kind))
     # A type of its own reads an event in half the time that dictionaries take.
-    read = msgspec.json.Decoder(_shape(paths)).decode
+    read = msgspec.json.Decoder(_shape(stream.kind)).decode
     cells = attrgetter(*map(".".join, paths))
     rows = (cells(read(text)) for chunk in texts for text in chunk)
-    return csv_lines(fields, rows)
+    return csv_lines(list(map("_".join, paths)), rows)
 
 
 def every_text(
@@ -108,18 +60,19 @@ def every_text(
         wanted = ordered.filter(beyond(time, moment, last["id"]))
 
 
-def _path(field: str, objects: Sequence[str]) -> tuple[str, ...]:
-    """Return the objects that a column lies in, and its name in the innermost."""
-    for name in objects:
-        if field.startswith(f"{name}_"):
-            return name, *_path(field.removeprefix(f"{name}_"), objects)
-    return (field,)
+def _paths(kind: type[Struct]) -> Iterator[tuple[str, ...]]:
+    """Yield the objects that a column lies in and its own name, column by column."""
+    for field in fields(kind):
+        inner = _paths(field.type) if is_struct_type(field.type) else [()]
+        yield from ((field.name, *path) for path in inner)
 
 
-def _shape(paths: Iterable[tuple[str, ...]]) -> type[msgspec.Struct]:
-    """Return what events look like that hold these columns; None where one has none."""
-    fields: list[Any] = []
-    for name, run in groupby(sorted(paths), key=itemgetter(0)):
-        inner = [path[1:] for path in run if path[1:]]
-        fields.append((name, _shape(inner)) if inner else (name, Any, None))
-    return msgspec.defstruct("Shape", fields, kw_only=True, gc=False)
+def _shape(kind: type[Struct]) -> type[Struct]:
+    """Return what stored events look like; None where one has no value."""
+    found: list[Any] = [
+        (field.name, _shape(field.type))
+        if is_struct_type(field.type)
+        else (field.name, Any, None)
+        for field in fields(kind)
+    ]
+    return msgspec.defstruct("Shape", found, kw_only=True, gc=False)

@@ -44,7 +44,10 @@ OPTIONAL: Final = frozenset(
 
 
 class Entry(Struct, gc=False):
-    """An entry as proxies send it; it tells of a service, host, path or address."""
+    """An entry as proxies send it; it tells of a service, host, path or address.
+
+    Columns of an export keep this order, so new ones come last.
+    """
 
     id: Id = ""
     service_id: Id = ""
@@ -52,19 +55,19 @@ class Entry(Struct, gc=False):
     method: Annotated[str, Meta(max_length=METHOD_LIMIT)] = ""
     host: Name = ""
     path: Annotated[str, Meta(max_length=PATH_LIMIT)] = ""
-    duration_ms: Annotated[int, Meta(ge=0, le=MAX_DURATION_MS)] = 0
     status_code: Annotated[
         int, Meta(ge=0, le=MAX_STATUS, description="0 for TCP and UDP")
     ] = 0
+    duration_ms: Annotated[int, Meta(ge=0, le=MAX_DURATION_MS)] = 0
     bytes_upload: Counter = 0
     bytes_download: Counter = 0
     source_ip: str = ""
-    reason: Name = ""
-    user_id: Id = ""
-    auth_method_used: Name = ""
     country_code: Name = ""
     city_name: Name = ""
     subdivision_code: Name = ""
+    user_id: Id = ""
+    auth_method_used: Name = ""
+    reason: Name = ""
     protocol: str = ""
     # Checked by hand: msgspec does not say which of its values is wrong.
     metadata: Annotated[dict[str, Any], Meta(max_length=MAX_METADATA)] = {}

@@ -48,10 +48,10 @@ class Endpoint(Struct, gc=False):
     id: Id = ""
     type: EndpointType = ""
     name: Name = ""
-    geo_location: GeoLocation = field(default_factory=GeoLocation)
-    os: Name | None = None
     address: Annotated[Name, Meta(description="May end in a port")] = ""
     dns_label: Name | None = None
+    os: Name | None = None
+    geo_location: GeoLocation = field(default_factory=GeoLocation)
 
 
 class TrafficUser(Struct, gc=False):
@@ -84,18 +84,23 @@ class FlowEvent(Struct, kw_only=True, gc=False):
 
 
 class Traffic(Struct, kw_only=True, gc=False):
-    """An event as reporters send it; once checked, as clients get it."""
+    """An event as reporters send it; once checked, as clients get it.
+
+    Columns of an export keep this order, so new ones come last.
+    """
 
     id: Id = ""
     flow_id: Id = ""
     reporter_id: Annotated[str, Meta(min_length=1, max_length=ID_LIMIT)]
     receive_timestamp: Moment = ""
+    window_start: Moment = ""
+    window_end: Moment = ""
     source: Endpoint
     destination: Endpoint
     user: TrafficUser = field(default_factory=TrafficUser)
     policy: TrafficPolicy = field(default_factory=TrafficPolicy)
-    icmp: Icmp = field(default_factory=Icmp)
     protocol: Octet = 0
+    icmp: Icmp = field(default_factory=Icmp)
     direction: Direction = ""
     connection_type: Connection = ""
     rx_bytes: Counter = 0
@@ -105,8 +110,6 @@ class Traffic(Struct, kw_only=True, gc=False):
     num_of_starts: Counter = 0
     num_of_ends: Counter = 0
     num_of_drops: Counter = 0
-    window_start: Moment = ""
-    window_end: Moment = ""
     events: Annotated[list[FlowEvent], Meta(max_length=MAX_INNER_EVENTS)] = []
 
 

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
-from events.streams.exports import CSV_FIELDS, csv_pieces
+from events.streams.exports import csv_pieces
 from meshmgmt.api.csvlines import csv_lines
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
@@ -95,6 +95,7 @@ def test_cells_of_events_are_what_their_texts_hold(
 ) -> None:
     events = data.draw(st.lists(CONTENTS[stream.name], max_size=9))
     stored = [orjson.dumps(event) for event in events]
-    fields = CSV_FIELDS[stream.name]
+    heading = b"".join(csv_pieces(stream, [])).decode()
+    fields = heading.removesuffix("\r\n").split(",")
     rows = [list(map(flat(event).get, fields)) for event in map(orjson.loads, stored)]
     assert b"".join(csv_pieces(stream, [stored])) == plain(fields, rows)
