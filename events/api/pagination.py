@@ -234,6 +234,17 @@ class StreamPagination(BasePagination):
             response[SCOPE_HEADER] = f"newest-{SHORT_SEARCH_ROWS}"
         return response
 
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return what the envelope looks like around events of a schema."""
+        numbers = ("page", "page_size", "total_records", "total_pages")
+        return {
+            "type": "object",
+            "description": "A page of events.",
+            "properties": {name: {"type": "integer"} for name in numbers}
+            | {"data": schema},
+            "required": sorted(["data", *numbers]),
+        }
+
 
 def _with_commas(pieces: list[bytes], tail: bytes) -> Iterator[bytes]:
     yield b'{"data":['

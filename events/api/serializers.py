@@ -49,27 +49,6 @@ class SentProxyEntrySerializer(ProxyEntrySerializer):
     sent = True
 
 
-class EnvelopeSerializer(serializers.Serializer[Data]):
-    """What surrounds the events of a page."""
-
-    page = serializers.IntegerField()
-    page_size = serializers.IntegerField()
-    total_records = serializers.IntegerField()
-    total_pages = serializers.IntegerField()
-
-
-class TrafficPageSerializer(EnvelopeSerializer):
-    """A page of network traffic events."""
-
-    data = TrafficEventSerializer(many=True)  # type: ignore[assignment]  # the wire's name
-
-
-class ProxyPageSerializer(EnvelopeSerializer):
-    """A page of proxy access log entries."""
-
-    data = ProxyEntrySerializer(many=True)  # type: ignore[assignment]  # the wire's name
-
-
 class StoredSerializer(serializers.Serializer[Data]):
     """What became of a batch."""
 

@@ -29,12 +29,11 @@ from events.api.pagination import (
 )
 from events.api.queries import parameters_of
 from events.api.serializers import (
-    EnvelopeSerializer,
-    ProxyPageSerializer,
+    ProxyEntrySerializer,
     SentProxyEntrySerializer,
     SentTrafficEventSerializer,
     StoredSerializer,
-    TrafficPageSerializer,
+    TrafficEventSerializer,
 )
 from events.search import SHORT_SEARCH_ROWS
 from events.streams import batches
@@ -66,7 +65,7 @@ class StreamView(ApiView, GenericAPIView[Any]):
     filterset_class: ClassVar[type[StreamFilterSet]]
     pagination_class = StreamPagination
     page_form: ClassVar[type[PageForm]]
-    page_serializer: ClassVar[type[EnvelopeSerializer]]
+    event_serializer: ClassVar[type[Serializer[Any]]]
     sent_serializer: ClassVar[type[Serializer[Any]]]
     filterset: StreamFilterSet
     paginator: StreamPagination
@@ -76,7 +75,8 @@ class StreamView(ApiView, GenericAPIView[Any]):
         super().__init_subclass__()
         # Here: a decorator of `get` above would describe all streams as one.
         asked = parameters_of(cls.page_form, cls.filterset_class)
-        get = extend_schema(parameters=asked, responses={200: cls.page_serializer})
+        events = cls.event_serializer(many=True)
+        get = extend_schema(parameters=asked, responses={200: events})
         sent = cls.sent_serializer(many=True)
         post = extend_schema(request=sent, responses={200: StoredSerializer})
         extend_schema_view(get=get, post=post)(cls)
@@ -145,7 +145,7 @@ class TrafficEventsView(StreamView):
     stream = TRAFFIC
     filterset_class = TrafficFilterSet
     page_form = TrafficPageForm
-    page_serializer = TrafficPageSerializer
+    event_serializer = TrafficEventSerializer
     sent_serializer = SentTrafficEventSerializer
 
 
@@ -155,5 +155,5 @@ class ProxyEntriesView(StreamView):
     stream = PROXY
     filterset_class = ProxyFilterSet
     page_form = ProxyPageForm
-    page_serializer = ProxyPageSerializer
+    event_serializer = ProxyEntrySerializer
     sent_serializer = SentProxyEntrySerializer
