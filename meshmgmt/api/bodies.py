@@ -11,6 +11,7 @@ import zstandard
 from django.http import HttpRequest
 from gunicorn.http.errors import ParseException
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 
 from meshmgmt.core.errors import BadRequest, PayloadTooLarge, UnsupportedMedia
 
@@ -187,6 +188,21 @@ def deeper_than(value: Any, limit: int) -> bool:
         if not level:
             return False
     return bool(level)
+
+
+class ApiRequest(Request):
+    """A request whose body is read when it is asked for, chunked bodies too."""
+
+    body_limit: int = 0
+
+    def _load_stream(self) -> None:
+        self._stream = BytesIO(read_body(self._request, self.body_limit))
+
+    def raw_body(self) -> bytes:
+        """Return the decompressed body, which may be asked for again."""
+        stream = self.stream
+        assert isinstance(stream, BytesIO)
+        return stream.getvalue()
 
 
 class StrictJSONParser(BaseParser):

@@ -10,9 +10,9 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from meshmgmt.api import plans, retries, versions
+from meshmgmt.api.bodies import ApiRequest
 from meshmgmt.api.conditions import Condition, answered
 from meshmgmt.api.querystring import once, refuse_misspelt, truth
-from meshmgmt.api.requests import ApiRequest
 from meshmgmt.api.versions import ConditionalRead
 from meshmgmt.core import history
 from meshmgmt.core.errors import BadRequest

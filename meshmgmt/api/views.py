@@ -16,12 +16,12 @@ from rest_framework.routers import SimpleRouter
 from rest_framework.viewsets import ViewSetMixin
 
 from meshmgmt.api.answers import note_size, room_for
+from meshmgmt.api.bodies import ApiRequest
 from meshmgmt.api.conditional import ConditionalMixin
 from meshmgmt.api.limits import LimitedView
 from meshmgmt.api.permissions import Public
 from meshmgmt.api.querystring import require_utf8
 from meshmgmt.api.renderers import to_json
-from meshmgmt.api.requests import ApiRequest
 from meshmgmt.api.versions import etag_of
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.ids import is_id
