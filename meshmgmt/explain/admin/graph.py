@@ -63,7 +63,7 @@ def graph_page(request: HttpRequest) -> TemplateResponse:
         facts |= {"graph": drawn, "picture": picture(drawn), "rows": rows(drawn)}
         used = {id_ for edge in drawn.edges for id_ in edge.ends}
         facts["unused"] = [each for each in drawn.nodes if each.id not in used]
-    return page(request, "graph", "Who reaches whom", facts)
+    return page(request, "admin/explain/graph.html", "Who reaches whom", facts)
 
 
 def rows(drawn: Graph) -> list[dict[str, Any]]:

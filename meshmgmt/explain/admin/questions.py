@@ -144,7 +144,7 @@ def explain_page(request: HttpRequest) -> TemplateResponse:
         "ends": ENDS,
         "stages": STAGES,
     }
-    return page(request, "explain", "Explain a look-up", facts)
+    return page(request, "admin/explain/explain.html", "Explain a look-up", facts)
 
 
 def reach_page(request: HttpRequest) -> TemplateResponse:
@@ -167,7 +167,7 @@ def reach_page(request: HttpRequest) -> TemplateResponse:
         "answer": answer,
         "headline": headline(answer) if answer else "",
     }
-    return page(request, "reach", "Can A reach B?", facts)
+    return page(request, "admin/explain/reach.html", "Can A reach B?", facts)
 
 
 def names_page(request: HttpRequest) -> JsonResponse:
@@ -191,7 +191,7 @@ def lint_page(request: HttpRequest) -> TemplateResponse:
         "warnings": len(serious),
         "notes": len(others),
     }
-    return page(request, "lint", "DNS findings", facts)
+    return page(request, "admin/explain/lint.html", "DNS findings", facts)
 
 
 def peer_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
@@ -203,7 +203,12 @@ def peer_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
     except NotFound as error:
         raise Http404 from error
     title = f"DNS of {config.peer_name}"
-    return page(request, "peer", title, {"config": config, "record_limit": None})
+    return page(
+        request,
+        "admin/explain/peer.html",
+        title,
+        {"config": config, "record_limit": None},
+    )
 
 
 def check(request: HttpRequest, module: str = "dns") -> None:
@@ -212,10 +217,10 @@ def check(request: HttpRequest, module: str = "dns") -> None:
 
 
 def page(
-    request: HttpRequest, name: str, title: str, facts: dict[str, Any]
+    request: HttpRequest, template: str, title: str, facts: dict[str, Any]
 ) -> TemplateResponse:
     context = {**admin.site.each_context(request), "title": title, **facts}
-    return TemplateResponse(request, f"admin/dns/{name}.html", context)
+    return TemplateResponse(request, template, context)
 
 
 PAGES: Final = {

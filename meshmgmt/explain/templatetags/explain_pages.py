@@ -1,4 +1,4 @@
-"""Tags of the admin pages of DNS."""
+"""Tags of what the admin pages explain."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -30,7 +30,7 @@ def sight_of(peer_id: str) -> Sight:
         return Sight(peer_id)
 
 
-@register.inclusion_tag("admin/dns/includes/configuration.html", takes_context=True)
+@register.inclusion_tag("admin/explain/includes/configuration.html", takes_context=True)
 def effective_dns(context: template.Context, sight: Sight) -> dict[str, Any]:
     """Show what a peer gets, with the first records of each zone."""
     request = context.get("request")
@@ -39,7 +39,7 @@ def effective_dns(context: template.Context, sight: Sight) -> dict[str, Any]:
     return {"config": sight.dns, "record_limit": SHOWN_RECORDS}
 
 
-@register.inclusion_tag("admin/dns/includes/neighbours.html", takes_context=True)
+@register.inclusion_tag("admin/explain/includes/neighbours.html", takes_context=True)
 def reach_of(context: template.Context, sight: Sight) -> dict[str, Any]:
     """Show whom a peer reaches and who reaches it, by which policies."""
     request = context.get("request")
@@ -50,7 +50,7 @@ def reach_of(context: template.Context, sight: Sight) -> dict[str, Any]:
     return {"shown": True, "sides": sides, "peer_id": sight.peer_id}
 
 
-@register.inclusion_tag("admin/dns/includes/policyeffect.html")
+@register.inclusion_tag("admin/explain/includes/policyeffect.html")
 def effect_of(policy_id: str) -> dict[str, Any]:
     """Show who may do what because of a policy, and what would change without it."""
     with read_snapshot():
