@@ -6,7 +6,7 @@ all endpoints at once in `tests/contract`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import pytest
 from django.apps import apps
@@ -19,6 +19,7 @@ from tests.api_client import Answer, Api
 from tests.factories import Trail
 
 __all__ = [
+    "TAKEN",
     "Body",
     "CreatedResourceContract",
     "Fault",
@@ -31,6 +32,7 @@ __all__ = [
 Body = dict[str, Any]
 Fault = tuple[Body, int, str, str]
 """A change of a valid body; status, field and words of the answer that refuses it."""
+TAKEN: Final = 8
 
 
 def ok(answer: Answer) -> Any:
@@ -69,7 +71,7 @@ class CreatedResourceContract:
         raise NotImplementedError
 
     def refused(self) -> Iterable[Fault]:
-        """Return what no write may say."""
+        """Return what no write may say; the values of body number `TAKEN` are taken."""
         return ()
 
     def faulty_writes(self, api: Api, where: str, made: Body) -> Callable[[Body], Any]:
@@ -133,6 +135,7 @@ class CreatedResourceContract:
     def test_broken_rule_is_refused_and_nothing_written(
         self, api: Api, where: str
     ) -> None:
+        self.make(api, where, TAKEN)
         made = self.make(api, where, 9)
         faults = list(self.refused())
         before, trail = [row["id"] for row in ok(api.get(where))], Trail()
@@ -142,6 +145,7 @@ class CreatedResourceContract:
                 assert answer.status == status, changes
                 assert list(answer.fields) == [field], changes
                 assert text in answer.fields[field], changes
+                assert answer.json["message"].startswith(answer.fields[field]), changes
                 assert trail.codes == [], changes
         assert [row["id"] for row in ok(api.get(where))] == before
         assert self.readable(made) in ok(api.get(where))
@@ -199,8 +203,8 @@ class CreatedResourceContract:
 class ReplacedResourceContract(CreatedResourceContract):
     """Replaces the object as well."""
 
-    refused_on_put: ClassVar[bool] = True
-    """Whether replacing obeys the rules of creating."""
+    fixed: ClassVar[frozenset[str]] = frozenset()
+    """Fields that replacing does not take, or not as creating does."""
     updates: ClassVar[dict[str, Any]] = {"description": "another text"}
     """A change of one field; the answer shows it as sent."""
 
@@ -211,7 +215,7 @@ class ReplacedResourceContract(CreatedResourceContract):
     def faulty_writes(self, api: Api, where: str, made: Body) -> Callable[[Body], Any]:
         def send(changes: Body) -> Iterator[Answer]:
             yield api.post(where, self.body() | changes)
-            if self.refused_on_put:
+            if not self.fixed & set(changes):
                 yield api.put(f"{where}/{made['id']}", self.changed(made, changes))
 
         return send

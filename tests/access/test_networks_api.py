@@ -10,6 +10,7 @@ from meshmgmt.meshstate import load
 from tests.access.bodies import policy, rule
 from tests.api_client import Api
 from tests.factories import group_id, network, numbered
+from tests.factories import resource as stored_resource
 from tests.people import api_as
 from tests.resource_contract import Body, Fault, ResourceContract, Trail, ok
 
@@ -64,6 +65,8 @@ class TestResources(ResourceContract):
     def refused(self) -> Iterator[Fault]:
         yield {"name": ""}, 422, "name", "the resource name must not be empty or blank"
         yield from too_long("resource")
+        stored_resource("taken", network=network("elsewhere"))
+        yield {"name": "taken"}, 409, "name", "another resource has the name 'taken'"
         yield {"groups": ["x"]}, 422, "groups[0]", "group 'x' was not found"
         for address in ("", "-", "10.0.0.300", "10.0.0.1/33", "10.0.0/8", "a b", "a/8"):
             yield {"address": address}, 422, "address", "is no IP address, network or"
@@ -166,17 +169,6 @@ def test_address_is_answered_as_sent_and_masked_for_peers(
     assert ok(api.put(f"{resources_of()}/{made['id']}", made)) == made
     [known] = load().resources
     assert known.address == meant
-
-
-def test_name_of_a_resource_is_unique_in_the_account(api: Api) -> None:
-    ok(api.post(resources_of(), resource()))
-    other = ok(api.post(resources_of("elsewhere"), resource(name="other")))
-    for answer in (
-        api.post(resources_of("elsewhere"), resource()),
-        api.put(f"{resources_of('elsewhere')}/{other['id']}", {"name": "printer"}),
-    ):
-        assert answer.status == 409
-        assert answer.fields == {"name": "another resource has the name 'printer'"}
 
 
 def test_groups_of_a_resource_are_shown_in_full(api: Api) -> None:

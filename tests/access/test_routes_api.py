@@ -8,7 +8,14 @@ import pytest
 from tests.access.bodies import route
 from tests.api_client import Api
 from tests.factories import group_id, numbered
-from tests.resource_contract import Body, Fault, ResourceContract, Trail, ok
+from tests.resource_contract import (
+    TAKEN,
+    Body,
+    Fault,
+    ResourceContract,
+    Trail,
+    ok,
+)
 
 PATH = "/api/routes"
 
@@ -46,6 +53,9 @@ class TestRoutes(ResourceContract):
         lost = {"access_control_groups": [""]}
         yield lost, 422, "access_control_groups[0]", "group '' was not found"
         yield {"description": "d" * 1001}, 422, "description", "more than 1000"
+        taken = {"network": f"10.{TAKEN}.0.0/16"}
+        clash = "a route 'office' leads there through the same peer already"
+        yield taken, 409, "peer", clash
 
     def changed(self, made: Body, changes: Body) -> Body:
         return made | {"network": "10.1.0.0/16"} | changes

@@ -12,7 +12,7 @@ from meshmgmt.accounts.models import User
 from tests.accesstests.world import World, state
 from tests.api_client import Api
 from tests.factories import Trail, group, group_id, numbered, peers, resource
-from tests.resource_contract import Body, Fault, ResourceContract, ok
+from tests.resource_contract import TAKEN, Body, Fault, ResourceContract, ok
 
 PATH = "/api/access-tests"
 
@@ -45,6 +45,7 @@ class TestAccessTests(ResourceContract):
 
     def refused(self) -> Iterator[Fault]:
         yield {"name": " "}, 422, "name", "must not be empty or blank"
+        yield {"name": f"test {TAKEN}"}, 409, "name", "this name exists already"
         yield {"name": "a\x1bb"}, 422, "name", "must not hold control characters"
         yield {"description": "d" * 1001}, 422, "description", "more than 1000"
         yield {"kind": "ping"}, 422, "kind", "'ping' is no kind"
@@ -179,11 +180,6 @@ def test_more_tests_than_allowed_are_refused(api: Api, settings: LazySettings) -
     answer = api.post(PATH, body(2))
     assert answer.status == 409
     assert answer.json["message"].startswith("there are 1 access tests already")
-
-
-def test_name_in_use_is_a_conflict(api: Api) -> None:
-    ok(api.post(PATH, body(1)))
-    assert api.post(PATH, body(1)).status == 409
 
 
 def test_test_of_five_thousand_to_five_thousand_ends_quickly(api: Api) -> None:

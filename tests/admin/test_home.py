@@ -28,9 +28,10 @@ from tests import factories
 from tests.accesstests.world import promise
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
-from tests.dns.bodies import created, zone
+from tests.dns.bodies import zone
 from tests.events.samples import moment, proxy, traffic
 from tests.people import api_of, person, robot
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -60,7 +61,7 @@ def busy(owner: User) -> User:
     _peers(owner)
     _secrets(owner)
     api = api_of(owner)
-    created(api.post("/api/dns/zones", zone()))
+    ok(api.post("/api/dns/zones", zone()))
     _streams(api)
     with account_write():
         User(email="new@mesh.dev", role="user", pending_approval=True).save()

@@ -13,10 +13,11 @@ from groups.services import group_create
 from meshmgmt.accounts.models import AccessToken, User
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
-from tests.dns.bodies import created, zone
+from tests.dns.bodies import zone
 from tests.events.samples import traffic
 from tests.factories import group, peer, peers
 from tests.people import api_of, person, token_of
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +50,7 @@ def test_every_kind_of_object_is_found_by_name_and_leads_to_its_page(
 ) -> None:
     peer("vega-laptop")
     group("vega group")
-    created(api.post("/api/dns/zones", zone(name="vega zone")))
+    ok(api.post("/api/dns/zones", zone(name="vega zone")))
     person("auditor", email="vega@mesh.dev")
     found = {hit["kind"]: hit for hit in hits(client, "vega")}
     assert found.keys() >= {"Peer", "Group", "Zone", "User"}
@@ -101,7 +102,7 @@ def test_pages_and_additions_are_found_by_their_words(client: Client) -> None:
 
 
 def test_a_record_is_added_to_a_zone_that_is_named(client: Client, api: Api) -> None:
-    made = created(api.post("/api/dns/zones", zone(name="plant", domain="plant.dev")))
+    made = ok(api.post("/api/dns/zones", zone(name="plant", domain="plant.dev")))
     [hit] = [x for x in hits(client, "add record to plant") if x["kind"] == "Action"]
     assert hit["name"].startswith("Add record to plant")
     form = client.get(hit["url"]).context["adminform"].form

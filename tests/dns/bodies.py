@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.api_client import Answer, Api
+from tests.api_client import Api
 
 
 def nameserver_group(**changes: Any) -> dict[str, Any]:
@@ -36,13 +36,6 @@ def record(**changes: Any) -> dict[str, Any]:
     """Return the body of an A record."""
     body = {"name": "www.svc.test", "type": "A", "content": "10.0.0.1", "ttl": 300}
     return body | changes
-
-
-def created(answer: Answer) -> dict[str, Any]:
-    """Return the object of a successful answer."""
-    assert answer.status == 200, answer.json
-    found: dict[str, Any] = answer.json
-    return found
 
 
 def trail(api: Api, pattern: str = "") -> list[dict[str, Any]]:

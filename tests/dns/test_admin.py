@@ -10,8 +10,9 @@ from events.models import AuditEvent
 from meshmgmt.accounts.models import User
 from tests.admin.signed_in import errors_of
 from tests.api_client import Api
-from tests.dns.bodies import created, nameserver_group, record, zone
+from tests.dns.bodies import nameserver_group, record, zone
 from tests.factories import group_id
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -67,26 +68,26 @@ def events(prefix: str = "") -> list[AuditEvent]:
     )
 
 
-def test_group_is_made_changed_and_deleted(browser: Client, ann: User) -> None:
+def test_group_is_made_changed_and_deleted(client: Client, owner: User) -> None:
     first, second = group_id("first"), group_id("second")
     form = group_form(
         groups=[second, first],
         nameservers="2001:DB8::1 5353\n\n10.0.0.53",
         domains="Corp.Test\nlab.test",
     )
-    saved(browser.post(f"{GROUPS}add/", form))
+    saved(client.post(f"{GROUPS}add/", form))
     made = NameserverGroup.objects.get()
     assert [s["ip"] for s in made.nameservers] == ["2001:db8::1", "10.0.0.53"]
     assert [s["port"] for s in made.nameservers] == [5353, 53]
     assert made.domains == ["Corp.Test", "lab.test"]
     links = made.group_links.order_by("position").values_list("group_id", flat=True)
     assert list(links) == [second, first]
-    page = browser.get(f"{GROUPS}{made.pk}/change/").content.decode()
+    page = client.get(f"{GROUPS}{made.pk}/change/").content.decode()
     assert page.index("second</option>") < page.index("first</option>")
     assert "2001:db8::1 5353\n10.0.0.53" in page
-    saved(browser.post(f"{GROUPS}{made.pk}/change/", form))
-    saved(browser.post(f"{GROUPS}{made.pk}/change/", form | {"name": "new"}))
-    saved(browser.post(f"{GROUPS}{made.pk}/delete/", {"post": "yes"}))
+    saved(client.post(f"{GROUPS}{made.pk}/change/", form))
+    saved(client.post(f"{GROUPS}{made.pk}/change/", form | {"name": "new"}))
+    saved(client.post(f"{GROUPS}{made.pk}/delete/", {"post": "yes"}))
     assert not NameserverGroup.objects.exists()
     found = events("nameserver")
     assert [event.activity_code.rpartition(".")[2] for event in found] == [
@@ -94,7 +95,7 @@ def test_group_is_made_changed_and_deleted(browser: Client, ann: User) -> None:
         "update",
         "delete",
     ]
-    assert {event.initiator_id for event in found} == {ann.pk}
+    assert {event.initiator_id for event in found} == {owner.pk}
 
 
 @pytest.mark.parametrize(
@@ -111,9 +112,9 @@ def test_group_is_made_changed_and_deleted(browser: Client, ann: User) -> None:
     ],
 )
 def test_group_form_speaks_as_the_api(
-    browser: Client, owner: Api, changes: dict[str, Any], field: str
+    client: Client, api: Api, changes: dict[str, Any], field: str
 ) -> None:
-    shown = errors_of(browser.post(f"{GROUPS}add/", group_form(**changes)))
+    shown = errors_of(client.post(f"{GROUPS}add/", group_form(**changes)))
     body = nameserver_group(name=changes.get("name", "office"))
     if "nameservers" in changes:
         ip, _, port = changes["nameservers"].partition(" ")
@@ -122,23 +123,22 @@ def test_group_form_speaks_as_the_api(
     if "domains" in changes:
         body["domains"] = changes["domains"].split()
     body["primary"] = "primary" in changes
-    answer = owner.post("/api/dns/nameservers", body)
+    answer = api.post("/api/dns/nameservers", body)
     assert shown == {field: list(answer.fields.values())}
     assert not NameserverGroup.objects.exists()
     assert events("nameserver") == []
 
 
-def test_group_form_names_a_bad_port_and_a_taken_name(browser: Client) -> None:
+def test_group_form_names_a_bad_port_and_a_taken_name(client: Client) -> None:
     form = group_form(nameservers="10.0.0.53 dns")
     assert (
-        "port number"
-        in errors_of(browser.post(f"{GROUPS}add/", form))["nameservers"][0]
+        "port number" in errors_of(client.post(f"{GROUPS}add/", form))["nameservers"][0]
     )
-    saved(browser.post(f"{GROUPS}add/", group_form()))
-    shown = errors_of(browser.post(f"{GROUPS}add/", group_form()))
+    saved(client.post(f"{GROUPS}add/", group_form()))
+    shown = errors_of(client.post(f"{GROUPS}add/", group_form()))
     assert "already exists" in shown["name"][0]
     shown = errors_of(
-        browser.post(f"{GROUPS}add/", group_form(name="b", groups=["0" * 20]))
+        client.post(f"{GROUPS}add/", group_form(name="b", groups=["0" * 20]))
     )
     assert list(shown) == ["groups"]
 
@@ -152,12 +152,12 @@ RECORD = {
 }
 
 
-def test_zone_is_made_with_records(browser: Client) -> None:
+def test_zone_is_made_with_records(client: Client) -> None:
     group = group_id("staff")
     alias = RECORD | {"name": "a.svc.test", "type": "CNAME", "content": "b.test"}
     empty = {"id": "", "name": "", "type": "", "content": "", "ttl": "300"}
     form = zone_form(RECORD, alias, empty, distribution_groups=[group])
-    saved(browser.post(f"{ZONES}add/", form))
+    saved(client.post(f"{ZONES}add/", form))
     made = Zone.objects.get()
     contents = made.records.order_by("id").values_list("content", flat=True)
     assert list(contents) == ["10.0.0.1", "b.test"]
@@ -169,23 +169,21 @@ def test_zone_is_made_with_records(browser: Client) -> None:
     ]
 
 
-def test_zone_page_changes_deletes_and_adds_records(browser: Client) -> None:
+def test_zone_page_changes_deletes_and_adds_records(client: Client) -> None:
     saved(
-        browser.post(
-            f"{ZONES}add/", zone_form(RECORD, RECORD | {"content": "10.0.0.2"})
-        )
+        client.post(f"{ZONES}add/", zone_form(RECORD, RECORD | {"content": "10.0.0.2"}))
     )
     made = Zone.objects.get()
     first, second = made.records.order_by("id")
     path = f"{ZONES}{made.pk}/change/"
-    assert browser.get(path).status_code == 200
+    assert client.get(path).status_code == 200
     same = RECORD | {"id": first.pk, "zone": made.pk}
     other = RECORD | {"id": second.pk, "zone": made.pk, "content": "10.0.0.2"}
     before = len(events())
-    saved(browser.post(path, zone_form(same, other, initial=2)))
+    saved(client.post(path, zone_form(same, other, initial=2)))
     assert len(events()) == before
     saved(
-        browser.post(
+        client.post(
             path,
             zone_form(
                 same | {"DELETE": "on"},
@@ -212,9 +210,9 @@ def test_zone_page_changes_deletes_and_adds_records(browser: Client) -> None:
     ],
 )
 def test_faulty_record_leaves_the_whole_page_unwritten(
-    browser: Client, changes: dict[str, str], field: str, text: str
+    client: Client, changes: dict[str, str], field: str, text: str
 ) -> None:
-    response = browser.post(f"{ZONES}add/", zone_form(RECORD, RECORD | changes))
+    response = client.post(f"{ZONES}add/", zone_form(RECORD, RECORD | changes))
     assert response.status_code == 200
     [formset] = response.context["inline_admin_formsets"]
     assert text in formset.formset.errors[1][field][0]
@@ -222,111 +220,111 @@ def test_faulty_record_leaves_the_whole_page_unwritten(
     assert events("dns.zone") == []
 
 
-def test_record_that_clashes_on_the_page_is_shown(browser: Client) -> None:
+def test_record_that_clashes_on_the_page_is_shown(client: Client) -> None:
     alias = RECORD | {"type": "CNAME", "content": "a.test"}
-    response = browser.post(f"{ZONES}add/", zone_form(RECORD, alias))
+    response = client.post(f"{ZONES}add/", zone_form(RECORD, alias))
     [formset] = response.context["inline_admin_formsets"]
     assert "CNAME must be alone" in formset.formset.errors[1]["name"][0]
     assert not Zone.objects.exists()
 
 
-def test_zone_form_shows_the_domain_as_text(browser: Client) -> None:
-    saved(browser.post(f"{ZONES}add/", zone_form()))
+def test_zone_form_shows_the_domain_as_text(client: Client) -> None:
+    saved(client.post(f"{ZONES}add/", zone_form()))
     made = Zone.objects.get()
     path = f"{ZONES}{made.pk}/change/"
-    page = browser.get(path).content.decode()
+    page = client.get(path).content.decode()
     assert 'name="domain"' not in page
     assert '<div class="readonly">svc.test</div>' in page
-    saved(browser.post(path, zone_form(domain="b.test", name="Renamed")))
+    saved(client.post(path, zone_form(domain="b.test", name="Renamed")))
     made.refresh_from_db()
     assert (made.name, made.domain) == ("Renamed", "svc.test")
-    shown = errors_of(browser.post(f"{ZONES}add/", zone_form(domain="SVC.test")))
+    shown = errors_of(client.post(f"{ZONES}add/", zone_form(domain="SVC.test")))
     assert "already exists" in shown["domain"][0]
 
 
-def test_record_forms_take_relative_names(browser: Client) -> None:
+def test_record_forms_take_relative_names(client: Client) -> None:
     apex = RECORD | {"name": "@"}
     relative = RECORD | {"name": "*.dev"}
-    saved(browser.post(f"{ZONES}add/", zone_form(RECORD, apex, relative)))
+    saved(client.post(f"{ZONES}add/", zone_form(RECORD, apex, relative)))
     made = Zone.objects.get()
     names = made.records.order_by("id").values_list("name", flat=True)
     assert list(names) == ["www.svc.test", "svc.test", "*.dev.svc.test"]
-    saved(browser.post(f"{RECORDS}add/", RECORD | {"name": "new", "zone": made.pk}))
+    saved(client.post(f"{RECORDS}add/", RECORD | {"name": "new", "zone": made.pk}))
     last = made.records.get(name="new.svc.test")
     before = len(events())
-    saved(browser.post(f"{RECORDS}{last.pk}/change/", RECORD | {"name": "new"}))
+    saved(client.post(f"{RECORDS}{last.pk}/change/", RECORD | {"name": "new"}))
     assert len(events()) == before
-    saved(browser.post(f"{RECORDS}{last.pk}/change/", RECORD | {"name": "newer"}))
+    saved(client.post(f"{RECORDS}{last.pk}/change/", RECORD | {"name": "newer"}))
     last.refresh_from_db()
     assert last.name == "newer.svc.test"
 
 
-def test_zone_and_records_are_deleted_together(browser: Client) -> None:
-    saved(browser.post(f"{ZONES}add/", zone_form(RECORD)))
-    saved(browser.post(f"{ZONES}{Zone.objects.get().pk}/delete/", {"post": "yes"}))
+def test_zone_and_records_are_deleted_together(client: Client) -> None:
+    saved(client.post(f"{ZONES}add/", zone_form(RECORD)))
+    saved(client.post(f"{ZONES}{Zone.objects.get().pk}/delete/", {"post": "yes"}))
     assert not Record.objects.exists()
     codes = [event.activity_code for event in events("dns.zone")][2:]
     assert codes == ["dns.zone.record.delete", "dns.zone.delete"]
 
 
-def test_chosen_zones_are_deleted(browser: Client) -> None:
+def test_chosen_zones_are_deleted(client: Client) -> None:
     for name in ("a", "b"):
-        saved(browser.post(f"{ZONES}add/", zone_form(domain=f"{name}.test")))
+        saved(client.post(f"{ZONES}add/", zone_form(domain=f"{name}.test")))
     ids = list(Zone.objects.values_list("pk", flat=True))
     chosen = {"action": "delete_selected", "_selected_action": ids, "post": "yes"}
-    saved(browser.post(ZONES, chosen))
+    saved(client.post(ZONES, chosen))
     assert not Zone.objects.exists()
 
 
 def test_zone_with_many_records_shows_some_and_links_to_their_list(
-    browser: Client, owner: Api
+    client: Client, api: Api
 ) -> None:
-    made = created(owner.post("/api/dns/zones", zone()))
+    made = ok(api.post("/api/dns/zones", zone()))
     text = "\n".join(f"h{number} 60 A 10.0.0.1" for number in range(101))
-    owner.call("PUT", f"/api/dns/zones/{made['id']}/zonefile", text.encode())
-    page = browser.get(f"{ZONES}{made['id']}/change/").content.decode()
+    api.call("PUT", f"/api/dns/zones/{made['id']}/zonefile", text.encode())
+    page = client.get(f"{ZONES}{made['id']}/change/").content.decode()
     link = f"{RECORDS}?zone__id__exact={made['id']}"
     assert f'href="{link}">101 records</a>' in page
     assert "records-74-name" in page
-    assert "101 records" in browser.get(link).content.decode()
-    saved(browser.post(f"{ZONES}{made['id']}/change/", zone_form()))
+    assert "101 records" in client.get(link).content.decode()
+    saved(client.post(f"{ZONES}{made['id']}/change/", zone_form()))
     assert Record.objects.count() == 101
 
 
-def test_record_has_pages_of_its_own(browser: Client, owner: Api) -> None:
-    made = created(owner.post("/api/dns/zones", zone()))
-    saved(browser.post(f"{RECORDS}add/", {**RECORD, "zone": made["id"]}))
+def test_record_has_pages_of_its_own(client: Client, api: Api) -> None:
+    made = ok(api.post("/api/dns/zones", zone()))
+    saved(client.post(f"{RECORDS}add/", {**RECORD, "zone": made["id"]}))
     stored = Record.objects.get()
-    assert "svc.test" in browser.get(f"{RECORDS}{stored.pk}/change/").content.decode()
-    saved(browser.post(f"{RECORDS}{stored.pk}/change/", {**RECORD, "ttl": "5"}))
+    assert "svc.test" in client.get(f"{RECORDS}{stored.pk}/change/").content.decode()
+    saved(client.post(f"{RECORDS}{stored.pk}/change/", {**RECORD, "ttl": "5"}))
     assert Record.objects.get().ttl == 5
-    shown = errors_of(browser.post(f"{RECORDS}add/", {**RECORD, "zone": made["id"]}))
+    shown = errors_of(client.post(f"{RECORDS}add/", {**RECORD, "zone": made["id"]}))
     assert "already exists" in shown["content"][0]
-    saved(browser.post(f"{RECORDS}{stored.pk}/delete/", {"post": "yes"}))
+    saved(client.post(f"{RECORDS}{stored.pk}/delete/", {"post": "yes"}))
     assert not Record.objects.exists()
 
 
-def test_settings_have_one_page(browser: Client) -> None:
+def test_settings_have_one_page(client: Client) -> None:
     group = group_id("staff")
     [settings] = DnsSettings.objects.all()
     path = f"{SETTINGS}{settings.pk}/change/"
-    assert browser.get(SETTINGS)["Location"] == path
-    saved(browser.post(path, {"disabled_management_groups": [group]}))
-    assert "staff" in browser.get(path).content.decode()
+    assert client.get(SETTINGS)["Location"] == path
+    saved(client.post(path, {"disabled_management_groups": [group]}))
+    assert "staff" in client.get(path).content.decode()
     assert len(events("dns.setting")) == 1
-    assert browser.get(f"{SETTINGS}add/").status_code == 403
-    assert browser.post(f"{SETTINGS}{settings.pk}/delete/", {}).status_code == 403
+    assert client.get(f"{SETTINGS}add/").status_code == 403
+    assert client.post(f"{SETTINGS}{settings.pk}/delete/", {}).status_code == 403
 
 
 @pytest.mark.parametrize("path", [GROUPS, ZONES, RECORDS])
-def test_lists_search_and_filter(browser: Client, owner: Api, path: str) -> None:
-    assert browser.get(path).status_code == 200
-    assert browser.get(f"{path}add/").status_code == 200
-    created(owner.post("/api/dns/nameservers", nameserver_group()))
-    made = created(owner.post("/api/dns/zones", zone()))
-    created(owner.post(f"/api/dns/zones/{made['id']}/records", record()))
+def test_lists_search_and_filter(client: Client, api: Api, path: str) -> None:
+    assert client.get(path).status_code == 200
+    assert client.get(f"{path}add/").status_code == 200
+    ok(api.post("/api/dns/nameservers", nameserver_group()))
+    made = ok(api.post("/api/dns/zones", zone()))
+    ok(api.post(f"/api/dns/zones/{made['id']}/records", record()))
     for query, found in (("10.0.0", path != ZONES), ("nothing", False), ("s", True)):
-        response = browser.get(f"{path}?q={query}")
+        response = client.get(f"{path}?q={query}")
         assert response.status_code == 200
         assert bool(response.context["cl"].result_count) is found
-    assert browser.get(f"{path}?enabled__exact=1").status_code in {200, 302}
+    assert client.get(f"{path}?enabled__exact=1").status_code in {200, 302}

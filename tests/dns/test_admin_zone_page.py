@@ -17,20 +17,21 @@ from dns.zonefile.tables import as_zone_lines
 from groups.services import group_update
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
 from tests.api_client import Api
-from tests.dns.bodies import created, record, zone
+from tests.dns.bodies import record, zone
 from tests.factories import Trail, group, peers
 from tests.people import person
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
 
-def stored(owner: Api, *names: str, **facts: Any) -> Zone:
+def stored(api: Api, *names: str, **facts: Any) -> Zone:
     """Store a zone with an A record for each name."""
-    made = created(owner.post("/api/dns/zones", zone(domain="svc.test", **facts)))
+    made = ok(api.post("/api/dns/zones", zone(domain="svc.test", **facts)))
     path = f"/api/dns/zones/{made['id']}/records"
     for number, name in enumerate(names):
         body = record(name=f"{name}.svc.test", content=f"10.0.0.{number + 1}")
-        created(owner.post(path, body))
+        ok(api.post(path, body))
     return Zone.objects.get(pk=made["id"])
 
 
@@ -38,9 +39,9 @@ def page_of(of: Zone, query: str = "") -> str:
     return f"/admin/dns/zone/{of.pk}/change/{query}"
 
 
-def opened(browser: Client, path: str) -> dict[str, Any]:
-    seen = browser.get(path).context["adminform"].form.seen
-    return {**form_data(browser, path), "seen": seen}
+def opened(client: Client, path: str) -> dict[str, Any]:
+    seen = client.get(path).context["adminform"].form.seen
+    return {**form_data(client, path), "seen": seen}
 
 
 def formset(response: Any) -> Any:
@@ -53,16 +54,16 @@ def contents() -> set[tuple[str, str, str, int]]:
 
 
 def test_a_search_shows_what_it_finds_and_saving_leaves_the_rest(
-    browser: Client, owner: Api
+    client: Client, api: Api
 ) -> None:
-    made = stored(owner, "www", "mail", "web")
+    made = stored(api, "www", "mail", "web")
     path = page_of(made, "?q=w")
-    text = browser.get(path).content.decode()
+    text = client.get(path).content.decode()
     assert "2 records found" in text
     assert "mail.svc.test" not in text
-    sent = opened(browser, path)
+    sent = opened(client, path)
     assert (
-        browser.post(path, {**sent, "records-0-content": "10.9.9.9"}).status_code == 302
+        client.post(path, {**sent, "records-0-content": "10.9.9.9"}).status_code == 302
     )
     assert {(n, c) for n, _, c, _ in contents()} == {
         ("www.svc.test", "10.9.9.9"),
@@ -71,61 +72,59 @@ def test_a_search_shows_what_it_finds_and_saving_leaves_the_rest(
     }
 
 
-def test_records_of_a_large_zone_come_in_pages(browser: Client, owner: Api) -> None:
-    made = stored(owner)
+def test_records_of_a_large_zone_come_in_pages(client: Client, api: Api) -> None:
+    made = stored(api)
     lines = "\n".join(f"h{n:03} A 10.0.{n // 250}.{n % 250}" for n in range(230))
-    sent = opened(browser, page_of(made))
-    assert browser.post(page_of(made), {**sent, "paste": lines}).status_code == 200
+    sent = opened(client, page_of(made))
+    assert client.post(page_of(made), {**sent, "paste": lines}).status_code == 200
     lines = f"$TTL 300\n{lines}"
-    assert browser.post(page_of(made), {**sent, "paste": lines}).status_code == 302
-    browser.get(page_of(made))  # says what the write did, once
+    assert client.post(page_of(made), {**sent, "paste": lines}).status_code == 302
+    client.get(page_of(made))  # says what the write did, once
     asked = []
     for query, size in (("", 75), ("?part=4", 5), ("?part=99", 5), ("?part=x", 75)):
         with CaptureQueriesContext(connection) as queries:
-            response = browser.get(page_of(made, query))
+            response = client.get(page_of(made, query))
         assert len(formset(response).initial_forms) == size
         assert "230 records" in response.content.decode()
         asked.append(len(queries))
     assert max(asked) <= 20
     path = page_of(made, "?part=4")
-    trail, sent = Trail(), opened(browser, path)
-    assert browser.post(path, {**sent, "records-4-ttl": "1 h"}).status_code == 302
+    trail, sent = Trail(), opened(client, path)
+    assert client.post(path, {**sent, "records-4-ttl": "1 h"}).status_code == 302
     assert trail.codes == ["dns.zone.record.update"]
     assert made.records.get(ttl=3600).name == "h229.svc.test"
 
 
-def test_a_lifetime_is_shown_in_words_and_in_seconds(
-    browser: Client, owner: Api
-) -> None:
-    made = stored(owner, "www")
-    text = browser.get(page_of(made)).content.decode()
+def test_a_lifetime_is_shown_in_words_and_in_seconds(client: Client, api: Api) -> None:
+    made = stored(api, "www")
+    text = client.get(page_of(made)).content.decode()
     assert 'value="5 min"' in text
     assert "300 s</span>" in text
-    assert "5 min (300 s)" in browser.get("/admin/dns/record/").content.decode()
+    assert "5 min (300 s)" in client.get("/admin/dns/record/").content.decode()
 
 
-def test_the_page_says_how_many_peers_get_the_zone(browser: Client, owner: Api) -> None:
+def test_the_page_says_how_many_peers_get_the_zone(client: Client, api: Api) -> None:
     team, crew = group("team", *peers(2)), group("crew", *peers(1))
-    made = stored(owner, distribution_groups=[team.pk, crew.pk])
-    text = browser.get(page_of(made)).content.decode()
+    made = stored(api, distribution_groups=[team.pk, crew.pk])
+    text = client.get(page_of(made)).content.decode()
     for of, number in ((team, "2 peers"), (crew, "1 peer")):
         link = f'<a href="/admin/inventory/peer/?group={of.pk}">{number}</a>'
         assert f"<bdi>{of.name}</bdi>: {link}" in text
-        shown = browser.get(f"/admin/inventory/peer/?group={of.pk}")
+        shown = client.get(f"/admin/inventory/peer/?group={of.pk}")
         assert f"{shown.context['cl'].result_count} peer" in number
     group_update(group_id=team.pk, name="team", peers=[], resources=[])
-    assert "0 peers</a>" in browser.get(page_of(made)).content.decode()
+    assert "0 peers</a>" in client.get(page_of(made)).content.decode()
 
 
 def test_rows_pasted_from_a_spreadsheet_are_added_and_can_be_taken_back(
-    browser: Client, owner: Api
+    client: Client, api: Api
 ) -> None:
-    made = stored(owner, "www")
+    made = stored(api, "www")
     before = contents()
     pasted = "Name,Type,Content,TTL\nmail,A,10.1.1.1,60\n,AAAA,fd00::1,\n"
     pasted += "docs\tCNAME\twww\n*.dev 1h A 10.1.1.2\n"
-    sent = opened(browser, page_of(made))
-    response = browser.post(page_of(made), {**sent, "paste": pasted})
+    sent = opened(client, page_of(made))
+    response = client.post(page_of(made), {**sent, "paste": pasted})
     assert response.status_code == 302
     assert contents() - before == {
         ("mail.svc.test", "A", "10.1.1.1", 60),
@@ -134,21 +133,21 @@ def test_rows_pasted_from_a_spreadsheet_are_added_and_can_be_taken_back(
         ("*.dev.svc.test", "A", "10.1.1.2", 3600),
     }
     [way] = re.findall(r'href="([^"]+/take-back/\?whole=1)"', texts_of(response))
-    plan = browser.get(way).content.decode()
+    plan = client.get(way).content.decode()
     assert plan.count("will be deleted") == 4
     [mark] = re.findall(r'name="plan" value="(\w+)"', plan)
-    assert browser.post(way, {"plan": mark, "whole": "1"}).status_code == 302
+    assert client.post(way, {"plan": mark, "whole": "1"}).status_code == 302
     assert contents() == before
 
 
 def test_a_paste_with_a_fault_says_the_line_and_stores_nothing(
-    browser: Client, owner: Api
+    client: Client, api: Api
 ) -> None:
-    made = stored(owner, "www")
+    made = stored(api, "www")
     before, trail = contents(), Trail()
-    sent = {**opened(browser, page_of(made)), "name": "other"}
+    sent = {**opened(client, page_of(made)), "name": "other"}
     pasted = "good,A,10.1.1.1\nbad,A,10.1.1\nworse,MX,10\n"
-    response = browser.post(page_of(made), {**sent, "paste": pasted})
+    response = client.post(page_of(made), {**sent, "paste": pasted})
     errors = " ".join(errors_of(response)["paste"])
     assert "line 2" in errors
     assert "line 3" in errors
@@ -157,33 +156,31 @@ def test_a_paste_with_a_fault_says_the_line_and_stores_nothing(
     assert trail.codes == []
 
 
-def test_records_that_others_changed_meanwhile_stay(
-    browser: Client, owner: Api
-) -> None:
-    made = stored(owner, "www", "mail")
+def test_records_that_others_changed_meanwhile_stay(client: Client, api: Api) -> None:
+    made = stored(api, "www", "mail")
     first, second = made.records.order_by("id")
-    late = opened(browser, page_of(made))
+    late = opened(client, page_of(made))
     for one, content in ((first, "10.7.7.7"), (second, "10.8.8.8")):
         records.update(one.pk, {"content": content})
     late |= {"records-0-ttl": "60", "records-1-content": "10.6.6.6"}
-    refused = browser.post(page_of(made), late)
+    refused = client.post(page_of(made), late)
     errors = formset(refused).errors
     assert errors[0] == {}
     assert errors[1]["content"] == ["somebody else changed it meanwhile"]
     again = {**late, "records-1-seen": formset(refused).forms[1].seen}
-    assert browser.post(page_of(made), again).status_code == 302
+    assert client.post(page_of(made), again).status_code == 302
     assert {(c, ttl) for _, _, c, ttl in contents()} == {
         ("10.7.7.7", 60),
         ("10.6.6.6", 300),
     }
-    gone = {**opened(browser, page_of(made)), "records-0-ttl": "90"}
+    gone = {**opened(client, page_of(made)), "records-0-ttl": "90"}
     first.delete()
-    errors = formset(browser.post(page_of(made), gone)).errors
+    errors = formset(client.post(page_of(made), gone)).errors
     assert "removed it meanwhile" in errors[0]["__all__"][0]
 
 
-def test_who_may_only_look_gets_no_inputs(owner: Api) -> None:
-    made = stored(owner, "www")
+def test_who_may_only_look_gets_no_inputs(api: Api) -> None:
+    made = stored(api, "www")
     text = client_of(person("auditor")).get(page_of(made)).content.decode()
     assert "<bdi>www.svc.test</bdi>" in text
     assert 'name="records-0-name"' not in text

@@ -14,9 +14,10 @@ from dns.services import zones
 from events.models import AuditEvent
 from tests.admin.signed_in import client_of, errors_of
 from tests.api_client import Api
-from tests.dns.bodies import created, record, zone
+from tests.dns.bodies import record, zone
 from tests.dns.test_admin import saved, zone_form
 from tests.people import person
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -30,21 +31,21 @@ b 60 A 10.0.0.3
 
 
 @pytest.fixture
-def browser() -> Client:
+def client() -> Client:
     return client_of(person("network_admin"))
 
 
 @pytest.fixture
-def stored(owner: Api) -> str:
+def stored(api: Api) -> str:
     """The id of a zone with one record, www.svc.test."""
-    made: str = created(owner.post("/api/dns/zones", zone()))["id"]
-    created(owner.post(f"/api/dns/zones/{made}/records", record()))
+    made: str = ok(api.post("/api/dns/zones", zone()))["id"]
+    ok(api.post(f"/api/dns/zones/{made}/records", record()))
     return made
 
 
-def importing(browser: Client, zone_id: str, text: str = "", **form: Any) -> Any:
+def importing(client: Client, zone_id: str, text: str = "", **form: Any) -> Any:
     data = {"text": text, "mode": "merge"} | form
-    return browser.post(f"/admin/dns/zone/{zone_id}/import/", data)
+    return client.post(f"/admin/dns/zone/{zone_id}/import/", data)
 
 
 def token(page: Any) -> str:
@@ -61,8 +62,8 @@ def names() -> set[str]:
     return set(Record.objects.values_list("name", flat=True))
 
 
-def test_a_new_zone_takes_pasted_records(browser: Client) -> None:
-    saved(browser.post(ADD, zone_form(paste=FIVE)))
+def test_a_new_zone_takes_pasted_records(client: Client) -> None:
+    saved(client.post(ADD, zone_form(paste=FIVE)))
     assert names() == {
         *("svc.test", "www.svc.test", "a.svc.test", "b.svc.test", "*.dev.svc.test")
     }
@@ -79,42 +80,40 @@ def test_a_new_zone_takes_pasted_records(browser: Client) -> None:
         ("a 60 A 10.0.0.1\n" * 501, "more than 500 lines"),
     ],
 )
-def test_a_faulty_paste_leaves_no_zone(
-    browser: Client, text: str, message: str
-) -> None:
-    shown = errors_of(browser.post(ADD, zone_form(paste=text)))
+def test_a_faulty_paste_leaves_no_zone(client: Client, text: str, message: str) -> None:
+    shown = errors_of(client.post(ADD, zone_form(paste=text)))
     assert message in shown["paste"][0]
     assert not Zone.objects.exists()
 
 
 def test_the_page_of_a_zone_leads_to_import_and_export(
-    browser: Client, stored: str
+    client: Client, stored: str
 ) -> None:
-    page = browser.get(f"/admin/dns/zone/{stored}/change/").content.decode()
+    page = client.get(f"/admin/dns/zone/{stored}/change/").content.decode()
     for name in ("import", "export"):
         path = f"/admin/dns/zone/{stored}/{name}/"
         assert f'href="{path}"' in page
-        assert browser.get(path).status_code == 200
-        assert browser.get(f"/admin/dns/zone/{'0' * 20}/{name}/").status_code == 404
+        assert client.get(path).status_code == 200
+        assert client.get(f"/admin/dns/zone/{'0' * 20}/{name}/").status_code == 404
 
 
 def test_an_export_is_a_file_that_changes_nothing(
-    browser: Client, owner: Api, stored: str
+    client: Client, api: Api, stored: str
 ) -> None:
-    saved_file = browser.get(f"/admin/dns/zone/{stored}/export/")
+    saved_file = client.get(f"/admin/dns/zone/{stored}/export/")
     disposition = saved_file["Content-Disposition"]
     assert disposition == 'attachment; filename="svc.test.zone"'
     assert b"www" in saved_file.content
     path = f"/api/dns/zones/{stored}/zonefile?preview=true"
-    assert created(owner.call("PUT", path, saved_file.content))["unchanged"] == 1
+    assert ok(api.call("PUT", path, saved_file.content))["unchanged"] == 1
 
 
 def test_a_preview_shows_the_difference_and_writes_nothing(
-    browser: Client, stored: str
+    client: Client, stored: str
 ) -> None:
     before = AuditEvent.objects.count()
     text = "new 60 A 10.0.0.9\nmail 60 MX 10 mail\n@ 60 NS ns"
-    page = importing(browser, stored, text, mode="replace")
+    page = importing(client, stored, text, mode="replace")
     content = page.content.decode()
     assert "1 added, 0 changed," in content
     assert "1 removed" in content
@@ -126,10 +125,10 @@ def test_a_preview_shows_the_difference_and_writes_nothing(
     assert names() == {"www.svc.test"}
 
 
-def test_what_was_shown_is_imported(browser: Client, stored: str) -> None:
+def test_what_was_shown_is_imported(client: Client, stored: str) -> None:
     text = "www 60 A 10.0.0.7\nnew 60 A 10.0.0.9"
-    sent = token(importing(browser, stored, text, mode="replace"))
-    done = importing(browser, stored, text, mode="replace", confirm=sent)
+    sent = token(importing(client, stored, text, mode="replace"))
+    done = importing(client, stored, text, mode="replace", confirm=sent)
     assert (done.status_code, done["Location"]) == (
         302,
         f"/admin/dns/zone/{stored}/change/",
@@ -140,34 +139,34 @@ def test_what_was_shown_is_imported(browser: Client, stored: str) -> None:
     assert names() == {"www.svc.test", "new.svc.test"}
 
 
-def test_a_merge_keeps_what_the_file_lacks(browser: Client, stored: str) -> None:
+def test_a_merge_keeps_what_the_file_lacks(client: Client, stored: str) -> None:
     text = "new 60 A 10.0.0.9"
-    importing(browser, stored, text, confirm=token(importing(browser, stored, text)))
+    importing(client, stored, text, confirm=token(importing(client, stored, text)))
     assert names() == {"www.svc.test", "new.svc.test"}
 
 
 def test_a_zone_that_changed_meanwhile_is_shown_anew(
-    browser: Client, owner: Api, stored: str
+    client: Client, api: Api, stored: str
 ) -> None:
     text = "new 60 A 10.0.0.9"
-    sent = token(importing(browser, stored, text, mode="replace"))
+    sent = token(importing(client, stored, text, mode="replace"))
     path = f"/api/dns/zones/{stored}/records"
-    created(owner.post(path, record(name="other.svc.test")))
-    page = importing(browser, stored, text, mode="replace", confirm=sent)
+    ok(api.post(path, record(name="other.svc.test")))
+    page = importing(client, stored, text, mode="replace", confirm=sent)
     assert "Nothing was written" in page.content.decode()
     assert "<td>other.svc.test</td>" in page.content.decode()
     assert names() == {"www.svc.test", "other.svc.test"}
-    importing(browser, stored, text, mode="replace", confirm=token(page))
+    importing(client, stored, text, mode="replace", confirm=token(page))
     assert names() == {"new.svc.test"}
 
 
 def test_another_text_or_mode_than_shown_is_not_imported(
-    browser: Client, stored: str
+    client: Client, stored: str
 ) -> None:
-    sent = token(importing(browser, stored, "new 60 A 10.0.0.9"))
-    other = importing(browser, stored, "new 60 A 10.0.0.8", confirm=sent)
+    sent = token(importing(client, stored, "new 60 A 10.0.0.9"))
+    other = importing(client, stored, "new 60 A 10.0.0.8", confirm=sent)
     assert "Nothing was written" in other.content.decode()
-    mode = importing(browser, stored, "new 60 A 10.0.0.9", mode="replace", confirm=sent)
+    mode = importing(client, stored, "new 60 A 10.0.0.9", mode="replace", confirm=sent)
     assert "Nothing was written" in mode.content.decode()
     assert names() == {"www.svc.test"}
 
@@ -181,9 +180,9 @@ def test_another_text_or_mode_than_shown_is_not_imported(
     ],
 )
 def test_faults_are_shown_with_their_places(
-    browser: Client, stored: str, text: str, message: str
+    client: Client, stored: str, text: str, message: str
 ) -> None:
-    page = importing(browser, stored, text).content.decode()
+    page = importing(client, stored, text).content.decode()
     assert message in page
     assert 'name="confirm"' not in page
     assert "<script> 60" not in page
@@ -193,24 +192,22 @@ def upload(data: bytes) -> SimpleUploadedFile:
     return SimpleUploadedFile("svc.zone", data)
 
 
-def test_a_small_file_is_carried_to_the_next_step(browser: Client, stored: str) -> None:
-    page = importing(browser, stored, file=upload(b"new 60 A 10.0.0.9"))
+def test_a_small_file_is_carried_to_the_next_step(client: Client, stored: str) -> None:
+    page = importing(client, stored, file=upload(b"new 60 A 10.0.0.9"))
     assert "new 60 A 10.0.0.9</textarea>" in page.content.decode()
-    importing(
-        browser, stored, page.context["form"]["text"].value(), confirm=token(page)
-    )
+    importing(client, stored, page.context["form"]["text"].value(), confirm=token(page))
     assert "new.svc.test" in names()
 
 
 def test_a_large_file_is_chosen_once_more(
-    browser: Client, stored: str, monkeypatch: pytest.MonkeyPatch
+    client: Client, stored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(zonefiles, "CARRIED", 10)
-    page = importing(browser, stored, file=upload(b"new 60 A 10.0.0.9"))
+    page = importing(client, stored, file=upload(b"new 60 A 10.0.0.9"))
     assert "choose it once more" in page.content.decode()
     assert "10.0.0.9</textarea>" not in page.content.decode()
     file = upload(b"new 60 A 10.0.0.9")
-    importing(browser, stored, file=file, confirm=token(page))
+    importing(client, stored, file=file, confirm=token(page))
     assert "new.svc.test" in names()
 
 
@@ -218,26 +215,26 @@ def test_a_large_file_is_chosen_once_more(
     ("data", "message"), [(b"\xff", "not UTF-8"), (b"; " + b"x" * 200, "larger than")]
 )
 def test_files_that_cannot_be_read_are_refused(
-    browser: Client,
+    client: Client,
     stored: str,
     data: bytes,
     message: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(zonefiles, "ZONE_FILE_BYTES", 100)
-    assert message in importing(browser, stored, file=upload(data)).content.decode()
+    assert message in importing(client, stored, file=upload(data)).content.decode()
 
 
 def test_a_large_import_goes_in_pieces(
-    browser: Client, stored: str, monkeypatch: pytest.MonkeyPatch
+    client: Client, stored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(zones, "RECORDS_AT_ONCE", 4)
     monkeypatch.setattr(services, "RECORDS_AT_ONCE", 4)
     monkeypatch.setattr(zonefiles, "SHOWN", 3)
     text = "\n".join(f"n{number} 60 A 10.0.0.1" for number in range(10))
-    page = importing(browser, stored, text)
+    page = importing(client, stored, text)
     assert page.content.decode().count('<tr class="dns-added">') == 3
-    assert importing(browser, stored, text, confirm=token(page)).status_code == 302
+    assert importing(client, stored, text, confirm=token(page)).status_code == 302
     assert len(names()) == 11
 
 

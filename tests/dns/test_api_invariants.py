@@ -153,10 +153,10 @@ class _Undo(Exception):
     pass
 
 
-def _run(owner: Api, operations: list[tuple[str, str, int, Any]]) -> None:
+def _run(api: Api, operations: list[tuple[str, str, int, Any]]) -> None:
     try:
         with transaction.atomic():
-            machine = Machine(owner)
+            machine = Machine(api)
             for operation in operations:
                 machine.apply(*operation)
             machine.check()
@@ -172,9 +172,9 @@ _no_fixture_check = [HealthCheck.function_scoped_fixture]
 @settings(max_examples=20, suppress_health_check=_no_fixture_check)
 @given(operations=st.lists(_operations, min_size=4, max_size=15))
 def test_rules_hold_after_any_writes(
-    owner: Api, operations: list[tuple[str, str, int, Any]]
+    api: Api, operations: list[tuple[str, str, int, Any]]
 ) -> None:
-    _run(owner, operations)
+    _run(api, operations)
 
 
 @pytest.mark.slow
@@ -186,6 +186,6 @@ def test_rules_hold_after_any_writes(
 )
 @given(operations=st.lists(_operations, min_size=10, max_size=40))
 def test_rules_hold_after_many_writes(
-    owner: Api, operations: list[tuple[str, str, int, Any]]
+    api: Api, operations: list[tuple[str, str, int, Any]]
 ) -> None:
-    _run(owner, operations)
+    _run(api, operations)

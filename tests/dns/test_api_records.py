@@ -7,11 +7,12 @@ import pytest
 
 from dns.services.zones import zones
 from tests.api_client import Api
-from tests.dns.bodies import created, record, trail, zone
-from tests.resource_contract import Body, Fault, ResourceContract
+from tests.dns.bodies import record, trail, zone
+from tests.resource_contract import TAKEN, Body, Fault, ResourceContract, ok
 
 pytestmark = pytest.mark.django_db
 ZONES = "/api/dns/zones"
+CNAME = {"type": "CNAME", "content": "a.test"}
 
 
 BROKEN: list[tuple[Body, str, str]] = [
@@ -57,12 +58,16 @@ class TestRecords(ResourceContract):
     def refused(self) -> Iterator[Fault]:
         for changes, field, text in BROKEN:
             yield changes, 422, field, text
+        taken = {"name": f"www{TAKEN}.svc.test"}
+        yield taken, 409, "content", "already exists"
+        yield taken | CNAME, 409, "name", "A CNAME must be alone at its name"
+        yield {"name": None}, 422, "name", "empty"
 
 
 @pytest.fixture
-def path(owner: Api) -> str:
+def path(api: Api) -> str:
     """Path of the records of the zone svc.test."""
-    return f"{ZONES}/{created(owner.post(ZONES, zone()))['id']}/records"
+    return f"{ZONES}/{ok(api.post(ZONES, zone()))['id']}/records"
 
 
 @pytest.mark.parametrize(
@@ -82,124 +87,96 @@ def path(owner: Api) -> str:
     ],
 )
 def test_record_is_returned_as_sent(
-    owner: Api, path: str, changes: dict[str, Any]
+    api: Api, path: str, changes: dict[str, Any]
 ) -> None:
     body = record(**changes)
-    made = created(owner.post(path, body))
+    made = ok(api.post(path, body))
     assert made == {**body, "id": made["id"]}
-    assert owner.get(path).json == [made]
+    assert api.get(path).json == [made]
+
+
+AGAIN = ("content", "The record 'www.svc.test' {} already exists")
+ALIAS_BESIDE = (
+    "name",
+    "A CNAME must be alone at its name; 'www.svc.test' already has a record of type {}",
+)
+BESIDE_ALIAS = ("name", "'www.svc.test' already has a CNAME, which must be alone")
+AAAA = {"type": "AAAA", "content": "2001:db8::1"}
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
+    ("first", "second", "said"),
     [
-        ({}, {"name": "WWW.svc.test.", "ttl": 60}),
-        (
-            {"type": "AAAA", "content": "2001:db8::1"},
-            {"type": "AAAA", "content": "2001:DB8:0:0::1"},
-        ),
-        (
-            {"type": "CNAME", "content": "a.test"},
-            {"type": "CNAME", "content": "A.test."},
-        ),
+        ({}, {"name": "WWW.svc.test.", "ttl": 60}, AGAIN),
+        (AAAA, AAAA | {"content": "2001:DB8:0:0::1"}, AGAIN),
+        (CNAME, CNAME | {"content": "A.test."}, AGAIN),
+        ({}, CNAME, ALIAS_BESIDE),
+        (CNAME, CNAME | {"content": "b.test"}, ALIAS_BESIDE),
+        (CNAME, {}, BESIDE_ALIAS),
+        (CNAME, AAAA, BESIDE_ALIAS),
+        (CNAME, {"name": "WWW.SVC.test"}, BESIDE_ALIAS),
     ],
 )
-def test_identical_record_is_409_in_any_spelling(
-    owner: Api, path: str, first: dict[str, Any], second: dict[str, Any]
+def test_clash_with_a_record_is_409_in_any_spelling(
+    api: Api, path: str, first: Body, second: Body, said: tuple[str, str]
 ) -> None:
-    created(owner.post(path, record(**first)))
-    answer = owner.post(path, record(**second))
+    made = ok(api.post(path, record(**first)))
+    answer = api.post(path, record(**second))
     assert answer.status == 409
-    assert "already exists" in answer.fields["content"]
-    assert len(owner.get(path).json) == 1
+    field, text = said
+    held = made["type"] if said is ALIAS_BESIDE else f"{made['type']} {made['content']}"
+    assert answer.fields == {field: text.format(held)}
+    assert api.get(path).json == [made]
 
 
-CNAME = {"type": "CNAME", "content": "a.test"}
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ({}, CNAME),
-        (CNAME, {}),
-        (CNAME, {"type": "AAAA", "content": "2001:db8::1"}),
-        (CNAME, {"type": "CNAME", "content": "b.test"}),
-        (CNAME, {"name": "WWW.SVC.test"}),
-    ],
-)
-def test_cname_is_alone_at_its_name(
-    owner: Api, path: str, first: dict[str, Any], second: dict[str, Any]
+def test_addresses_share_a_name_and_aliases_stand_beside_it(
+    api: Api, path: str
 ) -> None:
-    created(owner.post(path, record(**first)))
-    answer = owner.post(path, record(**second))
-    assert answer.status == 409
-    assert list(answer.fields) == ["name"]
-    assert len(owner.get(path).json) == 1
-
-
-def test_addresses_share_a_name(owner: Api, path: str) -> None:
+    ok(api.post(path, record(name="ftp.svc.test", **CNAME)))
     for content, type_ in (("10.0.0.1", "A"), ("10.0.0.2", "A"), ("::2", "AAAA")):
-        created(owner.post(path, record(type=type_, content=content)))
-    assert len(owner.get(path).json) == 3
+        ok(api.post(path, record(type=type_, content=content)))
+    assert len(api.get(path).json) == 4
 
 
-def test_same_record_may_stand_in_two_zones(owner: Api, path: str) -> None:
-    created(owner.post(path, record(name="www.sub.svc.test")))
-    other = created(owner.post(ZONES, zone(domain="sub.svc.test")))["id"]
-    answer = owner.post(f"{ZONES}/{other}/records", record(name="www.sub.svc.test"))
+def test_same_record_may_stand_in_two_zones(api: Api, path: str) -> None:
+    ok(api.post(path, record(name="www.sub.svc.test")))
+    other = ok(api.post(ZONES, zone(domain="sub.svc.test")))["id"]
+    answer = api.post(f"{ZONES}/{other}/records", record(name="www.sub.svc.test"))
     assert answer.status == 200
 
 
-def test_put_changes_what_is_given(owner: Api, path: str) -> None:
-    made = created(owner.post(path, record()))
+def test_put_changes_what_is_given(api: Api, path: str) -> None:
+    made = ok(api.post(path, record()))
     mine = f"{path}/{made['id']}"
-    assert created(owner.put(mine, {"ttl": None, "content": "10.9.9.9"})) == {
+    assert ok(api.put(mine, {"ttl": None, "content": "10.9.9.9"})) == {
         **made,
         "content": "10.9.9.9",
     }
     changed = {"type": "CNAME", "content": "a.test", "name": "new.svc.test"}
-    assert created(owner.put(mine, changed)) == made | changed
+    assert ok(api.put(mine, changed)) == made | changed
 
 
-def test_put_does_not_clash_with_itself(owner: Api, path: str) -> None:
-    mine = f"{path}/{created(owner.post(path, record(**CNAME)))['id']}"
-    assert owner.put(mine, {"content": "b.test"}).status == 200
+def test_put_does_not_clash_with_itself(api: Api, path: str) -> None:
+    mine = f"{path}/{ok(api.post(path, record(**CNAME)))['id']}"
+    assert api.put(mine, {"content": "b.test"}).status == 200
 
 
-def test_put_obeys_the_rules(owner: Api, path: str) -> None:
-    created(owner.post(path, record()))
-    made = created(owner.post(path, record(name="b.svc.test")))
-    mine = f"{path}/{made['id']}"
-    for body, status, field in (
-        ({"name": "www.svc.test"}, 409, "content"),
-        ({"name": "www.svc.test", **CNAME}, 409, "name"),
-        ({"type": "AAAA"}, 422, "content"),
-        ({"ttl": -1}, 422, "ttl"),
-        ({"name": None}, 422, "name"),
-        ({"name": "b.other.test"}, 422, "name"),
-    ):
-        answer = owner.put(mine, body)
-        assert answer.status == status
-        assert list(answer.fields) == [field]
-    assert created(owner.get(mine)) == made
-
-
-def test_record_of_another_zone_is_404(owner: Api, path: str) -> None:
-    made = created(owner.post(path, record()))
-    other = created(owner.post(ZONES, zone(domain="other.test")))["id"]
+def test_record_of_another_zone_is_404(api: Api, path: str) -> None:
+    made = ok(api.post(path, record()))
+    other = ok(api.post(ZONES, zone(domain="other.test")))["id"]
     for method in ("GET", "PUT", "DELETE"):
-        answer = owner.call(method, f"{ZONES}/{other}/records/{made['id']}", {})
+        answer = api.call(method, f"{ZONES}/{other}/records/{made['id']}", {})
         assert answer.status == 404
         assert "record" in answer.json["message"]
-    assert created(owner.get(f"{path}/{made['id']}")) == made
+    assert ok(api.get(f"{path}/{made['id']}")) == made
 
 
-def test_events_tell_what_happened(owner: Api, path: str) -> None:
-    made = created(owner.post(path, record()))
+def test_events_tell_what_happened(api: Api, path: str) -> None:
+    made = ok(api.post(path, record()))
     mine = f"{path}/{made['id']}"
-    created(owner.put(mine, made))
-    created(owner.put(mine, {"ttl": 3600}))
-    created(owner.delete(mine))
+    ok(api.put(mine, made))
+    ok(api.put(mine, {"ttl": 3600}))
+    ok(api.delete(mine))
     meta = {
         "name": "www.svc.test",
         "type": "A",
@@ -208,7 +185,7 @@ def test_events_tell_what_happened(owner: Api, path: str) -> None:
         "zone_id": path.split("/")[4],
         "zone_name": "Services",
     }
-    events = trail(owner, "dns.zone.record")
+    events = trail(api, "dns.zone.record")
     assert [(e["activity_code"], e["meta"]) for e in events] == [
         ("dns.zone.record.create", meta),
         ("dns.zone.record.update", {**meta, "ttl": "3600"}),
@@ -217,8 +194,8 @@ def test_events_tell_what_happened(owner: Api, path: str) -> None:
     assert {event["target_id"] for event in events} == {made["id"]}
 
 
-def test_change_of_spelling_is_a_change(owner: Api, path: str) -> None:
-    made = created(owner.post(path, record()))
-    answer = created(owner.put(f"{path}/{made['id']}", {"name": "WWW.svc.test"}))
+def test_change_of_spelling_is_a_change(api: Api, path: str) -> None:
+    made = ok(api.post(path, record()))
+    answer = ok(api.put(f"{path}/{made['id']}", {"name": "WWW.svc.test"}))
     assert answer["name"] == "WWW.svc.test"
-    assert len(trail(owner, "dns.zone.record.update")) == 1
+    assert len(trail(api, "dns.zone.record.update")) == 1

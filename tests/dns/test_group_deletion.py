@@ -4,13 +4,14 @@ import pytest
 
 from groups.models import Group
 from tests.api_client import Api
-from tests.dns.bodies import created, nameserver_group, trail, zone
+from tests.dns.bodies import nameserver_group, trail, zone
 from tests.factories import group_id
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
 
-def test_objects_that_lose_their_last_group_are_disabled(owner: Api) -> None:
+def test_objects_that_lose_their_last_group_are_disabled(api: Api) -> None:
     kept, lost = group_id("kept"), group_id("lost")
     paths = []
     for path, body, field in (
@@ -21,23 +22,23 @@ def test_objects_that_lose_their_last_group_are_disabled(owner: Api) -> None:
             changes = {"name": f"n{number}", "domain": f"z{number}.test", field: groups}
             if path.endswith("nameservers"):
                 del changes["domain"]
-            made = created(owner.post(path, body(**changes)))
+            made = ok(api.post(path, body(**changes)))
             paths.append((f"{path}/{made['id']}", field))
-    created(owner.put("/api/dns/settings", {"disabled_management_groups": [lost]}))
-    before = len(trail(owner))
+    ok(api.put("/api/dns/settings", {"disabled_management_groups": [lost]}))
+    before = len(trail(api))
 
     Group.objects.get(pk=lost).delete()
 
-    shown = [(created(owner.get(path)), field) for path, field in paths]
+    shown = [(ok(api.get(path)), field) for path, field in paths]
     assert [(found[field], found["enabled"]) for found, field in shown] == [
         ([kept], True),
         ([], False),
         ([kept], True),
         ([], False),
     ]
-    settings = created(owner.get("/api/dns/settings"))
+    settings = ok(api.get("/api/dns/settings"))
     assert settings == {"disabled_management_groups": []}
-    events = trail(owner)[before:]
+    events = trail(api)[before:]
     codes = [event["activity_code"] for event in events]
     assert codes.count("nameserver.group.update") == 2
     assert codes.count("dns.zone.update") == 2

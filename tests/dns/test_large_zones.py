@@ -17,8 +17,9 @@ from meshmgmt.core import transactions
 from meshmgmt.core.transactions import lock_held
 from tests.admin.signed_in import client_of
 from tests.api_client import Answer, Api
-from tests.dns.bodies import created, trail, zone
+from tests.dns.bodies import trail, zone
 from tests.people import person
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -55,8 +56,8 @@ def transactions_of(counts: list[int]) -> Iterator[None]:
 
 
 @pytest.fixture
-def path(owner: Api) -> str:
-    return f"{ZONES}/{created(owner.post(ZONES, zone()))['id']}"
+def path(api: Api) -> str:
+    return f"{ZONES}/{ok(api.post(ZONES, zone()))['id']}"
 
 
 @pytest.fixture
@@ -81,13 +82,13 @@ def text_of(names: str, address: str = "10.0.0.1", ttl: int = 60) -> bytes:
     return "\n".join(lines).encode()
 
 
-def held(owner: Api, path: str) -> list[tuple[str, str, int]]:
-    records = created(owner.get(path))["records"]
+def held(api: Api, path: str) -> list[tuple[str, str, int]]:
+    records = ok(api.get(path))["records"]
     return sorted((r["name"], r["content"], r["ttl"]) for r in records)
 
 
-def put(owner: Api, path: str, text: bytes, query: str = "") -> Any:
-    return created(owner.call("PUT", f"{path}/zonefile{query}", text))
+def put(api: Api, path: str, text: bytes, query: str = "") -> Any:
+    return ok(api.call("PUT", f"{path}/zonefile{query}", text))
 
 
 @pytest.mark.parametrize(
@@ -101,46 +102,44 @@ def put(owner: Api, path: str, text: bytes, query: str = "") -> Any:
     ],
 )
 def test_pieces_end_where_the_whole_would(
-    owner: Api, path: str, writes: list[int], second: bytes
+    api: Api, path: str, writes: list[int], second: bytes
 ) -> None:
     for text in (text_of("abcdefghij"), second):
-        before = len(trail(owner))
-        shown = put(owner, path, text, "?preview=true")
-        done = put(owner, path, text)
+        before = len(trail(api))
+        shown = put(api, path, text, "?preview=true")
+        done = put(api, path, text)
         for part in ("added", "changed", "removed"):
             assert sorted(map(str, done[part])) == sorted(map(str, shown[part]))
         assert done["unchanged"] == shown["unchanged"]
         changes = sum(len(done[part]) for part in ("added", "changed", "removed"))
-        assert len(trail(owner)) == before + changes
+        assert len(trail(api)) == before + changes
         assert (
-            put(owner, path, text, "?preview=true")["unchanged"] == text.count(b" ") / 3
+            put(api, path, text, "?preview=true")["unchanged"] == text.count(b" ") / 3
         )
     assert max(writes) == AT_ONCE
 
 
 def test_a_few_changes_are_one_transaction(
-    owner: Api, path: str, writes: list[int]
+    api: Api, path: str, writes: list[int]
 ) -> None:
-    put(
-        owner, path, b"a 60 A 10.0.0.1\nb 60 A 10.0.0.1\nb 60 AAAA ::1\nc 60 A 10.0.0.1"
-    )
+    put(api, path, b"a 60 A 10.0.0.1\nb 60 A 10.0.0.1\nb 60 AAAA ::1\nc 60 A 10.0.0.1")
     assert writes == [AT_ONCE]
 
 
-def test_what_others_write_in_between_stands(owner: Api, path: str) -> None:
+def test_what_others_write_in_between_stands(api: Api, path: str) -> None:
     names = ["between.svc.test", "j.svc.test"]
 
     def write(**kwargs: Any) -> None:
         if names:  # the first piece is written, its lock let go
             body = {"type": "A", "content": "10.9.9.9", "ttl": 5}
-            created(owner.post(f"{path}/records", {"name": names.pop(), **body}))
+            ok(api.post(f"{path}/records", {"name": names.pop(), **body}))
 
     lock_held.connect(write)
     try:
-        put(owner, path, text_of("abcdefghij"))
+        put(api, path, text_of("abcdefghij"))
     finally:
         lock_held.disconnect(write)
-    found = held(owner, path)
+    found = held(api, path)
     assert ("between.svc.test", "10.9.9.9", 5) in found
     # The file says what a name in it has.
     assert [entry for entry in found if entry[0] == "j.svc.test"] == [
@@ -150,10 +149,10 @@ def test_what_others_write_in_between_stands(owner: Api, path: str) -> None:
 
 @WITH_AND_WITHOUT_A_KEY
 def test_a_file_sent_again_finishes_what_was_cut_off(
-    owner: Api, path: str, writes: list[int], key: dict[str, str]
+    api: Api, path: str, writes: list[int], key: dict[str, str]
 ) -> None:
     def send(text: bytes) -> Answer:
-        return owner.call("PUT", f"{path}/zonefile", text, **key)
+        return api.call("PUT", f"{path}/zonefile", text, **key)
 
     def fail(changes: Any, **kwargs: Any) -> None:
         if len(writes) == 2:
@@ -165,24 +164,24 @@ def test_a_file_sent_again_finishes_what_was_cut_off(
         assert send(text).status == 500
     finally:
         changes_written.disconnect(fail)
-    assert len(held(owner, path)) == AT_ONCE
+    assert len(held(api, path)) == AT_ONCE
     if key:
         assert send(text_of("abcdefghijk")).status == 422
-        assert len(held(owner, path)) == AT_ONCE
-    assert len(created(send(text))["added"]) == 16 - AT_ONCE
-    assert len(held(owner, path)) == 16
-    assert len(created(send(text))["added"]) == (16 - AT_ONCE if key else 0)
+        assert len(held(api, path)) == AT_ONCE
+    assert len(ok(send(text))["added"]) == 16 - AT_ONCE
+    assert len(held(api, path)) == 16
+    assert len(ok(send(text))["added"]) == (16 - AT_ONCE if key else 0)
     assert max(writes) == AT_ONCE
 
 
 def test_who_sends_a_large_file_twice_at_once_gets_one_answer(
-    owner: Api, path: str
+    api: Api, path: str
 ) -> None:
     key, text = {"Idempotency-Key": "1"}, text_of("abcdefghij")
     others: list[Answer] = []
 
     def send() -> Answer:
-        return owner.call("PUT", f"{path}/zonefile", text, **key)
+        return api.call("PUT", f"{path}/zonefile", text, **key)
 
     def overtake(**kwargs: Any) -> None:
         lock_held.disconnect(overtake)
@@ -192,7 +191,7 @@ def test_who_sends_a_large_file_twice_at_once_gets_one_answer(
     answer = send()
     assert answer.body == others[0].body
     assert answer.headers["Idempotency-Replayed"] == "true"
-    assert len(held(owner, path)) == 16
+    assert len(held(api, path)) == 16
 
 
 @pytest.mark.parametrize(
@@ -201,29 +200,29 @@ def test_who_sends_a_large_file_twice_at_once_gets_one_answer(
 )
 def test_a_large_file_is_not_written_in_one_transaction(
     monkeypatch: pytest.MonkeyPatch,
-    owner: Api,
+    api: Api,
     path: str,
     query: str,
     header: dict[str, str],
 ) -> None:
     monkeypatch.setattr(transactions, "MOST_CHANGES", 15)
     text = text_of("abcdefghij")
-    refused = owner.call("PUT", f"{path}/zonefile{query}", text, **header)
+    refused = api.call("PUT", f"{path}/zonefile{query}", text, **header)
     assert refused.status == 422
     assert "16 changes are too many" in refused.json["message"]
-    assert held(owner, path) == []
+    assert held(api, path) == []
 
 
 @WITH_AND_WITHOUT_A_KEY
 def test_a_large_zone_is_deleted_in_pieces(
-    owner: Api, path: str, writes: list[int], key: dict[str, str]
+    api: Api, path: str, writes: list[int], key: dict[str, str]
 ) -> None:
-    put(owner, path, text_of("abcdefghij"))
-    before = len(trail(owner))
-    assert owner.delete(path, **key).status == 200
-    assert owner.delete(path, **key).status == (200 if key else 404)
-    assert owner.get(path).status == 404
-    codes = [event["activity_code"] for event in trail(owner)[before:]]
+    put(api, path, text_of("abcdefghij"))
+    before = len(trail(api))
+    assert api.delete(path, **key).status == 200
+    assert api.delete(path, **key).status == (200 if key else 404)
+    assert api.get(path).status == 404
+    codes = [event["activity_code"] for event in trail(api)[before:]]
     assert codes == ["dns.zone.record.delete"] * 16 + ["dns.zone.delete"]
     assert max(writes) == AT_ONCE + 1  # the zone itself
 
@@ -231,11 +230,11 @@ def test_a_large_zone_is_deleted_in_pieces(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("chosen_in_the_list", [False, True])
 def test_the_admin_site_deletes_a_large_zone_in_pieces(
-    owner: Api, path: str, chosen_in_the_list: bool
+    api: Api, path: str, chosen_in_the_list: bool
 ) -> None:
-    put(owner, path, text_of("abcdefghij"))
-    browser = client_of(person("network_admin"))
-    events = trail(owner)
+    put(api, path, text_of("abcdefghij"))
+    client = client_of(person("network_admin"))
+    events = trail(api)
     pk = path.rpartition("/")[2]
     page, sent = f"/admin/dns/zone/{pk}/delete/", {"post": "yes"}
     if chosen_in_the_list:
@@ -244,51 +243,51 @@ def test_the_admin_site_deletes_a_large_zone_in_pieces(
 
     written: list[int] = []
     with transactions_of(written):
-        assert browser.post(page, sent).status_code == 302
+        assert client.post(page, sent).status_code == 302
 
-    codes = [event["activity_code"] for event in trail(owner)[len(events) :]]
+    codes = [event["activity_code"] for event in trail(api)[len(events) :]]
     assert codes == ["dns.zone.record.delete"] * 16 + ["dns.zone.delete"]
     assert sum(written) == 17
     assert max(written) == AT_ONCE + 1
 
 
 def test_the_admin_site_tells_of_a_large_zone_without_trying(
-    owner: Api, path: str, writes: list[int]
+    api: Api, path: str, writes: list[int]
 ) -> None:
-    put(owner, path, text_of("abcdefghij"))
+    put(api, path, text_of("abcdefghij"))
     pk = path.rpartition("/")[2]
-    browser = client_of(person("network_admin"))
+    client = client_of(person("network_admin"))
     writes.clear()
-    page = browser.get(f"/admin/dns/zone/{pk}/delete/").content.decode()
+    page = client.get(f"/admin/dns/zone/{pk}/delete/").content.decode()
     assert f'<a href="/admin/dns/zone/{pk}/change/">Services</a>' in page
     assert "will be deleted, with its 16 records" in page
     assert writes == []
 
 
-def test_only_who_may_delete_a_zone_thins_it_out(owner: Api, path: str) -> None:
-    put(owner, path, text_of("abcdefghij"))
+def test_only_who_may_delete_a_zone_thins_it_out(api: Api, path: str) -> None:
+    put(api, path, text_of("abcdefghij"))
     pk = path.rpartition("/")[2]
-    browser = client_of(person("auditor"))
+    client = client_of(person("auditor"))
     page = f"/admin/dns/zone/{pk}/delete/"
-    assert browser.post(page, {"post": "yes"}).status_code == 403
-    assert len(held(owner, path)) == 16
+    assert client.post(page, {"post": "yes"}).status_code == 403
+    assert len(held(api, path)) == 16
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_admin_site_deletes_many_records_in_pieces(owner: Api, path: str) -> None:
-    put(owner, path, text_of("abcdefghij"))
-    browser = client_of(person("network_admin"))
+def test_the_admin_site_deletes_many_records_in_pieces(api: Api, path: str) -> None:
+    put(api, path, text_of("abcdefghij"))
+    client = client_of(person("network_admin"))
     ids = list(Record.objects.order_by("id").values_list("pk", flat=True))
     chosen = {"action": "delete_selected", "_selected_action": ids}
 
     written: list[int] = []
     with transactions_of(written):
-        page = browser.post("/admin/dns/record/", chosen).content.decode()
+        page = client.post("/admin/dns/record/", chosen).content.decode()
         assert "16 records: will be deleted" in page
         assert sum(written) == 0
-        done = browser.post("/admin/dns/record/", chosen | {"post": "yes"})
+        done = client.post("/admin/dns/record/", chosen | {"post": "yes"})
         assert done.status_code == 302
 
-    assert held(owner, path) == []
+    assert held(api, path) == []
     assert sum(written) == 16
     assert max(written) == AT_ONCE

@@ -7,17 +7,18 @@ import pytest
 from django.db import connection
 
 from tests.api_client import Answer, Api
-from tests.dns.bodies import created, nameserver_group, record, trail, zone
+from tests.dns.bodies import nameserver_group, record, trail, zone
 from tests.races import race
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ZONES = "/api/dns/zones"
 
 
-def posts(owner: Api, path: str, bodies: Sequence[dict[str, Any]]) -> list[Answer]:
+def posts(api: Api, path: str, bodies: Sequence[dict[str, Any]]) -> list[Answer]:
     """POST all bodies at the same moment, each from a client of its own."""
-    assert owner.token is not None
-    token = owner.token
+    assert api.token is not None
+    token = api.token
     return race([lambda body=body: Api(token).post(path, body) for body in bodies])  # type: ignore[misc]
 
 
@@ -27,15 +28,15 @@ def assert_one_wins(answers: Sequence[Answer]) -> None:
     assert statuses == [200] + [409] * (len(answers) - 1), [a.json for a in answers]
 
 
-def test_one_of_many_gets_the_name_of_a_nameserver_group(owner: Api) -> None:
+def test_one_of_many_gets_the_name_of_a_nameserver_group(api: Api) -> None:
     path = "/api/dns/nameservers"
     bodies = [nameserver_group(description=str(number)) for number in range(6)]
-    assert_one_wins(posts(owner, path, bodies))
-    assert len(owner.get(path).json) == 1
-    assert len(trail(owner, "nameserver")) == 1
+    assert_one_wins(posts(api, path, bodies))
+    assert len(api.get(path).json) == 1
+    assert len(trail(api, "nameserver")) == 1
 
 
-def test_one_of_many_gets_the_domain_of_a_zone(owner: Api) -> None:
+def test_one_of_many_gets_the_domain_of_a_zone(api: Api) -> None:
     spellings = [
         "svc.test",
         "SVC.test",
@@ -44,9 +45,9 @@ def test_one_of_many_gets_the_domain_of_a_zone(owner: Api) -> None:
         "svc.TEST",
         "sVc.test",
     ]
-    assert_one_wins(posts(owner, ZONES, [zone(domain=text) for text in spellings]))
-    assert len(owner.get(ZONES).json) == 1
-    assert len(trail(owner, "dns.zone")) == 1
+    assert_one_wins(posts(api, ZONES, [zone(domain=text) for text in spellings]))
+    assert len(api.get(ZONES).json) == 1
+    assert len(trail(api, "dns.zone")) == 1
 
 
 @pytest.mark.parametrize(
@@ -57,26 +58,26 @@ def test_one_of_many_gets_the_domain_of_a_zone(owner: Api) -> None:
     ],
     ids=["cname", "identical"],
 )
-def test_one_of_many_gets_the_record(owner: Api, bodies: list[dict[str, Any]]) -> None:
-    path = f"{ZONES}/{created(owner.post(ZONES, zone()))['id']}/records"
-    assert_one_wins(posts(owner, path, bodies))
-    assert len(owner.get(path).json) == 1
-    assert len(trail(owner, "dns.zone.record")) == 1
+def test_one_of_many_gets_the_record(api: Api, bodies: list[dict[str, Any]]) -> None:
+    path = f"{ZONES}/{ok(api.post(ZONES, zone()))['id']}/records"
+    assert_one_wins(posts(api, path, bodies))
+    assert len(api.get(path).json) == 1
+    assert len(trail(api, "dns.zone.record")) == 1
 
 
-def test_alias_and_addresses_never_meet(owner: Api) -> None:
-    path = f"{ZONES}/{created(owner.post(ZONES, zone()))['id']}/records"
+def test_alias_and_addresses_never_meet(api: Api) -> None:
+    path = f"{ZONES}/{ok(api.post(ZONES, zone()))['id']}/records"
     alias = record(type="CNAME", content="other.test")
     addresses = [record(content=f"10.0.0.{number}") for number in range(1, 6)]
-    answers = posts(owner, path, [alias, *addresses])
+    answers = posts(api, path, [alias, *addresses])
     assert {answer.status for answer in answers} == {200, 409}
-    types = {found["type"] for found in owner.get(path).json}
+    types = {found["type"] for found in api.get(path).json}
     assert types in ({"A"}, {"CNAME"})
 
 
-def test_record_into_a_zone_that_is_deleted_meanwhile(owner: Api) -> None:
-    zone_id = created(owner.post(ZONES, zone()))["id"]
-    token = owner.token
+def test_record_into_a_zone_that_is_deleted_meanwhile(api: Api) -> None:
+    zone_id = ok(api.post(ZONES, zone()))["id"]
+    token = api.token
     added, deleted = race(
         [
             lambda: Api(token).post(f"{ZONES}/{zone_id}/records", record()),
@@ -85,17 +86,17 @@ def test_record_into_a_zone_that_is_deleted_meanwhile(owner: Api) -> None:
     )
     assert deleted.status == 200
     assert added.status in {200, 404}
-    assert owner.get(f"{ZONES}/{zone_id}").status == 404
+    assert api.get(f"{ZONES}/{zone_id}").status == 404
 
 
 @pytest.mark.postgresql
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="needs PostgreSQL")
-def test_database_itself_keeps_aliases_alone(owner: Api) -> None:
+def test_database_itself_keeps_aliases_alone(api: Api) -> None:
     """A write that by-passes our code still cannot break the rule."""
     from django.db import IntegrityError  # noqa: PLC0415
 
-    zone_id = created(owner.post(ZONES, zone()))["id"]
-    made = created(owner.post(f"{ZONES}/{zone_id}/records", record()))
+    zone_id = ok(api.post(ZONES, zone()))["id"]
+    made = ok(api.post(f"{ZONES}/{zone_id}/records", record()))
     with (
         pytest.raises(IntegrityError, match="dns_record_cname_alone"),
         connection.cursor() as cursor,

@@ -1,5 +1,5 @@
-"""Callers of the API, and a peer with a zone, as in the tests of DNS."""
+"""A caller of the API who may only read, and a peer with a zone, as in tests of DNS."""
 
-from tests.dns.conftest import auditor, laptop, owner
+from tests.dns.conftest import auditor, laptop
 
-__all__ = ["auditor", "laptop", "owner"]
+__all__ = ["auditor", "laptop"]

@@ -7,8 +7,9 @@ import pytest
 from groups.services import change_groups_of_peers
 from meshmgmt.explain.answers import name_explanation
 from tests.api_client import Api
-from tests.dns.bodies import created, nameserver_group, record, trail, zone
+from tests.dns.bodies import nameserver_group, record, trail, zone
 from tests.factories import group_id, peer
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -26,11 +27,11 @@ def new_peer(number: int, *groups: str) -> str:
 
 
 @pytest.fixture
-def office(owner: Api) -> dict[str, str]:
+def office(api: Api) -> dict[str, str]:
     """An account with a zone, match-domain servers, primary servers and two peers."""
     staff = group_id("staff")
-    made = created(
-        owner.post(
+    made = ok(
+        api.post(
             "/api/dns/zones",
             zone(
                 domain="company.com",
@@ -45,10 +46,10 @@ def office(owner: Api) -> dict[str, str]:
         ("docs.company.com", "CNAME", "wiki.company.com"),
         ("*.apps.company.com", "A", "10.0.0.8"),
     ):
-        created(owner.post(records, record(name=name, type=type_, content=content)))
+        ok(api.post(records, record(name=name, type=type_, content=content)))
     servers = [{"ip": "10.0.0.53"}]
-    created(
-        owner.post(
+    ok(
+        api.post(
             "/api/dns/nameservers",
             nameserver_group(
                 groups=[staff],
@@ -57,8 +58,8 @@ def office(owner: Api) -> dict[str, str]:
             ),
         )
     )
-    created(
-        owner.post(
+    ok(
+        api.post(
             "/api/dns/nameservers",
             nameserver_group(
                 name="public",
@@ -72,15 +73,15 @@ def office(owner: Api) -> dict[str, str]:
     return {"staff": staff, "peer": new_peer(1, staff), "outsider": new_peer(2)}
 
 
-def explain(owner: Api, peer: str, name: str, type_: str = "A") -> Any:
+def explain(api: Api, peer: str, name: str, type_: str = "A") -> Any:
     """Ask how the peer resolves a name."""
-    return created(owner.get(f"/api/dns/explain?peer={peer}&name={name}&type={type_}"))
+    return ok(api.get(f"/api/dns/explain?peer={peer}&name={name}&type={type_}"))
 
 
 def test_peer_gets_zones_and_servers_with_reasons(
-    owner: Api, office: dict[str, str]
+    api: Api, office: dict[str, str]
 ) -> None:
-    found = created(owner.get(f"/api/peers/{office['peer']}/dns"))
+    found = ok(api.get(f"/api/peers/{office['peer']}/dns"))
     assert found["managed"]
     assert [z["domain"] for z in found["zones"]] == ["mesh.internal", "company.com"]
     assert found["zones"][1]["reason"]["text"] == "the peer is in group staff"
@@ -90,43 +91,41 @@ def test_peer_gets_zones_and_servers_with_reasons(
         "company.com",
     ]
     assert found["excluded"] == []
-    outside = created(owner.get(f"/api/peers/{office['outsider']}/dns"))
+    outside = ok(api.get(f"/api/peers/{office['outsider']}/dns"))
     reasons = {e["name"]: e["reasons"][0]["code"] for e in outside["excluded"]}
     assert reasons == dict.fromkeys(["Services", "office", "public"], "no_shared_group")
 
 
-def test_disabled_group_leaves_peer_unmanaged(
-    owner: Api, office: dict[str, str]
-) -> None:
+def test_disabled_group_leaves_peer_unmanaged(api: Api, office: dict[str, str]) -> None:
     settings = {"disabled_management_groups": [office["staff"]]}
-    created(owner.put("/api/dns/settings", settings))
-    found = created(owner.get(f"/api/peers/{office['peer']}/dns"))
+    ok(api.put("/api/dns/settings", settings))
+    found = ok(api.get(f"/api/peers/{office['peer']}/dns"))
     assert not found["managed"]
     assert found["reason"]["subjects"] == ["group staff"]
     assert found["zones"] == found["nameserver_groups"] == []
-    answer = explain(owner, office["peer"], "wiki.company.com")
+    answer = explain(api, office["peer"], "wiki.company.com")
     assert answer["outcome"]["kind"] == "system"
 
 
-def test_order_of_resolution_is_the_seeds(owner: Api, office: dict[str, str]) -> None:
+def test_order_of_resolution_is_the_seeds(api: Api, office: dict[str, str]) -> None:
     """Zones, then servers of the domain, then primary servers, then the system's."""
     peer = office["peer"]
-    local = explain(owner, peer, "wiki.company.com")["outcome"]
+    local = explain(api, peer, "wiki.company.com")["outcome"]
     assert local["kind"] == "answer"
     assert [r["content"] for r in local["records"]] == ["10.0.0.7"]
-    matched = explain(owner, peer, "other.company.com")["outcome"]
+    matched = explain(api, peer, "other.company.com")["outcome"]
     assert matched["kind"] == "forwarded"
     assert [s["ip"] for s in matched["servers"]] == ["10.0.0.53"]
-    primary = explain(owner, peer, "www.example.org")["outcome"]
+    primary = explain(api, peer, "www.example.org")["outcome"]
     assert [s["ip"] for s in primary["servers"]] == ["9.9.9.9", "149.112.112.112"]
-    system = explain(owner, office["outsider"], "www.example.org")["outcome"]
+    system = explain(api, office["outsider"], "www.example.org")["outcome"]
     assert system["kind"] == "system"
 
 
 def test_short_name_resolves_as_if_the_domain_were_appended(
-    owner: Api, office: dict[str, str]
+    api: Api, office: dict[str, str]
 ) -> None:
-    found = explain(owner, office["peer"], "wiki")
+    found = explain(api, office["peer"], "wiki")
     assert [q["name"] for q in found["queries"]] == [
         "wiki.mesh.internal",
         "wiki.company.com",
@@ -135,24 +134,22 @@ def test_short_name_resolves_as_if_the_domain_were_appended(
     assert found["outcome"]["records"][0]["content"] == "10.0.0.7"
 
 
-def test_aliases_and_wildcards_are_explained(
-    owner: Api, office: dict[str, str]
-) -> None:
-    found = explain(owner, office["peer"], "docs.company.com")
+def test_aliases_and_wildcards_are_explained(api: Api, office: dict[str, str]) -> None:
+    found = explain(api, office["peer"], "docs.company.com")
     contents = [r["content"] for r in found["outcome"]["records"]]
     assert contents == ["wiki.company.com", "10.0.0.7"]
-    wild = explain(owner, office["peer"], "x.apps.company.com")
+    wild = explain(api, office["peer"], "x.apps.company.com")
     steps = wild["queries"][0]["legs"][0]["steps"]
     assert [s["code"] for s in steps if s["decides"]] == ["wildcard"]
-    nodata = explain(owner, office["peer"], "wiki.company.com", "AAAA")
+    nodata = explain(api, office["peer"], "wiki.company.com", "AAAA")
     assert nodata["outcome"]["kind"] == "nodata"
 
 
 @pytest.mark.parametrize("label", ["host2", "alias2"])
 def test_peer_that_cannot_be_reached_is_named(
-    owner: Api, office: dict[str, str], label: str
+    api: Api, office: dict[str, str], label: str
 ) -> None:
-    found = explain(owner, office["peer"], f"{label}.mesh.internal")
+    found = explain(api, office["peer"], f"{label}.mesh.internal")
     assert found["outcome"]["kind"] == "nxdomain"
     [step] = [
         step
@@ -160,7 +157,7 @@ def test_peer_that_cannot_be_reached_is_named(
         if step["code"] == "peer_not_reachable"
     ]
     assert step["object"]["name"] == "peer 2"
-    unknown = explain(owner, office["peer"], "nobody.mesh.internal")
+    unknown = explain(api, office["peer"], "nobody.mesh.internal")
     codes = [s["code"] for s in unknown["queries"][0]["legs"][0]["steps"]]
     assert "peer_not_reachable" not in codes
 
@@ -180,16 +177,16 @@ def test_peer_that_cannot_be_reached_is_named(
     ],
 )
 def test_bad_question_is_refused_clearly(
-    owner: Api, office: dict[str, str], query: str, status: int, text: str
+    api: Api, office: dict[str, str], query: str, status: int, text: str
 ) -> None:
-    answer = owner.get(f"/api/dns/explain?{query.format(peer=office['peer'])}")
+    answer = api.get(f"/api/dns/explain?{query.format(peer=office['peer'])}")
     assert answer.status == status
     assert text in answer.json["message"]
 
 
-def test_lint_names_object_and_remedy(owner: Api, office: dict[str, str]) -> None:
-    created(owner.post("/api/dns/zones", zone(domain="empty.test", name="Empty")))
-    findings = owner.get("/api/dns/lint").json
+def test_lint_names_object_and_remedy(api: Api, office: dict[str, str]) -> None:
+    ok(api.post("/api/dns/zones", zone(domain="empty.test", name="Empty")))
+    findings = api.get("/api/dns/lint").json
     [finding] = [f for f in findings if f["code"] == "zone_empty"]
     assert finding["severity"] == "warning"
     assert finding["object"]["name"] == "Empty"
@@ -197,17 +194,17 @@ def test_lint_names_object_and_remedy(owner: Api, office: dict[str, str]) -> Non
     assert finding["remedy"]
 
 
-def test_questions_change_nothing(owner: Api, office: dict[str, str]) -> None:
-    before = len(trail(owner))
-    explain(owner, office["peer"], "wiki")
-    owner.get("/api/dns/lint")
-    owner.get(f"/api/peers/{office['peer']}/dns")
-    assert len(trail(owner)) == before
+def test_questions_change_nothing(api: Api, office: dict[str, str]) -> None:
+    before = len(trail(api))
+    explain(api, office["peer"], "wiki")
+    api.get("/api/dns/lint")
+    api.get(f"/api/peers/{office['peer']}/dns")
+    assert len(trail(api)) == before
 
 
 @pytest.mark.parametrize("name", ["wiki", "www.example.org", "host2.mesh.internal"])
 def test_explanation_reads_the_account_twice_at_most(
-    owner: Api, office: dict[str, str], name: str, django_assert_max_num_queries: Any
+    api: Api, office: dict[str, str], name: str, django_assert_max_num_queries: Any
 ) -> None:
     with django_assert_max_num_queries(37):
         name_explanation(office["peer"], name)

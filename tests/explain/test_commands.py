@@ -8,10 +8,11 @@ from django.core.management import CommandError
 from groups.models import Group, GroupPeer
 from meshmgmt.core.orderedlinks import member_keys, set_members
 from tests.api_client import Api
-from tests.dns.bodies import created, nameserver_group
+from tests.dns.bodies import nameserver_group
 from tests.dns.test_commands import run
 from tests.explain.test_live import answer, nameserver
 from tests.factories import peer
+from tests.resource_contract import ok
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("laptop")]
 
@@ -30,12 +31,12 @@ def test_explain_prints_json() -> None:
     assert "live" not in found
 
 
-def test_explain_asks_servers_live(owner: Api) -> None:
+def test_explain_asks_servers_live(api: Api) -> None:
     group = Group.objects.get(name="staff").pk
     with nameserver(lambda question: answer(question, "192.0.2.7").pack()) as port:
         servers = [{"ip": "127.0.0.1", "port": port}]
         body = nameserver_group(groups=[group], nameservers=servers)
-        created(owner.post("/api/dns/nameservers", body))
+        ok(api.post("/api/dns/nameservers", body))
         text = run("explain", "laptop", "wiki.corp.test", "--live")
     assert f"127.0.0.1 port {port}: NOERROR" in text
     assert "wiki.corp.test. 60 IN A 192.0.2.7" in text
@@ -79,11 +80,11 @@ def test_lint_lists_findings_and_fails_on_demand() -> None:
         run("lint_dns", "--fail-on", "nonsense")
 
 
-def test_names_cannot_forge_lines_of_explain_or_lint(owner: Api) -> None:
+def test_names_cannot_forge_lines_of_explain_or_lint(api: Api) -> None:
     forged, shown = "corp\n=> forged\x1b[31m", r"corp\n=> forged\x1b[31m"
     group = Group.objects.get(name="staff").pk
     body = nameserver_group(name=forged, groups=[group])
-    created(owner.post("/api/dns/nameservers", body))
+    ok(api.post("/api/dns/nameservers", body))
     other = peer(forged)
     staff = Group.objects.get(pk=group)
     set_members(GroupPeer, staff, [*member_keys(GroupPeer, staff), other.pk])

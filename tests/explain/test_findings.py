@@ -8,8 +8,9 @@ from meshmgmt.explain import findings as kept
 from meshmgmt.explain.findings import findings, findings_count
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
-from tests.dns.bodies import created, zone
+from tests.dns.bodies import zone
 from tests.people import person
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -22,8 +23,8 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "_kept", [])
 
 
-def test_are_computed_once_as_long_as_nothing_changes(owner: Api) -> None:
-    created(owner.post(ZONES, zone()))
+def test_are_computed_once_as_long_as_nothing_changes(api: Api) -> None:
+    ok(api.post(ZONES, zone()))
     first = findings()
     with CaptureQueriesContext(connection) as asked:
         assert findings() is first
@@ -32,30 +33,30 @@ def test_are_computed_once_as_long_as_nothing_changes(owner: Api) -> None:
 
 
 def test_every_change_of_the_account_makes_them_old(
-    owner: Api, monkeypatch: pytest.MonkeyPatch
+    api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "LAG", 0)
     assert findings_count() == (0, 0)
-    made = created(owner.post(ZONES, zone()))
+    made = ok(api.post(ZONES, zone()))
     assert findings_count() == (1, 0)
-    created(owner.put(f"{ZONES}/{made['id']}", zone(enabled=False)))
+    ok(api.put(f"{ZONES}/{made['id']}", zone(enabled=False)))
     assert findings_count() == (0, 0)
 
 
 def test_that_cost_much_lag_behind_for_a_while(
-    owner: Api, monkeypatch: pytest.MonkeyPatch
+    api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "LAG", 1e9)
     monkeypatch.setattr(kept, "CHEAP", 0)
     first = findings()
-    created(owner.post(ZONES, zone()))
+    ok(api.post(ZONES, zone()))
     assert findings() is first
     assert len(findings(anew=True).findings) == 1
     assert findings_count() == (1, 0)
 
 
 def test_do_not_grow_old_without_changes(
-    owner: Api, monkeypatch: pytest.MonkeyPatch
+    api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = findings()
     monkeypatch.setattr(kept, "MOST_SECONDS", 0)
@@ -63,7 +64,7 @@ def test_do_not_grow_old_without_changes(
 
 
 def test_the_page_says_how_old_they_are_and_computes_again(
-    owner: Api, monkeypatch: pytest.MonkeyPatch
+    api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "LAG", 1e9)
     monkeypatch.setattr(kept, "CHEAP", 0)
@@ -71,7 +72,7 @@ def test_the_page_says_how_old_they_are_and_computes_again(
     page = browser.get(PAGE).content.decode()
     assert "0 warnings" in page
     assert "Computed 0 s ago" in page
-    created(owner.post(ZONES, zone()))
+    ok(api.post(ZONES, zone()))
     assert "something changed since" not in page
     late = browser.get(PAGE).content.decode()
     assert "0 warnings" in late

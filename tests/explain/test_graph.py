@@ -10,9 +10,9 @@ from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
-from tests.dns.bodies import created
 from tests.factories import group, peer, peers, rule
 from tests.people import api_as, person
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 PAGE = "/admin/access/graph/"
@@ -27,15 +27,13 @@ def sql() -> PolicyRule:
     )
 
 
-def test_the_graph_is_asked_whole_or_about_one_thing(
-    owner: Api, sql: PolicyRule
-) -> None:
+def test_the_graph_is_asked_whole_or_about_one_thing(api: Api, sql: PolicyRule) -> None:
     rule([group("others", *peers(2))], [group("printers")])
-    whole = created(owner.get("/api/access/graph"))
+    whole = ok(api.get("/api/access/graph"))
     assert len(whole["edges"]) == 2
     assert (whole["focus"], whole["left_out"]) == (None, {})
     db = Peer.objects.get(name="db")
-    found = created(owner.get(f"/api/access/graph?focus={db.pk}"))
+    found = ok(api.get(f"/api/access/graph?focus={db.pk}"))
     assert found["focus"] == {"kind": "peer", "id": db.pk, "name": "db"}
     [edge] = found["edges"]
     named = {node["id"]: (node["name"], node["peers"]) for node in found["nodes"]}
@@ -47,17 +45,17 @@ def test_the_graph_is_asked_whole_or_about_one_thing(
 
 
 @pytest.mark.parametrize("focus", ["0" * 20, "dbs", "%00"])
-def test_an_unknown_focus_is_not_found(owner: Api, sql: PolicyRule, focus: str) -> None:
-    answer = owner.get(f"/api/access/graph?focus={focus}")
+def test_an_unknown_focus_is_not_found(api: Api, sql: PolicyRule, focus: str) -> None:
+    answer = api.get(f"/api/access/graph?focus={focus}")
     assert answer.status == 404
     assert "group, peer, resource or policy" in answer.json["message"]
 
 
-def test_the_past_is_drawn_with_at(owner: Api, sql: PolicyRule) -> None:
+def test_the_past_is_drawn_with_at(api: Api, sql: PolicyRule) -> None:
     moment = clock.rfc3339(clock.now())
-    created(owner.delete(f"/api/policies/{sql.policy_id}"))
-    assert created(owner.get("/api/access/graph"))["edges"] == []
-    then = created(owner.get(f"/api/access/graph?at={moment}"))
+    ok(api.delete(f"/api/policies/{sql.policy_id}"))
+    assert ok(api.get("/api/access/graph"))["edges"] == []
+    then = ok(api.get(f"/api/access/graph?at={moment}"))
     assert [edge["rule"] for edge in then["edges"]] == [sql.pk]
 
 

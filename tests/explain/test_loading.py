@@ -44,13 +44,14 @@ from meshmgmt.mesh.snapshot import (
 from meshmgmt.meshstate import load, load_among, load_around
 from observability.metrics.instruments import REGISTRY
 from tests.api_client import Api
-from tests.dns.bodies import created, record, zone
+from tests.dns.bodies import record, zone
 from tests.explain.accounts import snapshots
 from tests.explain.pure import NO_GROUPS, config, machine, mesh, placed, policy
 from tests.explain.stored_account import storable, store
 from tests.factories import group_id, peer
 from tests.mesh.test_properties import flat
 from tests.races import race
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -285,15 +286,15 @@ def _account_of(size: int) -> Snapshot:
     )
 
 
-def test_names_too_long_for_an_index_are_loaded_whole(owner: Api) -> None:
+def test_names_too_long_for_an_index_are_loaded_whole(api: Api) -> None:
     domain = "中.test"
     path = "/api/dns/zones"
     group = group_id("g")
-    made = created(owner.post(path, zone(domain=domain, distribution_groups=[group])))
+    made = ok(api.post(path, zone(domain=domain, distribution_groups=[group])))
     name = ".".join(["㌖"] * 120) + "." + domain
     body = record(name=name)
-    created(owner.post(f"{path}/{made['id']}/records", body))
-    assert owner.post(f"{path}/{made['id']}/records", body).status == 409
+    ok(api.post(f"{path}/{made['id']}/records", body))
+    assert api.post(f"{path}/{made['id']}/records", body).status == 409
     [stored] = load().zones
     assert (stored.records, stored.is_empty) == ((), True)
     assert stored.unusable[0].name == canonical(name)

@@ -19,23 +19,23 @@ from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import NetworkResource, Peer
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
-from tests.dns.bodies import created
 from tests.events.samples import traffic
 from tests.factories import account_settings, group, peer, resource
 from tests.people import api_of, person
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def database(owner: Api) -> Peer:
+def database(api: Api) -> Peer:
     """A server whose PostgreSQL the peer `web` may use, and nobody else."""
     web, db = (
         peer("web", ip="100.64.7.1"),
         peer("db", ip="100.64.7.2", dns_label="db-1"),
     )
-    created(
-        owner.post(
+    ok(
+        api.post(
             "/api/policies",
             {
                 "name": "web to db",
@@ -58,33 +58,33 @@ def database(owner: Api) -> Peer:
     return db
 
 
-def explain(owner: Api, source: str, destination: str, query: str = "") -> Any:
+def explain(api: Api, source: str, destination: str, query: str = "") -> Any:
     ends = f"source={source}&destination={quote(destination)}"
-    return owner.get(f"/api/access/explain?{ends}{query}")
+    return api.get(f"/api/access/explain?{ends}{query}")
 
 
 def web() -> Peer:
     return Peer.objects.get(name="web")
 
 
-def test_plan_answers_before_and_after(owner: Api, database: Peer) -> None:
-    policy = owner.get("/api/policies").json[0]["id"]
+def test_plan_answers_before_and_after(api: Api, database: Peer) -> None:
+    policy = api.get("/api/policies").json[0]["id"]
     ends = f"source={web().pk}&destination={database.pk}&protocol=tcp&port=5432"
     path = f"/api/policies/{policy}?dry_run=true&{ends}"
-    answer = owner.delete(path).json
+    answer = api.delete(path).json
     explained = answer["plan"]["explain"]
     assert (
         explained["before"]
-        == explain(owner, web().pk, database.pk, "&protocol=tcp&port=5432").json
+        == explain(api, web().pk, database.pk, "&protocol=tcp&port=5432").json
     )
     assert explained["before"]["verdict"] == "allowed"
     assert (explained["after"]["verdict"], explained["after"]["path"]) == (
         "blocked",
         None,
     )
-    gone = owner.delete(f"/api/peers/{database.pk}?dry_run=true&{ends}").json
+    gone = api.delete(f"/api/peers/{database.pk}?dry_run=true&{ends}").json
     assert gone["plan"]["explain"]["after"] is None
-    unasked = owner.delete(f"/api/policies/{policy}?dry_run=true").json
+    unasked = api.delete(f"/api/policies/{policy}?dry_run=true").json
     assert "explain" not in unasked["plan"]
     assert unasked["plan_hash"] == answer["plan_hash"]  # asking changes no plan
 
@@ -100,19 +100,19 @@ def test_plan_answers_before_and_after(owner: Api, database: Peer) -> None:
     ],
 )
 def test_plan_refuses_what_is_no_question(
-    owner: Api, database: Peer, query: str, status: int
+    api: Api, database: Peer, query: str, status: int
 ) -> None:
     asked = query.replace("SOURCE", web().pk)
-    answer = owner.delete(f"/api/peers/{database.pk}?dry_run=true&{asked}")
+    answer = api.delete(f"/api/peers/{database.pk}?dry_run=true&{asked}")
     assert answer.status == status
     assert Peer.objects.filter(pk=database.pk).exists()
 
 
 def test_the_answer_names_the_rule_that_lets_it_through(
-    owner: Api, database: Peer
+    api: Api, database: Peer
 ) -> None:
     query = "&protocol=tcp&port=5432"
-    found = created(explain(owner, web().pk, database.pk, query))
+    found = ok(explain(api, web().pk, database.pk, query))
     rule = PolicyRule.objects.get(name="sql")
     policy = {"kind": "policy", "id": rule.policy_id, "name": "web to db"}
     assert found == {
@@ -144,32 +144,32 @@ def test_the_answer_names_the_rule_that_lets_it_through(
 
 @pytest.mark.parametrize("text", ["100.64.7.2", "db-1.mesh.internal", "db-1", "DB-1."])
 def test_addresses_and_names_of_peers_are_peers(
-    owner: Api, database: Peer, text: str
+    api: Api, database: Peer, text: str
 ) -> None:
     account_settings(dns_domain="mesh.internal")
-    found = created(explain(owner, web().pk, text, "&protocol=tcp&port=5432"))
+    found = ok(explain(api, web().pk, text, "&protocol=tcp&port=5432"))
     assert found["destination"]["id"] == database.pk
     assert found["verdict"] == "allowed"
 
 
-def test_only_sources_may_begin(owner: Api, database: Peer) -> None:
-    found = created(explain(owner, database.pk, web().pk))
+def test_only_sources_may_begin(api: Api, database: Peer) -> None:
+    found = ok(explain(api, database.pk, web().pk))
     assert found["verdict"] == "blocked"
     assert found["obstacles"][0]["kind"] == "direction"
 
 
 def test_all_is_asked_by_default_and_its_parts_are_obstacles(
-    owner: Api, database: Peer
+    api: Api, database: Peer
 ) -> None:
-    found = created(explain(owner, web().pk, database.pk))
+    found = ok(explain(api, web().pk, database.pk))
     assert (found["protocol"], found["port"]) == ("all", None)
     assert found["verdict"] == "blocked"
     assert found["because"][0]["text"] == "policy web to db lets TCP 5432 through"
     assert found["obstacles"][0]["kind"] == "part"
 
 
-def test_a_domain_that_nothing_routes_is_a_verdict(owner: Api, database: Peer) -> None:
-    found = created(explain(owner, web().pk, "www.nowhere.test"))
+def test_a_domain_that_nothing_routes_is_a_verdict(api: Api, database: Peer) -> None:
+    found = ok(explain(api, web().pk, "www.nowhere.test"))
     assert found["verdict"] == "blocked"
     assert found["path"] is None
     assert [each["kind"] for each in found["obstacles"]] == ["unrouted"]
@@ -197,10 +197,10 @@ NOBODY = "0" * 20
     ],
 )
 def test_questions_that_make_no_sense_are_refused(
-    owner: Api, database: Peer, query: str, status: int, text: str
+    api: Api, database: Peer, query: str, status: int, text: str
 ) -> None:
     asked = query.format(nobody=NOBODY, db=database.pk)
-    answer = owner.get(f"/api/access/explain?{asked}")
+    answer = api.get(f"/api/access/explain?{asked}")
     assert answer.status == status
     assert text in answer.json["message"]
 
@@ -216,24 +216,24 @@ def test_who_may_not_read_policies_may_not_ask(database: Peer) -> None:
     assert api.post(f"{tokens}&{ends}", body).status == 403
 
 
-def test_a_resource_behind_a_routing_peer(owner: Api, database: Peer) -> None:
+def test_a_resource_behind_a_routing_peer(api: Api, database: Peer) -> None:
     made = resource("files", address="10.9.0.4/32")
     path = f"/api/networks/{made.network_id}"
     router = {"peer": database.pk, "metric": 9, "masquerade": True, "enabled": True}
-    created(owner.post(f"{path}/routers", router))
-    before = created(explain(owner, web().pk, made.pk))
+    ok(api.post(f"{path}/routers", router))
+    before = ok(explain(api, web().pk, made.pk))
     assert [each["kind"] for each in before["obstacles"]] == ["no_policy"]
     rule = PolicyRule.objects.get(name="sql")
-    policy = created(owner.get(f"/api/policies/{rule.policy_id}"))
+    policy = ok(api.get(f"/api/policies/{rule.policy_id}"))
     [body] = policy["rules"]
     aimed = {
         "destinations": None,
         "destinationResource": {"id": made.pk, "type": "host"},
     }
     changed = {**policy, "rules": [{**body, **aimed}], "source_posture_checks": []}
-    created(owner.put(f"/api/policies/{rule.policy_id}", changed))
+    ok(api.put(f"/api/policies/{rule.policy_id}", changed))
     for text in (made.pk, "10.9.0.4"):
-        found = created(explain(owner, web().pk, text, "&protocol=tcp&port=5432"))
+        found = ok(explain(api, web().pk, text, "&protocol=tcp&port=5432"))
         assert (found["verdict"], found["path"]) == ("allowed", "routed")
         [via] = found["via"]
         assert via["peer"]["id"] == database.pk
@@ -242,13 +242,13 @@ def test_a_resource_behind_a_routing_peer(owner: Api, database: Peer) -> None:
         assert via["because"] == found["because"]
 
 
-def test_the_past_is_asked_with_at(owner: Api, database: Peer) -> None:
+def test_the_past_is_asked_with_at(api: Api, database: Peer) -> None:
     moment = str(clock.rfc3339(clock.now()))
     policy = PolicyRule.objects.get(name="sql").policy_id
-    created(owner.delete(f"/api/policies/{policy}"))
+    ok(api.delete(f"/api/policies/{policy}"))
     query = "&protocol=tcp&port=5432"
-    assert created(explain(owner, web().pk, database.pk, query))["verdict"] == "blocked"
-    then = created(explain(owner, web().pk, database.pk, f"{query}&at={moment}"))
+    assert ok(explain(api, web().pk, database.pk, query))["verdict"] == "blocked"
+    then = ok(explain(api, web().pk, database.pk, f"{query}&at={moment}"))
     assert then["verdict"] == "allowed"
     assert then["obstacles"] == []  # who was connected then is not known
     assert "allowed" in run(
@@ -256,7 +256,7 @@ def test_the_past_is_asked_with_at(owner: Api, database: Peer) -> None:
     )
 
 
-def test_a_login_that_ended_since_was_valid_then(owner: Api, database: Peer) -> None:
+def test_a_login_that_ended_since_was_valid_then(api: Api, database: Peer) -> None:
     account_settings(peer_login_expiration_enabled=True, peer_login_expiration=3600)
     begin = clock.now()
     late = peer(
@@ -265,10 +265,10 @@ def test_a_login_that_ended_since_was_valid_then(owner: Api, database: Peer) -> 
     moment = str(clock.rfc3339(clock.now()))
     with clock.set_to(begin + timedelta(minutes=90)):
         kinds = [
-            {each["kind"] for each in created(asked)["obstacles"]}
+            {each["kind"] for each in ok(asked)["obstacles"]}
             for asked in (
-                explain(owner, late.pk, database.pk),
-                explain(owner, late.pk, database.pk, f"&at={moment}"),
+                explain(api, late.pk, database.pk),
+                explain(api, late.pk, database.pk, f"&at={moment}"),
             )
         ]
     assert ["login_expired" in each for each in kinds] == [True, False]
@@ -422,7 +422,7 @@ def why_links(page: str) -> list[str]:
 
 
 def test_a_dropped_flow_asks_why_with_its_own_time_addresses_and_port(
-    owner: Api, database: Peer
+    api: Api, database: Peer
 ) -> None:
     site = client_of(person("owner"))
     moment = clock.rfc3339(clock.now())
@@ -437,7 +437,7 @@ def test_a_dropped_flow_asks_why_with_its_own_time_addresses_and_port(
     let_through = traffic(source={"id": web().pk, "address": "100.64.7.1"})
     batches.ingest_events(TRAFFIC, [flow, let_through])
     rule = PolicyRule.objects.get()
-    created(owner.delete(f"/api/policies/{rule.policy_id}"))
+    ok(api.delete(f"/api/policies/{rule.policy_id}"))
     flows = "/admin/events/trafficevent/"
     [link] = why_links(site.get(flows).content.decode())
     [same] = why_links(site.get(f"{flows}refused/change/").content.decode())

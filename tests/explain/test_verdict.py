@@ -30,12 +30,13 @@ from meshmgmt.mesh.snapshot import (
     Zone,
 )
 from tests.api_client import Api
-from tests.dns.bodies import created, nameserver_group, record, zone
+from tests.dns.bodies import nameserver_group, record, zone
 from tests.explain.accounts import PEER_IDS, query_names, snapshots
 from tests.explain.pure import config, policy
 from tests.explain.test_resolution import a, cname, servers, snapshot
 from tests.explain.test_resolution import zone as plain_zone
 from tests.factories import group_id, peer
+from tests.resource_contract import ok
 
 OFFICE = frozenset({"office"})
 slow_data = [
@@ -389,19 +390,19 @@ def _joined(whole: Snapshot, peer_id: str, group_id: str) -> Snapshot:
 
 
 @pytest.mark.django_db
-def test_the_api_tells_why_and_doing_it_helps(owner: Api) -> None:
+def test_the_api_tells_why_and_doing_it_helps(api: Api) -> None:
     staff = group_id("staff")
     laptop = peer("laptop")
-    made = created(owner.post("/api/dns/zones", zone(distribution_groups=[staff])))
-    created(owner.post(f"/api/dns/zones/{made['id']}/records", record()))
-    created(
-        owner.post(
+    made = ok(api.post("/api/dns/zones", zone(distribution_groups=[staff])))
+    ok(api.post(f"/api/dns/zones/{made['id']}/records", record()))
+    ok(
+        api.post(
             "/api/dns/nameservers",
             nameserver_group(groups=[staff], domains=[], primary=True),
         )
     )
     path = f"/api/dns/explain?peer={laptop.pk}&name=www.svc.test"
-    found = created(owner.get(path))["verdict"]
+    found = ok(api.get(path))["verdict"]
     assert "zone Services has the name" in found["reason"]["text"]
     [remedy] = found["remedies"]
     assert remedy == {
@@ -409,6 +410,6 @@ def test_the_api_tells_why_and_doing_it_helps(owner: Api) -> None:
         "objects": [{"kind": "group", "id": staff, "name": "staff"}],
     }
     set_members(GroupPeer, Group.objects.get(pk=staff), [laptop.pk])
-    after = created(owner.get(path))["verdict"]
+    after = ok(api.get(path))["verdict"]
     assert after["remedies"] == []
     assert after["reason"]["text"].startswith("10.0.0.1, because zone Services")
