@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from meshmgmt.accounts.models import Account
+from tests.factories import account_settings
 from tests.oidc_provider import RunningProvider, configure, running_provider
 from tests.people import person
 
@@ -30,7 +31,4 @@ def provider(running: RunningProvider, settings: Any) -> RunningProvider:
 def account() -> Account:
     """The account, with an owner; people of the provider need no approval."""
     person("owner")
-    account = Account.objects.get()
-    account.user_approval_required = False
-    account.save()
-    return account
+    return account_settings(user_approval_required=False)

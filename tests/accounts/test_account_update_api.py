@@ -155,7 +155,3 @@ def test_settings_are_required(api: Api, one: str) -> None:
     answer = api.put(one, {})
     assert answer.status == 422
     assert list(answer.fields) == ["settings"]
-
-
-def test_the_account_is_not_deleted_over_http(api: Api, one: str) -> None:
-    assert api.delete(one).status == 405

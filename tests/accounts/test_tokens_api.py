@@ -128,38 +128,20 @@ def test_a_foreign_token_under_the_own_path_is_not_found(method: str) -> None:
     assert AccessToken.objects.filter(pk=foreign).exists()
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'"x"', b"\xff"])
-def test_bodies_that_are_no_object_are_refused(body: bytes) -> None:
-    user = person("user")
-    assert api_of(user).post(path_of(user), body).status == 400
-
-
-@pytest.mark.parametrize("days", [1, 365])
-def test_a_token_lives_one_to_365_days(days: int) -> None:
-    user = person("user")
-    assert create(api_of(user), user, expires_in=days).status == 200
-
-
 def test_names_need_not_differ_and_come_back_as_sent() -> None:
     user = person("user")
     api = api_of(user)
-    for _ in range(2):
-        made = create(api, user, name=" né\n ")
+    for days in (1, 365):
+        made = create(api, user, name=" né\n ", expires_in=days)
         assert made.json["personal_access_token"]["name"] == " né\n "
-
-
-def test_a_body_on_delete_is_ignored() -> None:
-    user = person("user")
-    api = api_of(user)
-    made = create(api, user).json["personal_access_token"]
-    assert api.call("DELETE", path_of(user, made["id"]), b"{").status == 200
 
 
 def test_creation_and_revocation_are_audited() -> None:
     owner, machine = person("owner", name="Ann"), robot(name="ci")
     api = api_of(owner)
     made = create(api, machine).json["personal_access_token"]
-    api.call("DELETE", path_of(machine, made["id"]))
+    body_is_ignored = api.call("DELETE", path_of(machine, made["id"]), b"{")
+    assert body_is_ignored.status == 200
     events = AuditEvent.objects.filter(target_id=machine.pk).order_by("id")
     _, created, deleted = events
     assert created.activity_code == "personal.access.token.create"
@@ -175,17 +157,3 @@ def test_creation_and_revocation_are_audited() -> None:
         }
         assert event.initiator_id == owner.pk
     assert deleted.changes["hash"] == {"before": "changed", "after": None}
-
-
-def test_events_tell_tokens_of_one_name_apart() -> None:
-    user = person("user")
-    api = api_of(user)
-    made = [create(api, user).json["personal_access_token"]["id"] for _ in range(2)]
-    api.call("DELETE", path_of(user, made[1]))
-    found = AuditEvent.objects.filter(activity_code__startswith="personal.access.token")
-    told = [
-        event.meta["id"]
-        for event in found.order_by("id")
-        if event.meta["name"] != "test"
-    ]
-    assert told == [*made, made[1]]

@@ -94,6 +94,20 @@ def test_every_line_names_a_module_and_a_letter_or_a_word() -> None:
             assert case.who in {PUBLIC, ANYBODY, OWN}, case
 
 
+def test_methods_that_no_operation_has_are_405() -> None:
+    user = person("owner")
+    api, wrong = api_of(user), []
+    for path in {case.path for case in CASES}:
+        served = {case.method for case in CASES if case.path == path}
+        for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - served:
+            answer = api.call(method, filled(path, user), {})
+            allowed = set(answer.headers.get("Allow", "").split(", "))
+            absent = "nothing to change here" in answer.json["message"]
+            if answer.status != (404 if absent else 405) or not served <= allowed:
+                wrong.append((method, path, answer.status, allowed))
+    assert wrong == []
+
+
 def callers() -> Iterator[tuple[str, User]]:
     for role in ROLES:
         yield role, person(role)
