@@ -63,47 +63,6 @@ def test_setup_key_is_revoked_for_good(client: Client) -> None:
     assert errors_of(refused) == {"revoked": ["a revoked setup key stays revoked"]}
 
 
-def test_posture_check_is_made_and_changed(client: Client) -> None:
-    trail = Trail()
-    add = path("access/posturecheck", "add/")
-
-    response = client.post(add, {"name": "new", "client": "1.2.0"})
-
-    assert response.status_code == 302, errors_of(response)
-    made = access.PostureCheck.objects.get()
-    checks = {"nb_version_check": {"min_version": "1.2.0"}}
-    assert (made.name, made.checks) == ("new", checks)
-    page = path("access/posturecheck", f"{made.pk}/change/")
-    sent = {**form_data(client, page), "description": "for all"}
-    assert client.post(page, sent).status_code == 302
-    made.refresh_from_db()
-    assert (made.description, made.checks) == ("for all", checks)
-    assert trail.codes == ["posture.check.create", "posture.check.update"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "field", "message"),
-    [
-        ({"name": ""}, "name", "name"),
-        ({"name": "taken"}, "name", "another posture check has this name"),
-        ({"client": ""}, "__all__", "give at least one check"),
-        ({"client": "new"}, "client", "'new' is no version"),
-    ],
-)
-def test_fields_of_a_posture_check_show_what_the_api_says(
-    client: Client, changes: dict[str, Any], field: str, message: str
-) -> None:
-    access.PostureCheck(name="taken").save()
-    data, trail = {"name": "new", "client": "1.2.0"}, Trail()
-
-    response = client.post(path("access/posturecheck", "add/"), {**data, **changes})
-
-    found = errors_of(response)
-    assert list(found) == [field]
-    assert message in found[field][0]
-    assert trail.codes == []
-
-
 def test_posture_check_in_use_is_deleted_as_the_api_does(client: Client) -> None:
     check = one_of_each()["access/posturecheck"]
     page = path("access/posturecheck", f"{check.pk}/delete/")
@@ -152,29 +111,6 @@ def test_link_of_an_invite_is_shown_once_and_works(client: Client) -> None:
     assert member_keys(access.UserAutoGroup, ann) == [team.pk, other.pk]
     gone = client.get(path("access/invite", f"{made.pk}/change/"))
     assert gone.status_code == 302
-
-
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"email": "x"}, "email"),
-        ({"email": "new@mesh.dev"}, "email"),
-        ({"name": ""}, "name"),
-        ({"role": "owner"}, "role"),
-        ({"hours": "0"}, "hours"),
-        ({"auto_groups": ["nope"]}, "auto_groups"),
-    ],
-)
-def test_faults_of_an_invite_are_shown_at_their_fields(
-    client: Client, changes: dict[str, Any], field: str
-) -> None:
-    one_of_each()
-    trail = Trail()
-
-    response = client.post(path("access/invite", "add/"), {**INVITE, **changes})
-
-    assert list(errors_of(response)) == [field]
-    assert trail.codes == []
 
 
 def test_another_link_ends_the_old_one(client: Client) -> None:

@@ -55,26 +55,6 @@ class TestUsers:
         assert user.is_service_user
         assert user.email == ""
 
-    @pytest.mark.parametrize(
-        ("data", "field", "text"),
-        [
-            ({"email": "bob"}, "email", "'bob' is not an e-mail address"),
-            ({"email": "ANN@mesh.dev"}, "email", "another user has this e-mail"),
-            ({"new_password": "short"}, "new_password", "too short"),
-            ({"name": "n" * 256}, "name", "at most 255"),
-            ({"role": "king"}, "role", "valid choice"),
-            ({"is_service_user": "on", "role": "owner"}, "role", "a service user"),
-        ],
-    )
-    def test_faults_are_shown_at_their_field(
-        self, client: Client, data: dict[str, str], field: str, text: str
-    ) -> None:
-        users, events = User.objects.count(), AuditEvent.objects.count()
-        form = {"email": "b@mesh.dev", "name": "B", "role": "user", **data}
-        errors = errors_of(client.post(f"{USERS}add/", form))
-        assert text in errors[field][0]
-        assert (User.objects.count(), AuditEvent.objects.count()) == (users, events)
-
     def test_change_everything_at_once(self, client: Client) -> None:
         user = person("user", email="bob@mesh.dev")
         form = user_form(

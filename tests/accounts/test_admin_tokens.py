@@ -39,23 +39,6 @@ class TestTokens:
         assert plain not in detail
         assert token.hash not in detail
 
-    @pytest.mark.parametrize(
-        ("changes", "field", "text"),
-        [
-            ({"name": " "}, "name", "the token's name is empty"),
-            ({"expires_in": 0}, "expires_in", "1 to 365 days, not 0"),
-            ({"expires_in": "x"}, "expires_in", "no length of time"),
-            ({"scope": "all"}, "scope", "valid choice"),
-            ({"user": "nobody"}, "user", "valid choice"),
-        ],
-    )
-    def test_faults_are_shown_at_their_field(
-        self, client: Client, owner: User, changes: Any, field: str, text: str
-    ) -> None:
-        errors = errors_of(self.add(client, owner, **changes))
-        assert text in errors[field][0]
-        assert not AccessToken.objects.exists()
-
     def test_tokens_of_people_are_theirs_alone(self, client: Client) -> None:
         other, machine = person("admin"), robot()
         errors = errors_of(self.add(client, other))

@@ -83,43 +83,6 @@ def test_saving_a_page_unchanged_changes_nothing(client: Client, owner: User) ->
     }
 
 
-@pytest.mark.parametrize(
-    ("changes", "field", "message"),
-    [
-        ({"name": " "}, "name", "name must not be empty or blank"),
-        (
-            {"wg_public_key": "abc"},
-            "wg_public_key",
-            "wg_public_key must be the base64 text of 32 bytes",
-        ),
-        (
-            {"wg_public_key": key(7)},
-            "wg_public_key",
-            "another peer has this WireGuard public key",
-        ),
-        ({"ip": "1.2.3"}, "ip", "'1.2.3' is not an IPv4 address"),
-        ({"ip": "100.64.7.7"}, "ip", "another peer has the address 100.64.7.7"),
-        ({"ipv6": "x"}, "ipv6", "'x' is not an IPv6 address"),
-        (
-            {"extra_dns_labels": "ok\nA_b"},
-            "extra_dns_labels",
-            "'A_b' is not a DNS label in lower case",
-        ),
-    ],
-)
-def test_fields_show_what_the_import_says(
-    client: Client, changes: dict[str, Any], field: str, message: str
-) -> None:
-    peer(wg_public_key=key(7), ip="100.64.7.7")
-    trail = Trail()
-
-    response = client.post(f"{PEERS}add/", form(**changes))
-
-    assert errors_of(response) == {field: [message]}
-    assert Peer.objects.count() == 1
-    assert trail.codes == []
-
-
 def test_changes_obey_the_rules_of_the_api(client: Client) -> None:
     nobodys = peer(wg_public_key=key(1))
     path = f"{PEERS}{nobodys.pk}/change/"
