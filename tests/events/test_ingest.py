@@ -22,6 +22,7 @@ pytestmark = pytest.mark.django_db
 
 TRAFFIC_PATH = "/api/events/network-traffic"
 PROXY_PATH = "/api/events/proxy"
+TEN_MINUTES_AGO = [traffic(id="x", window_end=moment(10))]
 
 
 @pytest.fixture
@@ -93,10 +94,7 @@ def test_a_repeated_batch_without_ids_stores_nothing_twice(
 
 @pytest.mark.parametrize(
     ("path", "event", "time"),
-    [
-        (TRAFFIC_PATH, traffic(), "window_end"),
-        (PROXY_PATH, proxy(), "timestamp"),
-    ],
+    [(TRAFFIC_PATH, traffic(), "window_end"), (PROXY_PATH, proxy(), "timestamp")],
 )
 def test_an_event_with_neither_id_nor_time_is_refused(
     api: Api, path: str, event: dict[str, Any], time: str
@@ -106,26 +104,26 @@ def test_an_event_with_neither_id_nor_time_is_refused(
     assert (answer.status, list(answer.fields)) == (422, ["[1].id"])
 
 
-def test_an_id_twice_in_a_batch_is_refused(api: Api) -> None:
-    answer = api.post(TRAFFIC_PATH, [traffic(id="x"), traffic(), traffic(id="x")])
-    assert (answer.status, list(answer.fields)) == (422, ["[2].id"])
-    assert stored() == 0
+@pytest.mark.parametrize(
+    ("before", "batch", "fault"),
+    [
+        ([], [traffic(id="x"), traffic(), traffic(id="x")], "[2].id"),
+        (TEN_MINUTES_AGO, [traffic(), traffic(id="x", window_end=moment(9))], "[1].id"),
+        (TEN_MINUTES_AGO, [traffic(id="x", window_end=moment(3 * 24 * 60))], "[0].id"),
+    ],
+    ids=["twice in a batch", "with another time", "on another day"],
+)
+def test_an_id_of_two_events_is_refused(
+    api: Api, before: list[Any], batch: list[Any], fault: str
+) -> None:
+    api.post(TRAFFIC_PATH, before)
+    answer = api.post(TRAFFIC_PATH, batch)
+    assert (answer.status, list(answer.fields)) == (422, [fault])
+    assert stored() == len(before)
 
 
-def test_an_id_with_another_time_is_refused(api: Api) -> None:
-    api.post(TRAFFIC_PATH, [traffic(id="x", window_end=moment(10))])
-    answer = api.post(TRAFFIC_PATH, [traffic(), traffic(id="x", window_end=moment(9))])
-    assert (answer.status, list(answer.fields)) == (422, ["[1].id"])
-    assert stored() == 1
-
-
-def test_an_id_with_a_time_of_another_day_is_refused(api: Api) -> None:
-    api.post(TRAFFIC_PATH, [traffic(id="x", window_end=moment(10))])
-    other = moment(3 * 24 * 60)
-    answer = api.post(TRAFFIC_PATH, [traffic(id="x", window_end=other)])
-    assert (answer.status, list(answer.fields)) == (422, ["[0].id"])
-
-
+NOW = {"timestamp": moment()}
+PAST, FUTURE = "1999-01-01T00:00:00Z", "2099-01-01T00:00:00Z"
 WRONG_TRAFFIC: list[tuple[Any, int, str]] = [
     ("text", 400, "[1]"),
     ([], 400, "[1]"),
@@ -154,19 +152,9 @@ WRONG_TRAFFIC: list[tuple[Any, int, str]] = [
         "[1].events[0].type",
     ),
     (traffic(events=[{"type": "TYPE_END"}]), 422, "[1].events[0].timestamp"),
-    (
-        traffic(
-            events=[{"timestamp": moment()}, {"timestamp": "2099-01-01T00:00:00Z"}]
-        ),
-        422,
-        "[1].events[1].timestamp",
-    ),
-    (
-        traffic(events=[{"timestamp": "1999-01-01T00:00:00Z"}]),
-        422,
-        "[1].events[0].timestamp",
-    ),
-    (traffic(window_start="1999-01-01T00:00:00Z"), 422, "[1].window_start"),
+    (traffic(events=[NOW, {"timestamp": FUTURE}]), 422, "[1].events[1].timestamp"),
+    (traffic(events=[{"timestamp": PAST}]), 422, "[1].events[0].timestamp"),
+    (traffic(window_start=PAST), 422, "[1].window_start"),
     (traffic(receive_timestamp=5), 400, "[1].receive_timestamp"),
     (traffic(receive_timestamp="now"), 422, "[1].receive_timestamp"),
     (traffic(window_end="yesterday"), 422, "[1].window_end"),
@@ -277,10 +265,8 @@ def test_an_ingest_token_may_ask_what_the_endpoints_allow() -> None:
     shipper = api_of(person("admin"), scope="ingest")
     for path in (TRAFFIC_PATH, PROXY_PATH):
         answer = shipper.call("OPTIONS", path)
-        assert (answer.status, answer.headers["Allow"]) == (
-            200,
-            "GET, POST, HEAD, OPTIONS",
-        )
+        assert answer.status == 200
+        assert answer.headers["Allow"] == "GET, POST, HEAD, OPTIONS"
         assert shipper.call("HEAD", path).status == 403
     assert shipper.call("OPTIONS", "/api/events/audit").status == 403
 

@@ -9,11 +9,7 @@ import dnslib
 import pytest
 
 from meshmgmt.explain.live import ask, ask_all
-from meshmgmt.explain.resolution.model import (
-    Outcome,
-    OutcomeKind,
-    Server,
-)
+from meshmgmt.explain.resolution.model import Outcome, OutcomeKind, Server
 from meshmgmt.mesh.reasons import Subject
 
 Reply = Callable[[dnslib.DNSRecord], bytes]
@@ -96,25 +92,27 @@ def test_answer_code_and_time_are_shown() -> None:
     assert 0 < found.milliseconds < 2000
 
 
-def test_refusal_is_shown_by_its_code() -> None:
-    def refuse(question: dnslib.DNSRecord) -> bytes:
-        reply = question.reply()
-        reply.header.rcode = dnslib.RCODE.NXDOMAIN
-        return bytes(reply.pack())
+def reply_with(**header: int) -> Reply:
+    """Return how to reply with no record and these fields of the header."""
 
-    with nameserver(refuse) as port:
+    def reply(question: dnslib.DNSRecord) -> bytes:
+        made = question.reply()
+        for name, value in header.items():
+            setattr(made.header, name, value)
+        return bytes(made.pack())
+
+    return reply
+
+
+def test_refusal_is_shown_by_its_code() -> None:
+    with nameserver(reply_with(rcode=dnslib.RCODE.NXDOMAIN)) as port:
         found = ask(server_at(port), "www.example.test", "AAAA", timeout=PATIENCE)
     assert (found.code, found.records) == ("NXDOMAIN", ())
 
 
 def test_truncated_answer_is_asked_for_again_over_tcp() -> None:
-    def truncate(question: dnslib.DNSRecord) -> bytes:
-        reply = question.reply()
-        reply.header.tc = 1
-        return bytes(reply.pack())
-
     many = [f"10.0.{number}.1" for number in range(200)]
-    with nameserver(truncate, lambda question: framed(answer(question, *many))) as port:
+    with nameserver(reply_with(tc=1), lambda it: framed(answer(it, *many))) as port:
         found = ask(server_at(port), "www.example.test", "A", timeout=PATIENCE)
     assert found.transport == "tcp"
     assert len(found.records) == 200
@@ -131,7 +129,7 @@ def test_answer_to_another_question_is_not_taken() -> None:
     assert found.error == "no answer within 0.2 s"
 
 
-def test_silent_server_is_shown_as_such() -> None:
+def test_silent_server_and_closed_port_are_shown_as_such() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
         port = silent.getsockname()[1]
@@ -139,14 +137,8 @@ def test_silent_server_is_shown_as_such() -> None:
     assert found.error == "no answer within 0.2 s"
     assert found.code == ""
     assert found.milliseconds >= 200
-
-
-def test_closed_port_is_shown_as_such() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    found = ask(server_at(port), "www.example.test", "A", timeout=1)
-    assert "refused" in found.error.lower()
+    closed = ask(server_at(port), "www.example.test", "A", timeout=1)
+    assert "refused" in closed.error.lower()
 
 
 @pytest.mark.parametrize("junk", [b"", b"\x00" * 5, b"\xff" * 40])
@@ -158,12 +150,7 @@ def test_unreadable_answer_is_shown_as_such(junk: bytes) -> None:
 
 
 def test_broken_tcp_answer_is_shown_as_such() -> None:
-    def truncate(question: dnslib.DNSRecord) -> bytes:
-        reply = question.reply()
-        reply.header.tc = 1
-        return bytes(reply.pack())
-
-    with nameserver(truncate, lambda question: b"\x01\x00abc") as port:
+    with nameserver(reply_with(tc=1), lambda question: b"\x01\x00abc") as port:
         found = ask(server_at(port), "www.example.test", "A", timeout=1)
     assert "closed" in found.error
     assert found.transport == "tcp"
