@@ -120,31 +120,28 @@ class TestRowsOfTheReference:
             "ops",
         )
 
-    def test_policy_with_nulls(self) -> None:
-        policy = {"id": "y", "name": "p", "enabled": True, "rules": [RULE]}
+    @pytest.mark.parametrize(
+        ("changes", "sources", "kind"),
+        [
+            ({}, 1, "peer"),
+            # A side that is not told lets nobody through.
+            ({"sources": None, "destinationResource": {"id": "", "type": ""}}, 0, ""),
+            # A type of a resource that is not its own is kept.
+            ({"destinationResource": {"id": "p1", "type": "host"}}, 1, "host"),
+        ],
+    )
+    def test_rule_is_copied_as_it_is(
+        self, changes: dict[str, Any], sources: int, kind: str
+    ) -> None:
+        policy = {"id": "y", "name": "p", "enabled": True, "rules": [RULE | changes]}
         report = copied(peer=[PEER], group=[ALL, OPS], policy=[policy])
         assert report.left_out == []
         rule = Policy.objects.get().rules.get()
-        assert rule.destination_resource_id == Peer.objects.get().pk
-
-    def test_policy_with_a_side_that_is_not_told_lets_nobody_through(self) -> None:
-        rule = {**RULE, "sources": None, "destinationResource": None}
-        rule["destinationResource"] = {"id": "", "type": ""}
-        policy = {"id": "y", "name": "p", "enabled": True, "rules": [rule]}
-        report = copied(peer=[PEER], group=[ALL, OPS], policy=[policy])
-        assert report.left_out == []
-        [made] = Policy.objects.get().rules.all()
-        assert not RuleSource.objects.filter(rule=made).exists()
-        assert (made.source_resource_id, made.destination_resource_id) == ("", "")
-
-    def test_type_of_a_resource_that_is_not_its_own_is_kept(self) -> None:
-        rule = {**RULE, "destinationResource": {"id": "p1", "type": "host"}}
-        policy = {"id": "y", "name": "p", "enabled": True, "rules": [rule]}
-        report = copied(peer=[PEER], group=[ALL, OPS], policy=[policy])
-        assert report.left_out == []
-        [made] = Policy.objects.get().rules.all()
-        assert made.destination_resource_id == Peer.objects.get().pk
-        assert made.destination_resource_type == "host"
+        assert RuleSource.objects.filter(rule=rule).count() == sources
+        assert rule.source_resource_id == ""
+        there = Peer.objects.get().pk if kind else ""
+        assert rule.destination_resource_id == there
+        assert rule.destination_resource_type == kind
 
     def test_empty_domain_is_kept_and_means_what_the_names_of_peers_end_with(
         self,
