@@ -187,24 +187,13 @@ def test_nobody_is_invited_as_owner(api: Api) -> None:
     assert answer.fields == {"role": "nobody can be invited as owner"}
 
 
-@pytest.mark.parametrize(
-    ("password", "message"),
-    [
-        ("Aa1!", "a password has 8 to 128 characters"),
-        ("Password!", "a password needs a digit"),
-        ("passw0rd!", "a password needs an upper-case letter"),
-        ("Passw0rds", "a password needs a special character"),
-    ],
-)
-def test_weak_password_is_refused(
-    api: Api, nobody: Api, password: str, message: str
-) -> None:
+def test_weak_password_is_refused(api: Api, nobody: Api) -> None:
     made = ok(api.post(PATH, invite()))
     link = f"{PATH}/{made['invite_token']}"
     trail = Trail()
-    answer = nobody.post(f"{link}/accept", {"password": password})
+    answer = nobody.post(f"{link}/accept", {"password": "Password!"})
     assert answer.status == 422
-    assert answer.fields == {"password": message}
+    assert answer.fields == {"password": "a password needs a digit"}
     assert trail.codes == []
     assert ok(nobody.get(link))["valid"] is True
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from groups.models import Group
 from meshmgmt.access.models import Policy, Route
 from meshmgmt.inventory.models import Peer
 from tests.access.bodies import policy, route, rule
@@ -77,14 +78,23 @@ def test_network_deleted_with_its_resources_keeps_policies_that_name_them() -> N
     assert (left["id"], left["enabled"]) == (made["id"], False)
 
 
-def test_what_goes_with_a_network_says_so(api: Api) -> None:
-    office = network()
+def test_what_goes_with_a_network_goes_before_it_and_says_so(api: Api) -> None:
+    office, storage = network(), group_id("storage")
     where = f"/api/networks/{office.pk}"
-    body = {"name": "nas", "address": "10.0.0.9", "groups": [group_id("storage")]}
-    ok(api.post(f"{where}/resources", body))
-    ok(api.post(f"{where}/routers", {"peer": numbered(1).pk}))
+    body = {"name": "nas", "address": "10.0.0.9", "groups": [storage]}
+    nas = ok(api.post(f"{where}/resources", body))["id"]
+    router = ok(api.post(f"{where}/routers", {"peer": numbered(1).pk}))["id"]
     trail = Trail()
     ok(api.delete(where))
+    assert sorted(trail.targets[:-1]) == [
+        ("network.resource.delete", nas),
+        ("network.router.delete", router),
+        ("resource.group.delete", storage),
+    ]
+    assert trail.targets[-1] == ("network.delete", office.pk)
+    by_code = {event.activity_code: event for event in trail.events}
+    assert by_code["network.resource.delete"].meta["network_name"] == "office"
+    assert Group.objects.filter(pk=storage).exists()
     reasons = {event.activity_code: event.meta["reason"] for event in trail.events}
     network_gone = "network 'office' was deleted"
     assert reasons == {

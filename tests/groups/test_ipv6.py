@@ -41,6 +41,13 @@ def six() -> Group:
     return made
 
 
+@pytest.fixture
+def member(six: Group) -> Peer:
+    made = peer()
+    change_groups_of_peers([made.pk], join=[six.pk])
+    return made
+
+
 def test_member_gets_an_address_and_loses_it_on_leaving(six: Group) -> None:
     one = peer()
     trail = Trail()
@@ -51,14 +58,11 @@ def test_member_gets_an_address_and_loses_it_on_leaving(six: Group) -> None:
     assert ipv6(one) is None
 
 
-def test_member_of_two_such_groups_keeps_the_address(six: Group) -> None:
-    one = peer()
-    other = group("other", one)
-    change_groups_of_peers([one.pk], join=[six.pk])
-    settings(ipv6_enabled_groups=[six.pk, other.pk])
-    before = ipv6(one)
-    change_groups_of_peers([one.pk], leave=[six.pk])
-    assert ipv6(one) == before
+def test_member_of_two_such_groups_keeps_the_address(six: Group, member: Peer) -> None:
+    before = ipv6(member)
+    settings(ipv6_enabled_groups=[six.pk, group("other", member).pk])
+    change_groups_of_peers([member.pk], leave=[six.pk])
+    assert ipv6(member) == before
 
 
 def test_settings_give_and_take_addresses() -> None:
@@ -73,25 +77,19 @@ def test_settings_give_and_take_addresses() -> None:
     assert ipv6(one) is None
 
 
-def test_new_range_gives_new_addresses(six: Group) -> None:
-    one = peer()
-    change_groups_of_peers([one.pk], join=[six.pk])
+def test_new_range_gives_new_addresses(member: Peer) -> None:
     settings(network_range_v6="fd00:2::/64")
-    assert has_ipv6(one, "fd00:2::/64")
+    assert has_ipv6(member, "fd00:2::/64")
 
 
-def test_deleting_the_group_takes_the_addresses(six: Group) -> None:
-    one = peer()
-    change_groups_of_peers([one.pk], join=[six.pk])
+def test_deleting_the_group_takes_the_addresses(six: Group, member: Peer) -> None:
     group_delete(group_id=six.pk)
-    assert ipv6(one) is None
+    assert ipv6(member) is None
 
 
-def test_deleted_peer_leaves_one_event_of_its_own(six: Group) -> None:
-    one = peer()
-    change_groups_of_peers([one.pk], join=[six.pk])
+def test_deleted_peer_leaves_one_event_of_its_own(member: Peer) -> None:
     trail = Trail()
-    peer_delete(peer_id=one.pk)
+    peer_delete(peer_id=member.pk)
     assert "peer.ip.update" not in trail.codes
 
 
@@ -101,9 +99,9 @@ def test_addresses_stay_where_the_account_has_no_range() -> None:
     assert ipv6(one) == "fd00::7"
 
 
-def test_settings_that_change_nothing_about_ipv6_change_no_address(six: Group) -> None:
-    one = peer()
-    change_groups_of_peers([one.pk], join=[six.pk])
-    before = ipv6(one)
+def test_settings_that_change_nothing_about_ipv6_change_no_address(
+    member: Peer,
+) -> None:
+    before = ipv6(member)
     settings(peer_approval_enabled=True)
-    assert ipv6(one) == before
+    assert ipv6(member) == before

@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from meshmgmt.access.models import Router
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.users import user_delete
-from meshmgmt.inventory.models import Network, Peer
+from meshmgmt.inventory.models import Peer
 from tests.admin.signed_in import errors_of, form_data
-from tests.factories import Trail, group, peer, peers
+from tests.factories import Trail, group, network, peer, peers
 from tests.people import person
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
@@ -122,31 +122,10 @@ def test_deleting_a_peer_takes_it_out_of_its_groups(client: Client) -> None:
     ]
 
 
-def router_of(gate: Peer) -> Router:
-    """Make a peer the router of a new network."""
-    network = Network(name="lab")
-    network.save()
-    made = Router(network=network, peer=gate)
-    made.save()
-    return made
-
-
-def test_deleting_a_peer_that_routes_for_a_network_disables_the_router(
-    client: Client,
-) -> None:
-    gate = peer("gate")
-    router = router_of(gate)
-
-    client.post(f"{PEERS}{gate.pk}/delete/", {"post": "yes"})
-
-    router.refresh_from_db()
-    assert (router.peer_id, router.enabled) == (None, False)
-    assert not Peer.objects.exists()
-
-
 def test_deleting_a_user_whose_peer_routes_disables_the_router() -> None:
     owner = person("user")
-    router = router_of(peer(user=owner))
+    router = Router(network=network("lab"), peer=peer(user=owner))
+    router.save()
 
     user_delete(user_id=owner.pk)
 

@@ -10,7 +10,7 @@ from meshmgmt.core import clock
 from meshmgmt.inventory.api.serializers import PeerSerializer
 from meshmgmt.inventory.selectors import peer_rows
 from tests.api_client import Api
-from tests.factories import Trail, account_settings, group, peer, peers, resource
+from tests.factories import Trail, account_settings, group, peer, peers
 from tests.people import api_as, api_of, person
 
 pytestmark = pytest.mark.django_db
@@ -223,20 +223,3 @@ def test_deleted_peer_leaves_its_groups_with_events() -> None:
     ]
     assert trail.events[0].meta["peer_fqdn"] == f"{gone.dns_label}.mesh.internal"
     assert trail.events[1].meta["resource_name"] == "gone"
-
-
-def test_deleted_network_leaves_groups_and_reports_resources_first() -> None:
-    printer = resource("printer")
-    network = printer.network
-    team = group("team", resources=[(printer.pk, "host")])
-    ids = (printer.pk, network.pk)
-    trail = Trail()
-
-    network.delete()
-
-    assert trail.targets == [
-        ("resource.group.delete", team.pk),
-        ("network.resource.delete", ids[0]),
-        ("network.delete", ids[1]),
-    ]
-    assert trail.events[1].meta["network_name"] == network.name
