@@ -117,12 +117,6 @@ def test_an_export_follows_the_filters(api: Api) -> None:
     assert {event["status_code"] for event in found} == {500}
 
 
-@pytest.mark.parametrize("accept", [CSV, LINES])
-def test_a_bad_filter_of_an_export_is_named_in_json(api: Api, accept: str) -> None:
-    answer = api.get(f"{PROXY_PATH}?status_class=9xx", Accept=accept)
-    assert (answer.status, list(answer.fields)) == (400, ["status_class"])
-
-
 def test_an_export_of_a_page_is_that_page(api: Api) -> None:
     query = f"{PROXY_PATH}?page=2&page_size=10&sort_by=status_code&sort_order=asc"
     assert lines(api.get(query, Accept=LINES)) == api.get(query).json["data"]

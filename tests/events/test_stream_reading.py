@@ -58,34 +58,66 @@ def test_a_page_past_the_end_is_empty(api: Api) -> None:
 
 
 BAD = [
-    "page=0", "page=-1", "page=x", "page=1.0", "page=%2B1", "page=٣", "page=1e3",
-    "page_size=0", "page_size=-5", "page_size=ten", "start_date=soon",
-    "end_date=2026-02-30", "start_date=2026-01-01T25:00:00Z",
-    "end_date=0001-01-01T00:00%2B05:00", "search=%00", f"page={10**30}",
-    "page=1&page=2", "user_id=a&user_id=&user_id=b", "end_date=2026-01-01&end_date=x",
-]  # fmt: skip
+    "page=0",
+    "page=-1",
+    "page=x",
+    "page=1.0",
+    "page=%2B1",
+    "page=٣",
+    "page=1e3",
+    "page_size=0",
+    "page_size=-5",
+    "page_size=ten",
+    "start_date=soon",
+    "end_date=2026-02-30",
+    "start_date=2026-01-01T25:00:00Z",
+    "end_date=0001-01-01T00:00%2B05:00",
+    "search=%00",
+    f"page={10**30}",
+    "page=1&page=2",
+    "user_id=a&user_id=&user_id=b",
+    "end_date=2026-01-01&end_date=x",
+    "start_date=-1",
+    "start_date=-h",
+    "start_date=--1h",
+    "start_date=-1y",
+    "start_date=-9999999d",
+    "start_date=-999999w",
+]
+BAD_OF = {
+    TRAFFIC_PATH: [
+        *BAD, "protocol=tcp", "protocol=256", "type=TYPE_NONE", "direction=UP",
+        "connection_type=DIRECT",
+    ],
+    PROXY_PATH: [
+        *BAD, "sort_by=id", "sort_order=up", "status=ok", "status_code=2xx",
+        "source_ip=10.0.0", "status_class=9xx",
+    ],
+    "/api/events/audit": [
+        "activity_code=group.explode", "activity_code=nothing.*",
+        "activity_code=g?oup.add", "start_date=x", "start_date=soon",
+        "end_date=2026-13-01", "page=0", "page_size=x", "cursor=5", "cursor=before.1",
+        "cursor=after.-1", "cursor=before.999999999999999999.1", "search=%00",
+    ],
+    "/api/events/proxy/summary": [
+        "group_by=colour", "group_by=host,path,user,method", "metric=sorrow",
+        "bucket=5", "bucket=0m", "bucket=1s", "limit=0", "limit=1&limit=2",
+        "group_by=host&group_by=path&group_by=status,method", "status=odd",
+        "start_date=x",
+    ],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("path", "query"),
-    [
-        *((path, query) for path in (TRAFFIC_PATH, PROXY_PATH) for query in BAD),
-        (TRAFFIC_PATH, "protocol=tcp"),
-        (TRAFFIC_PATH, "protocol=256"),
-        (TRAFFIC_PATH, "type=TYPE_NONE"),
-        (TRAFFIC_PATH, "direction=UP"),
-        (TRAFFIC_PATH, "connection_type=DIRECT"),
-        (PROXY_PATH, "sort_by=id"),
-        (PROXY_PATH, "sort_order=up"),
-        (PROXY_PATH, "status=ok"),
-        (PROXY_PATH, "status_code=2xx"),
-        (PROXY_PATH, "source_ip=10.0.0"),
-    ],
+    ("path", "query"), [(path, bad) for path, found in BAD_OF.items() for bad in found]
 )
-def test_a_bad_value_names_its_parameter(api: Api, path: str, query: str) -> None:
-    answer = api.get(f"{path}?{query}")
-    assert answer.status == 400
-    assert list(answer.fields) == [query.partition("=")[0]]
+def test_a_bad_value_names_its_parameter_in_json_whatever_was_asked_for(
+    api: Api, path: str, query: str
+) -> None:
+    for accept in ("application/json", "text/csv", "application/x-ndjson"):
+        answer = api.get(f"{path}?{query}", Accept=accept)
+        assert answer.status == 400
+        assert list(answer.fields) == [query.partition("=")[0]]
 
 
 @pytest.mark.parametrize(
