@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from meshmgmt.access.models import PolicyRule, PostureCheck
+from meshmgmt.access.models import PostureCheck
 from meshmgmt.core.ids import new_id
 from meshmgmt.meshstate import load, load_around
 from tests.access.bodies import policy, route, rule
@@ -363,9 +363,3 @@ def test_posture_checks_keep_their_order(api: Api) -> None:
     )
     assert changed["source_posture_checks"] == checks[::-1]
     assert trail.codes == ["policy.update"]
-
-
-def test_deleting_a_policy_deletes_its_rules(api: Api) -> None:
-    made = ok(api.post(PATH, policy(rules=[rule(), rule()])))
-    ok(api.delete(f"{PATH}/{made['id']}"))
-    assert not PolicyRule.objects.exists()

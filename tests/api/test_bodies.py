@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import itertools
 import zlib
+from collections.abc import Callable
 
 import pytest
 import zstandard
@@ -34,11 +36,8 @@ def test_plain_body_is_returned():
     assert read_body(request(b"abc"), LIMIT) == b"abc"
 
 
-def test_chunked_body_without_length_is_read():
+def test_chunked_body_without_length_is_read_up_to_the_limit():
     assert read_body(chunked(b"x" * 70_000), LIMIT) == b"x" * 70_000
-
-
-def test_chunked_body_over_the_limit_is_refused():
     with pytest.raises(PayloadTooLarge, match="100000 bytes"):
         read_body(chunked(b"x" * (LIMIT + 1)), LIMIT)
 
@@ -75,12 +74,6 @@ def test_zero_bytes_after_a_gzip_member_mean_nothing(padding: int):
     )
 
 
-def test_other_bytes_after_a_gzip_member_are_refused():
-    for rest in (b"garbage", b"\0\0garbage", gzip.compress(b"two")[:-3]):
-        with pytest.raises(BadRequest, match="gzip"):
-            read_body(request(gzip.compress(b"one") + rest, "gzip"), LIMIT)
-
-
 @given(st.lists(st.binary(max_size=3000), max_size=6), st.integers(0, 9000))
 def test_gzip_members_are_joined_wherever_they_end(members: list[bytes], padding: int):
     packed = b"".join(gzip.compress(part) + b"\0" * padding for part in members)
@@ -100,39 +93,40 @@ def test_a_body_shorter_than_announced_is_refused(encoding: str):
         read_body(WSGIRequest(made.environ), LIMIT)
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
-def test_compression_bomb_is_refused_in_bounded_memory(encoding: str):
-    bomb = b"\0" * 50_000_000
-    packed = (
-        gzip.compress(bomb)
-        if encoding == "gzip"
-        else zstandard.ZstdCompressor().compress(bomb)
-    )
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
+def test_compression_bomb_is_refused_in_bounded_memory(
+    compress: Callable[[bytes], bytes],
+):
+    packed = compress(b"\0" * 50_000_000)
     assert len(packed) < LIMIT
+    encoding = "gzip" if compress is gzip.compress else "zstd"
     with pytest.raises(PayloadTooLarge):
         read_body(request(packed, encoding), LIMIT)
 
 
-def test_truncated_gzip_is_refused():
-    with pytest.raises(BadRequest, match="truncated"):
-        read_body(request(gzip.compress(b"abc" * 100)[:-9], "gzip"), LIMIT)
+ONE = gzip.compress(b"one")
+SUMMED = zstandard.ZstdCompressor(write_checksum=True).compress(b"abc" * 1000)
 
 
-def test_truncated_zstd_is_refused():
-    packed = zstandard.ZstdCompressor(write_checksum=True).compress(b"abc" * 1000)
-    with pytest.raises(BadRequest, match="zstd"):
-        read_body(request(packed[:-3], "zstd"), LIMIT)
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
-def test_garbage_instead_of_compressed_data_is_refused(encoding: str):
-    with pytest.raises(BadRequest, match="not valid"):
-        read_body(request(b"garbage" * 9, encoding), LIMIT)
-
-
-def test_unknown_encoding_is_refused_by_name():
-    with pytest.raises(UnsupportedMedia, match="'br'"):
-        read_body(request(zlib.compress(b"x"), "br"), LIMIT)
+@pytest.mark.parametrize(
+    ("body", "encoding", "error", "words"),
+    [
+        (gzip.compress(b"abc" * 100)[:-9], "gzip", BadRequest, "truncated"),
+        (SUMMED[:-3], "zstd", BadRequest, "zstd"),
+        (b"garbage" * 9, "gzip", BadRequest, "not valid"),
+        (b"garbage" * 9, "zstd", BadRequest, "not valid"),
+        (ONE + b"garbage", "gzip", BadRequest, "gzip"),
+        (ONE + b"\0\0garbage", "gzip", BadRequest, "gzip"),
+        (ONE + gzip.compress(b"two")[:-3], "gzip", BadRequest, "gzip"),
+        (zlib.compress(b"x"), "br", UnsupportedMedia, "'br'"),
+    ],
+    ids=itertools.count(),  # gzip holds the clock, and names of tests must not
+)
+def test_broken_compression_is_refused(
+    body: bytes, encoding: str, error: type[Exception], words: str
+):
+    with pytest.raises(error, match=words):
+        read_body(request(body, encoding), LIMIT)
 
 
 def test_what_nobody_read_of_a_body_is_discarded():

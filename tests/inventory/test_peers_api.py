@@ -107,13 +107,9 @@ def test_peer_has_every_field_that_clients_know(api: Api) -> None:
 
 
 def test_list_is_in_the_order_of_creation(api: Api) -> None:
-    made = peers(5)
-
-    assert [row["id"] for row in api.get("/api/peers").json] == [p.pk for p in made]
-
-
-def test_nobody_is_an_empty_list(api: Api) -> None:
     assert api.get("/api/peers").json == []
+    made = peers(5)
+    assert [row["id"] for row in api.get("/api/peers").json] == [p.pk for p in made]
 
 
 def test_what_is_not_known_of_a_peer_is_left_out_or_empty(api: Api) -> None:
