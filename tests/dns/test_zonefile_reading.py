@@ -255,7 +255,7 @@ def test_ten_hostile_megabytes_take_bounded_time_and_memory(kind: str) -> None:
 
 def test_long_messages_are_cut() -> None:
     for start_text, repeated in HOSTILE.values():
-        text = start_text + repeated * 20_000
+        text = start_text + repeated * 5_000
         with contextlib.suppress(ZoneFileError):
             read_zone(text, domain="corp.lan")
             continue
