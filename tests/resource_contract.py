@@ -131,6 +131,8 @@ class CreatedResourceContract:
             answer = api.post(where, self.body() | {name: 1.5})
             assert answer.status == 400, name
             assert next(iter(answer.fields)).startswith(name)
+        for no_object in (b"", b"[]", b"{", b'"x"', b"\xff"):
+            assert api.post(where, no_object).status == 400, no_object
 
     def test_broken_rule_is_refused_and_nothing_written(
         self, api: Api, where: str
