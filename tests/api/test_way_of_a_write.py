@@ -8,8 +8,9 @@ from typing import Final
 import pytest
 
 from meshmgmt.env import BASE_DIR
-from tests.dns.bodies import created, record, zone
-from tests.people import api_as
+from tests.api_client import Api
+from tests.dns.bodies import record, zone
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
 
@@ -38,27 +39,25 @@ def entered(call: Callable[[], object]) -> list[str]:
     )
 
 
-def test_a_new_record_comes_through_few_files() -> None:
-    api = api_as("owner")
-    made = created(api.post("/api/dns/zones", zone()))
+def test_a_new_record_comes_through_few_files(api: Api) -> None:
+    made = ok(api.post("/api/dns/zones", zone()))
     path = f"/api/dns/zones/{made['id']}/records"
-    created(api.post(path, record()))  # what is read once is known from here on
+    ok(api.post(path, record()))  # what is read once is known from here on
 
-    files = entered(lambda: created(api.post(path, record(name="db.svc.test"))))
+    files = entered(lambda: ok(api.post(path, record(name="db.svc.test"))))
 
     assert "dns/services/records.py" in files
     assert len(files) <= 47, files
 
 
-def test_the_deletion_of_an_unused_group_comes_through_few_files() -> None:
-    api = api_as("owner")
+def test_the_deletion_of_an_unused_group_comes_through_few_files(api: Api) -> None:
     first, second = (
-        f"/api/groups/{created(api.post('/api/groups', {'name': name}))['id']}"
+        f"/api/groups/{ok(api.post('/api/groups', {'name': name}))['id']}"
         for name in ("first", "second")
     )
-    created(api.delete(first))  # what is read once is known from here on
+    ok(api.delete(first))  # what is read once is known from here on
 
-    files = entered(lambda: created(api.delete(second)))
+    files = entered(lambda: ok(api.delete(second)))
 
     assert "groups/services.py" in files
     assert len(files) <= 46, files
