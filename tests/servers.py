@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -32,6 +32,8 @@ from tests.runfolder import (
 )
 from tests.waiting import PATIENCE, until
 from tests.wire import LOOPBACK, Reply, json_records, request, value_of
+
+_OF_THE_RUN: Final = os.environ.get("SVC_DATABASE_URL", "")
 
 
 class ServerError(RuntimeError):
@@ -74,22 +76,30 @@ def migrated_database(folder: Path) -> Iterator[str]:
 
     Where the tests run on SQLite it yields "", and the folder of data has the file.
     """
-    if os.environ.get("SVC_DATABASE_URL", "").startswith("postgres"):
+    server = os.environ.get("SVC_DATABASE_URL", "")
+    if not server.startswith("postgres"):
+        folder.mkdir(parents=True, exist_ok=True)
+        copy_migrated_database(folder / "db.sqlite3")
+        yield ""
+    elif server == _OF_THE_RUN:
         with own_database(like=_migrated()) as url:
             yield url
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    copy_migrated_database(folder / "db.sqlite3")
-    yield ""
+    else:  # one that a test started, which ends before the run does
+        with own_database() as url:
+            _migrate(url)
+            yield url
 
 
 @cache
 def _migrated() -> str:
     """Return the name of a PostgreSQL database with all tables, made once a process."""
     url = AT_END.enter_context(own_database())
-    environ = {**clean_environ(), "SVC_DATABASE_URL": url, "SVC_DATA_DIR": str(path())}
-    migrate(environ)
+    _migrate(url)
     return urlsplit(url).path.removeprefix("/")
+
+
+def _migrate(url: str) -> None:
+    migrate({**clean_environ(), "SVC_DATABASE_URL": url, "SVC_DATA_DIR": str(path())})
 
 
 class Server:
