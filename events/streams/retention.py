@@ -77,12 +77,14 @@ def _delete_rows(stream: Stream, before: date) -> None:
                 fields = dict(zip(stream.tally_fields, key, strict=True))
                 tallies.filter(day=day, **fields).update(rows=F("rows") - number)
                 gone += number
-            if gone < CHUNK:
-                for day in _tallied_days(stream):
-                    if day < before:
-                        rollups.forget(stream, day)
-                tallies.filter(day__lt=before).delete()
         sleep(BREATH_SECONDS)
+    for day in sorted(_tallied_days(stream)):
+        if day < before:
+            # One at a time: a day has thousands of sums.
+            with queued_write():
+                rollups.forget(stream, day)
+                tallies.filter(day=day).delete()
+            sleep(BREATH_SECONDS)
 
 
 def _delete_oldest(stream: Stream, before: date) -> Counter[tuple[date, Any]]:
