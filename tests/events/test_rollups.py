@@ -17,8 +17,13 @@ from events.api.summaries import SummaryForm
 from events.models import RollUpGap, RollUpMark, TrafficEvent, TrafficRollUp
 from events.streams import batches, partitions, retention, rollups
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
-from events.streams.hours import HOUR, WIDTHS, Span
-from events.streams.subjects import PROXY_SUBJECT, TRAFFIC_SUBJECT, Subject
+from events.streams.hours import HOUR, WIDTHS, Span, day_span
+from events.streams.subjects import (
+    PROXY_SUBJECT,
+    TRAFFIC_ROLL_UPS,
+    TRAFFIC_SUBJECT,
+    Subject,
+)
 from events.streams.summaries import events_by, summarise
 from meshmgmt.core import clock
 from tests.events.samples import proxy, traffic
@@ -362,6 +367,30 @@ def test_sums_go_with_their_days(monkeypatch: pytest.MonkeyPatch) -> None:
         or width == HOUR
     }
     assert {row[1] for row in found} == {*WIDTHS}
+
+
+def test_a_day_goes_in_few_statements_however_many_its_sums(
+    django_assert_max_num_queries: Any,
+) -> None:
+    start = day_span(NOW.date()).start
+    family = TRAFFIC_ROLL_UPS.families["source"]
+    nothing = dict.fromkeys(TRAFFIC_ROLL_UPS.sums, 0)
+    TrafficRollUp.objects.bulk_create(
+        TrafficRollUp(
+            family=family,
+            width=HOUR,
+            start=start,
+            key=str(number),
+            events=1,
+            first=NOW,
+            last=NOW,
+            **nothing,
+        )
+        for number in range(1000)
+    )
+    with django_assert_max_num_queries(12), transaction.atomic():
+        rollups.forget(TRAFFIC, NOW.date())
+    assert not TrafficRollUp.objects.exists()
 
 
 @pytest.mark.postgresql
