@@ -32,7 +32,7 @@ def ndjson_pieces(texts: Iterable[list[bytes]]) -> Iterator[bytes]:
 
 
 def csv_pieces(stream: Stream, texts: Iterable[list[bytes]]) -> Iterator[bytes]:
-    paths = list(_paths(stream.kind))
+    paths = list(columns(stream.kind))
     # A type of its own reads an event in half the time that dictionaries take.
     read = msgspec.json.Decoder(_shape(stream.kind)).decode
     cells = attrgetter(*map(".".join, paths))
@@ -60,10 +60,10 @@ def every_text(
         wanted = ordered.filter(beyond(time, moment, last["id"]))
 
 
-def _paths(kind: type[Struct]) -> Iterator[tuple[str, ...]]:
+def columns(kind: type[Struct]) -> Iterator[tuple[str, ...]]:
     """Yield the objects that a column lies in and its own name, column by column."""
     for field in fields(kind):
-        inner = _paths(field.type) if is_struct_type(field.type) else [()]
+        inner = columns(field.type) if is_struct_type(field.type) else [()]
         yield from ((field.name, *path) for path in inner)
 
 
