@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.apps import apps
 from django.db import models
 from django.db.models.signals import post_delete, post_save, pre_delete, pre_save
 
@@ -15,16 +16,22 @@ from meshmgmt.core.transactions import write_ending, write_number
 
 
 def register() -> None:
-    """Follow every write of every model."""
+    """Follow every write of an audited model.
+
+    Of no other: rows that somebody hears of are loaded one by one before they are deleted.
+    """
     write_ending.connect(before_commit, dispatch_uid="audit.before_commit")
-    pre_save.connect(before_save, dispatch_uid="audit.before_save")
-    post_save.connect(after_save, dispatch_uid="audit.after_save")
     rows_created.connect(after_bulk_create, dispatch_uid="audit.after_bulk_create")
-    pre_delete.connect(before_delete, dispatch_uid="audit.before_delete")
-    post_delete.connect(after_delete, dispatch_uid="audit.after_delete")
     members_changed.connect(
         after_members_change, dispatch_uid="audit.after_members_change"
     )
+    for model in apps.get_models():
+        if issubclass(model, AuditedModel):
+            pre_save.connect(before_save, model, dispatch_uid="audit")
+            post_save.connect(after_save, model, dispatch_uid="audit")
+            pre_delete.connect(before_delete, model, dispatch_uid="audit")
+        elif issubclass(model, OrderedLink):
+            post_delete.connect(after_link_delete, model, dispatch_uid="audit")
 
 
 def before_commit(sender: object, **kwargs: Any) -> None:
@@ -40,11 +47,11 @@ def current_values(spec: AuditSpec, instance: models.Model) -> Values:
 
 
 def before_save(
-    sender: type[models.Model], instance: models.Model, raw: bool, **kwargs: Any
+    sender: type[AuditedModel], instance: AuditedModel, raw: bool, **kwargs: Any
 ) -> None:
     """Make sure that the values before the save are known."""
     spec = spec_of(sender)
-    if spec is None or raw or not isinstance(instance, AuditedModel):  # raw: a fixture
+    if spec is None or raw:  # raw: a fixture
         return
     number, loaded = instance._audit_loaded
     if instance._state.adding:
@@ -57,8 +64,8 @@ def before_save(
 
 
 def after_save(
-    sender: type[models.Model],
-    instance: models.Model,
+    sender: type[AuditedModel],
+    instance: AuditedModel,
     created: bool,
     raw: bool,
     update_fields: frozenset[str] | None,
@@ -66,7 +73,7 @@ def after_save(
 ) -> None:
     """Note a creation, or the fields whose value is another now."""
     spec = spec_of(sender)
-    if spec is None or raw or not isinstance(instance, AuditedModel):
+    if spec is None or raw:
         return
     if created:
         _note_created(instance)
@@ -112,7 +119,7 @@ def _note_created(instance: AuditedModel) -> None:
 
 
 def before_delete(
-    sender: type[models.Model], instance: models.Model, **kwargs: Any
+    sender: type[AuditedModel], instance: AuditedModel, **kwargs: Any
 ) -> None:
     """Note a deletion while relations of the object can still be described."""
     spec = spec_of(sender)
@@ -133,29 +140,26 @@ def before_delete(
     )
 
 
-def _under_the_lock(instance: models.Model) -> models.Model | None:
+def _under_the_lock(instance: AuditedModel) -> AuditedModel | None:
     """Return the object as the running write finds it; None when its row is gone."""
-    if isinstance(instance, AuditedModel) and (
-        instance._audit_loaded[0] != write_number()
-    ):
+    if instance._audit_loaded[0] != write_number():
         return type(instance)._base_manager.filter(pk=instance.pk).first()
     return instance
 
 
-def after_delete(
-    sender: type[models.Model], instance: models.Model, **kwargs: Any
+def after_link_delete(
+    sender: type[OrderedLink], instance: OrderedLink, **kwargs: Any
 ) -> None:
     """Note that a membership row went, by whatever way."""
     # Deletions that cascade pass by set_members(), which else tells of members.
-    if isinstance(instance, OrderedLink):
-        after_members_change(
-            sender,
-            link=type(instance),
-            owner=getattr(instance, instance.owner_field),
-            added=[],
-            removed=[instance.member_key],
-            order=None,
-        )
+    after_members_change(
+        sender,
+        link=sender,
+        owner=getattr(instance, instance.owner_field),
+        added=[],
+        removed=[instance.member_key],
+        order=None,
+    )
 
 
 def after_members_change(

@@ -77,7 +77,7 @@ class AppendOnlyQuerySet(models.QuerySet["AuditEvent"]):
 
     def prune(self) -> int:
         """Delete the selected rows (retention) and return how many there were."""
-        return self._raw_delete(self.db)
+        return super().delete()[0]
 
 
 class AuditEvent(models.Model):

@@ -93,10 +93,10 @@ def forget(stream: Stream, day: date) -> None:
     # Else what is taken in meanwhile could go into the week that is deleted here.
     until = _lock(stream).until
     RollUpGap.objects.filter(stream=stream.name, day=day).delete()
-    _drop(_sums(kept, finer, span))
+    _sums(kept, finer, span).delete()
     start = span.start // week * week
     if start + week <= until:
-        _drop(_sums(kept, [week], Span(start, start + week)))
+        _sums(kept, [week], Span(start, start + week)).delete()
         _add_up(kept, week, start)
 
 
@@ -107,11 +107,6 @@ def _sums(kept: RollUps, widths: list[int], span: Span) -> QuerySet[Any]:
         start__gte=span.start,
         start__lt=span.end,
     )
-
-
-def _drop(sums: QuerySet[Any]) -> None:
-    # `delete()` would load every row for receivers of signals, which want none of them.
-    sums._raw_delete(sums.db)
 
 
 def _families(kept: RollUps) -> Iterator[int]:

@@ -11,9 +11,11 @@ from events.activities import Activity
 from events.audit.audited import AuditedModel, audited_bulk_create, audited_bulk_delete
 from events.audit.emission import audit_record, meta_text
 from events.audit.specs import all_specs, spec_of
-from events.models import AuditEvent
+from events.models import AuditEvent, TrafficRollUp
 from groups.models import Group, GroupPeer
 from meshmgmt.accounts.models import User
+from meshmgmt.api.models import KeptAnswer, UsedPermits
+from meshmgmt.control.models import MapChange
 from meshmgmt.core import context
 from meshmgmt.core.orderedlinks import OrderedLink, all_links, set_members
 from meshmgmt.core.transactions import account_write
@@ -349,6 +351,15 @@ def test_every_list_of_an_audited_owner_has_a_rule(link: type[OrderedLink]):
     rule = spec.members.get(link.relation)
     assert rule is not None
     assert rule.owner or (rule.added and rule.removed and rule.reordered)
+
+
+@pytest.mark.parametrize("model", [KeptAnswer, MapChange, UsedPermits, TrafficRollUp])
+def test_rows_of_no_audited_model_are_deleted_without_reading_them(
+    model, django_assert_num_queries
+):
+    with django_assert_num_queries(1) as queries:
+        model._default_manager.all().delete()
+    assert queries[0]["sql"].startswith("DELETE")
 
 
 def test_the_system_checks_find_no_gap():
