@@ -1,6 +1,7 @@
 """Fixtures of the whole suite."""
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -121,6 +122,9 @@ def pytest_configure(config: pytest.Config) -> None:
         file = runfolder.path() / "tests.sqlite3"
         database.setdefault("TEST", {})["NAME"] = str(file)
         database["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
+    # One process's locks and figures are no other's.
+    mine = runfolder.path() / os.environ.get("PYTEST_XDIST_WORKER", "alone")
+    settings.SVC = replace(settings.SVC, runtime_dir=mine)
     # Each client would look at all static files before its first request.
     settings.WHITENOISE_AUTOREFRESH = True
     # Each password hash would cost a third of a second.
