@@ -17,7 +17,6 @@ from django.db.models import Max, Min, QuerySet
 from events.audit.specs import MemberRule, spec_of
 from events.models import AuditEvent
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
-from meshmgmt.core.queries import batches
 
 CAME: Final = "+"
 WENT: Final = "-"
@@ -131,17 +130,15 @@ def events_by_id(ids: Iterable[int]) -> Iterator[ToldEvent]:
     long.
     """
     names = ("id", *ToldEvent._fields[1:])
-    table = AuditEvent._meta.db_table
-    for part in batches(list(ids)):
-        marks = ", ".join(["%s"] * len(part))
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"SELECT {', '.join(names)} FROM {table} WHERE id IN ({marks})",  # noqa: S608 - our names
-                list(part),
-            )
-            for pk, code, target, kind, meta, changes in cursor.fetchall():
-                facts = orjson.loads(meta), orjson.loads(changes)
-                yield ToldEvent(pk, code, target, kind, *facts)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {', '.join(names)} FROM {AuditEvent._meta.db_table}"  # noqa: S608 - our names
+            f" WHERE id IN (SELECT CAST(asked.key AS bigint) FROM {_asked()})",
+            [orjson.dumps(list(ids)).decode()],
+        )
+        for pk, code, target, kind, meta, changes in cursor.fetchall():
+            facts = orjson.loads(meta), orjson.loads(changes)
+            yield ToldEvent(pk, code, target, kind, *facts)
 
 
 def firsts_after(prefix: str, event_id: int, most: int) -> list[tuple[str, int]]:
@@ -162,20 +159,27 @@ def lasts_of(keys: Sequence[str], event_id: int) -> Iterator[tuple[str, int]]:
 
     Each key is looked up by itself: far less than all that ever came and went.
     """
-    # One parameter for all keys: reading a mark of each costs more than the look-up.
     # PostgreSQL knows no common collation of column and text by itself.
-    among, collation = {
-        "postgresql": ("json_array_elements_text(%s::json) AS asked(key)", '"C"'),
-        "sqlite": ("(SELECT value AS key FROM json_each(%s)) AS asked", "BINARY"),
-    }[connection.vendor]
+    collation = {"postgresql": '"C"', "sqlite": "BINARY"}[connection.vendor]
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT asked.key, COALESCE((SELECT MAX(id)"  # noqa: S608 - our names
             f" FROM {AuditEvent._meta.db_table} WHERE id < %s"
-            f" AND history_key = asked.key COLLATE {collation}), 0) FROM {among}",
+            f" AND history_key = asked.key COLLATE {collation}), 0) FROM {_asked()}",
             [event_id, orjson.dumps(keys).decode()],
         )
         yield from cursor.fetchall()
+
+
+def _asked() -> str:
+    """Return what makes rows of one parameter, a JSON list.
+
+    Reading a mark of each of many values takes longer than looking them up.
+    """
+    return {
+        "postgresql": "json_array_elements_text(%s::json) AS asked(key)",
+        "sqlite": "(SELECT value AS key FROM json_each(%s)) AS asked",
+    }[connection.vendor]
 
 
 def _of(prefix: str) -> QuerySet[AuditEvent, Any]:

@@ -160,15 +160,21 @@ MOST_PARAMETERS: Final = 999
 
 
 def insert_rows(
-    model: type[Model], names: Sequence[str], rows: Sequence[Sequence[Any]]
+    model: type[Model],
+    names: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    into: str = "",
 ) -> None:
     """Insert rows of the fields `names` in their order, as the database takes values.
+
+    They go `into` another table that has the same columns where one is named.
 
     Many rows go into a statement, which costs SQLite's full-text triggers a quarter of
     what a statement for each does; PostgreSQL copies what is more than that.
     """
     connection = connections[DEFAULT_DB_ALIAS]
-    target = _target(connection.vendor, model, tuple(names))
+    target = _target(connection.vendor, model, tuple(names), into)
     at_once = MOST_PARAMETERS // len(names)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql" and len(rows) > at_once:
@@ -185,13 +191,13 @@ def insert_rows(
 
 
 @cache
-def _target(vendor: str, model: type[Model], names: tuple[str, ...]) -> str:
+def _target(vendor: str, model: type[Model], names: tuple[str, ...], into: str) -> str:
     """Return table and columns; `vendor` stands for how the database quotes names."""
     quote = connections[DEFAULT_DB_ALIAS].ops.quote_name
     stored = {field.name: field.column for field in model._meta.concrete_fields}
     stored |= {field.attname: field.column for field in model._meta.concrete_fields}
     columns = ", ".join(quote(stored[name] or "") for name in names)
-    return f"{quote(model._meta.db_table)} ({columns})"
+    return f"{quote(into or model._meta.db_table)} ({columns})"
 
 
 @cache

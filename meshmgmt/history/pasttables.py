@@ -3,23 +3,20 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import count
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 
 from events.audit.histories import ToldEvent, has_member_events
 from events.audit.specs import spec_of
 from meshmgmt.core.orderedlinks import OrderedLink
-from meshmgmt.core.queries import MOST_PARAMETERS, batches, insert_rows
+from meshmgmt.core.queries import batches, insert_rows
 from meshmgmt.history.inverse import Undo, columns_by_name, take_back
 from meshmgmt.history.kinds import DERIVED_FROM, derive
 from meshmgmt.history.lists import Change, arranged, members_of, orders_before
 from meshmgmt.inventory.models import Peer
 
 Table = type[models.Model]
-
-_AT_ONCE: Final = 20_000
-"""So many values go into one statement of PostgreSQL."""
 
 
 class Told:
@@ -131,43 +128,33 @@ def _undos(model: Table, events: Iterable[ToldEvent]) -> dict[str, Undo]:
 
 def _change(model: Table, names: Sequence[str], undos: Sequence[Undo]) -> None:
     """Let objects that were there all the time have the values of then in some columns."""
-    database = connections[DEFAULT_DB_ALIAS]
     fields = [columns_by_name(model)[name] for name in names]
-    table = database.ops.quote_name(model._meta.db_table)
-    given = [
-        # What SQLite makes of a date when it casts one is the year.
-        f"CAST(told.column{place} AS {field.db_type(database)})"
-        if database.vendor == "postgresql"
-        else f"told.column{place}"
-        for place, field in enumerate(fields, 2)
-    ]
-    columns = [database.ops.quote_name(field.column) for field in fields]
-    values = ", ".join(map(" = ".join, zip(columns, given, strict=True)))
-    row = f"({', '.join(['%s'] * (len(names) + 1))})"
-    # PostgreSQL reads the table once for each statement, SQLite goes by the index.
-    most = _AT_ONCE if database.vendor == "postgresql" else MOST_PARAMETERS
-    at_once = most // (len(names) + 1)
+    database = connections[DEFAULT_DB_ALIAS]  # `connection` looks for itself each time
+    quote = database.ops.quote_name
+    table, told = quote(model._meta.db_table), f"told_{model._meta.db_table}"
+    columns = [quote(field.column) for field in fields]
     with database.cursor() as cursor:
-        for start in range(0, len(undos), at_once):
-            part = undos[start : start + at_once]
-            cursor.execute(
-                f"UPDATE {table} SET {values} FROM"  # noqa: S608 - our names
-                f" (VALUES {', '.join([row] * len(part))}) AS told"
-                f" WHERE {table}.id = told.column1",
-                [
-                    value
-                    for undo in part
-                    for value in (
-                        undo.pk,
-                        *(
-                            field.get_db_prep_save(value, database)
-                            for field, value in zip(
-                                fields, undo.values.values(), strict=True
-                            )
-                        ),
-                    )
-                ],
+        cursor.execute(
+            f"CREATE TEMPORARY TABLE {quote(told)} AS"  # noqa: S608 - our names
+            f" SELECT {', '.join(['id', *columns])} FROM {table} LIMIT 0"
+        )
+        rows = [
+            (
+                undo.pk,
+                *(
+                    field.get_db_prep_save(value, database)
+                    for field, value in zip(fields, undo.values.values(), strict=True)
+                ),
             )
+            for undo in undos
+        ]
+        insert_rows(model, ["id", *names], rows, into=told)
+        values = ", ".join(f"{each} = told.{each}" for each in columns)
+        cursor.execute(
+            f"UPDATE {table} SET {values} FROM {quote(told)} AS told"  # noqa: S608 - our names
+            f" WHERE {table}.id = told.id"
+        )
+        cursor.execute(f"DROP TABLE {quote(told)}")
 
 
 def _make_anew(model: Table, undos: Mapping[str, Undo]) -> None:
