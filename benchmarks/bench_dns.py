@@ -31,9 +31,12 @@ from meshmgmt.inventory.models import Peer
 
 LIST_LIMIT: Final = 3
 PEER_LIMIT: Final = 3
+PEER_GUARD: Final = 5.0
 ALL_LIMIT: Final = 3
 LINT_LIMIT: Final = 2
 EXPLAIN_LIMIT: Final = 2
+EXPLAIN_GUARD: Final = 3.0
+"""What no zone answers is looked for again, in what the peer could be given."""
 
 Rows = list[tuple[Any, ...]]
 
@@ -102,7 +105,13 @@ def _peers(report: Report) -> None:
             lambda name=name: name_explanation(peer_id, name),  # type: ignore[misc]
             times=15,
         )
-        report.at_most(f"explanation of {name}", explained, configured, EXPLAIN_LIMIT)
+        report.at_most(
+            f"explanation of {name}",
+            explained,
+            configured,
+            EXPLAIN_LIMIT,
+            guard=EXPLAIN_GUARD,
+        )
 
 
 def _every_zone_of_every_peer() -> None:
@@ -178,7 +187,8 @@ def _one_peer(peer_id: str, report: Report) -> None:
 
     _same_amount(json.loads(ours()), json.loads(bare()))
     decided, read = alternating_medians(ours, bare, times=25)
-    report.at_most("configuration of one peer, as JSON", decided, read, PEER_LIMIT)
+    name = "configuration of one peer, as JSON"
+    report.at_most(name, decided, read, PEER_LIMIT, guard=PEER_GUARD)
 
 
 def _same_amount(ours: dict[str, Any], bare: dict[str, Any]) -> None:

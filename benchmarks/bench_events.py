@@ -213,7 +213,7 @@ class EventsBench:
             lambda: self.get(client, path), lambda: self._plain(plain), times=7
         )
         name = f"page of {BIG_PAGE} over HTTP"
-        self.report.at_most(name, ours, theirs, 1.5, guard=2.5)
+        self.report.at_most(name, ours, theirs, 1.5, guard=2.3)
 
     def exports(self) -> None:
         """All events as NDJSON and CSV against what the database's client writes."""
@@ -290,7 +290,7 @@ class EventsBench:
                 assert status == 200, body[:300]
         ours, theirs = (statistics.quantiles(took[w], n=20)[-1] for w in (page, empty))
         self.report.at_most(
-            "page of 1000, p95 against an empty view", ours, theirs, 5, guard=10
+            "page of 1000, p95 against an empty view", ours, theirs, 5, guard=7.5
         )
 
     def questions(self, path: str, questions: tuple[str, ...], size: int) -> None:

@@ -39,6 +39,7 @@ SOME_SECONDS: Final = 0.5
 FIRST_SECONDS: Final = 1.0
 LAST_SECONDS: Final = 20.0
 API_LIMIT: Final = 3.0
+API_GUARD: Final = 5.0
 KIB_PER_AGENT: Final = 120.0
 PEAK_LIMIT: Final = 2.0
 FEWEST: Final = 20
@@ -242,6 +243,7 @@ class _Bench:
             storm_p95,
             idle_p95,
             API_LIMIT,
+            guard=API_GUARD,
         )
         per_agent = (idle - empty) / AGENTS
         self.report.note(

@@ -56,13 +56,13 @@ def summaries(bench: "EventsBench", path: str) -> None:
     for group in GROUPS:
         ours, theirs = against_sql(group)
         name = f"summary by {group}, events against SQL"
-        bench.report.at_most(name, ours, theirs, 1.5, guard=4)
+        bench.report.at_most(name, ours, theirs, 1.5, guard=2.9)
     sum_up()
     for group in GROUPS:
         ours, theirs = against_sql(group)
         bench.report.at_most(f"summary by {group}, sums against SQL", ours, theirs, 1)
         name = f"summary by {group}, sums against {LONGEST} s"
-        bench.report.at_most(name, ours, LONGEST, 1, guard=4)
+        bench.report.at_most(name, ours, LONGEST, 1)
     _ninety_days(bench, path)
 
 
@@ -93,7 +93,7 @@ def _ninety_days(bench: "EventsBench", path: str) -> None:
         lambda: bench.get(client, f"{path}/summary?{dates}&group_by=source")
     )
     name = f"summary of 90 days from {len(sums)} sums against {LONGEST} s"
-    bench.report.at_most(name, took, LONGEST, 1, guard=4)
+    bench.report.at_most(name, took, LONGEST, 1)
 
 
 def _by_hand(group: str, first: datetime, last: datetime) -> None:
@@ -153,5 +153,5 @@ def cost_of_sums(bench: "EventsBench") -> None:
         f"{count} events made {TrafficRollUp.objects.count() - before} sums"
     )
     bench.report.at_most(
-        "summing events up against taking them in", summed, took, 0.15, guard=0.6
+        "summing events up against taking them in", summed, took, 0.15, guard=0.18
     )
