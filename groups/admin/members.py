@@ -18,7 +18,7 @@ from groups.admin.peers import GroupedPeerAdmin
 from groups.memberships import Plan, carry_out, plan
 from groups.models import Group
 from groups.pasting import Candidate, Resolved, resolve
-from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.selectors import account_domain
 from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import account_write
@@ -156,8 +156,8 @@ def _resolved(text: str) -> Resolved:
     rows = Peer.objects.order_by("pk").values_list(
         "pk", "name", "dns_label", "ip", "ipv6"
     )
-    domain = Account.objects.get().dns_domain
-    return resolve(text.splitlines(), [Candidate(*row) for row in rows], domain)
+    candidates = [Candidate(*row) for row in rows]
+    return resolve(text.splitlines(), candidates, account_domain())
 
 
 def _added(request: HttpRequest, group: Group, done: Plan) -> HttpResponse:

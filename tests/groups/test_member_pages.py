@@ -14,7 +14,7 @@ from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Peer
 from tests.accesstests.world import promise
 from tests.admin.signed_in import client_of, texts_of
-from tests.factories import Trail, group, peer, peers, rule
+from tests.factories import Trail, account_settings, group, peer, peers, rule
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -95,6 +95,15 @@ def test_a_pasted_list_is_added(client: Client) -> None:
     told = texts_of(done)
     assert told.startswith("2 joined ")
     assert ", 1 were in it" in told
+
+
+def test_full_names_are_found_where_no_domain_is_chosen(client: Client) -> None:
+    one, team = peer("laptop", dns_label="desk"), group("team")
+    domain = account_settings(dns_domain="").peers_domain
+
+    client.post(at(team, "paste/"), {"peers": f"desk.{domain}", "add": "1"})
+
+    assert members(team) == [one.pk]
 
 
 def test_nothing_is_added_while_a_line_is_unclear(client: Client) -> None:
