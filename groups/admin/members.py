@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -124,6 +124,8 @@ def _paste(request: HttpRequest, group_id: str) -> HttpResponse:
             with account_write():
                 resolved = _resolved(form.cleaned_data["peers"])
                 wanted = plan(resolved.peers, join=[group.pk], leave=[])
+                if not wanted.parts:  # deleted while the lock was waited for
+                    raise Http404
                 meant = _is_meant(request, resolved, wanted)
                 if meant:
                     carry_out(wanted)

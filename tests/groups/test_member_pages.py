@@ -8,6 +8,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from groups.admin import members as pages
 from groups.models import Group, GroupPeer
 from groups.selectors import all_group_id
 from meshmgmt.core.orderedlinks import member_keys
@@ -166,6 +167,22 @@ def test_role_decides(role: str, look: int, write: int) -> None:
 
 def test_there_are_no_members_of_a_group_that_is_not_there(client: Client) -> None:
     assert client.get("/admin/groups/group/nope/members/").status_code == 404
+
+
+def test_a_group_that_goes_while_a_list_is_looked_up_is_not_there(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, team = peer("one"), group("team")
+    look_up = pages._resolved
+
+    def resolved(text: str) -> Any:
+        team.delete()
+        return look_up(text)
+
+    monkeypatch.setattr(pages, "_resolved", resolved)
+    late = client.post(at(team, "paste/"), {"peers": one.name, "add": "1"})
+
+    assert late.status_code == 404
 
 
 def test_all_takes_nobody(client: Client) -> None:
