@@ -311,6 +311,44 @@ def test_groups_that_sign_in_by_ssh_are_named(client: Client) -> None:
     assert shown["rules-0-authorized_groups"] == lines
 
 
+def test_who_signs_in_by_ssh_stays_to_the_letter_while_nobody_touches_the_line(
+    client: Client,
+) -> None:
+    team, twin, padded = group("team"), group("team", issued="jwt"), group(" padded ")
+    signing_in = {twin.pk: ["John Doe"], team.pk: [], padded.pk: ["root"]}
+    draft = RuleDraft(
+        name="ssh",
+        action="accept",
+        protocol="netbird-ssh",
+        sources=[twin.pk],
+        destinations=[team.pk],
+        authorized_groups=signing_in,
+    )
+    policy = policies.create({"name": "p", "rules": [draft]})
+
+    sent = {**opened(client, policy), "rules-0-rule_name": "renamed"}
+    saved(client.post(page_of(policy), sent))
+
+    [stored] = policies.stored(policy)["rules"]
+    assert stored.name == "renamed"
+    assert stored.authorized_groups == signing_in
+
+
+def test_a_name_of_several_groups_lets_none_of_them_sign_in(client: Client) -> None:
+    team = group("team")
+    group("team", issued="jwt")
+    ends = {"sources": [team.pk], "destinations": [team.pk]}
+    ssh = {**RULE, **ends, "protocol": "netbird-ssh"}
+
+    refused = client.post(ADD, rows({**ssh, "authorized_groups": "team: root"}))
+
+    text = "several groups are called 'team': give the id of one"
+    assert row_errors(refused) == [{"authorized_groups": [text]}]
+    saved(client.post(ADD, rows({**ssh, "authorized_groups": f"{team.pk}: root"})))
+    links = PolicyRule.objects.get().authorized_group_links
+    assert list(links.values_list("group", "local_users")) == [(team.pk, "root")]
+
+
 def test_who_may_only_look_reads_the_rules_in_words(client: Client) -> None:
     made = rule([group("Engineers")], [group("Servers")], protocol="tcp", ports=["22"])
     reader = client_of(person("auditor"))

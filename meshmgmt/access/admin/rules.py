@@ -1,13 +1,14 @@
 """Rules on the page of their policy, of which each is written as a part."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.db.models import Model, Q
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -45,6 +46,7 @@ DATALIST: Final = "known-resources"
 """The id of the list that pages with `ResourceField` have."""
 
 Resources = Mapping[str, ResourceRef]
+_SigningIn = tuple[str, Sequence[str]]
 
 
 def known_resources() -> Resources:
@@ -175,23 +177,26 @@ class RuleForm(ServiceForm):
             destinations=data["destinations"] or None,
             source_resource=_resource(data, "source"),
             destination_resource=_resource(data, "destination"),
-            authorized_groups=dict(map(_authorized, data["authorized_groups"])),
+            authorized_groups=self._authorized_groups(data["authorized_groups"]),
         )
+
+    def _authorized_groups(self, lines: list[str]) -> dict[str, Sequence[str]]:
+        """Return who may sign in; a line that nobody touched stays to the letter."""
+        known: dict[str, _SigningIn] = {}
+        if lines and not self.adding:
+            known = _signing_in(stored_rule(self.instance).authorized_groups)
+        return dict(known.get(line) or _authorized(line) for line in lines)
 
 
 def _shown(rule: PolicyRule) -> dict[str, Any]:
     """Return what the fields show of a stored rule."""
     draft = stored_rule(rule)
-    groups = Group.objects.in_bulk(list(draft.authorized_groups))
     found = {
         name: getattr(draft, name)
         for name in ("action", "protocol", "bidirectional", "sources", "destinations")
     }
     found |= {"rule_name": draft.name, "ports": ports_text(draft)}
-    found["authorized_groups"] = [
-        _signing_in(groups[pk].name, users)
-        for pk, users in draft.authorized_groups.items()
-    ]
+    found["authorized_groups"] = list(_signing_in(draft.authorized_groups))
     for end in _ENDS:
         kind = getattr(rule, f"{end}_resource_type")
         field = f"{end}_{'peer' if kind == 'peer' else 'resource'}"
@@ -199,20 +204,41 @@ def _shown(rule: PolicyRule) -> dict[str, Any]:
     return found
 
 
-def _signing_in(name: str, users: Sequence[str]) -> str:
-    """Return a group and its local users as a line: with a colon after a name with one."""
+def _signing_in(authorized: Mapping[str, Sequence[str]]) -> dict[str, _SigningIn]:
+    """Return groups (ids) and their local users by the line that shows them.
+
+    A group has its id there when its name would not lead back to it.
+    """
+    groups = Group.objects.in_bulk(list(authorized))
+    names = [group.name for group in groups.values()]
+    owners = Counter(
+        Group.objects.filter(name__in=names).values_list("name", flat=True)
+    )
+    found: dict[str, _SigningIn] = {}
+    for pk, users in authorized.items():
+        name = groups[pk].name
+        # The field takes the lines of its text apart, and trims them.
+        leads_back = owners[name] == 1 and name.splitlines() == [name.strip()]
+        found[_line(name if leads_back else pk, users)] = pk, users
+    return found
+
+
+def _line(name: str, users: Sequence[str]) -> str:
+    """Return a group and its local users: with a colon after a name with one."""
     return f"{name}: {' '.join(users)}".strip() if users or ":" in name else name
 
 
-def _authorized(line: str) -> tuple[str, list[str]]:
-    """Return a group's id and local users. Raises ServiceError for an unknown name."""
+def _authorized(line: str) -> _SigningIn:
+    """Return a group's id and local users. Raises ServiceError unless one is meant."""
     name, colon, users = line.rpartition(":")
     name = name.strip() if colon else line
-    found = Group.objects.filter(Q(name=name) | Q(pk=name)).order_by("id").first()
-    if found is None:
+    found = list(Group.objects.filter(pk=name) or Group.objects.filter(name=name)[:2])
+    if len(found) != 1:
         text = f"no group is called {name!r}"
+        if found:
+            text = f"several groups are called {name!r}: give the id of one"
         raise ServiceError(text, [FieldError("authorized_groups", text)])
-    return found.pk, users.split() if colon else []
+    return found[0].pk, users.split() if colon else []
 
 
 def _resource(data: dict[str, Any], end: str) -> ResourceRef | None:
