@@ -41,6 +41,7 @@ def register() -> None:
             PolicyRule,
             "rule",
             *("sources", "destinations", "authorized_groups"),
+            # Clients of the reference hear of rules by `policy.update` alone.
             part_of=("policy", "rules"),
             meta=_rule_meta,
         ),
@@ -94,6 +95,7 @@ def _register_enrolment() -> None:
             SetupKey,
             "setupkey",
             fields={"revoked": _revoked},
+            # A use has an event already: that of the peer that the key let in.
             unaudited=frozenset({"used_times", "last_used", "updated_at"}),
             secret=frozenset({"key_hash"}),
             random=frozenset({"key_prefix"}),
@@ -108,6 +110,7 @@ def _register_enrolment() -> None:
             },
         )
     )
+    # The spec of users is that of a room below, which knows of no groups.
     register_members(
         User,
         "auto_groups",
@@ -122,6 +125,7 @@ def _register_enrolment() -> None:
         AuditSpec(
             model=Invite,
             created=Activity.USER_INVITE_LINK_CREATE,
+            # Of an invite that waits nothing changes but its link.
             updated=Activity.USER_INVITE_LINK_REGENERATE,
             deleted=Activity.USER_INVITE_LINK_DELETE,
             fields={"accepted_by": Activity.USER_INVITE_LINK_ACCEPT},

@@ -31,6 +31,7 @@ class InviteForm(forms.Form):
     """Who accepts; the services judge the values."""
 
     email = forms.CharField(
+        # Nothing is read from it: password managers keep it beside the password.
         label="E-mail address",
         required=False,
         disabled=True,
@@ -63,6 +64,7 @@ def invite_page(request: HttpRequest, token: str) -> HttpResponse:
     try:
         response = _page(request, token)
     except NotFound:
+        # Misses alone count: who has the link may send the form until it is right.
         check_guess(invites.kind)
         response = error_page(UNKNOWN, 404, title=_TITLE)
     # The origin stays, for browsers send it along with the form.
@@ -82,6 +84,7 @@ def _page(request: HttpRequest, token: str) -> HttpResponse:
         try:
             return _welcomed(request, _accepted(token, form))
         except NotFound:
+            # The link was used or replaced since the form was shown: no field is wrong.
             raise
         except ServiceError as error:
             _show(form, error)

@@ -58,8 +58,10 @@ def register() -> None:
                 named=_setting_name,
             )
             for column, switch in (
+                # An empty list means the traffic of every peer.
                 ("network_traffic_logs_groups", "network_traffic_logs_enabled"),
                 ("peer_expose_groups", "peer_expose_enabled"),
+                # Empty it gives nobody an address, so there is nothing to switch off.
                 ("ipv6_enabled_groups", ""),
             )
         ),

@@ -97,7 +97,9 @@ class InviteAdmin(SecretPages, ByAdmin):
     def renew(self, request: HttpRequest, chosen: QuerySet[Invite]) -> None:
         """Make links and show them, this once; the old ones end."""
         with account_write():
+            # Read under the lock: what was accepted meanwhile is not among them.
             made = [invite_regenerate(invite_id=invite.pk) for invite in chosen]
+        # After the write, whose end may refuse it: a link that is shown is good.
         for one in made:
             self._show(request, one)
 

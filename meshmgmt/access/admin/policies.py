@@ -30,6 +30,7 @@ class PolicyForm(ServiceForm):
 
     def apply(self, data: dict[str, Any]) -> Any:
         """Write the policy and its rules as one."""
+        # Django makes the rows before it checks this form.
         rules: RuleFormSet = self.instance.sent_rules
         try:
             return super().apply({**data, "rules": rules.drafts()})
@@ -51,6 +52,7 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
         """Add where the switch of a row leads."""
         view = self.admin_site.admin_view(self.switch_view)
         page = path("<str:pk>/switch/", view, name="access_policy_switch")
+        # First, for the last of Django's patterns takes any path for an id.
         return [page, *super().get_urls()]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PolicyList]:
@@ -71,6 +73,7 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
         text = f"{policy.name} is {'enabled' if on else 'disabled'} now."
         self.message_user(request, text, messages.SUCCESS)
         back = reverse("admin:access_policy_changelist")
+        # The list is shown again with the search, filters and page it had.
         came = request.headers.get("Referer", "").partition("?")[2]
         return redirect(f"{back}?{came}" if came else back)
 

@@ -170,6 +170,7 @@ class PolicyColumns:
     @admin.display(description="state", ordering="enabled")
     def switch(self, policy: Policy) -> SafeString:
         """Whether it is in force, to be changed in place."""
+        # The list is a form, and none can stand in it: a button may lead elsewhere.
         state = badge("enabled" if policy.enabled else "disabled")
         return format_html(
             '<button type="submit" class="switch" formaction="{}" name="enabled"'

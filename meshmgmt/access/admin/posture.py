@@ -25,6 +25,7 @@ _SYSTEM_NAMES: Final = {
 _PLACES: Final = {
     "nb_version_check": "client",
     **{f"os_version_check.{name}": name for name in SYSTEMS},
+    # What is within another place stands before it: the first that fits is taken.
     "geo_location_check.action": "location_action",
     "geo_location_check": "locations",
     "peer_network_range_check.action": "range_action",
@@ -143,6 +144,7 @@ def _process_line(process: Mapping[str, str]) -> str:
 def _process(line: str) -> dict[str, str]:
     """Return the paths of a program. Raises ValidationError for other lines."""
     found = {}
+    # With the blanks: a bar alone may belong to a path.
     for part in line.split(" | "):
         system, colon, path = part.partition(":")
         name = f"{system.strip().lower()}_path"

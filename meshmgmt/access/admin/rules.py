@@ -63,6 +63,7 @@ class ResourceField(forms.CharField):
 
     def __init__(self, **kwargs: Any) -> None:
         widget = forms.TextInput(attrs={"list": DATALIST, "autocomplete": "off"})
+        # Names are kept as they were sent, blanks at their ends too.
         super().__init__(required=False, strip=False, widget=widget, **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
@@ -173,6 +174,7 @@ class RuleForm(ServiceForm):
             bidirectional=data["bidirectional"],
             ports=ports,
             port_ranges=ranges,
+            # The form cannot mean an empty list: nothing chosen is nothing given.
             sources=data["sources"] or None,
             destinations=data["destinations"] or None,
             source_resource=_resource(data, "source"),
@@ -278,6 +280,7 @@ class RuleFormSet(PartFormSet):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # Read once for all rows, of which each would ask otherwise.
         self.resources = known_resources()
         self.form_kwargs["resources"] = self.resources
         # The form of the policy, of which this is the object too, writes both at once.
@@ -325,6 +328,7 @@ class RuleFormSet(PartFormSet):
             elif row.has_changed():
                 found[row.instance.pk] = (row.draft(), row)
         rows = [*found.values(), *added]
+        # What is wrong comes back with the place of the draft: see `place`.
         self._rows = [row for _, row in rows]
         drafts = [draft for draft, _ in rows if draft is not None]
         if len(drafts) < len(rows):
@@ -348,6 +352,7 @@ class RuleFormSet(PartFormSet):
 
     def save(self, commit: bool = True) -> list[Any]:
         """Do nothing: the rules are written with their policy."""
+        # Django reads them to say what was changed.
         self.new_objects, self.changed_objects = [], []
         self.deleted_objects: list[Any] = []
         return []

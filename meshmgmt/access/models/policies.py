@@ -56,6 +56,7 @@ class PolicyPostureCheck(OrderedLink):
     policy = models.ForeignKey(
         Policy, on_delete=models.CASCADE, related_name="posture_check_links"
     )
+    # Taken out by the service, which disables what would let in more without it.
     posture_check = models.ForeignKey(
         PostureCheck, on_delete=models.PROTECT, related_name="policy_links"
     )
@@ -107,6 +108,7 @@ class PolicyRule(AuditedModel):
     )
     ports = models.JSONField(default=list, blank=True)
     port_ranges = models.JSONField(default=list, blank=True)
+    # No foreign key, for it names a peer or a resource: `removal` empties it.
     source_resource_id = models.CharField(max_length=255, blank=True)
     source_resource_type = models.CharField(max_length=6, blank=True)
     destination_resource_id = models.CharField(max_length=255, blank=True)

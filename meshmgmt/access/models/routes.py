@@ -20,12 +20,15 @@ class Route(AuditedModel):
     network_id = models.CharField("network identifier", max_length=40)
     description = models.CharField(max_length=1000, blank=True)
     enabled = models.BooleanField(default=True)
+    # 43 characters: the longest IPv6 address with its prefix length.
     network = models.CharField(max_length=43, blank=True)
     domains = models.JSONField(default=list, blank=True)
+    # `take_peers_out` lets go of a peer that is to go, and disables the route.
     peer = models.ForeignKey(
         Peer, on_delete=models.PROTECT, null=True, blank=True, related_name="routes"
     )
     metric = models.PositiveIntegerField(default=9999)
+    # What a form starts with: over the API it is off unless it is sent.
     masquerade = models.BooleanField(default=True)
     keep_route = models.BooleanField(default=False)
     skip_auto_apply = models.BooleanField(default=False)

@@ -8,6 +8,7 @@ from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.roles import Role
 from meshmgmt.core.textrules import name_errors, range_errors
 
+# The shortest life and the usual one are those of the reference.
 HOUR: Final = 3600
 DEFAULT_LIFE: Final = 72 * HOUR
 MAX_LIFE: Final = 365 * 24 * HOUR

@@ -29,6 +29,7 @@ def parse_address(text: str) -> Address:
     A single address becomes a network of one host, host bits are cleared; domains may
     begin with `*.` and are kept as sent.
     """
+    # No domain has either: what does is a network, or wrong as one.
     if "/" in text or ":" in text:
         return _network(text)
     try:

@@ -25,6 +25,7 @@ MAX_PORT: Final = 65535
 MAX_LOCAL_USER: Final = 255
 
 _PORT: Final = re.compile(r"[1-9][0-9]{0,4}")
+# All that ends a line is among them: local users are stored one on a line.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
@@ -152,6 +153,7 @@ def _end_errors(
     facts: PolicyFacts,
 ) -> Iterator[FieldError]:
     """Check one end of a rule: either groups or one resource."""
+    # An empty list is right beside a resource, and alone, where it is nobody.
     if groups and resource is not None:
         yield FieldError(
             f"{path}.{end}s", f"give either {end}s or {end}Resource, not both"
@@ -204,6 +206,7 @@ def _authorized_errors(
     if rule.protocol != SSH:
         yield FieldError(place, f"only rules with protocol {SSH} authorize groups")
         return
+    # As in the reference: who names some names all of the sources.
     for group_id in rule.sources or ():
         if group_id not in rule.authorized_groups:
             yield FieldError(place, f"source group {group_id[:64]!r} is missing")

@@ -16,6 +16,7 @@ from meshmgmt.core.textrules import (
     unknown_id_errors,
 )
 
+# The bounds are those of the reference.
 MAX_NETWORK_ID: Final = 40
 MAX_DOMAINS: Final = 32
 MAX_METRIC: Final = 9999

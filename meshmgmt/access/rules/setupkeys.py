@@ -62,6 +62,7 @@ class Terms(Protocol):
 
 def state_of(key: Terms, now: dt.datetime) -> str:
     """Return what the API calls the state of a key; the first that holds."""
+    # The order is that of the reference: a revoked key that has ended is expired.
     if key.expires_at is not None and key.expires_at <= now:
         return EXPIRED
     if key.revoked:
@@ -76,6 +77,7 @@ def _type_errors(kind: str, usage_limit: int) -> Iterator[FieldError]:
         known = " or ".join(TYPES)
         text = f"{kind[:40]!r} is no type of setup key: use {known}"
         yield FieldError("type", text)
+    # 0 is what a limit is that was left out: a one-off key is made with 1 anyway.
     elif kind == ONE_OFF and usage_limit > ONE_USE:
         text = "a one-off key is good once; use type reusable for a usage limit above 1"
         yield FieldError("usage_limit", text)

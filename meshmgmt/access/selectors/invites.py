@@ -27,6 +27,7 @@ def invite_rows(ids: Sequence[str] | None = None) -> list[Row]:
 
 def open_invite(token: str) -> Invite:
     """Return the invite of a link that nobody has used. Raises NotFound."""
+    # The checksum refuses what is mistyped or made up without a query.
     if is_well_formed(token, INVITE_PREFIX):
         invites = Invite.objects.filter(token_hash=token_hash(token), accepted_by="")
         if (invite := invites.first()) is not None:
@@ -40,6 +41,7 @@ def is_valid(invite: Invite) -> bool:
 
 def invite_facts(invite: Invite) -> Row:
     """Return what somebody who has the link may know."""
+    # Kept by value: who invited may be gone.
     inviter = User.objects.filter(pk=invite.created_by).first()
     return {
         "email": invite.email,

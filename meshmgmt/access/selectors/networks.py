@@ -57,6 +57,7 @@ def _policies_by_network(resources: Mapping[str, list[str]]) -> dict[str, list[s
         "policy_id", "destination_resource_id"
     ):
         found[network_of[resource_id]].add(policy_id)
+    # Ids grow with time: in their order the policies are in that of creation.
     return {network_id: sorted(policies) for network_id, policies in found.items()}
 
 

@@ -71,5 +71,6 @@ def set_jwt_groups(user: User, names: Sequence[str]) -> None:
 
 def _group(name: str) -> Group:
     """The group that claims call so (seed, Group origins: jwt)."""
+    # Their names may repeat: the oldest, so that all sign-ins mean the same one.
     found = Group.objects.filter(name=name, issued=Issued.JWT).order_by("pk").first()
     return found or group_create(name=name, issued=Issued.JWT)

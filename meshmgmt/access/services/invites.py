@@ -71,6 +71,7 @@ def invite_regenerate(*, invite_id: str, expires_in: int = DEFAULT_LIFE) -> Invi
     with account_write():
         invite = invites.get(invite_id)
         raise_field_errors(life_errors(expires_in))
+        # No update of the resource: its rules would find this address invited already.
         _renew(invite, expires_in)
         invite.save()
         return invite
@@ -87,6 +88,8 @@ def invite_accept(*, token: str, password: str, name: str = "") -> User:
         if not is_valid(invite):
             raise PreconditionFailed("this invite has expired: ask for another link")
         invite.name = name or invite.name  # as the trail tells it; it is not saved
+        # Before there is a user: the password must not be like their name or address,
+        # and the events of what follows name them.
         newcomer = User(pk=new_id(), email=invite.email, name=invite.name)
         raise_field_errors(new_password_errors("password", password, newcomer))
         set_actor(newcomer)  # nobody else initiates what follows

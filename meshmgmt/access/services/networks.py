@@ -46,6 +46,7 @@ class NetworkResources(Resource[NetworkResource]):
         )
 
     def complete(self, instance: NetworkResource) -> None:
+        # The address itself is answered as it was sent, and masked for peers.
         instance.type = parse_address(instance.address).type
 
     def blank(self, instance: NetworkResource) -> Row:

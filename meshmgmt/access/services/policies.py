@@ -128,6 +128,7 @@ def _write_rule(
     rule.position = position
     for name in _OWN:
         setattr(rule, name, getattr(draft, name))
+    # A tuple would differ from the stored list, and be told as a change.
     rule.ports = list(draft.ports)
     rule.port_ranges = [
         {"start": ports.start, "end": ports.end} for ports in draft.port_ranges

@@ -37,6 +37,7 @@ class PostureChecks(Resource[PostureCheck]):
     def delete(self, identifier: str, within: str = "") -> None:
         """Delete a posture check; policies with it are disabled. Raises NotFound."""
         with account_write():
+            # First: lists that have the check protect its row.
             take_posture_check_out(self.get(identifier))
             super().delete(identifier)
 

@@ -31,6 +31,7 @@ def take_peers_out(ids: Sequence[str], **kwargs: Any) -> None:
         _empty_rule_ends(part)
         for model in (Route, Router):
             for forwarder in model.objects.filter(peer__in=part).order_by("id"):
+                # One by one: audited models refuse updates that would write no events.
                 forwarder.peer = None
                 forwarder.enabled = False
                 forwarder.save(update_fields=["peer", "enabled"])
@@ -71,6 +72,7 @@ def disable_policies_without_rules(rules: Sequence[PolicyRule]) -> None:
 
 def retype_rules(resource_id: str, kind_before: str, kind: str) -> None:
     """Name a resource by the type it has now in rules that named it by the one before."""
+    # A type that was never its own was sent so, and is answered so.
     named = (resource_id, kind_before)
     for rule in _rules_for([resource_id]):
         for end in ("source", "destination"):

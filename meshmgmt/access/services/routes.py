@@ -58,6 +58,7 @@ def routing_facts(write: Write[Any], *lists: str) -> RoutingFacts:
     emptied = []
     if before and not before["peer"] and not before["peer_groups"]:
         emptied.append("peer")
+    # Routers have no such list.
     if before and not before.get("groups", True):
         emptied.append("groups")
     known = {pk for name in lists for pk in write.known(name)}
@@ -75,6 +76,7 @@ def _repetitions(write: Write[Route]) -> list[FieldError]:
     ).exclude(pk=write.instance.pk)
     place = destination_key(network, route["domains"])
     groups = ids_by_owner(RoutePeerGroup, [row.pk for row in rows])
+    # No column tells that two lists are equal, so they are compared here.
     same = [
         row
         for row in rows

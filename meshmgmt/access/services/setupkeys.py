@@ -57,12 +57,14 @@ class SetupKeys(Resource[SetupKey]):
     def fill(self, instance: SetupKey, values: Values) -> None:
         super().fill(instance, values)
         instance.updated_at = now = clock.now()
+        # Only a new one has none: what follows is given once.
         if instance.key_hash:
             return
         lifetime = dt.timedelta(seconds=values["expires_in"])
         instance.expires_at = now + lifetime if lifetime else None
         if instance.type == ONE_OFF:
             instance.usage_limit = ONE_USE
+        # In capitals, as in the reference: `usable_setup_key` looks for them so.
         instance.plain = plain = str(uuid.uuid4()).upper()
         instance.key_hash = setup_key_hash(plain)
         instance.key_prefix = plain[:SHOWN_LENGTH]
@@ -80,6 +82,7 @@ def setup_key_rotate(*, key_id: str, at_once: bool) -> SetupKey:
         old = setup_keys.get(key_id)
         life = 0
         if old.expires_at is not None:
+            # A new key with 0 seconds would never end.
             life = max(1, round((old.expires_at - old.created_at).total_seconds()))
         fresh = {"expires_in": life, "revoked": False}
         made = setup_keys.create({**setup_keys.stored(old), **fresh})
@@ -116,6 +119,7 @@ def setup_key_use(*, key_id: str) -> tuple[SetupKey, list[str]]:
     Raises NotFound, and PreconditionFailed for a key that is not valid any more.
     """
     with account_write(savepoint=False):
+        # Looked at again: machines race for a last use, and only one holds the lock.
         key = _usable(next(stored(SetupKey, [key_id]), None))
         SetupKey.objects.filter(pk=key_id).unaudited_update(
             used_times=key.used_times + 1, last_used=clock.now()

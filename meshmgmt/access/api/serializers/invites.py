@@ -30,6 +30,7 @@ class InviteRequestSerializer(ObjectSerializer):
 class InviteSerializer(Shown, InviteRequestSerializer):
     """An invite that waits to be accepted."""
 
+    # What requests alone have: None takes an inherited field away.
     expires_in: Any = None
     auto_groups = texts()
     created_at = serializers.DateTimeField()

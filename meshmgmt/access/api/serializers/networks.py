@@ -66,6 +66,7 @@ class NetworkRouterRequestSerializer(ObjectSerializer):
     peer_groups = references(required=False, help_text="Either this or `peer`")
     metric = WholeNumberField(required=False, help_text="1 to 9999, default 9999")
     masquerade = TruthField(required=False, help_text="Default false")
+    # Unlike a route or a resource, a router is on unless it is said to be off.
     enabled = TruthField(required=False, help_text="Default true")
 
 
