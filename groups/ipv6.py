@@ -42,6 +42,7 @@ def _members_changed(
 
 
 def _saved(instance: Account, raw: bool, **kwargs: Any) -> None:
+    # raw: a fixture, whose peers come with the addresses they had.
     if not raw and instance.network_range_v6:
         _follow(instance, Peer.objects.all())
 
@@ -53,6 +54,7 @@ def _follow(account: Account, peers: PeerQuerySet) -> None:
     network = ipaddress.IPv6Network(account.network_range_v6)
     known = dict(peers.order_by("pk").values_list("pk", "ipv6"))
     entitled = _entitled(account.ipv6_enabled_groups, known)
+    # An address of another range is wrong, too: the range may be a new one.
     wrong = [
         pk
         for pk, address in known.items()

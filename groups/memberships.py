@@ -46,6 +46,7 @@ class Plan:
     @property
     def mark(self) -> str:
         """A text that is another one when the same choice would do something else."""
+        # Sorted: the order of a choice changes nothing of what would be done.
         told = [
             f"{part.group.pk} {part.joins} {','.join(sorted(part.changing))}"
             for part in self.parts

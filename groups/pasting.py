@@ -52,6 +52,7 @@ def resolve(lines: Iterable[str], peers: Sequence[Candidate], domain: str) -> Re
 
 
 def _index(peers: Iterable[Candidate], domain: str) -> dict[str, dict[str, Candidate]]:
+    # By id, for one peer may fit a text twice: with its name and its label.
     index: dict[str, dict[str, Candidate]] = defaultdict(dict)
     for peer in peers:
         full = f"{peer.dns_label}.{domain}"

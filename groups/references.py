@@ -114,6 +114,7 @@ class ListReference:
         if not owners or not self.switch:
             return
         kept = self._not_emptied([owner.pk for owner in owners], group_id)
+        # As they are stored: who was turned off for another list is not told again.
         emptied = [
             owner for owner in owners if owner.pk not in kept and self._turns_off(owner)
         ]

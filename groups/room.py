@@ -44,6 +44,7 @@ def unlogged_reporters(reporters: Collection[str]) -> Collection[str]:
     settings = Account.objects.values_list(
         "network_traffic_logs_enabled", "network_traffic_logs_groups"
     ).first()
+    # Before there is an account everything is kept.
     enabled, groups = settings or (True, [])
     if not enabled:
         return set(reporters)

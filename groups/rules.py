@@ -50,6 +50,7 @@ def resource_errors(
             allowed = ", ".join(RESOURCE_TYPES)
             message = f"type of a resource must be one of {allowed}"
             errors.append(FieldError(f"{field}.type", message))
+        # An id that nobody knows is taken as it is: the usage names it.
         elif known.get(identifier, kind) != kind:
             message = f"resource {identifier!r} is of type {known[identifier]}"
             errors.append(FieldError(f"{field}.type", message))

@@ -105,6 +105,7 @@ def short_groups_by_peer(
     common = [shown[everybody]] if everybody in shown else []
     by_peer: dict[str, list[ShortGroup]] = {}
     for peer_id, group_id in rows:
+        # `All` was made with the database, so it comes first.
         by_peer.setdefault(peer_id, [*common]).append(shown[group_id])
     return lambda peer_id: by_peer.get(peer_id, common)
 
@@ -115,6 +116,7 @@ def _is_all(name: str, issued: str) -> bool:
 
 def resource_types(ids: Iterable[str]) -> dict[str, str]:
     """Return the type of each id that names a peer or a resource of a network."""
+    # They are as clients gave them: what has not an id's form names nothing.
     wanted = [identifier for identifier in dict.fromkeys(ids) if is_id(identifier)]
     types = dict.fromkeys(known_ids(Peer, wanted), "peer")
     for part in batches(wanted):

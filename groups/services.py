@@ -128,6 +128,7 @@ def set_groups_of_resource(
         touched = wanted | set(links.values_list("group_id", flat=True))
         for group in Group.objects.filter(pk__in=touched).order_by("pk"):
             before = member_keys(GroupResource, group)
+            # In its place: a change of type moves nothing in the list.
             after = [new if key == old else key for key in before]
             if group.pk not in wanted:
                 after = [key for key in after if key != new]

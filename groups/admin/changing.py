@@ -102,6 +102,7 @@ class _Page:
         return self.complete and shown == self.plan.mark
 
     def _form(self, peers: QuerySet[Any], number: int) -> GroupsForm:
+        # Coming from the list, this page's own form was not sent yet.
         sent = self.request.POST if "chosen" in self.request.POST else None
         form = GroupsForm(sent, initial={"leave": self._left_by_default(peers, number)})
         for name in set(form.fields) - set(self.deed.asks):

@@ -48,10 +48,12 @@ class GroupForm(ServiceForm):
         field = self.fields["resources"]
         if isinstance(field, ResourcesField):  # `All` has none to choose
             sent = map(key_of, self["resources"].data if self.is_bound else ())
+            # What was sent is on offer, too: a page that is refused shows it again.
             field.offer([*self.listed, *sent])
 
     def apply(self, data: dict[str, Any]) -> Group:
         """Create or change the group; its peers stay."""
+        # What stays keeps its place, for the page sends it in an order of its own.
         places = {key: place for place, key in enumerate(self.listed)}
         chosen = sorted(data["resources"], key=lambda x: places.get(x, len(places)))
         wanted = {"name": data["name"], "resources": chosen}
@@ -62,6 +64,7 @@ class GroupForm(ServiceForm):
 
 def _count(link: type[GroupPeer] | type[GroupResource]) -> Coalesce:
     """Return the number of a group's rows, as a column of the list."""
+    # Apart for each list: two of them joined would multiply their rows.
     rows = link._default_manager.filter(group=OuterRef("pk")).order_by()
     counted = rows.values("group").annotate(number=Count("id")).values("number")
     return Coalesce(Subquery(counted), 0)
@@ -86,6 +89,7 @@ class GroupAdmin(ServiceAdmin):
     ]
 
     def get_urls(self) -> list[Any]:
+        # First, for the last of Django's patterns takes any path for an id.
         return [*member_urls(), *super().get_urls()]
 
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:

@@ -34,6 +34,7 @@ class MemberList(GroupedPeerAdmin):
     list_filter = [GroupFilter, "connected", "approval_required", "login_expired"]
     ordering = ["name", "id"]
     actions = ["remove_members", "add_members"]
+    # Views are kept by model, and those of peers belong to their own list.
     keeps_views = False
 
     def __init__(self, group: Group, *, inside: bool) -> None:
@@ -122,6 +123,7 @@ def _paste(request: HttpRequest, group_id: str) -> HttpResponse:
     if form.is_valid():
         try:
             with account_write():
+                # Also for a preview: what is read here tells whether it is one.
                 resolved = _resolved(form.cleaned_data["peers"])
                 wanted = plan(resolved.peers, join=[group.pk], leave=[])
                 if not wanted.parts:  # deleted while the lock was waited for
@@ -155,6 +157,7 @@ def _is_meant(request: HttpRequest, resolved: Resolved, wanted: Plan) -> bool:
 
 
 def _resolved(text: str) -> Resolved:
+    # The columns of a `Candidate`, in its order.
     rows = Peer.objects.order_by("pk").values_list(
         "pk", "name", "dns_label", "ip", "ipv6"
     )

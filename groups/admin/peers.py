@@ -68,6 +68,7 @@ _ADD = Deed("add_to_group", "Add peers to groups", ["join"])
 _REMOVE = Deed("remove_from_group", "Remove peers from groups", ["leave"])
 _MOVE = Deed("move_to_group", "Move peers to other groups", ["leave", "join"])
 
+# The inventory, which knows of no groups, has registered its own page.
 admin.site.unregister(Peer)
 
 
@@ -98,6 +99,7 @@ class GroupedPeerAdmin(PeerAdmin):
     ) -> tuple[QuerySet[Any], bool]:
         """Find peers, in the list also by the name of a group."""
         found, repeats = super().get_search_results(request, queryset, search_term)
+        # Forms that look a peer up ask by another parameter.
         if not search_term or SEARCH_VAR not in request.GET:
             return found, repeats
         named = Group.objects.filter(name__icontains=search_term.strip())
@@ -159,6 +161,7 @@ class GroupedPeerAdmin(PeerAdmin):
 
 
 def _groups_of(peer: Peer) -> QuerySet[Group]:
+    # Everybody is in `All` without being listed.
     listed = GroupPeer.objects.filter(peer=peer).values("group")
     return Group.objects.filter(Q(pk__in=listed) | Q(pk=all_group_id())).order_by("pk")
 

@@ -57,6 +57,7 @@ class Group(AuditedModel):
 
     class Meta:
         ordering = ["id"]
+        # For names of any origin: the index of the constraint holds those of the API.
         indexes = [models.Index(fields=["name"], name="group_name")]
         constraints = [
             models.UniqueConstraint(

@@ -35,6 +35,7 @@ class GroupResource(OrderedLink):
     group = models.ForeignKey(
         Group, on_delete=models.PROTECT, related_name="resource_links"
     )
+    # Looked up without a group, to tell which groups a resource is in.
     resource_id = models.CharField(max_length=255, db_index=True)
     resource_type = models.CharField(max_length=ID_LENGTH)
 
