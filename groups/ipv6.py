@@ -5,13 +5,13 @@ range for IPv6 the peers keep what they have.
 """
 
 import ipaddress
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models.signals import post_save
 
 from groups.models import Group, GroupPeer
-from groups.selectors import group_members
+from groups.selectors import members_among
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.selectors import stored_account
 from meshmgmt.core import context
@@ -53,7 +53,7 @@ def _follow(account: Account, peers: PeerQuerySet) -> None:
         return
     network = ipaddress.IPv6Network(account.network_range_v6)
     known = dict(peers.order_by("pk").values_list("pk", "ipv6"))
-    entitled = _entitled(account.ipv6_enabled_groups, known)
+    entitled = members_among(account.ipv6_enabled_groups, list(known))
     # An address of another range is wrong, too: the range may be a new one.
     wrong = [
         pk
@@ -69,11 +69,6 @@ def _follow(account: Account, peers: PeerQuerySet) -> None:
                 # One by one: what is free is looked up in the table.
                 peer.ipv6 = free_ipv6(account.network_range_v6) if has else None
                 peer.save(update_fields=["ipv6"])
-
-
-def _entitled(groups: Iterable[str], peers: Collection[str]) -> set[str]:
-    members = group_members(groups)
-    return set(peers).intersection(set().union(*members.values()))
 
 
 def _is_in(network: ipaddress.IPv6Network, address: str | None) -> bool:

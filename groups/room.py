@@ -6,7 +6,7 @@ from events.directory import directory
 from groups import audit, gauges, ipv6, setup
 from groups.models import GroupPeer, GroupResource
 from groups.references import register_members
-from groups.selectors import group_members, short_groups_by_peer, unknown_groups
+from groups.selectors import members_among, short_groups_by_peer, unknown_groups
 from groups.services import take_peers_out, take_resources_out
 from meshmgmt.accounts import contributions as accounts
 from meshmgmt.accounts.models import Account
@@ -50,5 +50,4 @@ def unlogged_reporters(reporters: Collection[str]) -> Collection[str]:
         return set(reporters)
     if not groups:
         return set()
-    members = group_members(groups)
-    return set(reporters).difference(*members.values())
+    return set(reporters) - members_among(groups, list(reporters))

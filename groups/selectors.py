@@ -52,6 +52,19 @@ def group_members(group_ids: Iterable[str]) -> dict[str, set[str]]:
     return members
 
 
+def members_among(group_ids: Sequence[str], peer_ids: Sequence[str]) -> set[str]:
+    """Return those of the peers that are in one of the groups; everybody is in `All`."""
+    if all_group_id() in group_ids:
+        return known_ids(Peer, peer_ids)
+    links = GroupPeer.objects.filter(group__in=group_ids).order_by()
+    # Of these peers alone: the groups may be large, and joining them is frequent.
+    return {
+        pk
+        for part in batches(peer_ids)
+        for pk in links.filter(peer__in=part).values_list("peer_id", flat=True)
+    }
+
+
 def groups_of_resources(resource_ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the groups that each resource of a network is in, in creation order."""
     found: dict[str, list[str]] = {}

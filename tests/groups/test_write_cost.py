@@ -6,6 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from events.models import AuditEvent
 from groups.models import GroupPeer
+from groups.selectors import members_among
 from groups.services import change_groups_of_peers, group_create, group_update
 from meshmgmt.core.orderedlinks import drop_members, member_keys
 from meshmgmt.core.queries import BATCH, MOST_PARAMETERS
@@ -49,6 +50,17 @@ def test_a_change_of_a_few_reads_and_writes_a_few() -> None:
 
     assert len(captured) < 30
     assert member_keys(GroupPeer, team) == [one.pk for one in made[3:]]
+
+
+def test_members_are_looked_up_among_the_peers_in_question_alone() -> None:
+    one, two, other = peers(3)
+    team = group("team", one, other)
+
+    with CaptureQueriesContext(connection) as captured:
+        assert members_among([team.pk], [one.pk, two.pk]) == {one.pk}
+
+    asked = captured[-1]["sql"]
+    assert all(each.pk in asked for each in (team, one, two))
 
 
 def test_events_tell_addresses_and_names_as_they_are_when_the_write_ends() -> None:
