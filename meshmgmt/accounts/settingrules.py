@@ -110,6 +110,8 @@ def _range(name: str, text: str, *, version: int) -> list[FieldError]:
         network = ipaddress.ip_network(text, strict=False)
     except ValueError:
         return [FieldError(name, f"{text[:60]!r} is not a network range")]
+    if "%" in text:
+        return [FieldError(name, "a network range has no zone")]
     if network.version != version:
         return [FieldError(name, f"the network range must be IPv{version}")]
     if network.is_loopback or network.is_multicast or network.is_link_local:

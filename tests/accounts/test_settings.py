@@ -68,6 +68,7 @@ def test_right_values(name: str, value: Any) -> None:
         ("network_range_v6", "10.0.0.0/8", "must be IPv6"),
         ("network_range_v6", "fe80::/64", "link-local"),
         ("network_range_v6", "fd00::/121", "too small"),
+        ("network_range_v6", "fd00::%eth0/64", "no zone"),
         ("auto_update_version", "newest", "latest, disabled"),
         ("auto_update_version", "1.2", "latest, disabled"),
         ("jwt_groups_claim_name", "x\x00", "NUL"),
