@@ -12,6 +12,7 @@ from meshmgmt.core.textrules import not_found
 HOUR: Final = 3600
 MAX_PERIOD: Final = 180 * 24 * HOUR
 MAX_TEXT: Final = 255
+MAX_VERSION: Final = 50
 GROUP_LISTS: Final = (
     "peer_expose_groups",
     "ipv6_enabled_groups",
@@ -126,6 +127,9 @@ def _range(name: str, text: str, *, version: int) -> list[FieldError]:
 
 
 def _version(text: str) -> list[FieldError]:
+    if len(text) > MAX_VERSION:
+        what = f"a version has at most {MAX_VERSION} characters"
+        return [FieldError("auto_update_version", what)]
     if text in {"", "latest", "disabled"} or _VERSION.fullmatch(text):
         return []
     return [
