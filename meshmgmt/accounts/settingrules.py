@@ -32,7 +32,9 @@ PRIVATE: Final = tuple(
 """Where peers may have addresses: nobody on the internet has one of these."""
 
 _LONGEST_PREFIX: Final = {4: 28, 6: 120}
-_VERSION: Final = re.compile(r"v?\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
+_VERSION: Final = re.compile(
+    r"v?\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?", re.ASCII
+)
 
 
 def settings_errors(values: Mapping[str, Any]) -> list[FieldError]:

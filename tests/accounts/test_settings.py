@@ -71,6 +71,7 @@ def test_right_values(name: str, value: Any) -> None:
         ("network_range_v6", "fd00::%eth0/64", "no zone"),
         ("auto_update_version", "newest", "latest, disabled"),
         ("auto_update_version", "1.2", "latest, disabled"),
+        ("auto_update_version", "\u0661.2.3", "latest, disabled"),
         ("auto_update_version", "1.2.3-" + "x" * 45, "at most 50"),
         ("jwt_groups_claim_name", "x\x00", "NUL"),
         ("jwt_allow_groups", ["x" * 256], "255"),
