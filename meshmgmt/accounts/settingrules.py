@@ -98,9 +98,13 @@ def _domain(name: str, text: str) -> list[FieldError]:
     if not text:  # the default is used
         return []
     try:
-        parse_name(text)
+        domain = parse_name(text)
     except InvalidNameError as error:
         return [FieldError(name, f"the DNS domain is not valid: {error}")]
+    # This form is stored, and may have four times the letters that were sent.
+    if len(domain) > MAX_TEXT:
+        long = f"the DNS domain is longer than {MAX_TEXT} characters in ASCII"
+        return [FieldError(name, long)]
     return []
 
 

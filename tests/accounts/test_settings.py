@@ -58,6 +58,7 @@ def test_right_values(name: str, value: Any) -> None:
         ("peer_inactivity_expiration", 59, "at least one minute"),
         ("dns_domain", "*.mesh", "wildcards"),
         ("dns_domain", "a..b", "a label is empty"),
+        ("dns_domain", ".".join(["ü"] * 120), "255"),
         ("network_range", "", "not a network range"),
         ("network_range", "10.0.0.0/33", "not a network range"),
         ("network_range", "fd00::/64", "must be IPv4"),
