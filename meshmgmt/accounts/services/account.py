@@ -26,8 +26,8 @@ WRITABLE: Final = frozenset({*SETTINGS, *EXTRA_SETTINGS, *_OTHERS})
 def account_update(*, settings: dict[str, Any]) -> Account:
     """Change the given settings; what is not given keeps its value.
 
-    Peers outside of a new range get other addresses. Raises InvalidArgument, or Conflict
-    for a DNS domain that a zone has.
+    Peers outside of a new range get other addresses. Raises InvalidArgument, also for a
+    DNS domain that a zone has.
     """
     if unknown := settings.keys() - WRITABLE:
         raise ValueError(f"not settings of the account: {', '.join(sorted(unknown))}")
