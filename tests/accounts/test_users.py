@@ -94,6 +94,12 @@ class TestEmail:
             user_rename(user_id=user.pk, name="", email="ANN@mesh.dev")
         user_rename(user_id=user.pk, name="", email="BOB@mesh.dev")
 
+    def test_who_has_none_can_be_renamed(self) -> None:
+        user = User(name="Ann", issued=User.Issued.JWT, subject="issuer|ann")
+        user.save(force_insert=True)
+        user_rename(user_id=user.pk, name="Ann Married", email="")
+        assert User.objects.get(pk=user.pk).name == "Ann Married"
+
     @pytest.mark.parametrize(
         "email",
         ["", "x", "@", "a@", "@b", "a b@c", "a@b@c", "a@\x00", "a" * 251 + "@b.c"],

@@ -101,7 +101,8 @@ def user_rename(*, user_id: str, name: str, email: str, by: User | None = None) 
         user = user_get(user_id)
         check_may_touch(by, user)
         errors = user_name_errors(name)
-        if not user.is_service_user:
+        # People whose provider told no address have none, and may keep it so.
+        if not user.is_service_user and email != user.email:
             errors += email_errors(email)
             others = User.objects.with_email(email).exclude(pk=user.pk)
             if not errors and others.exists():
