@@ -1,5 +1,6 @@
 """Which tokens of a real OpenID Connect provider are good."""
 
+import http.client
 from typing import Any
 
 import jwt
@@ -9,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.oidc import configured
 from meshmgmt.accounts.oidc.identity import claimed_groups, identity_of
-from meshmgmt.accounts.oidc.provider import Keys, Provider, checked_url
+from meshmgmt.accounts.oidc.provider import Keys, Provider, checked_url, fetch_json
 from meshmgmt.core.errors import Unauthenticated, Unavailable
 from tests.accounts.identities import bearer, newcomers, parts
 from tests.oidc_provider import RunningProvider, configure, running_provider
@@ -106,6 +107,17 @@ def test_provider_that_is_away_is_503(settings: Any, account: Account) -> None:
     assert answer.status == 503
     assert answer.headers["Retry-After"]
     assert "identity provider" in answer.json["message"]
+
+
+def test_provider_that_does_not_speak_http_is_unavailable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def answered(*arguments: Any, **options: Any) -> Any:
+        raise http.client.BadStatusLine("SSH-2.0")
+
+    monkeypatch.setattr("urllib.request.urlopen", answered)
+    with pytest.raises(Unavailable, match="not available now"):
+        fetch_json("https://idp.test/")
 
 
 def test_made_up_key_ids_do_not_flood_the_provider(

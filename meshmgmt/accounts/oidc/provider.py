@@ -4,6 +4,7 @@ Both are kept in memory and read again when they are old.
 """
 
 import hashlib
+import http.client
 import json
 import threading
 import time
@@ -65,7 +66,7 @@ def fetch_json(
         # These are about what was sent; anything else says that the provider is unwell.
         refused = error.code in {400, 401, 403}
         raise (TokenRefused if refused else Unavailable)(UNREACHABLE) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         idp.request_failed()
         raise Unavailable(UNREACHABLE) from error
 
