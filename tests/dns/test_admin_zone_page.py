@@ -1,5 +1,6 @@
 """The page of a zone: its records as one table, by paste, and back."""
 
+import csv
 import re
 from typing import Any
 
@@ -216,3 +217,8 @@ def test_a_table_says_what_the_zone_file_says(
         lines = as_zone_lines(table)
         assert len(lines.splitlines()) == len(table.splitlines())
         assert read_zone(lines, domain="svc.test").records == wanted
+
+
+def test_a_line_too_long_for_a_table_stays_as_it_is() -> None:
+    line = "x" * (csv.field_size_limit() + 1)
+    assert as_zone_lines(line) == line
