@@ -12,7 +12,7 @@ from dns.content import RECORD_TYPES
 from dns.rules.records import MAX_TTL, StoredRecord, record_errors
 from dns.zonefile.lexer import Entry, Fault, Token, ZoneFileError, entries
 from meshmgmt.core.durations import UNITS
-from meshmgmt.core.names import MAX_TEXT, quoted
+from meshmgmt.core.names import MAX_TEXT, InvalidNameError, canonical, quoted
 from meshmgmt.mesh.snapshot import Record
 
 MAX_ENTRIES = 100_000
@@ -288,7 +288,10 @@ class _Reader:
         self._skipped.append(Skipped(fields.type_token.line, fields.owner, fields.type))
 
     def _is_apex(self, fields: _Fields) -> bool:
-        return fields.owner.lower() == self._domain
+        try:
+            return canonical(fields.owner) == self._domain
+        except InvalidNameError:
+            return False
 
 
 def _one_value(fields: _Fields) -> Token:

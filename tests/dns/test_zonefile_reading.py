@@ -177,6 +177,11 @@ def test_all_faults_are_reported_up_to_twenty() -> None:
     assert len(faults("a 60 A x\n" * 1000)) == 20
 
 
+def test_the_apex_is_known_in_every_spelling() -> None:
+    text = "MÜNCHEN.de. 60 IN SOA a. b. 1 2 3 4 5\nmünchen.de. 60 NS a.\n"
+    assert read_zone(text, domain="xn--mnchen-3ya.de") == ZoneFile((), ignored=2)
+
+
 def test_repeated_records_are_folded() -> None:
     zone = read_zone("a 60 A 1.1.1.1\nA 60 A 1.1.1.1\n", domain="corp.lan")
     assert zone == ZoneFile(
