@@ -184,6 +184,12 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("flag type", line(9, local_flags={"x": 1}), "local_flags", "object of booleans"),
     ("time", line(9, last_seen="yesterday"), "last_seen", "RFC 3339 time"),
     ("time without zone", line(9, last_seen="2026-01-01T00:00:00"), "last_seen", "RFC"),
+    (
+        "no time in UTC",
+        line(9, last_seen="0001-01-01T00:00:00+01:00"),
+        "last_seen",
+        "RFC",
+    ),
     ("geo", line(9, geoname_id=-1), "geoname_id", "must be from 0"),
     ("country", line(9, country_code="GER"), "country_code", "at most 2 characters"),
     (

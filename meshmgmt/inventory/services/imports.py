@@ -264,9 +264,10 @@ def _moment(given: Any) -> dt.datetime | None:
         return None
     try:
         moment = dt.datetime.fromisoformat(given)
-    except ValueError:
+        # In UTC, as it is stored: what begins in year 1 elsewhere may not be in it there.
+        return moment.astimezone(dt.UTC) if moment.tzinfo is not None else None
+    except (ValueError, OverflowError):
         return None
-    return moment if moment.tzinfo is not None else None
 
 
 def _apply(state: _Import, number: int, values: dict[str, Any]) -> list[FieldError]:
