@@ -177,5 +177,8 @@ def _other_errors(values: Values, taken: Taken) -> Iterator[FieldError]:
             ipaddress.ip_address(values["connection_ip"])
         except ValueError:
             yield FieldError("connection_ip", "connection_ip must be an IP address")
+        else:
+            if "%" in values["connection_ip"]:
+                yield FieldError("connection_ip", "connection_ip must have no zone")
     if not 0 <= values.get("geoname_id", 0) <= MAX_GEONAME:
         yield FieldError("geoname_id", f"geoname_id must be from 0 to {MAX_GEONAME}")

@@ -198,6 +198,12 @@ BAD: list[tuple[str, Any, str, str]] = [
         "connection_ip",
         "must be an IP address",
     ),
+    (
+        "connection in a zone",
+        line(9, connection_ip="fe80::1%" + "x" * 40),
+        "connection_ip",
+        "no zone",
+    ),
     ("long line", b'"' + b"x" * 70000, "", "longer than 65536 bytes"),
 ]
 
