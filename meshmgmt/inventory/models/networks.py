@@ -60,10 +60,9 @@ class NetworkResourceQuerySet(AuditedQuerySet["NetworkResource"]):
     def delete(self) -> tuple[int, dict[str, int]]:
         """Take the resources out of their lists, then delete them, in one write."""
         with account_write():
-            chosen = self.order_by().select_related("network")
-            names = {resource.pk: resource.name for resource in chosen}
+            names = dict(self.order_by().values_list("pk", "name"))
             tell_deletion(resources_deleting, "resource", names)
-            return super(NetworkResourceQuerySet, chosen).delete()
+            return super().delete()
 
     delete.alters_data = True  # type: ignore[attr-defined]
     delete.queryset_only = True  # type: ignore[attr-defined]
