@@ -104,6 +104,7 @@ def _text(address: IPv4Address | IPv6Address) -> str:
     return str(address)
 
 
+# Records have two of them in one index, whose rows PostgreSQL bounds to 2704 bytes.
 MAX_STORED = 1000
 DIGEST_MARK = "#"
 """Begins a digest, and no name."""

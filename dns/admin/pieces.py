@@ -31,6 +31,7 @@ class PiecesAdmin(ServiceAdmin):
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: Any = None
     ) -> HttpResponse:
+        # Asked here too: Django asks when the pieces would be gone.
         if request.method == "POST" and self.has_delete_permission(request):
             self.thin_out([unquote(object_id)])
         return super().delete_view(request, object_id, extra_context)

@@ -70,6 +70,7 @@ class RecordFormSet(PartFormSet):
         """Delete what is marked, then write what changed."""
         if self.is_bound:
             for form in self.initial_forms:
+                # As it was sent: rows are clean only when their rules were asked.
                 if form.add_prefix("DELETE") in self.data:
                     self._delete(form.instance)
         super().full_clean()

@@ -18,6 +18,7 @@ class NameserverSerializer(ObjectSerializer):
 
     ip = TextField(help_text="Unicast IPv4 or IPv6 address")
     ns_type = TextField(default="udp", help_text="Always `udp`")
+    # The reference stores 0 for none, where no server answers.
     port = WholeNumberField(default=53, help_text="1 to 65535")
 
 
@@ -57,6 +58,7 @@ class ZoneRequestSerializer(ObjectSerializer):
 
     name = TextField(help_text="1 to 255 characters")
     domain = TextField(help_text="Domain name, unique; cannot be changed")
+    # As in the reference, which reads an omitted one as false in other objects.
     enabled = TruthField(default=True)
     enable_search_domain = TruthField(
         help_text="Short names are tried in the zone's domain"

@@ -80,6 +80,7 @@ class ZoneFileView(ApiView):
         perform = zone_import_preview if preview else zone_import
         done = perform(
             zone_id=path_id(zones.kind, kwargs["zoneId"]),
+            # The bytes: `data` is JSON here, whatever the Content-Type says.
             text=zone_file_text(request.stream.read()),
             merge=merge,
             strict=strict,
@@ -89,6 +90,7 @@ class ZoneFileView(ApiView):
 
 def zone_file_response(export: Export, disposition: str) -> HttpResponse:
     """Answer with a zone file, to be shown (`inline`) or saved (`attachment`)."""
+    # Canonical, so it holds nothing that would end the quotes.
     name = f"{export.domain}.zone"
     return HttpResponse(
         export.text,

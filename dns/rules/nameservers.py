@@ -25,6 +25,7 @@ def nameserver_group_errors(
     `known_groups` holds the ids that exist; `name_taken` says that another group
     of the account has exactly this name.
     """
+    # In the order of the reference, which reads the servers before it asks for any rule.
     return [
         *_server_errors(group["nameservers"]),
         *_kind_errors(group),
@@ -44,6 +45,7 @@ def _server_errors(servers: Sequence[Server]) -> Iterator[FieldError]:
             yield FieldError(
                 f"{path}.ip", f"Nameserver address {quoted(server['ip'])}: {error}"
             )
+        # The reference takes UDP as well, and answers udp.
         if server["ns_type"].lower() != "udp":
             yield FieldError(f"{path}.ns_type", "The nameserver type must be udp")
         if not 1 <= server["port"] <= MAX_PORT:
@@ -88,6 +90,7 @@ def _count_errors(servers: Sequence[Server]) -> Iterator[FieldError]:
 
 
 def _name_errors(name: str, *, taken: bool) -> Iterator[FieldError]:
+    # Not trimmed, and blanks alone are a name: the reference lets clients send them.
     if not 1 <= len(name) <= MAX_NAME:
         yield FieldError("name", f"The name must have 1 to {MAX_NAME} characters")
     elif taken:

@@ -47,6 +47,7 @@ def record_conflicts(
     record that is being changed.
     """
     same_name = [other for other in others if other.name == candidate.name]
+    # First: a CNAME that is there already is repeated, and has no company.
     if candidate in same_name:
         message = (
             f"The record {quoted(candidate.name)} {candidate.type} "

@@ -109,6 +109,7 @@ def _pieces(diff: Diff) -> Iterator[Sequence[str]]:
     """Yield the names that change, in parts of few changes; a name's stay together."""
     names: list[str] = []
     changes = 0
+    # Whether a CNAME is alone shows only where all records of its name are compared.
     for name, count in Counter(diff.names).items():
         if names and changes + count > RECORDS_AT_ONCE:
             yield names
@@ -130,6 +131,7 @@ def _write_piece(
     done = Diff((), (), (), 0)
     while True:
         with account_write():
+            # Anew for each piece: since the one before, somebody may have deleted it.
             zone = zones.get(zone_id)
             stored = _records_at(zone, names)
             plain = [plain_record(record) for record in stored]

@@ -87,6 +87,7 @@ def domain_free_errors(domain: str) -> list[FieldError]:
     """Object to a DNS domain (canonical form) of the peers that a zone has."""
     if not Zone.objects.filter(canonical_domain=stored_form(domain)).exists():
         return []
+    # No conflict, though a zone's domain that is taken is one: the reference answers 422.
     text = f"the DNS domain {domain!r} is the domain of a zone"
     return [FieldError("dns_domain", text)]
 

@@ -19,6 +19,7 @@ MAX_ENTRIES = 100_000
 MAX_FAULTS = 20
 # RFC 1035, Section 3.3.13.
 _SOA_FIELDS = 7
+# Ten digits hold the largest TTL, five parts have all units from weeks to seconds.
 _TTL = re.compile(r"(?:\d{1,10}[smhdw]){1,5}|\d{1,10}", re.ASCII | re.IGNORECASE)
 _TTL_PART = re.compile(r"(\d+)([smhdw])", re.ASCII)
 # CLASS1 is IN as RFC 3597 writes it.
@@ -199,6 +200,7 @@ class _Reader:
         scope, tokens = self._scope, list(entry.tokens)
         if not entry.continues:
             scope.owner = tokens.pop(0)
+            # Completed here: $ORIGIN may change before a line that leaves the owner out.
             scope.owner_name = scope.absolute(scope.owner)
         if scope.owner is None:
             raise _error(tokens[0], "the first record has no owner name")
@@ -207,6 +209,7 @@ class _Reader:
         while tokens:
             token = tokens.pop(0)
             word = "" if token.quoted else token.text.upper()
+            # TTL and class stand in either order: RFC 1035, 5.1.
             if word[:1].isdigit() and ttl is None:
                 ttl, ttl_token = parse_ttl(token), token
             elif _ANY_CLASS.fullmatch(word) and not has_class:

@@ -28,6 +28,7 @@ def _lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
         cells = _cells(line)
         words = line.split()
+        # The reader takes it for all rows below; a TTL of ours would hide it.
         if words[:1] and words[0].upper() == "$TTL":
             default = ""
         lower = [cell.lower() for cell in cells]
@@ -50,7 +51,9 @@ def _cells(line: str) -> list[str]:
     except csv.Error:
         return []  # a cell is longer than csv reads: the reader of zone files says so
     cells = [cell.strip() for cell in found]
+    # A name has no blank: this is a record whose data has commas, such as a TXT.
     table = len(cells) >= _LEAST and " " not in cells[0]
+    # Zone files, those written here too, may be parted by tabs: the class gives them away.
     in_order = parting == "," or not {"IN", "in"} & set(cells[1:])
     return cells if table and in_order else []
 
