@@ -30,6 +30,7 @@ def probed_address(network: Network, is_taken: Callable[[str], bool]) -> str | N
     """Return a free address by trying some; None when all of them are taken."""
     numbers = hosts(network)
     tries = (random.randrange(numbers.start, numbers.stop) for _ in count())  # noqa: S311 - no secret
+    # Lazily: mostly the first is free, and each costs its asker a query.
     addresses = (str(network[number]) for number in islice(tries, PROBES))
     return next((text for text in addresses if not is_taken(text)), None)
 

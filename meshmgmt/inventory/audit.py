@@ -123,6 +123,7 @@ def _peer_update_meta(change: Change, activity: Activity) -> Meta:
         raise TypeError(f"{peer!r} is not a peer")
     meta = peer_meta(peer)
     if activity is Activity.PEER_IP_UPDATE:
+        # The reference has these two keys alone; the event's changes tell both addresses.
         field = "ip" if change.changed("ip") else "ipv6"
         meta["old_ip"] = change.before[field]
         meta["ip"] = change.after[field]

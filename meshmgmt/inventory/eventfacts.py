@@ -23,6 +23,7 @@ def peers(ids: Collection[str], addresses: Collection[str]) -> Iterator[PeerFact
     for key, name, ip, ipv6, system, label, user_id in Peer.objects.filter(
         wanted
     ).values_list(*columns):
+        # IPv4 last: who keeps one row for each peer keeps that.
         for address in (ipv6, ip):
             if address:
                 yield PeerFacts(

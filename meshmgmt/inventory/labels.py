@@ -8,7 +8,7 @@ from typing import Final
 import idna
 
 MAX_LABEL: Final = 63
-MAX_PLAIN: Final = 59
+MAX_PLAIN: Final = 59  # where the reference cuts
 MAX_BASE: Final = 55  # leaves room for "-255-255"
 MAX_EXTRA: Final = 190  # of an extra label, so that a domain still fits behind it
 _FOREIGN: Final = re.compile(r"[^a-z0-9-]+", re.ASCII)
@@ -35,6 +35,7 @@ def base_label(name: str, limit: int = MAX_PLAIN) -> str:
     """Return the label that the first part of a peer's name gives; never empty."""
     first = name.split(".", maxsplit=1)[0].strip().lower()
     if not first.isascii():
+        # IDNA refuses the whole name for one such character.
         first = _to_ascii(_FOREIGN_ASCII.sub("-", first), limit)
     label = _FOREIGN.sub("-", first)[:limit].strip("-")
     return label or "peer"

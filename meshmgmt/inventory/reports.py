@@ -61,6 +61,7 @@ def place_facts(source: str) -> dict[str, str]:
     address = host_of(source)
     if not address:
         return {}
+    # Empty where nothing is known: what is stored is of the address before.
     place = places.look_up(address) or places.Place("", "", "")
     return {
         "connection_ip": address,

@@ -14,6 +14,7 @@ from meshmgmt.inventory.flags import STORED_FLAGS
 from meshmgmt.inventory.labels import is_extra_label
 
 KEY_BYTES: Final = 32  # a Curve25519 public key
+# As the columns are: SQLite takes longer texts, PostgreSQL answers them with an error.
 MAX_TEXT: Final = {
     "name": 255,
     "hostname": 255,
@@ -26,7 +27,7 @@ MAX_TEXT: Final = {
     "country_code": 2,
     "city_name": 128,
 }
-MAX_GEONAME: Final = 2**31 - 1
+MAX_GEONAME: Final = 2**31 - 1  # what PostgreSQL holds in the column
 
 Values = Mapping[str, Any]
 """Columns of a peer that are to be set, by name; addresses as text."""

@@ -125,6 +125,7 @@ def _finish(row: PeerRow, groups: GroupsOfPeer, domain: str) -> None:
     row["created_at"] = clock.rfc3339(row["created_at"])
     row["last_seen"] = clock.rfc3339(row["last_seen"]) or NEVER
     row["last_login"] = clock.rfc3339(row["last_login"]) or NEVER
+    # Absent and not empty where there is none, as in the reference.
     if not row["ipv6"]:
         del row["ipv6"]
     if not row["disapproval_reason"]:

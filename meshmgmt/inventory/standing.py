@@ -94,6 +94,7 @@ def _standing(account: Account, row: dict[str, Any]) -> Standing:
         return Standing(BLOCKED)
     if row["user__pending_approval"]:
         return Standing(PENDING)
+    # The flag is set once a minute: until then the time decides.
     if row["login_expired"] or (until is not None and until <= clock.now()):
         return Standing(EXPIRED)
     return Standing(until=until)

@@ -70,6 +70,7 @@ class PeerForm(ServiceForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # Declared above and not in Meta, so Django fills nothing in for them.
         for name in ("name", "wg_public_key", "ip", "ipv6", "extra_dns_labels"):
             if not self.adding:
                 self.initial[name] = getattr(self.instance, name)
@@ -168,6 +169,7 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
             "traffic": traffic_of(request, peer.pk),
             "changes": changes_of(request, peer.pk),
         }
+        # Rendered only later: facts and template may still be others.
         response.template_name = PAGE
         return response  # type: ignore[no-any-return]
 

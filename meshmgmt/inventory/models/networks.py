@@ -17,6 +17,7 @@ class NetworkQuerySet(AuditedQuerySet["Network"]):
         """Delete the networks and what is in them, in one write."""
         with account_write():
             networks = list(self.order_by("pk"))
+            # One by one: each is the reason for what becomes of its own resources.
             for network in networks:
                 network.delete()
             return len(networks), {Network._meta.label: len(networks)}
@@ -44,6 +45,7 @@ class Network(AuditedModel):
         """Delete the network and what is in it, in one write."""
         reason = f"network {self.name!r} was deleted"
         with account_write(), context.scope(reason=reason):
+            # Not left to the cascade, which would tell nobody who lists them.
             NetworkResource.objects.filter(network=self).delete()
             return super().delete(*args, **kwargs)
 

@@ -73,11 +73,13 @@ class Peer(AuditedModel):
     extra_dns_labels = models.JSONField("extra DNS labels", default=list, blank=True)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
+        # Peers go first, by `user_deleting`: a cascade would tell nobody who lists them.
         on_delete=models.PROTECT,
         null=True,
         blank=True,
         related_name="peers",
     )
+    # No foreign key: setup keys are of a room above, and what is deleted is told still.
     setup_key_id = models.CharField(max_length=ID_LENGTH, blank=True, editable=False)
     setup_key_name = models.CharField(max_length=255, blank=True, editable=False)
     hostname = models.CharField(max_length=255, blank=True)

@@ -282,15 +282,17 @@ def _apply(state: _Import, number: int, values: dict[str, Any]) -> list[FieldErr
         return [FieldError("name", "name is required for a new peer")]
     before = {name: getattr(peer, name) for name in values} if not fresh else {}
     if not fresh:
+        # What it gives up is free for itself and for the lines that follow.
         state.known_values.unbook(peer)
     errors = peer_prepare(peer, values, state.taken)
     if errors:
-        return errors
+        return errors  # not booked again: after a fault nothing is written
     state.known_values.book(peer)
     state.lines[key] = number
     if fresh:
         state.new.append(peer)
     elif any(getattr(peer, name) != value for name, value in before.items()):
+        # The label is in no line: it follows the name.
         state.changed.append((peer, [*values, "dns_label"]))
     else:
         state.unchanged += 1

@@ -103,12 +103,14 @@ def peer_prepare(peer: Peer, values: Values, taken: Taken) -> list[FieldError]:
     has not changed.
     """
     wanted = dict(values)
+    # Stored peers never are: an empty address of theirs is left to the rules.
     addressless = peer._state.adding and not wanted.get("ip")
     if addressless:
         wanted.pop("ip", None)
     errors = peer_errors(wanted, taken, peer.pk)
     if errors:
         return errors
+    # After the rules: that the range is full must not hide what else is wrong.
     if addressless:
         wanted["ip"] = taken.free_ip()
     for name in ("ip", "ipv6", "connection_ip"):
@@ -170,6 +172,7 @@ def peers_of_user_delete(user: User, **kwargs: Any) -> None:
 def peers_of_user_expire(user: User, **kwargs: Any) -> None:
     """Let the logins of the peers that `user` enrolled expire, for they are blocked."""
     with context.scope(reason="the owner of the peer was blocked"):
+        # One by one, for each has its event, which update() would not write.
         for peer in Peer.objects.filter(user=user, login_expired=False).order_by("id"):
             peer.login_expired = True
             peer.save(update_fields=["login_expired"])

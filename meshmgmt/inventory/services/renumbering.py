@@ -34,6 +34,7 @@ def _renumber(column: str, setting: str, network: Network | None) -> None:
     for peer in Peer.objects.filter(pk__in=outside).order_by("id"):
         address = None
         if network is not None:
+            # From the last one on: from the first it would take ever longer.
             found = lowest_address(network, taken, number)
             if found is None:
                 message = f"{network} has too few addresses for {len(held)} peers"
