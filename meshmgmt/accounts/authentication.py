@@ -71,6 +71,7 @@ class TokenAuthentication(BaseAuthentication):
         scheme, _, credential = header.partition(" ")
         scheme = scheme.lower()
         if scheme not in {"token", "bearer"}:
+            # In the reference, other schemes count as no credentials.
             raise Unauthenticated(NO_CREDENTIALS)
         # Clients send our own tokens by either scheme.
         if scheme == "bearer" and not credential.startswith(PREFIX):

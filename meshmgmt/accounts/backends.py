@@ -63,6 +63,7 @@ def _checked(email: str, password: str) -> User | None:
     user = User.objects.people().with_email(email).first()
     if not password_check(user, password, name=email) or user is None:
         return None
+    # Without a provider nobody could come in any more, so it does not count.
     if is_configured() and Account.objects.filter(local_auth_disabled=True).exists():
         log.warning("sign-in refused: the account lets people in by the provider alone")
         return None

@@ -10,9 +10,9 @@ from meshmgmt.core.names import InvalidNameError, parse_name
 from meshmgmt.core.textrules import not_found
 
 HOUR: Final = 3600
-MAX_PERIOD: Final = 180 * 24 * HOUR
+MAX_PERIOD: Final = 180 * 24 * HOUR  # as in the reference
 MAX_TEXT: Final = 255
-MAX_VERSION: Final = 50
+MAX_VERSION: Final = 50  # what the column holds
 GROUP_LISTS: Final = (
     "peer_expose_groups",
     "ipv6_enabled_groups",
@@ -117,6 +117,7 @@ def _range(name: str, text: str, *, version: int) -> list[FieldError]:
         network = ipaddress.ip_network(text, strict=False)
     except ValueError:
         return [FieldError(name, f"{text[:60]!r} is not a network range")]
+    # As in fe80::1%eth0, which has a meaning on one host alone: RFC 4007.
     if "%" in text:
         return [FieldError(name, "a network range has no zone")]
     if network.version != version:

@@ -25,6 +25,7 @@ INVITE_PREFIX: Final = "mpi_"
 SECRET_LENGTH: Final = 30
 CHECKSUM_LENGTH: Final = 6
 TOKEN_LENGTH: Final = len(PREFIX) + SECRET_LENGTH + CHECKSUM_LENGTH
+# The order of the digits in base 62 is the reference's, whose checksum this is.
 ALPHABET: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
 HASH_LENGTH: Final = 64
 INVALID: Final = "token invalid"

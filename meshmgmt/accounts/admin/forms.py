@@ -25,5 +25,6 @@ class ByAdmin(ServiceAdmin):
     ) -> Any:
         """Return the form, told who uses it."""
         form: Any = super().get_form(request, obj, change, **kw)
+        # Nobody else's: Django makes a class of the form for each request.
         form.by = viewer_of(request)
         return form

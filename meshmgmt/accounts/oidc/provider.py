@@ -32,6 +32,7 @@ PAUSE_SECONDS: Final = 5.0
 """How soon a made-up key id, or a question left open, makes it be asked again."""
 
 UNREACHABLE: Final = "the identity provider is not available now; try again"
+# Known again by its value: a cache gives out copies.
 _NO_ANSWER: Final = {"": "no answer"}
 
 
@@ -128,6 +129,7 @@ class Provider:
         with self._lock:
             if time.monotonic() - self._read_at > FRESH_SECONDS:
                 # Under the lock: a flood of tokens asks once.
+                # No slash twice: OpenID Connect Discovery 1.0, Section 4.
                 found = fetch_json(self.issuer.rstrip("/") + WELL_KNOWN)
                 if not isinstance(found, dict) or found.get("issuer") != self.issuer:
                     raise Unavailable(

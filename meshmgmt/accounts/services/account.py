@@ -43,10 +43,12 @@ def account_update(*, settings: dict[str, Any]) -> Account:
             if (ids := wanted[name])
             for error in unknown_group_errors(name, contributions.unknown_groups(ids))
         ]
+        # The one in use: either column may change without changing that.
         domain = peers_domain(wanted["dns_domain"], wanted["default_dns_domain"])
         if domain != account.peers_domain:
             errors += contributions.dns_domain_errors(domain)
         moved = [name for name in RANGES if wanted[name] != getattr(account, name)]
+        # A range that stays is not judged, or nothing else could be changed beside it.
         for name in moved:
             errors += range_change_errors(name, wanted[name])
         raise_field_errors(errors)

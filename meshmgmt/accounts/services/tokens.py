@@ -76,6 +76,7 @@ def token_delete(*, user_id: str, token_id: str) -> None:
 
 
 def _token(user_id: str, token_id: str) -> AccessToken:
+    # Its events name the user.
     tokens = AccessToken.objects.select_related("user")
     token = tokens.filter(pk=token_id, user_id=user_id).first()
     if token is None:
