@@ -141,7 +141,7 @@ def _name(claims: Claims) -> str:
 
 
 def _role(claims: Claims, role_claim: str) -> str:
-    """Return the first role among the claim's values; the owner role is never given."""
+    """Return the highest role among the claim's values; owner is never given."""
     values = claims.get(role_claim) if role_claim else None
     named = [values] if isinstance(values, str) else values
     if not isinstance(named, list):
