@@ -290,6 +290,16 @@ def test_a_file_gets_a_line_an_event(subscribe: Make, inside: Path) -> None:
     assert [json.loads(line)["id"] for line in lines] == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("host", ["a..test", "a" * 64 + ".test"])
+def test_a_name_that_no_host_can_have_is_a_failure(subscribe: Make, host: str) -> None:
+    target = {"type": "syslog", "host": host, "port": 514}
+    made = subscribe("proxy", target=target)
+    arrive("a")
+    failed = deliver(made.subscription.pk)
+    assert failed.failures == 1
+    assert failed.last_error == f"{host} is no name of a host"
+
+
 def test_an_inside_address_is_refused_when_it_is_connected_to(
     subscribe: Make, receiver: Receiver, settings: Any
 ) -> None:

@@ -73,7 +73,10 @@ def _embedded(address: Address) -> Iterator[Address | None]:
 
 def connected(host: str, port: int, *, tls: bool) -> socket.socket:
     """Return a connection to a receiver. Raises NotDelivered, OSError."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:  # an empty label, or one of more than 63 characters
+        raise NotDelivered(f"{host} is no name of a host") from error
     own = directory.overlay()
     allowed = settings.SVC.delivery_allowed_networks
     addresses = [
