@@ -290,6 +290,15 @@ def test_a_file_gets_a_line_an_event(subscribe: Make, inside: Path) -> None:
     assert [json.loads(line)["id"] for line in lines] == ["a", "b", "c"]
 
 
+def test_a_webhook_may_be_at_an_address_of_ipv6(subscribe: Make) -> None:
+    target = {"type": "webhook", "url": "https://[2001:db8::a]/events"}
+    made = subscribe("proxy", target=target)
+    arrive("a")
+    failed = deliver(made.subscription.pk)
+    assert failed.failures == 1
+    assert "2001:db8::a leads into an internal network" in failed.last_error
+
+
 @pytest.mark.parametrize("host", ["a..test", "a" * 64 + ".test"])
 def test_a_name_that_no_host_can_have_is_a_failure(subscribe: Make, host: str) -> None:
     target = {"type": "syslog", "host": host, "port": 514}

@@ -108,9 +108,11 @@ def posted(post: Post) -> Answer:
     tls = parts.scheme == "https"
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     host = parts.hostname or ""
+    port = parts.port or (443 if tls else 80)
+    # Without a port it would take the last group of an IPv6 address for one.
+    connection = http.client.HTTPConnection(host, port)
     # Its socket is given to it, so the name is not resolved once more.
-    connection = http.client.HTTPConnection(host)
-    connection.sock = connected(host, parts.port or (443 if tls else 80), tls=tls)
+    connection.sock = connected(host, port, tls=tls)
     # A socket's timeout begins anew with every byte: a receiver could drip for days.
     timer = threading.Timer(WHOLE_SECONDS, _cut, [connection.sock])
     timer.daemon = True
