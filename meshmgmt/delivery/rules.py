@@ -43,7 +43,8 @@ def subscription_errors(
 ) -> Iterator[FieldError]:
     """Yield what is wrong apart from names taken and values of filters."""
     called = subscription["name"]
-    if not 1 <= len(called.strip()) <= MAX_NAME or not called.isprintable():
+    fits = called.strip() and len(called) <= MAX_NAME
+    if not fits or not called.isprintable():
         yield FieldError("name", f"must be 1 to {MAX_NAME} printable characters")
     for name, value in subscription["filters"].items():
         texts = value if isinstance(value, list) else [value]

@@ -285,6 +285,14 @@ def test_targets_are_checked(target: dict[str, object], field: str) -> None:
     assert [fault.field for fault in broken] == [field]
 
 
+@pytest.mark.parametrize("name", ["", "  ", "a" * 256, " " * 255 + "a", "a\nb"])
+def test_names_are_checked_as_they_are_stored(name: str) -> None:
+    target = {"type": "file", "path": "x"}
+    asked = {"name": name, "filters": {}, "target": target}
+    broken = subscription_errors(asked, Allowed(False, True))
+    assert [fault.field for fault in broken] == ["name"]
+
+
 def test_a_file_below_a_link_that_leads_out_is_not_written(tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
