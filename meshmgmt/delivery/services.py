@@ -130,10 +130,16 @@ def subscription_tried(*, subscription_id: str) -> None:
         _record(Activity.EVENT_SUBSCRIPTION_TEST, subscription)
 
 
-def subscription_switch_off(*, subscription_id: str, reason: str) -> None:
-    """Disable a subscription whose receiver wants nothing any more."""
+def subscription_switch_off(seen: Subscription, reason: str) -> None:
+    """Disable a subscription whose receiver wants nothing any more.
+
+    Nothing is written when it was changed or deleted since it was `seen`.
+    """
     with account_write():
-        subscription = found(Subscription, subscription_id, kind=KIND)
+        rows = Subscription.objects.filter(pk=seen.pk, revision=seen.revision)
+        subscription = rows.first()
+        if subscription is None:
+            return
         subscription.enabled = False
         subscription.save(update_fields=["enabled"])
         # The reason stays to be read: nothing is sent that could replace it.

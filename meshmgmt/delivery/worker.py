@@ -94,7 +94,7 @@ def _step(subscription: Subscription) -> bool:
     try:
         _send(subscription, f"{subscription.stream}.events", batch.events)
     except Gone as error:
-        subscription_switch_off(subscription_id=subscription.pk, reason=str(error))
+        subscription_switch_off(subscription, str(error))
         return False
     except Refused as error:
         return _refused(subscription, batch, str(error))

@@ -19,9 +19,12 @@ from meshmgmt.delivery.models import DeadLetter, Subscription
 from meshmgmt.delivery.secrets import key_of
 from meshmgmt.delivery.senders import addresses, webhook
 from meshmgmt.delivery.services import (
+    subscription_delete,
     subscription_replay,
     subscription_secret,
+    subscription_switch_off,
     subscription_test,
+    subscription_update,
 )
 from tests.delivery.conftest import Make, at_once
 from tests.delivery.receivers import Receiver, answer, collecting, hang, hang_up, lie
@@ -211,6 +214,20 @@ def test_a_receiver_that_is_gone_switches_the_subscription_off(
     assert not DeadLetter.objects.exists()
     deliver(made.subscription.pk)
     assert receiver.confirmed == []
+
+
+def test_what_was_changed_meanwhile_is_not_switched_off(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    made = subscribe("proxy")
+    seen = Subscription.objects.get(pk=made.subscription.pk)
+    subscription_update(subscription_id=seen.pk, changes={"name": "another"})
+    subscription_switch_off(seen, "the receiver answered 410")
+    left = Subscription.objects.get(pk=seen.pk)
+    assert left.enabled
+    assert not left.last_error
+    subscription_delete(subscription_id=seen.pk)
+    subscription_switch_off(left, "the receiver answered 410")
 
 
 def test_a_replay_sends_a_range_of_times_again_before_what_is_new(
