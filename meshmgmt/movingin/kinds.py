@@ -5,6 +5,7 @@ goes the way of a request body: the strict serializer, then the service.
 """
 
 import datetime as dt
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -208,9 +209,13 @@ def _setup_key(row: Row, run: Run) -> str:
     if row["state"] != VALID:
         raise NotCopiedError(f"it is {row['state']}")
     expires = dt.datetime.fromisoformat(row["expires"])
-    left = (expires - clock.now()).total_seconds() if expires.year > 1 else 0
+    ends = expires.year > 1
+    left = math.ceil((expires - clock.now()).total_seconds()) if ends else 0
+    # It was valid when it was read; to a new key no time that is left means no end.
+    if ends and left <= 0:
+        raise NotCopiedError("it is expired")
     uses = row["usage_limit"] - row["used_times"] if row["usage_limit"] else 0
-    terms = {"expires_in": round(left), "usage_limit": uses}
+    terms = {"expires_in": left, "usage_limit": uses}
     body = translated(row, run.ids) | terms
     made = setup_keys.create(SetupKeyViewSet().checked(body))
     run.secrets[made.pk] = made.plain

@@ -1,5 +1,6 @@
 """Rows as the reference answers them, exchanged ids, public keys."""
 
+import datetime as dt
 from typing import Any
 
 import pytest
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 from dns.models import NameserverGroup
 from events.models import AuditEvent
 from groups.models import Group, GroupPeer, GroupResource
-from meshmgmt.access.models import Policy, Route, RuleSource
+from meshmgmt.access.models import Policy, Route, RuleSource, SetupKey
 from meshmgmt.accounts.models import Account, User
+from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
 from meshmgmt.movingin.copying import Report, account_copy
 from meshmgmt.movingin.peers import peer_columns, public_keys
@@ -213,6 +215,15 @@ class TestRowsOfTheReference:
         report = copied(setting=settings)
         assert [entry.old_id for entry in report.left_out] == ["network_range"]
         assert [copy.old_id for copy in report.copies] == ["groups_propagation_enabled"]
+
+    @pytest.mark.parametrize("seconds", [-0.2, 0.2])
+    def test_setup_key_at_its_end_does_not_become_endless(self, seconds: float) -> None:
+        ends = clock.now() + dt.timedelta(seconds=seconds)
+        facts = {"id": "k", "name": "k", "type": "reusable", "auto_groups": []}
+        uses = {"usage_limit": 0, "used_times": 0}
+        valid = {"state": "valid", "expires": clock.rfc3339(ends)}
+        copied(setup_key=[{**facts, **uses, **valid}])
+        assert not SetupKey.objects.filter(expires_at=None).exists()
 
     def test_person_without_address_is_left_out(self) -> None:
         user = {"id": "u", "email": "", "name": "Ann", "role": "admin"}
