@@ -203,7 +203,7 @@ def opened(path: Path) -> Iterator[Archive]:
         zlib.error,
         EOFError,
         KeyError,  # a member is not there
-        NotImplementedError,  # an altered byte names a way to compress that zipfile has not
+        RuntimeError,  # an altered byte calls it encrypted, or compressed as zipfile cannot
         msgspec.MsgspecError,
         orjson.JSONDecodeError,
     ) as error:

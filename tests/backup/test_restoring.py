@@ -384,6 +384,14 @@ def test_no_byte_of_a_file_changes_unnoticed(tmp_path: Path) -> None:
     assert refused > 10
 
 
+def test_a_byte_that_calls_a_member_encrypted_is_an_alteration(tmp_path: Path) -> None:
+    data = bytearray(OLD.read_bytes())
+    data[data.index(b"PK\1\2") + 8] ^= 1  # flags of the first member (APPNOTE 4.3.12)
+    (tmp_path / "file").write_bytes(data)
+    with pytest.raises(BackupError, match="cut or altered"):
+        check(tmp_path / "file", bare)
+
+
 def lost_zone(found: list[bytes]) -> list[bytes]:
     return found[1:]
 
