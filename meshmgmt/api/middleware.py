@@ -116,11 +116,11 @@ class TransportMiddleware:
             return error_answer(request, text, 400)
         if (refused := _refused_host(request)) is not None:
             return error_answer(request, refused, 400)
+        request.path = SLASHES.sub("/", request.path)
         raw = str(request.META.get("RAW_URI", "")).partition("?")[0]
         if request.path.startswith("/api/") and "%2f" in raw.lower():
             # Decoded it looks like a slash between ids, which hold none.
             return error_answer(request, "not found", 404)
-        request.path = SLASHES.sub("/", request.path)
         path = SLASHES.sub("/", request.path_info)
         if path.startswith("/api/") and path.endswith("/") and len(path) > len("/api/"):
             path = path[:-1]

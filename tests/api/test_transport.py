@@ -65,6 +65,8 @@ def test_an_encoded_slash_is_part_of_an_id_that_nothing_has(api: Api):
     headers = {"Authorization": f"Token {api.token}"}
     uri: Any = {"PATH_INFO": f"{PATH}//", "RAW_URI": f"{PATH}/%2F?x=%2F"}
     assert api.client.get("/", headers=headers, **uri).status_code == 404
+    doubled: Any = {"PATH_INFO": f"/{PATH}//", "RAW_URI": f"/{PATH}/%2F"}
+    assert api.client.get("/", headers=headers, **doubled).status_code == 404
     uri["RAW_URI"] = f"{PATH}//?x=%2F"
     assert api.client.get("/", headers=headers, **uri).status_code == 200
 
