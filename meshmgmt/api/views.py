@@ -91,7 +91,7 @@ class ApiView(ConditionalMixin, LimitedView):
         """Check permission, then what holds for every query; reading waits for room."""
         super().initial(request, *args, **kwargs)
         require_utf8(request._request)  # noqa: SLF001 - DRF offers no public name
-        if request.method == "GET":
+        if request.method in ("GET", "HEAD"):
             self._room.enter_context(room_for(self._kind))
             self.before_reading(request)
             if self.reads_long:

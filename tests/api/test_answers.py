@@ -61,6 +61,19 @@ def test_large_answers_are_made_one_at_a_time() -> None:
     assert company(LARGE_BYTES, patience=0.2) == [False, False]
 
 
+def test_a_large_answer_is_made_alone_though_only_its_headers_are_asked_for() -> None:
+    ListView.size = LARGE_BYTES
+    ListView.together = Barrier(1)
+    read()
+    ListView.together = Barrier(2, timeout=0.2)
+
+    def head() -> Any:
+        return ListView.as_view()(RequestFactory().head("/"))
+
+    found = race([read, head])
+    assert not any(b'"company":true' in answer.content for answer in found)
+
+
 def test_small_answers_are_made_side_by_side() -> None:
     assert company(100, patience=60) == [True, True]
 
