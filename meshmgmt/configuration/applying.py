@@ -6,8 +6,11 @@ from typing import Any
 
 import jsonschema
 from rest_framework.exceptions import ValidationError
+from rest_framework.serializers import Serializer
 
+from dns.api.serializers import DnsSettingsSerializer
 from dns.services.settings import dns_settings_update
+from meshmgmt.accounts.api.serializers import AccountSettingsRequestSerializer
 from meshmgmt.accounts.services.account import WRITABLE, account_update
 from meshmgmt.api.exceptions import describe
 from meshmgmt.api.plans import Plan
@@ -123,7 +126,7 @@ class _Applying:
         # Rules have no names that last: by their place, so that what differs is changed and
         # nothing is made anew.
         for rule, old in zip(
-            body.get("rules", ()), known[2].get("rules", ()), strict=False
+            body.get("rules") or (), known[2].get("rules", ()), strict=False
         ):
             rule["id"] = old["id"]
         _told(
@@ -136,12 +139,11 @@ class _Applying:
         wanted = self.document.get("settings")
         if wanted is not None and wanted != settings(self.names):
             values = self._refer(wanted, "settings")
-            known = {name: v for name, v in values.items() if name in WRITABLE}
-            _told("settings", lambda: account_update(settings=known))
+            _told("settings", lambda: account_update(settings=_settings(values)))
         wanted = self.document.get("dns_settings")
         if wanted is not None and wanted != dns_settings(self.names):
             values = self._refer(wanted, "dns_settings")
-            _told("dns_settings", lambda: dns_settings_update(**values))
+            _told("dns_settings", lambda: dns_settings_update(**_dns_settings(values)))
 
     def _refer(self, entry: Row, where: str) -> Row:
         try:
@@ -150,6 +152,32 @@ class _Applying:
             raise InvalidArgument(
                 f"{where}: there is no {error.kind} named {error.name[:64]!r}"
             ) from error
+        # Names are exchanged for ids before a serializer looks at what holds them.
+        except (AttributeError, KeyError, TypeError) as error:
+            raise InvalidArgument(
+                f"{where}: what refers to others has another form"
+            ) from error
+
+
+def _settings(values: Row) -> Row:
+    """Return checked settings of those that are given. Raises ValidationError."""
+    known = {name: value for name, value in values.items() if name in WRITABLE}
+    # The API has them in two levels, and takes from each what it knows.
+    checked = _checked(AccountSettingsRequestSerializer, {**known, "extra": known})
+    found = {**checked, **checked["extra"]}
+    return {name: found[name] for name in known if name in found}
+
+
+def _dns_settings(values: Row) -> Row:
+    """Return checked DNS settings. Raises ValidationError."""
+    return _checked(DnsSettingsSerializer, values)
+
+
+def _checked(kind: type[Serializer[Any]], body: Row) -> Row:
+    serializer = kind(data=body)
+    serializer.is_valid(raise_exception=True)
+    found: Row = serializer.validated_data
+    return found
 
 
 def _told(where: str, do: Callable[[], Any]) -> Any:

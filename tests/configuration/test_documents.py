@@ -180,6 +180,10 @@ def test_more_deletions_than_allowed_are_refused(filled: Body, tmp_path: Path) -
             },
             r"zones\[0\]: there is no group named 'nobody'",
         ),
+        ({"policies": [{"name": "p", "rules": ["x"]}]}, r"policies\[0\]: what refers"),
+        ({"access_tests": [{"name": "t", "source": "x"}]}, r"access_tests\[0\]: what"),
+        ({"settings": {"peer_login_expiration": "x"}}, "settings: peer_login_exp"),
+        ({"dns_settings": {"groups": []}}, "dns_settings: disabled_management_groups"),
     ],
 )
 def test_faults_are_named_with_their_place(
@@ -191,6 +195,16 @@ def test_faults_are_named_with_their_place(
     with pytest.raises(CommandError, match=says):
         run("apply", str(file), "--max-deletions", "999")
     assert stored() == before
+
+
+def test_rules_that_are_taken_away_by_null_are_told(
+    filled: Body, tmp_path: Path
+) -> None:
+    changed = [{**policy, "rules": None} for policy in filled["policies"]]
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump({**filled, "policies": changed}))
+    with pytest.raises(CommandError, match=r"policies\[0\]"):
+        run("plan", str(file))
 
 
 @pytest.mark.parametrize("text", ["[", "just text", "- 1", "\x00"])
