@@ -131,6 +131,7 @@ def _name(row: Row) -> str:
 
 def _shown(kind: str, row: Row, texts: Mapping[str, str]) -> Row:
     """Return what counts of a row, with our ids."""
+    # The reference shows a network of no meaning for a route of domains.
     left_out = _LEFT_OUT | _OURS | ({"network"} if row.get("domains") else set())
     fields = {name: value for name, value in row.items() if name not in left_out}
     if kind == "setting":
@@ -147,6 +148,7 @@ def _value(name: str, value: Any, texts: Mapping[str, str]) -> Any:
         return {
             texts.get(key, key): _value(key, part, texts)
             for key, part in value.items()
+            # A rule is known by its policy and its place; here it has another id.
             if key not in _LEFT_OUT and not (name == "rules" and key == "id")
         }
     if isinstance(value, list):
@@ -159,6 +161,7 @@ def _list(name: str, values: list[Any], texts: Mapping[str, str]) -> list[Any]:
         values = [one["id"] if isinstance(one, dict) else one for one in values]
     shown = [_value(name, one, texts) for one in values]
     if name in _UNORDERED:
+        # As texts: objects have no order, and no set takes them.
         key: Callable[[Any], bytes] = lambda one: orjson.dumps(  # noqa: E731
             one, option=orjson.OPT_SORT_KEYS
         )

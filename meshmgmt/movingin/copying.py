@@ -100,6 +100,7 @@ def account_copy(
                 raise _DryRunError
     except _DryRunError:
         return report
+    # Not before the commit: a dry run leaves no keys that these would open.
     report.setup_keys = run.secrets
     return report
 
@@ -153,6 +154,7 @@ def _take(source: str, kind: str, row: Row, run: Run, report: Report) -> None:
     """Copy one object unless it is copied already."""
     old_id, name = str(row["id"]), _name(row)
     known = run.ids.get((kind, old_id))
+    # Left alone, however either side has changed since it was copied.
     if known is not None:
         report.copies.append(Copy(kind, name, old_id, known, is_new=False))
         return

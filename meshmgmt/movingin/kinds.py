@@ -134,6 +134,7 @@ def _peer(row: Row, run: Run) -> str:
     columns["user_id"] = run.ids.get(("user", row.get("user_id") or ""))
     peer = peer_create(**columns)
     label = first_label(row["dns_label"])
+    # Where it is taken, the peer goes by the label that it was given here.
     free = not Peer.objects.filter(dns_label=label).exists()
     if label != peer.dns_label and is_label(label) and free:
         peer_update(peer_id=peer.pk, dns_label=label)
@@ -150,8 +151,10 @@ def _group(row: Row, run: Run) -> str:
     Peers as resources follow in a step of their own, resources of networks with theirs.
     """
     issued = row.get("issued") or Issued.API
+    # Groups that come from tokens or integrations may have the name, too.
     if row["name"] == "All" and issued == Issued.API:
         return all_group_id()
+    # Who is not copied yet joins when a later run copies it: see `_peer`.
     members = [entry["id"] for entry in row.get("peers") or ()]
     peers = [run.ids["peer", old] for old in members if ("peer", old) in run.ids]
     return group_create(name=row["name"], peers=peers, issued=issued).pk
@@ -225,6 +228,7 @@ def _setup_key(row: Row, run: Run) -> str:
 def _setting(row: Row, run: Run) -> str:
     name = str(row["id"])
     value = translated(row, run.ids)[name]
+    # The reference answers null for some lists of groups that are empty.
     account_update(settings={name: [] if value is None else value})
     return name
 
@@ -264,6 +268,7 @@ STEPS: Final[Mapping[str, Create]] = {
 
 def with_steps(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
     """Return the rows of every step."""
+    # What the service says of itself stands among them, and some that only it has.
     settings = [row for row in rows["setting"] if row["id"] in WRITABLE]
     settings += _default_domain(rows)
     late = [row for row in settings if row["id"] in GROUP_SETTINGS]
@@ -280,6 +285,7 @@ def with_steps(rows: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
 def _default_domain(rows: Mapping[str, list[Row]]) -> list[Row]:
     """Return as a setting what the other service takes for an empty DNS domain."""
     is_empty = any(row.get("dns_domain") == "" for row in rows["setting"])
+    # Its settings do not tell the default: the full names of peers do.
     domain = default_domain(rows["peer"]) if is_empty else ""
     name = "default_dns_domain"
     return [{"id": name, name: domain}] if domain else []

@@ -14,7 +14,7 @@ class Copied(models.Model):
     source = models.CharField(max_length=255)  # id of the account at the other service
     kind = models.CharField(max_length=32)
     old_id = models.CharField(max_length=255)
-    new_id = models.CharField(max_length=max(ID_LENGTH, 64))
+    new_id = models.CharField(max_length=max(ID_LENGTH, 64))  # a setting has its name
 
     class Meta:
         constraints = [

@@ -50,6 +50,7 @@ def own_account(viewer: User) -> Foreign:
 
     def get(path: str) -> Any:
         if path in collections:
+            # Through JSON: times and enumerations are texts, as on the other side.
             return orjson.loads(to_json(collections[path]()))
         whole, part = path.split("/")[-2:]
         return orjson.loads(to_json(parts[part](whole)))

@@ -30,6 +30,7 @@ _TAKEN_OVER: Final = (
     "ephemeral",
 )
 _TIMES: Final = ("last_seen", "last_login", "created_at")
+# The last is the reference's word for a `connection_ip` that it does not know.
 _UNKNOWN: Final = ("", None, "<nil>")
 _NEVER: Final = "0001-01-01T00:00:00Z"
 
@@ -57,6 +58,7 @@ def peer_columns(row: Row, keys: Mapping[str, str]) -> Row:
     columns = {name: row[name] for name in _TAKEN_OVER if row.get(name) not in _UNKNOWN}
     for name in _TIMES:
         moment = dt.datetime.fromisoformat(row.get(name) or _NEVER)
+        # Go sends its zero time for never.
         if moment.year > 1:
             columns[name] = moment
     columns["wg_public_key"] = keys.get(row["ip"], "")

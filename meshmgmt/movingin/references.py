@@ -61,6 +61,7 @@ def _value(name: str, value: Any, ids: Ids) -> Any:
     if name == "rules":
         return [translated(rule, ids) for rule in value]
     if name == "authorized_groups":
+        # The users are logins of machines, which have no ids.
         return {_ours("group", old, ids): users for old, users in value.items()}
     if name in _RESOURCES and value.get("id"):
         said = "peer" if value.get("type") == "peer" else "network resource"

@@ -88,11 +88,13 @@ class Source:
         try:
             request = urllib.request.Request(address, headers=headers)  # noqa: S310 - the scheme is checked
             with _opener.open(request, timeout=TIMEOUT_SECONDS) as response:
+                # A byte more than is taken tells a longer answer from one that fits.
                 text = response.read(MOST_BYTES + 1)
             if len(text) > MOST_BYTES:
                 raise SourceError(f"{address} answered more than {MOST_BYTES} bytes")
             return json.loads(text)
         except urllib.error.HTTPError as error:
+            # The error is the answer, too, and keeps its connection open.
             error.close()
             if error.code in ABSENT:
                 return None
@@ -102,7 +104,7 @@ class Source:
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", repr(error))
             raise SourceError(f"{address} does not answer: {reason}") from error
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # the second: too deep
             raise SourceError(f"{address} answered no JSON") from error
 
     def read(self, watched: Watched) -> Foreign:
@@ -134,6 +136,7 @@ def read(get: Get, watched: Watched = lambda paths: paths) -> Foreign | None:
 
 def _parts(get: Get, wholes: Sequence[Row], path: str) -> Iterator[Row]:
     for whole in wholes:
+        # Its ids may be any text, and must not lead to another path.
         quoted = urllib.parse.quote(whole["id"], safe="")
         for row in get(path.format(id=quoted)) or ():
             name = whole.get("name", "")
