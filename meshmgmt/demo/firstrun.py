@@ -50,6 +50,7 @@ def prepare(folder: Path, dns_domain: str) -> FirstRun:
     """
     folder.mkdir(parents=True, exist_ok=True)
     with account_write():
+        # Under the lock: two that start at once would each make an owner.
         owner = _owner(dns_domain)
         password_file = _password(folder / "admin_password", owner)
         token_file = folder / "token"

@@ -150,6 +150,7 @@ def _zones(mesh: LargeMesh) -> None:
         )
     audited_bulk_create(mesh.zones)
     for number, zone in enumerate(mesh.zones):
+        # There are more groups than zones: a zone goes to two or three of them.
         groups = [group.pk for group in mesh.groups[number::ZONES]]
         set_members(ZoneGroup, zone, groups, new=True)
 
@@ -243,6 +244,7 @@ def _others(mesh: LargeMesh) -> None:
         set_members(SetupKeyAutoGroup, key, [group.pk], new=True)
 
 
+# A step is a write, and what a write changes is in memory until it ends.
 ZONES_PER_STEP: Final = 20
 STEPS: Final[tuple[Step, ...]] = (
     _users,

@@ -43,6 +43,7 @@ def nameserver_group(
 
 def _group_ids(story: Story, names: Sequence[str]) -> list[str]:
     if list(names) == [ALL]:
+        # Made with the account, so the story does not know it.
         return [Group.objects.get(name=ALL, issued=Issued.API).pk]
     return story.group_ids(names)
 
@@ -84,6 +85,7 @@ def record_removed(story: Story, zone: str, name: str, kind: str) -> None:
 
 def ttl_changed(story: Story, zone: str, pick: float, ttl: int) -> None:
     """Give one of the records another time to live; `pick`, 0 to 1, says which."""
+    # A share, for how many there will be is not known when it is planned.
     known = Record.objects.filter(zone=story.zones[zone]).order_by("id")
     records.update(known[int(pick * known.count())].pk, {"ttl": ttl})
 

@@ -60,6 +60,7 @@ def robot(story: Story, key: str, name: str, role: str) -> None:
 def sign_in(story: Story, user: str) -> None:
     with account_write():
         found = User.objects.get(pk=story.users[user].pk)
+        # Not in the trail: a sign-in has an event of its own.
         User.objects.filter(pk=found.pk).unaudited_update(last_login=clock.now())
         record_sign_in(found)
 
@@ -122,6 +123,7 @@ def machine(
             _enrol(story, number, groups, None, **facts)
             return
         found = story.keys[key]
+        # No person enrols it: the trail of the reference names the key.
         with context.scope(actor=Actor(id=found.pk)):
             _enrol(story, number, groups, found, **facts)
         SetupKey.objects.filter(pk=found.pk).unaudited_update(
@@ -196,8 +198,10 @@ def _enrol(
         serial_number=f"{MARK}{chance.randrange(10**8):08d}",
         ssh_enabled=key is not None and number % 2 == 0,
         login_expiration_enabled=key is None,
+        # Not by the clock of the story: it was seen shortly before somebody looks.
         last_seen=story.now - dt.timedelta(minutes=chance.randrange(600)),
         last_login=clock.now(),
+        # Addresses for documentation (RFC 5737).
         connection_ip=f"198.51.100.{chance.randrange(1, 255)}",
         country_code=country,
         city_name=city,

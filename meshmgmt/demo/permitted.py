@@ -80,7 +80,7 @@ class Permits:
         return any(
             source_id in {peer.pk for peer in sources}
             and target_id in {target.pk for target in targets}
-            and (not ports or port in ports)
+            and (not ports or port in ports)  # none: all of them
             for _, ports, sources, targets in self._rules
         )
 
@@ -94,4 +94,5 @@ def address_of(target: Target, chance: random.Random) -> str:
     network = BEHIND_NAMES if is_name else ipaddress.ip_network(text)
     if network.num_addresses == 1:
         return str(network.network_address)
+    # The first names the network, the last is for broadcasts.
     return str(network[chance.randrange(1, network.num_addresses - 1)])

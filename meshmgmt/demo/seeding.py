@@ -74,6 +74,7 @@ def is_seeded(profile: str) -> bool:
 
 def seed(profile: str, random_seed: int, progress: Progress = no_progress) -> None:
     """Write a profile in one transaction; the same seed gives the same mesh."""
+    # No account write: each deed inside is one, with events of its own time and actor.
     with transaction.atomic():
         PROFILES[profile][1](random.Random(random_seed), progress)  # noqa: S311
 
@@ -83,6 +84,7 @@ def _demo(chance: random.Random, progress: Progress) -> None:
     company.plan_company(story)
     week.plan_week(story)
     story.play(progress)
+    # Last, for flows are between the machines that the week leaves.
     streams.fill_streams(chance)
 
 

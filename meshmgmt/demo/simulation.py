@@ -44,6 +44,7 @@ class Simulation:
                 await agent.close()
 
     def _agent(self, number: int) -> Agent:
+        # By the secret of the deployment, so nobody else has these private keys.
         seed = hashlib.blake2b(
             self.secret.encode(), digest_size=32, salt=number.to_bytes(8)
         )
@@ -74,6 +75,7 @@ class Simulation:
                 )
                 changed.cancel()
                 if follower.changed.is_set():
+                    # First: if the map changes while it is told, there is another round.
                     follower.changed.clear()
                     self.tell(
                         f"{agent.meta.hostname}  {difference(before, follower.map)}"

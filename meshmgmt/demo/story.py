@@ -69,6 +69,7 @@ class Story:
 
     def play(self, progress: Progress = no_progress) -> None:
         """Do everything planned, in order of time."""
+        # At one moment in the order of planning: a deed may need what another one makes.
         ordered = sorted(self._planned, key=lambda deed: (deed.moment, deed.number))
         deeds = []
         earliest = self.begin
@@ -84,6 +85,7 @@ class Story:
         def run() -> None:
             with (
                 clock.set_to(moment),
+                # An id for each, as requests have one: the trail shows them one by one.
                 context.scope(actor=self._actor(planned.who), request_id=new_id()),
             ):
                 planned.deed()

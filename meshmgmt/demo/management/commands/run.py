@@ -37,6 +37,7 @@ class Command(BaseCommand):
         # A flag that `welcome` shows is in the environment by now.
         os.environ.update(environ)
         call_command("welcome", stdout=self.stdout)
+        # What is left in the buffer would go with this process, which `serve` replaces.
         self.stdout.flush()
         connections.close_all()
         serve = [*children.MANAGE, "serve"]

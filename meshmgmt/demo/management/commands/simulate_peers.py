@@ -49,6 +49,7 @@ class Command(BaseCommand):
             self._tell,
         )
         try:
+            # Raised again by asyncio, after Ctrl-C has let the simulation end.
             with contextlib.suppress(KeyboardInterrupt):
                 asyncio.run(simulation.run(remove=options["remove"]))
         except grpc.aio.AioRpcError as error:

@@ -63,7 +63,7 @@ class Command(BaseCommand):
 def _newest_head() -> str:
     try:
         head = published.newest(published.own_file())
-    except (published.Contradiction, OSError):
+    except (published.Contradiction, OSError):  # no reason not to start
         return f"(damaged: see `{env.PROGRAM} audit verify`)"
     return f"({published.described(head)})" if head else "(none published yet)"
 
