@@ -128,6 +128,7 @@ def creating(path: Path) -> Iterator[Writer]:
                 yield writer
                 file.flush()
                 os.fsync(file.fileno())
+                # Last: a crash before leaves no half file of this name.
                 temporary.rename(path)
             except BaseException:
                 with suppress(OSError):

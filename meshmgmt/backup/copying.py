@@ -134,6 +134,7 @@ def _one_state() -> Iterator[dict[str, Q]]:
                 each.table: uncounted | Q(arrival__lte=citus.last_arrival(each))
                 for each in spread
             }
+            # Batches may come in again: their numbers are above the last one taken.
             stack.close()
             yield among
 
@@ -157,6 +158,7 @@ def nobody_serves() -> Iterator[None]:
     end with the process, however it ends.
     """
     with _faults_told(_GONE):
+        # First: a database that is away would look like one whose lock is taken.
         connection.ensure_connection()
     folder = settings.SVC.runtime_dir
     runtime.make(folder)
@@ -196,6 +198,7 @@ def restore(path: Path, checking: Watched, writing: Watched) -> Manifest:
             _lift_limit()
             if any(map(citus.is_spread, STREAMS.values())):
                 raise BackupError(_SPREAD)
+            # Under the lock, so that nobody fills it between this look and the rows.
             _refuse_data(found)
             _fill(archive, found, writing)
             reset_sequences(found)

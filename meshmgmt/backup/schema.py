@@ -15,6 +15,7 @@ Heads = Mapping[str, str]
 
 def newest() -> dict[str, str]:
     """Return the heads of this version of the service."""
+    # Without a connection: what this version has, not what the database has.
     return dict(sorted(MigrationLoader(None).graph.leaf_nodes()))
 
 

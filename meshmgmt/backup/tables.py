@@ -43,6 +43,7 @@ _PARSED: Final[dict[str, Callable[[str], Any]]] = {
     "DateField": date.fromisoformat,
     "BinaryField": b64decode,
 }
+# A JSON column holds text in SQLite and an object in PostgreSQL.
 _PREPARED: Final = {*_PARSED, "JSONField"}
 _TEXTS: Final = {"CharField", "TextField"}
 
@@ -90,6 +91,7 @@ class Table:
                 "id",
             ]  # as the index has them, in every collation
         if connection.vendor == "postgresql" and key.get_internal_type() in _TEXTS:
+            # By bytes, as SQLite sorts: the order of the lines is part of their sum.
             return [Collate(key.name, "C")]
         return [key.attname]
 

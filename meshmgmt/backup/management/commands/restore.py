@@ -67,6 +67,7 @@ class Command(BaseCommand):
 
     def _report(self, manifest: Manifest, *, as_json: bool, done: bool) -> None:
         rows = {name: content.rows for name, content in manifest.tables.items()}
+        # Told, not refused: the key may be put in its place afterwards.
         same_key = manifest.secret_key == secret_key_mark()
         contradicted = done and published.is_contradicted()
         if as_json:
