@@ -70,6 +70,7 @@ class _Applying:
     gone: list[tuple[ResourceViewSet, str]] = field(default_factory=list)
 
     def run(self) -> None:
+        # Under the lock, so what a name stands for stays so until all is done.
         for kind, pk, name in referable():
             self.names[kind, pk] = name
             self.ids[kind, name] = pk

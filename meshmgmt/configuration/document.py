@@ -155,8 +155,8 @@ def referable() -> list[tuple[str, str, str]]:
         "group": (Group, "name"),
         "posture check": (PostureCheck, "name"),
         "network resource": (NetworkResource, "name"),
-        "peer": (Peer, "dns_label"),
-        "user": (User, "email"),
+        "peer": (Peer, "dns_label"),  # unlike names, one of a kind
+        "user": (User, "email"),  # access tests name people
     }
     return [
         (kind, pk, name)

@@ -129,6 +129,7 @@ def _arrays(sections: Iterable[Section]) -> dict[str, Any]:
             "items": {
                 "type": "object",
                 "not": {"required": ["id"]},
+                # A router has one of the two that it is known by: a peer, or groups.
                 "required": [] if section.name == "routers" else list(section.key),
                 "properties": {
                     **{
