@@ -40,6 +40,7 @@ class CorsMiddleware:
             request.method == "OPTIONS"
             and "Access-Control-Request-Method" in request.headers
         )
+        # 204 as the reference answers it; a preflight never has a token.
         response = HttpResponse(status=204) if preflight else self.get_response(request)
         # Also where it is not granted, or a cache would give that answer to who may.
         patch_vary_headers(response, ["Origin"])

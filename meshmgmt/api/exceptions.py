@@ -136,6 +136,7 @@ def describe(exc: BaseException) -> tuple[int, str, tuple[FieldError, ...]]:
 
 def _validation(exc: drf.ValidationError) -> tuple[int, str, tuple[FieldError, ...]]:
     found = list(_flatten(exc.detail, ""))
+    # One is enough: what the rules would say of such a body means nothing.
     wrong_type = any(code in {TYPE_CODE, "invalid"} for _, _, code in found)
     errors = tuple(
         FieldError(path, f"{path}: {text}" if path else text) for path, text, _ in found

@@ -34,6 +34,7 @@ class StrictMixin(serializers.Field[Any, Any, Any, Any]):
         """Apply the rules on `null` and on omitted fields."""
         if data is None:
             if self._null_is_zero():
+                # A copy: the list or dict itself would be shared by all requests.
                 return True, copy(self.zero)
             data = empty
         if data is empty and self.required and settings.SVC.omitted_fields == "empty":
@@ -73,6 +74,7 @@ class WholeNumberField(StrictMixin, serializers.IntegerField):
     def to_internal_value(self, data: Any) -> Any:
         """Return the integer. Fails with `type` for anything else."""
         fits = not isinstance(data, int) or -INT64 <= data < INT64
+        # To Python true is an int, too.
         if isinstance(data, bool) or not fits:
             self.fail(TYPE_CODE)
         return super().to_internal_value(data)

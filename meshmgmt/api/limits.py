@@ -134,6 +134,7 @@ class Limiter:
             # Taken along; put back below if the database does not take it.
             owed = self._owed.pop(key, 0)
         try:
+            # On SQLite no request waits for others' writes: busy counts as away.
             with sqlite_patience(SHORT_PATIENCE), transaction.atomic():
                 return self._granted(key, owed)
         except (DatabaseError, InterfaceError):
@@ -195,6 +196,7 @@ class LimitedView(APIView):
         """Find out who asks. Raises Unauthenticated, TooManyRequests."""
         try:
             super().perform_authentication(request)
+        # Counted like those without a token: who tries tokens out has no limit else.
         except Unauthenticated:
             _count_address()
             raise

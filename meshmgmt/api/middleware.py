@@ -41,6 +41,7 @@ def source_address(request: HttpRequest) -> str:
 
 def forwarded_address(address: str, forwarded: str) -> str:
     """Return who is behind the trusted proxies that `address` and `forwarded` name."""
+    # From the end, where our proxies write: what stands before, clients may make up.
     for hop in reversed([hop.strip() for hop in forwarded.split(",") if hop.strip()]):
         if not is_trusted_proxy(address):
             break
@@ -182,6 +183,7 @@ def _refused_host(request: HttpRequest) -> str | None:
         if not _bound_to_loopback():
             return None
         allowed = LOOPBACK_HOSTS
+    # The first is what Django's test client calls itself.
     if validate_host(domain, ["testserver", *allowed]):
         return None
     return f"host {domain[:100]!r} is not allowed: add it to SVC_ALLOWED_HOSTS"

@@ -116,11 +116,12 @@ class ConditionalRead:
         `beside` is what the answer depends on beside audited data, None: on anything.
         """
         header = request.headers.get(IF_NONE_MATCH, "")
+        # Compared weakly (RFC 9110, 13.1.2): a proxy that compresses weakens tags.
         self._wanted = [tag.removeprefix("W/") for tag in parse_etags(header)]
         self._beside = beside
         self._read_already = getattr(request.auth, "account_state", None)
         self._key = (
-            str(getattr(request.user, "pk", "")),
+            str(getattr(request.user, "pk", "")),  # who may see what
             request.get_full_path(),
             request.headers.get("Accept", ""),
         )
@@ -181,5 +182,6 @@ class Version(Condition):
         answer = self._read()
         made = isinstance(answer, Response)
         etag = etag_of(OrjsonRenderer().render(answer.data) if made else answer.content)
+        # Compared strongly (RFC 9110, 13.1.1): a tag with W/ is none of ours.
         if "*" not in self._wanted and etag not in self._wanted:
             raise VersionChanged(etag)

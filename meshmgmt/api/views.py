@@ -79,6 +79,7 @@ class ApiView(ConditionalMixin, LimitedView):
             if request.method in ("GET", "HEAD") and response.status_code == OK:
                 if isinstance(response, Response):
                     response.render()
+                    # The rows take about ten times what the text does.
                     response.data = None
                 note_size(self._kind, _size(response))
                 if isinstance(response, HttpResponse):
