@@ -101,6 +101,7 @@ def _audit_events(stream: str, found: Iterable[tuple[Any, ...]]) -> Iterator[Eve
 
 def _stored_events(stream: str, found: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
     for identifier, position, moment, body in found:
+        # None: it came before arrivals were counted, so it follows no cursor.
         yield Event(identifier, position or 0, moment, stream, body.encode())
 
 

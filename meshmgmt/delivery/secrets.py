@@ -21,6 +21,7 @@ def give_secret(subscription: Subscription) -> str:
     """Return a new secret in the form of Standard Webhooks; keep it with the last one."""
     made = PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
     try:
+        # Of two the newer: a further secret ends the day of the one before.
         kept = _opened(subscription)[:1] if subscription.sealed_secret else []
     # Sealed under another SVC_SECRET_KEY; a new secret must be possible all the same.
     except Unreadable:

@@ -89,6 +89,7 @@ def _step(subscription: Subscription) -> bool:
     if not batch.events:
         if replaying or batch.after["cursor"] != subscription.cursor:
             _save(subscription, **batch.after)
+        # What is new waited for the replay, and may go at once.
         return replaying
     count = len(batch.events)
     try:
@@ -126,6 +127,7 @@ def _refused(subscription: Subscription, batch: Batch, error: str) -> bool:
     event = batch.events[0]
     letters = DeadLetter.objects.filter(subscription=subscription)
     with queued_write():
+        # With the letter or not at all, or the event would be lost, or refused twice.
         if not _save(subscription, **batch.after, batch_limit=1, last_error=error):
             return False
         letters.create(

@@ -122,6 +122,7 @@ def posted(post: Post) -> Answer:
             connection.request("POST", path, post.body, post.headers)
             answer = connection.getresponse()
             read = answer.read(_ANSWER_BYTES)
+            # http.client tells of a body that ends early only who reads it whole.
             if answer.length and len(read) < _ANSWER_BYTES:
                 raise NotDelivered("the answer ended early")
             return Answer(answer.status, answer.reason, answer.headers, read)
