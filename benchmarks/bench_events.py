@@ -228,7 +228,7 @@ class EventsBench:
             ours, theirs = alternating_medians(
                 partial(subprocess.run, [*command, "-o", os.devnull], check=True),
                 partial(self._plain, plain, columns=kind == "text/csv"),
-                times=5,
+                times=3,
             )
             name = f"export of {rows} rows as {kind}"
             self.report.at_least(name, rows / ours, rows / theirs, 0.5, guard=0.4)
