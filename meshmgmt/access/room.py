@@ -17,6 +17,7 @@ from meshmgmt.accounts.signals import user_deleting
 from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import modelmodules, rooms
 from meshmgmt.core.orderedlinks import ids_by_owner
+from meshmgmt.core.queries import rows_with
 from meshmgmt.inventory.signals import peers_deleting, resources_deleting
 
 _ROUTE_MODELS = ("route", "routegroup", "routepeergroup", "routeaccesscontrolgroup")
@@ -51,7 +52,7 @@ def register() -> None:
 
 
 def policy_names(ids: Collection[str]) -> dict[str, str]:
-    return dict(Policy.objects.filter(pk__in=ids).values_list("pk", "name"))
+    return dict(rows_with(Policy.objects.values_list("pk", "name"), {"pk": ids}))
 
 
 def auto_groups(user_ids: Sequence[str] | None) -> dict[str, list[str]]:

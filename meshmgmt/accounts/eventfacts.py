@@ -3,11 +3,10 @@
 import ipaddress
 from collections.abc import Collection, Iterator, Sequence
 
-from django.db.models import Q
-
 from events.directory import Network, UserFacts, directory
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.models.users import fold_email
+from meshmgmt.core.queries import rows_with
 
 
 def register() -> None:
@@ -20,10 +19,8 @@ def register() -> None:
 def users(keys: Collection[str]) -> Iterator[UserFacts]:
     """Yield the users with one of the ids or e-mail addresses."""
     emails = {folded for key in keys if "@" in key and (folded := fold_email(key))}
-    wanted = Q(pk__in=keys) | Q(email_key__in=emails)
-    for key, name, email in User.objects.filter(wanted).values_list(
-        "pk", "name", "email"
-    ):
+    rows = User.objects.values_list("pk", "name", "email")
+    for key, name, email in rows_with(rows, {"pk": keys, "email_key": emails}):
         yield UserFacts(id=key, name=name, email=email)
 
 

@@ -1,6 +1,6 @@
 """Look-ups by the ids that clients send, statements kept ready, rows put in at once."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final, TypeVar
 
@@ -24,6 +24,21 @@ def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     """Yield the items in parts that a statement can take."""
     for start in range(0, len(items), BATCH):
         yield items[start : start + BATCH]
+
+
+def rows_with(
+    rows: "QuerySet[Any, Any]", wanted: Mapping[str, Iterable[str]]
+) -> Collection["Row"]:
+    """Return the rows that have one of the values of one of the columns, each once.
+
+    `rows` is a `values_list()` that begins with the primary key.
+    """
+    found: dict[str, Row] = {}
+    for column, values in wanted.items():
+        for part in batches(list(values)):
+            having = rows.filter(**{f"{column}__in": part})
+            found.update((row[0], row) for row in having)
+    return found.values()
 
 
 def known_ids(model: type[models.Model], ids: Iterable[str]) -> set[str]:

@@ -2,10 +2,9 @@
 
 from collections.abc import Collection, Iterator
 
-from django.db.models import Q
-
 from events.directory import PeerFacts, ResourceFacts, directory
 from meshmgmt.accounts.selectors import account_domain
+from meshmgmt.core.queries import rows_with
 from meshmgmt.inventory.models import NetworkResource, Peer
 
 
@@ -18,11 +17,12 @@ def register() -> None:
 def peers(ids: Collection[str], addresses: Collection[str]) -> Iterator[PeerFacts]:
     """Yield the peers with one of the ids or addresses; dual-stack ones twice."""
     domain = account_domain()
-    wanted = Q(pk__in=ids) | Q(ip__in=addresses) | Q(ipv6__in=addresses)
     columns = ("pk", "name", "ip", "ipv6", "os", "dns_label", "user_id")
-    for key, name, ip, ipv6, system, label, user_id in Peer.objects.filter(
-        wanted
-    ).values_list(*columns):
+    found = rows_with(
+        Peer.objects.values_list(*columns),
+        {"pk": ids, "ip": addresses, "ipv6": addresses},
+    )
+    for key, name, ip, ipv6, system, label, user_id in found:
         # IPv4 last: who keeps one row for each peer keeps that.
         for address in (ipv6, ip):
             if address:
@@ -37,7 +37,6 @@ def peers(ids: Collection[str], addresses: Collection[str]) -> Iterator[PeerFact
 
 
 def resources(ids: Collection[str]) -> Iterator[ResourceFacts]:
-    for key, name, kind in NetworkResource.objects.filter(pk__in=ids).values_list(
-        "pk", "name", "type"
-    ):
+    rows = NetworkResource.objects.values_list("pk", "name", "type")
+    for key, name, kind in rows_with(rows, {"pk": ids}):
         yield ResourceFacts(id=key, name=name, type=kind)

@@ -1,11 +1,17 @@
 """The rooms above fill the events' directory with real users, peers and policies."""
 
-import pytest
+from typing import Any
 
+import pytest
+from django.db import connection
+
+from events.directory import directory
 from events.models import ProxyEntry, TrafficEvent
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.access.models import Policy
+from meshmgmt.core.ids import new_id
+from meshmgmt.core.queries import MOST_PARAMETERS
 from tests.events.samples import moment, proxy
 from tests.factories import peer, resource
 from tests.people import api_as, person
@@ -34,6 +40,36 @@ def test_a_flow_is_completed_from_the_inventory() -> None:
     assert content["policy"]["name"] == "Print"
     assert content["destination"]["type"] == "HOST_RESOURCE"
     assert content["connection_type"] == "ROUTED"
+
+
+def test_what_a_large_batch_names_is_looked_up_in_parts() -> None:
+    ann = person("user", email="ann@mesh.dev")
+    laptop = peer("laptop", ip="100.64.0.9", ipv6="fd00::9")
+    policy = Policy(name="Print")
+    policy.save()
+    printer = resource("printer", address="10.0.0.9")
+    others = [new_id() for _ in range(MOST_PARAMETERS)]
+    emails = [f"{other}@mesh.dev" for other in others]
+    numbers: list[int] = []
+
+    def counted(execute: Any, sql: Any, values: Any, many: Any, facts: Any) -> Any:
+        numbers.append(len(values or ()))
+        return execute(sql, values, many, facts)
+
+    with connection.execute_wrapper(counted):
+        found = list(
+            directory.peers(
+                [*others, laptop.pk], ["100.64.0.9", *others, "fd00::9", "100.64.0.8"]
+            )
+        )
+        users = list(directory.users([ann.pk, *others, *emails, "Ann@mesh.dev"]))
+        policies = directory.policies([*others, policy.pk])
+        resources = list(directory.resources([*others, printer.pk]))
+    assert max(numbers) <= MOST_PARAMETERS
+    assert [each.address for each in found] == ["fd00::9", "100.64.0.9"]
+    assert [user.id for user in users] == [ann.pk]
+    assert policies == {policy.pk: "Print"}
+    assert [each.id for each in resources] == [printer.pk]
 
 
 def test_the_overlay_makes_unknown_addresses_of_it_peers() -> None:
