@@ -3,8 +3,10 @@
 import base64
 import io
 import json
+import os
 import sys
 from pathlib import Path
+from select import select
 from typing import Any
 
 import pytest
@@ -13,8 +15,11 @@ from django.core.management import CommandError, call_command
 from meshmgmt.core.errors import InvalidArgument
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.imports import FIELDS, ImportFault, peers_import
+from meshmgmt.inventory.services.peers import peer_create
 from tests.factories import Trail, account_settings, peer
 from tests.people import person
+from tests.races import race
+from tests.waiting import until
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
 
@@ -271,6 +276,27 @@ def test_command_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(data))
 
     assert run("-").startswith("peers: 1 created")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_others_write_while_lines_are_waited_for() -> None:
+    reading, writing = os.pipe()
+
+    def importing() -> int:
+        with os.fdopen(reading, "rb") as lines:
+            return peers_import(lines).created
+
+    def sending() -> int:
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.writelines(ndjson(line(1)))
+            pipe.flush()
+            until(lambda: not select([reading], [], [], 0)[0], "a line that is read")
+            peer_create(name="other", wg_public_key=key(7))
+            pipe.writelines(ndjson(line(2)))
+        return 1
+
+    assert race([importing, sending]) == [2, 1]
+    assert Peer.objects.count() == 3
 
 
 def test_command_names_faulty_lines(

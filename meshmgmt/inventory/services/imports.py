@@ -7,7 +7,9 @@ new peer; a new peer without `ip` gets a free address.
 
 import datetime as dt
 import ipaddress
-from collections.abc import Callable, Collection, Iterable
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -26,6 +28,8 @@ from meshmgmt.inventory.services.peers import no_free_address, peer_prepare
 
 MAX_LINE: Final = 64 * 1024
 MAX_FAULTS: Final = 100
+SPOOLED: Final = 1024 * 1024
+"""Bytes of a file that are kept in memory; the rest is kept on disk."""
 
 _TEXT: Final = "a string"
 _TRUTH: Final = "a boolean"
@@ -153,10 +157,10 @@ def peers_import(
     """
     result = ImportResult()
     try:
-        with account_write():
+        with _arrived(lines) as kept, account_write():
             state = _begin()
             faults: list[LineFault] = []
-            for number, line in enumerate(watched(lines), 1):
+            for number, line in enumerate(watched(kept), 1):
                 faults += _take(state, number, line)
                 if len(faults) >= MAX_FAULTS:
                     break
@@ -169,6 +173,20 @@ def peers_import(
     except _DryRunError:
         return result
     return result
+
+
+@contextmanager
+def _arrived(lines: Iterable[bytes]) -> Iterator[Iterable[bytes]]:
+    """Give the lines once all are here.
+
+    They may come by a slow pipe, for which nobody must wait under the lock.
+    """
+    with tempfile.SpooledTemporaryFile(max_size=SPOOLED) as kept:
+        for line in lines:
+            # No more than what shows that a line is too long.
+            kept.write(line.rstrip(b"\n")[: MAX_LINE + 1] + b"\n")
+        kept.seek(0)
+        yield kept
 
 
 def _begin() -> _Import:
@@ -195,7 +213,7 @@ def _take(state: _Import, number: int, line: bytes) -> list[LineFault]:
     """Read one line into the state; return its faults."""
     if not line.strip():
         return []
-    if len(line) > MAX_LINE:
+    if len(line.rstrip(b"\n")) > MAX_LINE:
         return [LineFault(number, "", f"the line is longer than {MAX_LINE} bytes")]
     try:
         entry = orjson.loads(line)
