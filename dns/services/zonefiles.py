@@ -10,7 +10,7 @@ from dns.models import Record, Zone
 from dns.selectors.zones import plain_record
 from dns.services.records import records as stored_records
 from dns.services.zones import RECORDS_AT_ONCE, zones
-from dns.zonefile.changes import Diff, compare, merge_conflicts
+from dns.zonefile.changes import Diff, compare, merge_conflicts, told
 from dns.zonefile.lexer import ZoneFileError
 from dns.zonefile.reader import ZoneFile, read_zone
 from dns.zonefile.writer import Authority, unwritable, write_zone
@@ -102,7 +102,7 @@ def zone_import_preview(
         zone = zones.get(zone_id)
         file = _read(zone, text, strict=strict)
         stored = [plain_record(record) for record in zone.records.all()]
-        return Import(file, _difference(stored, file.records, merge=merge))
+        return Import(file, _difference(told(stored, file), file.records, merge=merge))
 
 
 def _pieces(diff: Diff) -> Iterator[Sequence[str]]:

@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from dns.zonefile.reader import ZoneFile
+from dns.zonefile.writer import Authority, unwritable
 from meshmgmt.mesh.snapshot import Record
 
 _Key = tuple[str, str, str]
@@ -57,6 +59,23 @@ class Diff:
             self.removed + other.removed,
             self.unchanged + other.unchanged,
         )
+
+
+def told(current: Sequence[Record], file: ZoneFile) -> list[Record]:
+    """The records of which a file tells whether they shall be there.
+
+    It cannot hold those with names that are too long, so that it lacks them says
+    nothing. Of a name that it has, it tells.
+    """
+    # Files for name servers hold shorter names, and have SOA and NS.
+    authority = Authority() if file.ignored else None
+    names = {record.name for record in file.records}
+    untold = {
+        _key(record)
+        for record in unwritable(current, authority=authority)
+        if record.name not in names
+    }
+    return [record for record in current if _key(record) not in untold]
 
 
 def compare(

@@ -37,14 +37,18 @@ def write_zone(
 ) -> str:
     """The zone as text. `domain` and the records are in canonical form.
 
-    Records that `unwritable` lists are left out.
+    Records that `unwritable` lists stand in comments, where no reader takes them.
     """
     lines = [f"$ORIGIN {domain}."]
     if authority is not None:
         lines.extend(_authority_lines(authority))
     limit = _limit(authority)
-    kept = (record for record in records if _longest(record) <= limit)
-    lines.extend(_line(record, domain) for record in sorted(kept, key=_order))
+    for record in sorted(records, key=_order):
+        if _longest(record) <= limit:
+            lines.append(_line(record, domain))
+        else:
+            what = f"{record.name} {record.type} {record.content}"
+            lines.append(f"; left out, for a name is too long: {what}")
     return "\n".join(lines) + "\n"
 
 
@@ -61,7 +65,7 @@ def unwritable(
 
 
 def _limit(authority: Authority | None) -> int:
-    return MAX_TEXT - 1 if authority is None else MAX_OCTETS
+    return MAX_TEXT if authority is None else MAX_OCTETS
 
 
 def _longest(record: Record) -> int:

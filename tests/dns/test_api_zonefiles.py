@@ -44,6 +44,28 @@ def names(records: list[dict[str, Any]]) -> list[tuple[str, str, str, int]]:
     return sorted((r["name"], r["type"], r["content"], r["ttl"]) for r in records)
 
 
+@pytest.mark.parametrize("query", ["", "?authority=true"])
+def test_file_sent_back_changes_nothing_however_long_the_names_are(
+    api: Api, path: str, query: str
+) -> None:
+    longest = ".".join(["a" * 61] * 4)[: 255 - len(".svc.test")] + ".svc.test"
+    # Longer than any file may have it, once it is in ASCII.
+    unicode = ".".join(["\u00fc" * 25] * 9) + ".svc.test"
+    for name in (longest, unicode, "short.svc.test"):
+        ok(api.post(f"{path}/records", record(name=name)))
+    ok(
+        api.post(
+            f"{path}/records", record(name="x.svc.test", type="CNAME", content=unicode)
+        )
+    )
+    before = ok(api.get(path))["records"]
+    file = api.get(f"{path}/zonefile{query}").body
+    done = ok(put(api, path, file))
+    assert (done["added"], done["changed"], done["removed"]) == ([], [], [])
+    assert ok(api.get(path))["records"] == before
+    assert file.count(b"left out") == (3 if query else 2)
+
+
 def test_file_becomes_the_zone(api: Api, path: str) -> None:
     ok(api.post(f"{path}/records", record(name="old.svc.test")))
     done = ok(put(api, path, FILE))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dns.zonefile.changes import Change, Diff, compare, merge_conflicts
+from dns.zonefile.changes import Change, Diff, compare, merge_conflicts, told
 from dns.zonefile.reader import read_zone
 from dns.zonefile.writer import Authority, unwritable, write_zone
 from meshmgmt.mesh.snapshot import Record
@@ -81,6 +82,55 @@ def test_names_too_long_for_a_file_are_left_out_and_listed() -> None:
     assert unwritable(records) == [long]
     assert unwritable(records, authority=Authority()) == records
     assert read_zone(write_zone("corp", records), domain="corp").records == (kept,)
+
+
+def test_a_name_of_255_characters_is_written() -> None:
+    name = ".".join(["a" * 62] * 4)[:250] + ".corp"
+    longest = Record(name, "A", "1.1.1.1", 1)
+    alias = Record("b.corp", "CNAME", name, 1)
+    assert len(name) == 255
+    check_round_trip_of_plain_files([longest, alias])
+
+
+def check_round_trip_of_plain_files(records: list[Record]) -> None:
+    read = read_zone(write_zone("corp", records), domain="corp")
+    assert set(read.records) == set(records)
+
+
+@st.composite
+def long_records(draw: st.DrawFn) -> list[Record]:
+    """Records of the zone `corp` whose names and targets are about as long as may be."""
+    made = {}
+    for _ in range(draw(st.integers(1, 5))):
+        length = draw(st.integers(250, 320))
+        name = ".".join(["abcde"[draw(st.integers(0, 4))] * 60] * 6)
+        name = f"{name[: length - 5].rstrip('.')}.corp"
+        kind, content = draw(
+            st.sampled_from([("A", "1.1.1.1"), ("CNAME", name), ("CNAME", "x.corp")])
+        )
+        short = kind == "CNAME" and content == name and draw(st.booleans())
+        owner = f"{name[:5]}.corp" if short else name
+        made[owner] = Record(owner, kind, content, 60)
+    return list(made.values())
+
+
+@given(long_records(), st.booleans())
+def test_reading_a_file_back_changes_nothing_however_long_names_are(
+    records: list[Record], served: bool
+) -> None:
+    authority = Authority() if served else None
+    text = write_zone("corp", records, authority=authority)
+    file = read_zone(text, domain="corp")
+    assert not compare(told(records, file), file.records)
+    for record in unwritable(records, authority=authority):
+        assert f"; left out, for a name is too long: {record.name} " in text
+
+
+def test_a_file_replaces_an_alias_whose_target_no_file_can_hold() -> None:
+    target = ".".join(["a" * 60] * 5) + ".corp"
+    alias = Record("b.corp", "CNAME", target, 60)
+    file = read_zone("b 60 A 10.0.0.1\n", domain="corp")
+    assert compare(told([alias], file), file.records).removed == (alias,)
 
 
 def needs(program: str) -> str:
