@@ -62,6 +62,10 @@ def read_zone(text: str, *, domain: str, strict: bool = False) -> ZoneFile:
     Raises ZoneFileError with up to MAX_FAULTS faults; nothing is read by halves.
     With `strict`, types other than A, AAAA and CNAME are faults.
     """
+    # Accepted as sent, it may be longer in ASCII; no name in it could be written.
+    if len(domain) > MAX_TEXT:
+        message = f"the zone's domain is longer than {MAX_TEXT} characters in ASCII"
+        raise ZoneFileError([Fault(1, 1, message)])
     reader = _Reader(domain, strict=strict)
     faults: list[Fault] = []
     for number, entry in enumerate(entries(text)):

@@ -66,6 +66,14 @@ def test_file_sent_back_changes_nothing_however_long_the_names_are(
     assert file.count(b"left out") == (3 if query else 2)
 
 
+def test_zone_whose_domain_no_file_can_hold_takes_none(api: Api) -> None:
+    domain = ".".join(["\u00fc" * 25] * 9)
+    made = f"{ZONES}/{ok(api.post(ZONES, zone(domain=domain)))['id']}"
+    answer = put(api, made, "a 60 A 10.0.0.1\n")
+    assert answer.status == 422
+    assert "the zone's domain is longer than 255" in answer.json["message"]
+
+
 def test_file_becomes_the_zone(api: Api, path: str) -> None:
     ok(api.post(f"{path}/records", record(name="old.svc.test")))
     done = ok(put(api, path, FILE))
