@@ -120,6 +120,33 @@ def test_provider_that_does_not_speak_http_is_unavailable(
         fetch_json("https://idp.test/")
 
 
+@pytest.mark.parametrize(
+    "asking",
+    [
+        lambda: Provider("https://idp.test").metadata,
+        lambda: Keys("https://idp.test/keys").get_jwk_set,
+    ],
+    ids=["metadata", "keys"],
+)
+@pytest.mark.parametrize(("pause", "times"), [(5.0, 1), (0.0, 3)])
+def test_provider_that_failed_is_left_alone_for_a_while(
+    monkeypatch: pytest.MonkeyPatch, asking: Any, pause: float, times: int
+) -> None:
+    asked = []
+
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        asked.append(arguments)
+        raise OSError
+
+    monkeypatch.setattr("meshmgmt.accounts.oidc.provider.PAUSE_SECONDS", pause)
+    monkeypatch.setattr("urllib.request.OpenerDirector.open", refuse)
+    ask = asking()
+    for _ in range(3):
+        with pytest.raises(Unavailable, match="not available now"):
+            ask()
+    assert len(asked) == times
+
+
 def test_made_up_key_ids_do_not_flood_the_provider(
     provider: RunningProvider, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:

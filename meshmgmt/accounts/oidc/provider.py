@@ -11,7 +11,8 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ MAX_BYTES: Final = 1024 * 1024
 FRESH_SECONDS: Final = 600.0
 USERINFO_SECONDS: Final = 60.0
 PAUSE_SECONDS: Final = 5.0
-"""How soon a made-up key id, or a question left open, makes it be asked again."""
+"""How soon a made-up key id, a failure or a question left open makes it be asked again."""
 
 UNREACHABLE: Final = "the identity provider is not available now; try again"
 # Known again by its value: a cache gives out copies.
@@ -79,6 +80,28 @@ def checked_url(url: str) -> str:
     return url
 
 
+@dataclass(slots=True)
+class _Pause:
+    """Fails at once for a while after a failure.
+
+    Those who wait for a lock would each wait for the provider too, one after another.
+    """
+
+    _until: float = float("-inf")
+    _message: str = ""
+
+    @contextmanager
+    def after_failure(self) -> Iterator[None]:
+        if time.monotonic() < self._until:
+            raise Unavailable(self._message)
+        try:
+            yield
+        except Unavailable as error:
+            self._until = time.monotonic() + PAUSE_SECONDS
+            self._message = error.message
+            raise
+
+
 class Keys(jwt.PyJWKClient):
     """The keys behind `jwks_uri`; an unknown id makes them be read again, with pauses."""
 
@@ -89,9 +112,14 @@ class Keys(jwt.PyJWKClient):
             timeout=TIMEOUT_SECONDS,
             cooldown_duration=PAUSE_SECONDS,
         )
+        self._pause = _Pause()
 
     def fetch_data(self) -> Any:
         """Read the keys. Raises Unavailable."""
+        with self._pause.after_failure():
+            return self._fetched()
+
+    def _fetched(self) -> Any:
         idp.authenticate_requested()
         try:
             return super().fetch_data()
@@ -121,6 +149,7 @@ class Provider:
     _metadata: Mapping[str, Any] = field(default_factory=dict)
     _read_at: float = float("-inf")
     _keys: Keys | None = None
+    _pause: _Pause = field(default_factory=_Pause)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _userinfo_lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -129,15 +158,19 @@ class Provider:
         with self._lock:
             if time.monotonic() - self._read_at > FRESH_SECONDS:
                 # Under the lock: a flood of tokens asks once.
-                # No slash twice: OpenID Connect Discovery 1.0, Section 4.
-                found = fetch_json(self.issuer.rstrip("/") + WELL_KNOWN)
-                if not isinstance(found, dict) or found.get("issuer") != self.issuer:
-                    raise Unavailable(
-                        "the identity provider calls itself another issuer than"
-                        " configured"
-                    )
-                self._metadata, self._read_at = found, time.monotonic()
+                with self._pause.after_failure():
+                    self._metadata = self._read_metadata()
+                self._read_at = time.monotonic()
             return self._metadata
+
+    def _read_metadata(self) -> Mapping[str, Any]:
+        # No slash twice: OpenID Connect Discovery 1.0, Section 4.
+        found = fetch_json(self.issuer.rstrip("/") + WELL_KNOWN)
+        if not isinstance(found, dict) or found.get("issuer") != self.issuer:
+            raise Unavailable(
+                "the identity provider calls itself another issuer than configured"
+            )
+        return found
 
     def keys(self) -> Keys:
         """Return the keys. Raises Unavailable."""
