@@ -108,6 +108,19 @@ def test_every_field_is_taken() -> None:
     assert made.last_login.isoformat() == "2026-01-02T01:04:05+00:00"
 
 
+@pytest.mark.parametrize("never", ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"])
+def test_time_that_clients_write_for_never_is_none(never: str) -> None:
+    facts = {"last_seen": never, "last_login": never}
+    peers_import(ndjson(line(1), line(2, **facts)))
+    peers_import(ndjson(line(1, last_seen="2026-01-02T03:04:05Z")))
+
+    result = peers_import(ndjson(line(1, **facts), line(2, **facts)))
+
+    assert (result.updated, result.unchanged) == (1, 1)
+    times = Peer.objects.values_list("last_seen", "last_login")
+    assert list(times) == [(None, None)] * 2
+
+
 def test_second_run_changes_nothing() -> None:
     lines = ndjson(line(1, ipv6="fd00::1", extra_dns_labels=["a"]), line(2))
     peers_import(lines)
@@ -195,6 +208,7 @@ BAD: list[tuple[str, Any, str, str]] = [
         "last_seen",
         "RFC",
     ),
+    ("never", line(9, created_at="0001-01-01T00:00:00Z"), "created_at", "RFC 3339"),
     ("geo", line(9, geoname_id=-1), "geoname_id", "must be from 0"),
     ("country", line(9, country_code="GER"), "country_code", "at most 2 characters"),
     (

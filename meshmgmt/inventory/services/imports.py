@@ -50,6 +50,11 @@ FIELDS: Final = {
 """What a line may hold, with the JSON type; `user` is an e-mail address or an id."""
 
 
+_MAY_BE_NEVER: Final = ("last_seen", "last_login")
+_NEVER: Final = dt.datetime(1, 1, 1, tzinfo=dt.UTC)
+"""The zero time of clients written in Go."""
+
+
 @dataclass(frozen=True, slots=True)
 class LineFault:
     """What is wrong with one line; `field` is empty when it is the whole line."""
@@ -239,7 +244,9 @@ def _values(
             errors.append(FieldError(shown, f"{shown!r} is not a field of a peer"))
             continue
         value = _typed(kind, given)
-        if value is None:
+        if value == _NEVER and name in _MAY_BE_NEVER:
+            values[name] = None
+        elif value in (None, _NEVER):
             errors.append(FieldError(name, f"{name} must be {kind}"))
         else:
             values[name] = value
