@@ -128,6 +128,11 @@ class CsrfSessionAuthentication(SessionAuthentication):
         user = getattr(_django_request(request), "user", None)
         if not isinstance(user, User):
             return None
+        if user.password_is_temporary:
+            raise Forbidden(
+                "this session was opened with a one-time password: change it first"
+                " in the admin site"
+            )
         self.enforce_csrf(request)
         set_actor(user)
         return user, None

@@ -215,6 +215,25 @@ class TestSessions:
         event = AuditEvent.objects.get(activity_code="personal.access.token.create")
         assert (event.initiator_id, event.token_id) == (user.pk, "")
 
+    def test_a_one_time_password_opens_nothing_but_the_page_that_replaces_it(
+        self, user: User
+    ) -> None:
+        user.password_is_temporary = True
+        user.save(update_fields=["password_is_temporary"])
+        client = Client()
+        client.force_login(user)
+        path = f"/api/users/{user.pk}/tokens"
+        body = {"name": "x", "expires_in": 1}
+        answer = client.post(path, body, content_type="application/json")
+        assert answer.status_code == 403
+        assert "one-time password" in answer.json()["message"]
+        assert client.get(ME).status_code == 403
+        assert not AccessToken.objects.exists()
+        new = {"new_password1": "Correct-Horse-7!", "new_password2": "Correct-Horse-7!"}
+        page = "/admin/password_change/"
+        client.post(page, {"old_password": "correct horse", **new})
+        assert client.get(ME).status_code == 200
+
     def test_a_blocked_user_is_forbidden(self, user: User) -> None:
         person("owner")
         client = Client()
