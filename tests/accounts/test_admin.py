@@ -153,6 +153,18 @@ class TestUsers:
             errors_of(client.post(f"{USERS}{admin.pk}/change/", form))
         )
 
+    def test_an_owner_who_gives_the_role_away_becomes_admin(
+        self, client: Client, owner: User
+    ) -> None:
+        heir = person("admin")
+        trail = Trail()
+        form = user_form(heir, role="owner", name="Heir", new_password="correct horse")
+        assert client.post(f"{USERS}{heir.pk}/change/", form).status_code == 302
+        roles = dict(User.objects.values_list("pk", "role"))
+        assert roles == {heir.pk: "owner", owner.pk: "admin"}
+        assert "transferred.owner.role" in trail.codes
+        assert User.objects.get(pk=heir.pk).name == "Heir"
+
     def test_delete_with_tokens(self, client: Client) -> None:
         user = person("user", email="bob@mesh.dev", name="Bob")
         token_of(user)

@@ -16,7 +16,7 @@ def viewer_of(request: HttpRequest) -> User:
 class ByForm(ServiceForm):
     """A form that knows who sends it; the admin sets `by` on its class per request."""
 
-    by: User | None = None
+    by: User
 
 
 class ByAdmin(ServiceAdmin):

@@ -14,6 +14,7 @@ from meshmgmt.accounts.authority import (
 )
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import User
+from meshmgmt.accounts.services.userchanges import user_update
 from meshmgmt.accounts.services.users import (
     user_approve,
     user_create,
@@ -22,7 +23,6 @@ from meshmgmt.accounts.services.users import (
     user_rename,
     user_set_blocked,
     user_set_password,
-    user_set_role,
 )
 from meshmgmt.adminsite.bulk import BulkAction
 from meshmgmt.adminsite.fields import OrderedListField
@@ -83,8 +83,8 @@ class UserForm(ByForm):
         if (user.name, user.email) != (data["name"], data["email"]):
             email, name = data["email"], data["name"]
             user_rename(user_id=pk, name=name, email=email, by=self.by)
-        user_set_role(user_id=pk, role=data["role"], by=self.by)
-        user_set_blocked(user_id=pk, blocked=data["is_blocked"], by=self.by)
+        changes = {name: data[name] for name in ("role", "is_blocked")}
+        user_update(user_id=pk, changes=changes, by=self.by)
         return self._with_password(user, data)
 
     def _with_password(self, user: User, data: dict[str, Any]) -> User:
