@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.db import OperationalError
 from django.test import Client
 
 from events.models import AuditEvent
@@ -177,6 +178,20 @@ class TestWhatTells:
         sign_in()
         forget_wrong_passwords()
         assert WrongPassword.objects.count() == 1
+
+
+def test_check_that_breaks_off_is_counted_as_an_error(
+    ann: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(account: str) -> Any:
+        raise OperationalError
+
+    monkeypatch.setattr(passwords, "_attempt", lost)
+    before = {name: counted(name) for name in ("ok", "error")}
+    with pytest.raises(OperationalError):
+        passwords.password_check(ann, RIGHT, name=ann.email)
+    after = {name: counted(name) - count for name, count in before.items()}
+    assert after == {"ok": 0, "error": 1}
 
 
 def test_guessing_the_old_password_over_the_api_counts_too(ann: User) -> None:

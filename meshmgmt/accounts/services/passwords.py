@@ -82,7 +82,7 @@ def password_check(user: User | None, password: str, *, name: str) -> bool:
     too many others are being checked.
     """
     account = _account_key(user, name)
-    result = "ok"
+    result = "error"  # unless it is known by the end
     try:
         # Whoever has to wait is told so without a place in the lane.
         _attempt(account).check()
@@ -93,6 +93,7 @@ def password_check(user: User | None, password: str, *, name: str) -> bool:
                 # Takes as long as checking somebody's would.
                 make_password(password)
             elif user.check_password(password):
+                result = "ok"
                 return True
             result = "failed"
             _note(attempt, user)
