@@ -211,6 +211,12 @@ class TestTokens:
         assert first != leaked
         assert last_code() == "personal.access.token.delete"
 
+    def test_token_named_twice_is_revoked_once(self, owner: User) -> None:
+        leaked = token_of(owner)
+        token = AccessToken.objects.get()
+        assert run("tokens", "revoke", token.pk, leaked, token.pk) == "revoked: 1\n"
+        assert not AccessToken.objects.exists()
+
     def test_revoke_all_of_a_user(self, owner: User) -> None:
         machine = robot()
         for user in (owner, machine, machine):

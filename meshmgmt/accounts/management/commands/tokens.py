@@ -54,7 +54,9 @@ class Command(BaseCommand):
             raise CommandError("name the tokens to revoke, or one --user, not both")
         with clear_errors(), account_write():
             if user is None:
-                found = [_find(reference) for reference in options["tokens"]]
+                # By id, for one may be named twice: by its id and as it leaked.
+                named = map(_find, options["tokens"])
+                found = list({token.pk: token for token in named}.values())
             else:
                 found = list(tokens.filter(user=user))
             rows = [_facts(token) for token in found]
