@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 
 from meshmgmt.accounts.models import Account, User
+from meshmgmt.accounts.oidc import adminlogin
 from tests.accounts.identities import bearer, newcomer, newcomers
 from tests.api_client import Api
 from tests.factories import Trail
@@ -152,6 +153,22 @@ class TestAdminSite:
         assert answer["Location"] == "/admin/login/"
         assert b"begun elsewhere" in victim.get("/admin/login/").content
         assert not newcomers().exists()
+
+    @pytest.mark.parametrize("nonce", ["other", "\u00fc", "\ud800"])
+    def test_token_of_another_sign_in_is_refused(
+        self,
+        provider: RunningProvider,
+        account: Account,
+        monkeypatch: pytest.MonkeyPatch,
+        nonce: str,
+    ) -> None:
+        provider.token_of(roles="admin")
+        monkeypatch.setattr(
+            adminlogin, "checked_claims", lambda *given, **facts: {"nonce": nonce}
+        )
+        client = Client()
+        assert self.sign_in(provider, client)["Location"] == "/admin/login/"
+        assert b"did not sign you in" in client.get("/admin/login/").content
 
     def test_code_is_good_once(
         self, provider: RunningProvider, account: Account

@@ -105,7 +105,8 @@ def _answer(
         raise Unauthenticated(REFUSED)
     claims = checked_claims(token, provider(), audience=settings.SVC.oidc_client_id)
     # A token that was made for another sign-in is no answer to this one.
-    if not hmac.compare_digest(str(claims.get("nonce", "")), flow["nonce"]):
+    nonce = str(claims.get("nonce", "")).encode(errors="replace")
+    if not hmac.compare_digest(nonce, flow["nonce"].encode()):
         raise Unauthenticated(REFUSED)
     access_token = str(answer.get("access_token", ""))
     return claims, partial(provider().userinfo, token=access_token)
