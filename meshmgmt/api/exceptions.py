@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
 from django.core.exceptions import SuspiciousOperation
 from django.db import (
     DatabaseError,
+    DataError,
     IntegrityError,
     InterfaceError,
     InternalError,
@@ -105,6 +106,7 @@ def tell(exc: BaseException, status: int) -> None:
 OMITTED: Final = (
     " (SVC_OMITTED_FIELDS=empty on the server reads omitted fields as empty)"
 )
+MALFORMED: Final = "the request is malformed"
 INTERNAL: Final = "an internal error occurred; it was logged with this request's id"
 
 _PLAIN: Final[tuple[tuple[tuple[type[Exception], ...], int, str], ...]] = (
@@ -113,7 +115,7 @@ _PLAIN: Final[tuple[tuple[tuple[type[Exception], ...], int, str], ...]] = (
     ((DjangoPermissionDenied, drf.PermissionDenied), 403, "permission denied"),
     ((drf.MethodNotAllowed,), 405, "this method is not allowed on this path"),
     ((drf.UnsupportedMediaType,), 415, "multipart is not supported: send JSON"),
-    ((SuspiciousOperation,), 400, "the request is malformed"),
+    ((SuspiciousOperation,), 400, MALFORMED),
 )
 
 
@@ -194,6 +196,9 @@ _UNABLE: Final = (
 )
 """What databases say, and what it means."""
 
+_NUL: Final = ("cannot contain NUL", "unsupported Unicode escape sequence")
+"""PostgreSQL: a text, or a text in JSON, has a NUL, which nothing that is stored has."""
+
 _WORKER_LOST: Final = (
     *("connection to the remote node", "any connections to the node"),
     *("failed to COPY to shard", "failed to complete COPY on", "connection not open"),
@@ -208,13 +213,16 @@ def is_busy(exc: OperationalError) -> bool:
 
 
 def _database(exc: Exception) -> tuple[int, str]:
-    """Races end in 409; a database that is busy, full, read-only or away in 503."""
+    """Races end in 409; a NUL in 400; a busy, full, read-only or absent database in 503."""
     text = str(exc)
     # A second guard: two requests may pass the same rule at once.
     if isinstance(exc, IntegrityError):
         for name, message in _constraint_messages.items():
             if name in text:
                 return 409, message
+    # Only clients have such texts; SQLite looks for them and finds nothing.
+    if isinstance(exc, DataError) and any(sign in text for sign in _NUL):
+        return 400, MALFORMED
     for signs, message in _UNABLE:
         if any(sign in text for sign in signs):
             return 503, message
@@ -226,7 +234,7 @@ def _database(exc: Exception) -> tuple[int, str]:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer Django's own 400."""
-    return error_answer(request, "the request is malformed", 400)
+    return error_answer(request, MALFORMED, 400)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -100,7 +100,7 @@ def _drop_body(response: Any) -> None:
 
 
 class TransportMiddleware:
-    """Host, length and slashes; errors before any view is found."""
+    """Host, length, NUL and slashes; errors before any view is found."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -119,8 +119,9 @@ class TransportMiddleware:
             return error_answer(request, refused, 400)
         request.path = SLASHES.sub("/", request.path)
         raw = str(request.META.get("RAW_URI", "")).partition("?")[0]
-        if request.path.startswith("/api/") and "%2f" in raw.lower():
-            # Decoded it looks like a slash between ids, which hold none.
+        is_slashed = request.path.startswith("/api/") and "%2f" in raw.lower()
+        if is_slashed or "\0" in request.path:
+            # Decoded it looks like a slash between ids, which hold none, nor a NUL.
             return error_answer(request, "not found", 404)
         path = SLASHES.sub("/", request.path_info)
         if path.startswith("/api/") and path.endswith("/") and len(path) > len("/api/"):

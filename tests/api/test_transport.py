@@ -9,6 +9,7 @@ from django.db import OperationalError
 from events.api import audit
 from events.models import AuditEvent
 from meshmgmt.core.ids import is_id
+from tests.admin.signed_in import client_of
 from tests.api_client import Answer, Api
 from tests.logscan import LogScan
 from tests.people import api_of, person, token_of
@@ -40,6 +41,26 @@ UNKNOWN = ["/api", "/api/nothing", "/api/%00", "/api//", "/api/groups/a/b/c"]
 @pytest.mark.parametrize("path", [*UNKNOWN, "/nothing"])
 def test_unknown_path_is_404_in_the_common_shape(api: Api, path: str):
     assert_error(api.get(path), 404, "not found")
+
+
+@pytest.mark.parametrize("page", ["change", "delete", "history", "members"])
+def test_a_page_of_an_id_with_a_nul_is_404(page: str):
+    answer = client_of(person("owner")).get(f"/admin/groups/group/%00/{page}/")
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("query", ["id=%00", "group=%00", "name__contains=a%00"])
+def test_a_filter_with_a_nul_finds_nothing(query: str):
+    page = f"/admin/groups/group/?{query}"
+    # PostgreSQL refuses the question, SQLite looks in vain.
+    assert client_of(person("owner")).get(page).status_code in (200, 302, 400)
+
+
+@pytest.mark.parametrize("path", ["groups/group", "inventory/peer", "access/invite"])
+def test_a_nul_among_chosen_objects_fails_nothing(path: str):
+    sent = {"action": "delete_selected", "_selected_action": "\0", "index": 0}
+    answer = client_of(person("owner")).post(f"/admin/{path}/", sent)
+    assert answer.status_code in (200, 302, 400)
 
 
 def test_one_trailing_slash_is_the_same_resource(api: Api):
