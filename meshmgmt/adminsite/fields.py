@@ -140,7 +140,8 @@ class DurationField(forms.CharField):
     def clean(self, value: Any) -> Any:
         """Return the number. Raises ValidationError for other texts, and for parts."""
         text = super().clean(value).strip()
-        if text.removeprefix("-").isdecimal():
+        # As long as the numbers beside a unit: Python reads no number of any length.
+        if re.fullmatch(r"-?\d{1,10}", text):
             return int(text)
         try:
             number, rest = divmod(total(text), self.unit)

@@ -21,7 +21,7 @@ def total(text: str) -> int:
     parts = re.findall(_PART, word) if _WHOLE.fullmatch(word) else []
     if not parts or len({unit for _, unit in parts}) < len(parts):
         raise ValueError(
-            f"{text!r} is no length of time such as 90 days, 24 h or 5 min"
+            f"{text[:64]!r} is no length of time such as 90 days, 24 h or 5 min"
         )
     return sum(int(number) * UNITS[unit] for number, unit in parts)
 

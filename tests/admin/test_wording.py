@@ -80,3 +80,12 @@ def test_durations_are_read_and_written_in_words(client: Client) -> None:
     assert round((ends - clock.now()).total_seconds() / 86400) == 14
     parts = client.post("/admin/access/setupkey/add/", {**key, "days": "36 h"})
     assert errors_of(parts) == {"days": ["must be a multiple of 24 h"]}
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_a_number_too_long_to_be_read_is_no_duration(client: Client, sign: str) -> None:
+    key = {"name": "k", "type": "reusable", "usage_limit": "0"}
+    key["days"] = sign + "9" * 5000
+    [text] = errors_of(client.post("/admin/access/setupkey/add/", key))["days"]
+    assert "is no length of time" in text
+    assert len(text) < 200
