@@ -1,17 +1,18 @@
 """Who is in a group that has IPv6 has an address of it, nobody else.
 
-Followed on every write of such a group's members, and of the account's settings. Without a
-range for IPv6 the peers keep what they have.
+Followed on every write of such a group's members, of the account's settings, and of new
+peers, for nobody joins `All`. Without a range for IPv6 the peers keep what they have.
 """
 
 import ipaddress
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models.signals import post_save
+from django.db.models.signals import post_save, pre_save
 
+from events.audit.audited import rows_created
 from groups.models import Group, GroupPeer
-from groups.selectors import members_among
+from groups.selectors import all_group_id, members_among
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.selectors import stored_account
 from meshmgmt.core import context
@@ -24,11 +25,13 @@ from meshmgmt.inventory.services.peers import free_ipv6
 
 
 def register() -> None:
-    """Follow memberships and settings."""
+    """Follow memberships, settings and new peers."""
     members_changed.connect(
         _members_changed, sender=GroupPeer, dispatch_uid="groups.ipv6.members"
     )
     post_save.connect(_saved, sender=Account, dispatch_uid="groups.ipv6.settings")
+    pre_save.connect(_adding, sender=Peer, dispatch_uid="groups.ipv6.peer")
+    rows_created.connect(_added, sender=Peer, dispatch_uid="groups.ipv6.peers")
 
 
 def _members_changed(
@@ -45,6 +48,29 @@ def _saved(instance: Account, raw: bool, **kwargs: Any) -> None:
     # raw: a fixture, whose peers come with the addresses they had.
     if not raw and instance.network_range_v6:
         _follow(instance, Peer.objects.all())
+
+
+def _adding(instance: Peer, raw: bool, **kwargs: Any) -> None:
+    # Before it is saved: who makes it shows the address.
+    new = instance._state.adding and not raw and instance.ipv6 is None
+    if new and (account := _all_have_it()):
+        instance.ipv6 = free_ipv6(account.network_range_v6)
+
+
+def _added(instances: Sequence[Peer], **kwargs: Any) -> None:
+    without = [peer.pk for peer in instances if peer.ipv6 is None]
+    if without and (account := _all_have_it()):
+        for part in batches(without):
+            _follow(account, Peer.objects.filter(pk__in=part))
+
+
+def _all_have_it() -> Account | None:
+    """Return the account if it has IPv6 for everybody."""
+    account = stored_account()
+    if account is None or not account.network_range_v6:
+        return None
+    enabled = account.ipv6_enabled_groups
+    return account if enabled and all_group_id() in enabled else None
 
 
 def _follow(account: Account, peers: PeerQuerySet) -> None:

@@ -1,6 +1,8 @@
 """IPv6 addresses follow the groups that have IPv6."""
 
 import ipaddress
+import json
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -11,11 +13,13 @@ from groups.services import change_groups_of_peers, group_delete
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.services.peers import peer_delete
+from meshmgmt.inventory.services.imports import peers_import
+from meshmgmt.inventory.services.peers import peer_create, peer_delete
 from tests.factories import Trail, group, peer
 
 pytestmark = pytest.mark.django_db
 RANGE = "fd00:1::/64"
+KEYS = [b64encode(bytes([number]) * 32).decode() for number in range(3)]
 
 
 def ipv6(one: Peer) -> str | None:
@@ -75,6 +79,29 @@ def test_settings_give_and_take_addresses() -> None:
     assert ipv6(one) != ipv6(two)
     settings(ipv6_enabled_groups=[])
     assert ipv6(one) is None
+
+
+def test_a_new_peer_has_an_address_while_all_have_one() -> None:
+    settings(network_range_v6=RANGE, ipv6_enabled_groups=[all_group_id()])
+    made = peer_create(name="one", wg_public_key=KEYS[0])
+    assert made.ipv6 is not None
+    assert has_ipv6(made)
+
+
+def test_imported_peers_have_addresses_while_all_have_one() -> None:
+    settings(network_range_v6=RANGE, ipv6_enabled_groups=[all_group_id()])
+    own = {"ipv6": "fd00:1::7"}
+    lines = [{"wg_public_key": key, "name": "p"} for key in KEYS[1:]]
+    lines += [{"wg_public_key": KEYS[0], "name": "q", **own}]
+    trail = Trail()
+    peers_import(json.dumps(line).encode() for line in lines)
+    assert len(trail.codes) == len(lines)  # that they came says the address too
+    assert all(map(has_ipv6, Peer.objects.all()))
+    assert Peer.objects.get(name="q").ipv6 == own["ipv6"]
+
+
+def test_a_new_peer_has_no_address_while_only_some_have_one(six: Group) -> None:
+    assert peer_create(name="one", wg_public_key=KEYS[0]).ipv6 is None
 
 
 def test_new_range_gives_new_addresses(member: Peer) -> None:
