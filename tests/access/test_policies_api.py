@@ -5,6 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from meshmgmt.access.models import PostureCheck
 from meshmgmt.core.ids import new_id
@@ -363,3 +365,25 @@ def test_posture_checks_keep_their_order(api: Api) -> None:
     )
     assert changed["source_posture_checks"] == checks[::-1]
     assert trail.codes == ["policy.update"]
+
+
+@pytest.mark.parametrize(
+    ("change", "of_a_rule"),
+    [({}, 1), ({"description": "another"}, 1), ({"sources": []}, 2)],
+)
+def test_a_write_of_many_rules_reads_what_they_list_at_once(
+    api: Api, change: Body, of_a_rule: int
+) -> None:
+    few, many = (statements_of(api, number, change) for number in (3, 30))
+    assert many - few <= 27 * of_a_rule + 5
+
+
+def statements_of(api: Api, number: int, change: Body) -> int:
+    """Return how many statements a change of so many rules takes."""
+    body = policy(name=f"{number} rules", rules=[rule()] * number)
+    made = ok(api.post(PATH, body))
+    body["rules"] = [rule(id=each["id"], **change) for each in made["rules"]]
+    with CaptureQueriesContext(connection) as captured:
+        answer = ok(api.put(f"{PATH}/{made['id']}", body))
+    assert [each["id"] for each in answer["rules"]] == [x["id"] for x in made["rules"]]
+    return len(captured)

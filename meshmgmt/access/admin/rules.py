@@ -28,7 +28,7 @@ from meshmgmt.access.rules.policies import (
     ResourceRef,
     RuleDraft,
 )
-from meshmgmt.access.services.policies import stored_rule
+from meshmgmt.access.services.policies import stored_rule, stored_rules
 from meshmgmt.adminsite.fields import LinesField, PartFormSet
 from meshmgmt.adminsite.look import enabled, spelt
 from meshmgmt.adminsite.pages import ServiceForm, refused
@@ -316,7 +316,7 @@ class RuleFormSet(PartFormSet):
         policy = self.instance
         stored = [] if policy._state.adding else list(ruled(policy.rules.all()))
         found: dict[str, _Placed] = {
-            rule.pk: (stored_rule(rule), None) for rule in stored
+            draft.id: (draft, None) for draft in stored_rules(stored)
         }
         added: list[_Placed] = []
         gone: Any = self.deleted_forms

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from groups.models import GroupLink
 from groups.selectors import known_groups, resource_types
 from meshmgmt.access.models import (
     Policy,
@@ -21,7 +20,12 @@ from meshmgmt.access.rules.policies import (
     policy_errors,
 )
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.core.orderedlinks import member_keys, set_members
+from meshmgmt.core.orderedlinks import (
+    OrderedLink,
+    ids_by_owner,
+    link_rows,
+    set_members,
+)
 from meshmgmt.core.resources import Resource, Row, Write, columns
 
 _OWN: Final = [
@@ -55,19 +59,20 @@ class Policies(Resource[Policy]):
         return policy_errors({**write.values, "rules": rules}, facts)
 
     def stored(self, instance: Policy) -> Row:
-        rules = instance.rules.order_by("position", "id")
-        return {**super().stored(instance), "rules": list(map(stored_rule, rules))}
+        rules = list(instance.rules.order_by("position", "id"))
+        return {**super().stored(instance), "rules": stored_rules(rules)}
 
     def save_lists(self, write: Write[Policy]) -> None:
         super().save_lists(write)
         by_id = {} if write.is_new else write.instance.rules.in_bulk()
+        before = {rule.id: rule for rule in write.before.get("rules", ())}
         for position, draft in enumerate(self._identified(write)):
             rule = by_id.pop(draft.id, None)
             _write_rule(
                 rule or PolicyRule(policy=write.instance),
                 draft,
                 position,
-                new=rule is None,
+                before=None if rule is None else before[draft.id],
             )
         for rule in by_id.values():
             rule.delete()
@@ -94,28 +99,41 @@ policies: Final = Policies()
 
 def stored_rule(rule: PolicyRule) -> RuleDraft:
     """Return a stored rule in the form in which clients send one."""
+    return stored_rules([rule])[0]
+
+
+def stored_rules(rules: Sequence[PolicyRule]) -> list[RuleDraft]:
+    """Return stored rules in that form; what they list is read for all at once."""
+    ids = [rule.pk for rule in rules]
+    sources = ids_by_owner(RuleSource, ids)
+    destinations = ids_by_owner(RuleDestination, ids)
+    authorized: dict[str, dict[str, list[str]]] = {pk: {} for pk in ids}
+    rows = link_rows(RuleAuthorizedGroup, ids, "group_id", "local_users")
+    for rule_id, group_id, users in rows:
+        authorized[rule_id][group_id] = users.splitlines()
+    return [
+        RuleDraft(
+            id=rule.pk,
+            **_own(rule),
+            sources=None if rule.source_resource_id else sources.get(rule.pk, []),
+            destinations=None
+            if rule.destination_resource_id
+            else destinations.get(rule.pk, []),
+            source_resource=_resource(
+                rule.source_resource_id, rule.source_resource_type
+            ),
+            destination_resource=_resource(
+                rule.destination_resource_id, rule.destination_resource_type
+            ),
+            authorized_groups=authorized[rule.pk],
+        )
+        for rule in rules
+    ]
+
+
+def _own(rule: PolicyRule) -> dict[str, Any]:
     own: dict[str, Any] = {name: getattr(rule, name) for name in _OWN}
-    own["port_ranges"] = [PortRange(**ports) for ports in rule.port_ranges]
-    return RuleDraft(
-        id=rule.pk,
-        **own,
-        sources=_groups(RuleSource, rule, rule.source_resource_id),
-        destinations=_groups(RuleDestination, rule, rule.destination_resource_id),
-        source_resource=_resource(rule.source_resource_id, rule.source_resource_type),
-        destination_resource=_resource(
-            rule.destination_resource_id, rule.destination_resource_type
-        ),
-        authorized_groups={
-            group_id: users.splitlines()
-            for group_id, users in member_keys(RuleAuthorizedGroup, rule)
-        },
-    )
-
-
-def _groups(
-    link: type[GroupLink], rule: PolicyRule, resource_id: str
-) -> list[str] | None:
-    return None if resource_id else member_keys(link, rule)
+    return {**own, "port_ranges": [PortRange(**ports) for ports in rule.port_ranges]}
 
 
 def _resource(identifier: str, kind: str) -> ResourceRef | None:
@@ -123,8 +141,9 @@ def _resource(identifier: str, kind: str) -> ResourceRef | None:
 
 
 def _write_rule(
-    rule: PolicyRule, draft: RuleDraft, position: int, *, new: bool
+    rule: PolicyRule, draft: RuleDraft, position: int, *, before: RuleDraft | None
 ) -> None:
+    """Write a rule that is stored as `before`; None: a new one."""
     rule.position = position
     for name in _OWN:
         setattr(rule, name, getattr(draft, name))
@@ -137,15 +156,19 @@ def _write_rule(
         resource: ResourceRef | None = getattr(draft, f"{end}_resource")
         setattr(rule, f"{end}_resource_id", resource.id if resource else "")
         setattr(rule, f"{end}_resource_type", resource.type if resource else "")
-    rule.save(force_insert=new)
-    set_members(RuleSource, rule, draft.sources or (), new=new)
-    set_members(RuleDestination, rule, draft.destinations or (), new=new)
-    set_members(
-        RuleAuthorizedGroup,
-        rule,
-        [
-            (group_id, "\n".join(users))
-            for group_id, users in draft.authorized_groups.items()
-        ],
-        new=new,
-    )
+    rule.save(force_insert=before is None)
+    listed = _listed(before)
+    for link, members in _listed(draft).items():
+        set_members(link, rule, members, before=listed.get(link, ()))
+
+
+def _listed(rule: RuleDraft | None) -> dict[type[OrderedLink], list[Any]]:
+    """Return the members of each list of a rule."""
+    if rule is None:
+        return {}
+    authorized = rule.authorized_groups.items()
+    return {
+        RuleSource: list(rule.sources or ()),
+        RuleDestination: list(rule.destinations or ()),
+        RuleAuthorizedGroup: [(pk, "\n".join(users)) for pk, users in authorized],
+    }
