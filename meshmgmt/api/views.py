@@ -217,12 +217,13 @@ class ResourceViewSet(ApiViewSet):
         return path_id(self.kind, self.kwargs[self.lookup_url_kwarg])
 
     def row(self, identifier: str) -> Row:
-        """Return one object as the API shows it. Raises NotFound."""
-        found = self.rows([identifier])
-        if not found:
-            self._require_whole()
-            raise NotFound.of(self.kind, identifier)
-        return found[0]
+        """Return one object as the API shows it, of one moment. Raises NotFound."""
+        with read_snapshot():
+            found = self.rows([identifier])
+            if not found:
+                self._require_whole()
+                raise NotFound.of(self.kind, identifier)
+            return found[0]
 
     def _require_whole(self) -> None:
         """Raise NotFound when the path leads through something that is not there."""
@@ -238,8 +239,7 @@ class ResourceViewSet(ApiViewSet):
 
     def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Return one object."""
-        with read_snapshot():
-            return Response(self.row(self.identifier))
+        return Response(self.row(self.identifier))
 
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create an object and return it."""

@@ -1,6 +1,7 @@
 """Writers that race for a group's name or for the group itself."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 from django.db import IntegrityError, models, transaction
@@ -8,12 +9,16 @@ from django.db import IntegrityError, models, transaction
 from events.models import AuditEvent
 from groups.models import Group
 from groups.references import usages_of
+from groups.selectors import short_groups
 from meshmgmt.access.models import PolicyRule
 from meshmgmt.api.exceptions import describe
+from tests.access.bodies import policy
+from tests.access.bodies import rule as access_rule
 from tests.api_client import Api
 from tests.factories import Trail, group, peer, rule
 from tests.people import api_as
 from tests.races import race
+from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -101,3 +106,25 @@ def test_constraint_guards_the_name_even_without_the_lock() -> None:
 
     assert describe(caught.value)[:2] == (409, "a group with this name exists already")
     assert not AuditEvent.objects.filter(target_id="").exists()
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_a_write_is_answered_whatever_is_deleted_while_it_is_read_back(
+    token: str, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, api = group(), Api(token)
+    body = policy(rules=[access_rule(sources=[gone.pk])])
+    path = "/api/policies"
+    if method == "PUT":
+        path = f"{path}/{ok(api.post(path, body))['id']}"
+
+    def deleting(*args: Any) -> Any:
+        race([partial(Api(token).delete, f"/api/groups/{gone.pk}")])
+        return short_groups(*args)
+
+    monkeypatch.setattr("meshmgmt.access.selectors.policies.short_groups", deleting)
+    answer = api.call(method, path, body)
+
+    assert answer.status == 200
+    assert [each["id"] for each in answer.json["rules"][0]["sources"]] == [gone.pk]
+    assert not Group.objects.filter(pk=gone.pk).exists()
