@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
-from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.selectors import account_domain
 from meshmgmt.core.errors import BadRequest, InvalidArgument, NotFound
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.names import InvalidNameError, canonical, quoted
@@ -157,8 +157,7 @@ def _domain(text: str, *, by_name: bool) -> Destination:
         raise BadRequest(
             f"destination: {quoted(text)} is no id, address or domain: {error}"
         ) from error
-    account = Account.objects.first()
-    domain = account.dns_domain if account else ""
+    domain = account_domain()
     label = name.removesuffix(f".{canonical(domain)}") if domain else name
     # A name in the peers' domain, or a bare one, is first that of a peer.
     if "." not in label and (peer := peer_labelled(label)):

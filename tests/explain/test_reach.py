@@ -152,6 +152,14 @@ def test_addresses_and_names_of_peers_are_peers(
     assert found["verdict"] == "allowed"
 
 
+def test_names_in_the_default_domain_of_peers_are_peers(
+    api: Api, database: Peer
+) -> None:
+    domain = account_settings(dns_domain="").peers_domain
+    found = ok(explain(api, web().pk, f"db-1.{domain}"))
+    assert found["destination"]["id"] == database.pk
+
+
 def test_only_sources_may_begin(api: Api, database: Peer) -> None:
     found = ok(explain(api, database.pk, web().pk))
     assert found["verdict"] == "blocked"
