@@ -44,11 +44,9 @@ class BulkAction:
     ) -> HttpResponse | None:
         """Show what would happen; once that is confirmed, do it and return None.
 
-        All or nothing: raises what the service refuses, and InvalidArgument for so many
-        that others would wait too long for the write lock.
+        All or nothing: raises what the service refuses, and InvalidArgument for too many.
         """
-        if chosen.count() > MOST:
-            raise InvalidArgument(f"choose at most {MOST} at once")
+        refuse_too_many(chosen)
         if "post" not in request.POST:
             return self._preview(pages, request, chosen)
         with account_write():  # nobody changes anything after the look at the state
@@ -93,6 +91,12 @@ class BulkAction:
             "back": home.list_url(pages.model, {}),
         }
         return TemplateResponse(request, TEMPLATE, facts)
+
+
+def refuse_too_many(chosen: QuerySet[Any]) -> None:
+    """Raise InvalidArgument for so many that others would wait long for the write lock."""
+    if chosen.count() > MOST:
+        raise InvalidArgument(f"choose at most {MOST} at once")
 
 
 def _counted(pages: Any, rows: list[Any]) -> str:

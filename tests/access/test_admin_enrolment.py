@@ -126,6 +126,21 @@ def test_another_link_ends_the_old_one(client: Client) -> None:
     assert Client().get(old).status_code == 404
 
 
+def test_links_are_made_for_so_many_at_once_as_of_other_actions(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("meshmgmt.adminsite.bulk.MOST", 1)
+    for mail in ("ann@mesh.dev", "bob@mesh.dev"):
+        client.post(path("access/invite", "add/"), INVITE | {"email": mail})
+    chosen, trail = access.Invite.objects.values_list("pk", flat=True), Trail()
+    data = {"action": "renew", "_selected_action": list(chosen)}
+
+    response = client.post(path("access/invite"), data, follow=True)
+
+    assert "choose at most 1 at once" in [str(x) for x in response.context["messages"]]
+    assert trail.codes == []
+
+
 @pytest.mark.parametrize("role", ["network_admin", "auditor"])
 def test_links_are_made_by_those_alone_who_may_change_invites(role: str) -> None:
     invite = one_of_each()["access/invite"]

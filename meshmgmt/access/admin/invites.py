@@ -20,6 +20,7 @@ from meshmgmt.access.services.invites import (
     invites,
 )
 from meshmgmt.accounts.admin.forms import ByAdmin, ByForm
+from meshmgmt.adminsite.bulk import refuse_too_many
 from meshmgmt.adminsite.fields import DurationField
 from meshmgmt.adminsite.look import badge
 from meshmgmt.adminsite.tokens import SecretPages
@@ -96,6 +97,7 @@ class InviteAdmin(SecretPages, ByAdmin):
     )
     def renew(self, request: HttpRequest, chosen: QuerySet[Invite]) -> None:
         """Make links and show them, this once; the old ones end."""
+        refuse_too_many(chosen)
         with account_write():
             # Read under the lock: what was accepted meanwhile is not among them.
             made = [invite_regenerate(invite_id=invite.pk) for invite in chosen]
