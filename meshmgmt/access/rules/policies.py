@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from groups.rules import RESOURCE_TYPES
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.textrules import (
     choice_errors,
@@ -20,7 +21,6 @@ ACTIONS: Final = ("accept", "drop")
 SSH: Final = "netbird-ssh"
 PROTOCOLS: Final = ("all", "tcp", "udp", "icmp", SSH)
 PORTLESS: Final = ("all", "icmp")
-RESOURCE_TYPES: Final = ("peer", "host", "subnet", "domain")
 MAX_PORT: Final = 65535
 MAX_LOCAL_USER: Final = 255
 

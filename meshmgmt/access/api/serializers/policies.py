@@ -4,10 +4,10 @@ from typing import Any
 
 from rest_framework import serializers
 
+from groups.rules import RESOURCE_TYPES
 from meshmgmt.access.rules.policies import (
     ACTIONS,
     PROTOCOLS,
-    RESOURCE_TYPES,
     PortRange,
     ResourceRef,
     RuleDraft,
