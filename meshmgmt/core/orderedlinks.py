@@ -104,10 +104,12 @@ def link_rows(
     """Return `(owner id, *columns)` of the entries of lists, each list in its order."""
     if owner_ids is not None and len(owner_ids) == 1:
         return _of_one(link, *columns).rows(owner_ids[0])
-    rows = link._default_manager.order_by("position", "id")
-    if owner_ids is not None:
-        rows = rows.filter(**{f"{link.owner_field}__in": owner_ids})
-    return rows.values_list(f"{link.owner_field}_id", *columns)
+    links = link._default_manager.order_by("position", "id")
+    rows = links.values_list(f"{link.owner_field}_id", *columns)
+    if owner_ids is None:
+        return rows
+    owner = f"{link.owner_field}__in"
+    return (row for part in batches(owner_ids) for row in rows.filter(**{owner: part}))
 
 
 @cache

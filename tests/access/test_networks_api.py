@@ -1,11 +1,18 @@
 """Networks, their resources and routers over HTTP."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
+from django.db import connection
 
+from events.audit.audited import AuditedModel, audited_bulk_create
 from events.models import AuditEvent
 from groups.models import GroupResource
+from meshmgmt.access.models import Router
+from meshmgmt.core.queries import BATCH
+from meshmgmt.inventory.models import NetworkResource
 from meshmgmt.meshstate import load
 from tests.access.bodies import policy, rule
 from tests.api_client import Api
@@ -259,3 +266,35 @@ def test_router_changes_from_peer_to_groups(api: Api) -> None:
         "peer": "",
         "peer_groups": gateways,
     }
+
+
+def test_lists_bear_more_parts_than_a_statement_takes_parameters(api: Api) -> None:
+    many, office, gateway = BATCH + 100, network(), numbered(1)
+    parts: dict[type[AuditedModel], list[AuditedModel]] = {
+        NetworkResource: [
+            NetworkResource(network=office, name=f"r{n}", address=f"10.0.{n}.0/24")
+            for n in range(many)
+        ],
+        Router: [Router(network=office, peer=gateway) for _ in range(many)],
+    }
+    for made in parts.values():
+        audited_bulk_create(made)
+    with few_parameters(many - 1):
+        [shown] = ok(api.get(PATH))
+        assert len(ok(api.get(resources_of()))) == many
+        assert len(ok(api.get(routers_of()))) == many
+    assert len(shown["resources"]) == shown["routing_peers_count"] == many
+
+
+@contextmanager
+def few_parameters(number: int) -> Iterator[None]:
+    """Let SQLite take no more parameters in a statement; PostgreSQL bounds them itself."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    raw = connection.connection
+    before = raw.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, number)
+    try:
+        yield
+    finally:
+        raw.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, before)

@@ -7,6 +7,7 @@ from typing import Any
 from groups.selectors import group_members, groups_of_resources, short_groups
 from meshmgmt.access.models import PolicyRule, Router, RouterPeerGroup, RuleDestination
 from meshmgmt.core.orderedlinks import ids_by_owner
+from meshmgmt.core.queries import batches
 from meshmgmt.core.resources import Row, stored_rows
 from meshmgmt.inventory.models import Network, NetworkResource
 
@@ -46,17 +47,17 @@ def _policies_by_network(resources: Mapping[str, list[str]]) -> dict[str, list[s
         for group_id in groups:
             networks_of_group[group_id].add(network_of[resource_id])
     found: defaultdict[str, set[str]] = defaultdict(set)
-    links = RuleDestination.objects.filter(group__in=list(networks_of_group))
-    for policy_id, group_id in links.order_by().values_list(
-        "rule__policy_id", "group_id"
-    ):
-        for network_id in networks_of_group[group_id]:
-            found[network_id].add(policy_id)
-    rules = PolicyRule.objects.filter(destination_resource_id__in=list(network_of))
-    for policy_id, resource_id in rules.order_by().values_list(
-        "policy_id", "destination_resource_id"
-    ):
-        found[network_of[resource_id]].add(policy_id)
+    links = RuleDestination.objects.order_by()
+    for part in batches(list(networks_of_group)):
+        chosen = links.filter(group__in=part)
+        for policy_id, group_id in chosen.values_list("rule__policy_id", "group_id"):
+            for network_id in networks_of_group[group_id]:
+                found[network_id].add(policy_id)
+    rules = PolicyRule.objects.order_by()
+    for part in batches(list(network_of)):
+        rows = rules.filter(destination_resource_id__in=part)
+        for policy_id, pk in rows.values_list("policy_id", "destination_resource_id"):
+            found[network_of[pk]].add(policy_id)
     # Ids grow with time: in their order the policies are in that of creation.
     return {network_id: sorted(policies) for network_id, policies in found.items()}
 
@@ -67,11 +68,12 @@ def _routing_peers(routers: Mapping[str, list[str]]) -> dict[str, int]:
     Routers that are disabled count, and a peer counts as often as it is named.
     """
     chosen = [pk for listed in routers.values() for pk in listed]
-    single = set(
-        Router.objects.filter(pk__in=chosen, peer__isnull=False).values_list(
-            "pk", flat=True
-        )
-    )
+    by_peer = Router.objects.filter(peer__isnull=False).order_by()
+    single = {
+        pk
+        for part in batches(chosen)
+        for pk in by_peer.filter(pk__in=part).values_list("pk", flat=True)
+    }
     groups = ids_by_owner(RouterPeerGroup, chosen)
     members = group_members({pk for listed in groups.values() for pk in listed})
 
