@@ -70,7 +70,8 @@ def _way(
     is_target = side is rule.destinations
     passing = ~0 if is_target else entry.sources.mask
     # What is routed begins nothing, and is no destination where it is a source.
-    routed = mesh.snapshot.resources if outward and is_target else ()
+    things = mesh.snapshot.resources if outward and is_target else ()
+    routed = [each for each in things if each.enabled]
     # One port stands for the rule in a link to "can A reach B?".
     first = opened(rule)[0]
     return Way(

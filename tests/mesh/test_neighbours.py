@@ -59,6 +59,13 @@ def test_what_is_routed_begins_nothing_and_is_no_destination_as_a_source() -> No
     assert groups == [["LAN", "Servers"], ["Servers"], ["Staff"], ["Staff"]]
 
 
+def test_a_resource_that_is_disabled_is_reached_by_nobody() -> None:
+    plain = account(rule("r", side("staff"), side("lan")))
+    off = tuple(replace(each, enabled=False) for each in plain.resources)
+    assert found(plain, "a").reaches
+    assert found(replace(plain, resources=off), "a").reaches == ()
+
+
 def test_who_fails_a_posture_check_reaches_nobody_and_is_named_to_nobody() -> None:
     new = PostureCheck("new", {"nb_version_check": {"min_version": "99.0"}}, "new")
     plain = rule("r", side("staff"), side("servers"), checks=("new",))
