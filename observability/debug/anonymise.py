@@ -82,7 +82,7 @@ class Anonymiser:
             return self.name(value)
         if value.casefold() in self._hosts:
             return self._label(value)
-        return self._without_hosts(self.text(value))
+        return self._free(value)
 
     def line(self, value: str) -> str:
         """Return a line of a log: a JSON record as a document, anything else as text."""
@@ -91,7 +91,7 @@ class Anonymiser:
                 return json.dumps(self.document(json.loads(value)), ensure_ascii=False)
             except ValueError:
                 pass
-        return self._without_hosts(self.text(value))
+        return self._free(value)
 
     def lines(self, value: str) -> str:
         """Return the lines of a log, or a JSON document, or text."""
@@ -104,6 +104,9 @@ class Anonymiser:
                 return json.dumps(self.document(document), indent=2, ensure_ascii=False)
         return "\n".join(self.line(row) for row in value.split("\n"))
 
+    def _free(self, value: str) -> str:
+        return self._without_hosts(self.text(value))
+
     def _without_hosts(self, value: str) -> str:
         if not self._hosts:
             return value
@@ -115,9 +118,9 @@ class Anonymiser:
     def _stack(self, value: str) -> str:
         parts, end = [], 0
         for match in _TRACE.finditer(value):
-            parts += [self.text(value[end : match.start()]), match[0]]
+            parts += [self._free(value[end : match.start()]), match[0]]
             end = match.end()
-        return "".join([*parts, self.text(value[end:])])
+        return "".join([*parts, self._free(value[end:])])
 
     def _address(self, found: str) -> str:
         try:

@@ -105,6 +105,12 @@ def test_a_traceback_stays_readable() -> None:
     assert "10.0.0.5" not in shown
 
 
+def test_a_traceback_names_no_host() -> None:
+    stack = 'File "/srv/mesh/dns/live.py", line 3, in ask\nKeyError: mara-laptop'
+    shown = Anonymiser(["Mara-Laptop"]).document({"stack": stack})["stack"]
+    assert shown.endswith("KeyError: anon-1")
+
+
 LABEL = st.from_regex(r"[a-z][a-z0-9-]{2,20}[a-z]", fullmatch=True)
 NAMES = st.lists(LABEL, min_size=2, max_size=5).map(".".join)
 ADDRESSES = st.one_of(
