@@ -60,6 +60,8 @@ def add_level_names() -> None:
 FILE: Final = "loglevels.json"
 LOCK: Final = f"{FILE}.lock"
 POLL_SECONDS: Final = 0.5
+UNREADABLE_SECONDS: Final = 10.0
+"""How long nobody looks at a file again that cannot be read."""
 
 # What these loggers say below their level describes the framework, not the service;
 # `django.request` repeats each refusal that the response line reports already.
@@ -198,7 +200,17 @@ class Levels(logging.Filter):
         now = time.monotonic()
         if now >= self._next_look:
             self._next_look = now + POLL_SECONDS
+            if not self.try_refresh():
+                self._next_look = now + UNREADABLE_SECONDS
+
+    def try_refresh(self) -> bool:
+        """Refresh; an unreadable file is told in the log, and leaves the levels."""
+        try:
             self.refresh()
+        except (OSError, ValueError, TypeError, KeyError):
+            logging.getLogger(__name__).exception("log level file is unreadable")
+            return False
+        return True
 
     def refresh(self) -> None:
         """Apply the control file when it changed or a rule has ended."""
@@ -318,11 +330,8 @@ def watch() -> None:
 
     def follow() -> None:
         while not pause.wait(POLL_SECONDS):
-            try:
-                LEVELS.refresh()
-            except (OSError, ValueError, TypeError, KeyError):
-                logging.getLogger(__name__).exception("log level file is unreadable")
-                pause.wait(10)
+            if not LEVELS.try_refresh():
+                pause.wait(UNREADABLE_SECONDS)
 
     pause = threading.Event()
     threading.Thread(target=follow, name="log-levels", daemon=True).start()

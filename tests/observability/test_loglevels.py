@@ -148,6 +148,14 @@ def test_an_unreadable_file_leaves_the_levels(levels: Levels) -> None:
     assert passes(levels, "x", logging.DEBUG)
 
 
+def test_a_request_goes_on_with_an_unreadable_file(levels: Levels) -> None:
+    change(levels, Rule("debug"))
+    assert levels.runtime_dir is not None
+    (levels.runtime_dir / loglevels.FILE).write_text("{")
+    levels.refresh_if_due()  # as the middleware does, before it answers
+    assert passes(levels, "x", logging.DEBUG)
+
+
 def test_the_description_names_each_change() -> None:
     with time_machine.travel(1_800_000_000, tick=False):
         rules = (
