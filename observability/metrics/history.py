@@ -62,8 +62,9 @@ class Recorder:
         by_name = {family.name: family for family in families}
         totals = _totals(by_name, now)
         last, self._last = self._last, totals
-        # Figures are of an interval, and clocks are set back.
-        if last is None or totals.time <= last.time:
+        # Figures are of an interval; clocks are set back, and a server that starts
+        # while this process runs on counts from zero.
+        if last is None or totals.time <= last.time or totals.answers < last.answers:
             return
         point = _point(by_name, last, totals)
         self._points.append(asdict(point))

@@ -57,6 +57,15 @@ def test_points_are_the_increase_since_the_last_one(tmp_path: Path) -> None:
     assert point.peers_connected is None
 
 
+def test_a_server_that_starts_anew_makes_no_negative_point(tmp_path: Path) -> None:
+    now = time.time()
+    recorder = history.Recorder(tmp_path)
+    for seconds, good in ((30, 100), (20, 10), (10, 60)):
+        recorder.add(scrape(good, 0, 0, 0), now - seconds)
+    [point] = history.read(tmp_path)
+    assert point.requests_per_second == 5
+
+
 def test_only_an_hour_is_kept(tmp_path: Path) -> None:
     recorder = history.Recorder(tmp_path)
     for number in range(history.KEEP + 20):
