@@ -22,7 +22,7 @@ _KEY: Final = re.compile(
 _HARMLESS_KEY: Final = re.compile(r"(?i)(?:[_-](?:id|name|count|file)|s)$")
 
 _TEXT: Final = re.compile(
-    r"(?P<token>\bmp[ti]_[0-9A-Za-z]{6,})"
+    r"(?P<token>\b(?:(?:mp[ti]|nbx)_[0-9A-Za-z]{6,}|whsec_[0-9A-Za-z+/]{6,}=*))"
     r"|(?P<jwt>\beyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?)"
     r"|(?P<scheme>\b(?:Token|Bearer|Basic|Digest)\s+)(?=[\w.~+/=-]*[0-9_])"
     r"[\w.~+/=-]{8,}"

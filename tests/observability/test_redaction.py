@@ -21,6 +21,8 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N"
         f"authorization=Bearer {JWT}",
         f"used {TOKEN} twice",
         f"/api/users/invites/mpi_{SECRET}/accept",
+        f"the proxy has nbx_{SECRET}",
+        f"signed with whsec_{SECRET}+/x=",
         f"password={SECRET}",
         f"new_password: {SECRET}",
         f"POST /x?token={SECRET}&a=1",
