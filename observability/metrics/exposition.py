@@ -72,7 +72,7 @@ def _sorted(labels: dict[str, str]) -> Labels:
 def complete(families: Iterable[Family]) -> list[Family]:
     """Return the catalogue's families in its order, empty ones too, then the rest.
 
-    Families of the same name become one; the last help text counts.
+    Families of the same name become one; the first help text counts.
     """
     merged: dict[str, Family] = {
         i.exposed: Family(i.exposed, str(i.kind), i.help) for i in CATALOGUE.values()
