@@ -38,7 +38,9 @@ def collect(*, detail: bool) -> Document:
     if detail:
         document["processes"] = _processes(info)
         document["database"] = _safely(statistics.overview)
-        document["disk_free_bytes"] = shutil.disk_usage(config.data_dir).free
+        document["disk_free_bytes"] = _safely(
+            lambda: shutil.disk_usage(config.data_dir).free
+        )
     return document
 
 

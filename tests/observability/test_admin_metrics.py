@@ -1,11 +1,14 @@
 """The admin's metrics page and the history behind it."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from observability.admin import metrics
+from observability.health import status
 from observability.metrics import history
 from observability.metrics.exposition import Family, Sample
 from tests.admin.signed_in import client_of
@@ -109,6 +112,18 @@ def test_the_page_shows_its_charts() -> None:
     text = client_of(person("owner")).get("/admin/metrics/").content.decode()
     assert "Wait for the write lock" in text
     assert "peers disconnected" in text
+
+
+@pytest.mark.django_db
+def test_status_says_of_a_disk_that_it_cannot_be_looked_at(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    gone = replace(settings.SVC, data_dir=tmp_path / "file" / "data")
+    monkeypatch.setattr(settings, "SVC", gone)
+    found = status.collect(detail=True)
+    assert found["ready"] is False
+    assert "unavailable" in found["disk_free_bytes"]
 
 
 @pytest.mark.sqlite
