@@ -89,7 +89,8 @@ class PartFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # not at run ti
         if not hasattr(self, "_shown"):
             rows = super().get_queryset()
             if self.is_bound:
-                numbers = range(self.initial_form_count())
+                # Django bounds the number of forms alone, not that of the rows before.
+                numbers = range(min(self.initial_form_count(), self.absolute_max))
                 # The rows that were shown: the same part may hold others by now.
                 keys = [self.data.get(f"{self.add_prefix(i)}-id", "") for i in numbers]
                 self._shown = list(rows.filter(pk__in=keys))

@@ -199,6 +199,18 @@ def test_zone_page_changes_deletes_and_adds_records(client: Client) -> None:
     assert codes == ["delete", "delete", "create"]
 
 
+def test_a_page_of_few_records_that_claims_many_is_read_as_it_is(
+    client: Client,
+) -> None:
+    saved(client.post(f"{ZONES}add/", zone_form(RECORD)))
+    made = Zone.objects.get()
+    [first] = made.records.all()
+    same = RECORD | {"id": first.pk, "zone": made.pk, "content": "10.0.0.9"}
+    path = f"{ZONES}{made.pk}/change/"
+    saved(client.post(path, zone_form(same, initial=10**9)))
+    assert made.records.get().content == "10.0.0.9"
+
+
 @pytest.mark.parametrize(
     ("changes", "field", "text"),
     [
