@@ -27,6 +27,7 @@ def append(file: IO[bytes], lines: Sequence[bytes]) -> None:
         data = b"\n" + data  # what was cut off stands alone
     size = file.seek(0, os.SEEK_END)
     try:
+        # Unbuffered: a full disk takes a part, and tells so by the number alone.
         if file.write(data) != len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(file.fileno())

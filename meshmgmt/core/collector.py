@@ -33,5 +33,6 @@ def nothing_to_collect() -> Iterator[None]:
     finally:
         with _holders.lock:
             _holders.count -= 1
+            # Another thread may still be making its own.
             if not _holders.count:
                 gc.enable()

@@ -19,6 +19,7 @@ def total(text: str) -> int:
     """Return the seconds of `text`, units from weeks to seconds. Raises ValueError."""
     word = text.strip().lower()
     parts = re.findall(_PART, word) if _WHOLE.fullmatch(word) else []
+    # A unit that comes twice, as in 1h1h, is a slip and no sum.
     if not parts or len({unit for _, unit in parts}) < len(parts):
         raise ValueError(
             f"{text[:64]!r} is no length of time such as 90 days, 24 h or 5 min"
@@ -43,6 +44,7 @@ def parse(text: str) -> int:
 def write(seconds: float) -> str:
     """Return seconds as commands write them, rounded to whole ones: 1h30m."""
     left, words = round(seconds), []
+    # From hours on: what commands take is a day at most.
     for unit, size in list(UNITS.items())[2:]:
         count, left = divmod(left, size)
         if count:
@@ -53,6 +55,7 @@ def write(seconds: float) -> str:
 def words(seconds: int) -> str:
     """Return seconds as pages write them, in the largest unit they are a multiple of."""
     for size, name in ((86400, "days"), (3600, "h"), (60, "min")):
+        # One day is 24 h: the word is for several.
         if seconds and seconds % size == 0 and seconds != size * (name == "days"):
             return f"{seconds // size} {name}"
     return f"{seconds} s"

@@ -33,6 +33,7 @@ class _Sequence:
                 # cannot overflow the field.
                 self.last = (now, secrets.randbits(_TAIL_BITS - 1))
             else:
+                # Also when the clock was set back: ids never go back.
                 self.last = (moment, tail + 1)
             return self.last
 

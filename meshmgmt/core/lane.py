@@ -67,6 +67,7 @@ class Lane:
         with self._lock:
             if self.places is not None and self._inside >= self.places:
                 raise busy
+            # Nobody got a turn in an idle lane for want of callers: that is no fault.
             if not self._inside:
                 self.moved()
             self._inside += 1
@@ -92,4 +93,5 @@ class Lane:
 
 
 def _until(deadline: float) -> float:
+    # Not below zero: locks refuse such a timeout, and -1 is without end.
     return min(LOOK_SECONDS, max(0.0, deadline - time.monotonic()))

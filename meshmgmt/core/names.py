@@ -93,6 +93,7 @@ def _parse(text: str, *, wildcard: bool) -> str:
         if not wildcard:
             raise InvalidNameError("wildcards are not allowed here")
         stem = name.removeprefix(WILDCARD)
+    # Nearly every name: one look, where each label would take several.
     if _PLAIN_NAME.fullmatch(stem) and _ACE_PREFIX not in stem:
         return name
     *upper, last = stem.split(".")
@@ -109,6 +110,7 @@ def _mapped(text: str) -> str:
     if len(text) > MAX_TEXT:
         raise InvalidNameError(f"the name is longer than {MAX_TEXT} characters")
     if text.isascii():
+        # Past IDNA, which knows no `_`; the reference accepts it.
         return text.lower()
     try:
         name = idna.uts46_remap(text, std3_rules=False)

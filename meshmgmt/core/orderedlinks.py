@@ -217,6 +217,7 @@ def _among(link: type[OrderedLink]) -> Prepared:
 @cache
 def _last(link: type[OrderedLink]) -> Prepared:
     """The position of an owner's last entry, which was written last."""
+    # The newest row stands last: a list in another order is written anew.
     rows = link._default_manager.order_by("-id")
     return Prepared(
         lambda owner_id: rows.filter(

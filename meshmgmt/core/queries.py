@@ -42,6 +42,7 @@ def rows_with(
 
 
 def known_ids(model: type[models.Model], ids: Iterable[str]) -> set[str]:
+    # PostgreSQL refuses NUL bytes in a text, so what can be no id is not asked for.
     wanted = [identifier for identifier in dict.fromkeys(ids) if is_id(identifier)]
     rows = model._default_manager.order_by().values_list("pk", flat=True)
     return {pk for part in batches(wanted) for pk in rows.filter(pk__in=part)}
@@ -144,6 +145,7 @@ class Prepared:
 
 
 def _mark(number: int, place: int) -> str:
+    # No value that a statement has anyway can be like it: none holds a NUL byte.
     return f"\0{number}.{place}"
 
 

@@ -88,6 +88,7 @@ def announce(runtime_dir: Path, info: ServerInfo) -> None:
 
 def running(runtime_dir: Path) -> ServerInfo | None:
     """Return the running server, None when there is none."""
+    # The file outlives a server that was killed, its lock does not.
     if not is_locked(runtime_dir, LOCK):
         return None
     document = read_json(runtime_dir / INFO)

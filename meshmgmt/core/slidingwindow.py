@@ -53,8 +53,10 @@ def grant(
     }
     permits = max(0, min(wanted, limit.count - owed - sum(recent.values())))
     if permits + owed:
+        # A text: what is remembered may be kept as JSON, whose keys are.
         recent[str(period)] = recent.get(str(period), 0) + permits + owed
     if permits:
         return Grant(permits, 0.0, recent)
     oldest = min(map(int, recent))
+    # When the oldest count has left the window.
     return Grant(0, (oldest + PERIODS + 1) * limit.period - now, recent)

@@ -199,6 +199,7 @@ def in_pieces(changes: int) -> Iterator[None]:
         yield
     finally:
         joined.in_pieces = False
+    # Begun now, if nothing else did: `on_begin` and `on_end` belong to every write.
     with joined.part():
         pass
 
@@ -220,6 +221,7 @@ def _begin() -> None:
     """Let receivers write what belongs before the write itself."""
     joined = _writer.joined
     if joined is not None:
+        # What receivers write is of this very write, and begins no part of its own.
         joined.inside = True
     try:
         write_beginning.send(sender=None)
@@ -285,6 +287,7 @@ def _advisory_lock(patience: float) -> Iterator[None]:
         if patience < LOCK_SECONDS - 1:  # it has waited: not as long again
             milliseconds = math.ceil(patience * 1000) or 1
             cursor.execute(f"SET LOCAL lock_timeout = {milliseconds}")
+        # Of the transaction: PgBouncer lends the session to others when it ends.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
         yield
 
@@ -362,9 +365,11 @@ def read_snapshot(*, temporary: bool = False) -> Iterator[None]:
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
             mode = "" if temporary else ", READ ONLY"
+            # Before any query, or PostgreSQL refuses.
             cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{mode}")
             yield
         return
+    # First of all: connecting sets the mode to that of the settings.
     connection.ensure_connection()
     mode = connection.transaction_mode
     # The settings say IMMEDIATE, which is for writers.
