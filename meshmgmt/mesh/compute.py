@@ -119,6 +119,7 @@ class Mesh:
             routes=tuple(
                 for_family(
                     [
+                        # Networks first, as in the maps of the reference.
                         *self.networks.entries(peer_id, rules),
                         *self.routes.entries(peer_id, used, by_policy),
                     ],

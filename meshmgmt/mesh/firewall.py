@@ -53,12 +53,15 @@ def rule_ports(rule: Rule, receiver: Receiver) -> tuple[Ports, ...]:
     A client that knows no ranges gets those of one port; the others stay closed to it.
     """
     if not rule.ports and not rule.ranges:
+        # All ports: 22022 among them, so nothing is added for SSH.
         return (Ports(),)
+    # Ranges beside ports do not count, as in the reference; its API takes no such mix.
     entries = [Ports(port) for port in rule.ports] or [
         Ports(range=(start, end)) if receiver.ranges else Ports(start)
         for start, end in rule.ranges
         if receiver.ranges or start == end
     ]
+    # Agents serve SSH at 22022: who may use 22 needs that, too.
     ssh = rule.protocol == "netbird-ssh" or (
         rule.protocol == "tcp" and receiver.native_ssh
     )

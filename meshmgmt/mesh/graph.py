@@ -70,6 +70,7 @@ def graph(mesh: Mesh, focus: Subject | None = None, most: int = MOST) -> Graph:
     edges: list[Edge] = []
     for edge in every:
         more = {**ends, **dict.fromkeys(edge.ends)}
+        # The rule itself counts as one more.
         if len(more) + len(edges) < most:
             ends = more
             edges.append(edge)

@@ -20,6 +20,7 @@ PEER_TTL: Final = 300
 
 def forwarder_port(versions: Iterable[str]) -> int:
     """The port of DNS forwarders: the new one once every client knows it."""
+    # One old client, or one of no version, keeps all at the old port.
     new = all(is_semantic_at_least(text, _NEW_PORT_SINCE) for text in versions)
     return FORWARDER_PORT if new else OLD_FORWARDER_PORT
 
@@ -58,6 +59,7 @@ def is_sent(item: Zone | NameserverGroup) -> bool:
 
 def own_servers(peer: Peer, group: NameserverGroup) -> list[str]:
     """The addresses at which a peer would ask itself."""
+    # Of both families; the reference looks at IPv4 alone.
     own = {peer.ip, peer.ipv6}
     return [server.ip for server in group.nameservers if server.ip in own]
 

@@ -68,6 +68,7 @@ def _way(
 ) -> Way:
     rule = entry.rule
     is_target = side is rule.destinations
+    # A source that fails a check of the policy is none; destinations need not pass.
     passing = ~0 if is_target else entry.sources.mask
     # What is routed begins nothing, and is no destination where it is a source.
     things = mesh.snapshot.resources if outward and is_target else ()

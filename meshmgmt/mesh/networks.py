@@ -125,6 +125,7 @@ def _rules_by_resource(
     by_id: defaultdict[str, list[RuleInForce]] = defaultdict(list)
     for rule in rules:
         target = rule.rule.destinations
+        # By id alone: clients may call its type what they like.
         if target.resource is not None:
             by_id[target.resource].append(rule)
         for group in target.groups:
@@ -149,5 +150,5 @@ def _entry(resource: Resource, router: Router, peer_id: str) -> RouteEntry:
         metric=router.metric,
         masquerade=router.masquerade,
         domains=(resource.address,) if resource.is_domain else (),
-        keep_route=True,
+        keep_route=True,  # always, as in the reference
     )

@@ -61,6 +61,7 @@ class Policies:
         return [
             files
             for _, (sources, single, files) in sorted(self._files.items())
+            # Peers that a rule names alone, too: what nobody looks at fails.
             if peer_id in single or not groups.isdisjoint(sources)
         ]
 

@@ -43,6 +43,7 @@ def watched_files(check: PostureCheck) -> tuple[str, ...]:
 
 
 def _client(peer: Peer, settings: Mapping[str, Any]) -> bool:
+    # Both cut, as in the reference. A client built by hand has no number, and fails.
     return at_least(without_pre(peer.version), without_pre(settings["min_version"]))
 
 
@@ -51,10 +52,12 @@ def _system(peer: Peer, settings: Mapping[str, Any]) -> bool:
         case "android" | "darwin" | "ios":
             have, field = peer.os_version, "min_version"
         case "linux":
+            # 6.1.0-18-amd64 is no pre-release: distributions put their own behind it.
             have, field = without_pre(peer.kernel_version), "min_kernel_version"
         case "windows":
             have, field = peer.kernel_version, "min_kernel_version"
         case _:
+            # No check can name other systems, and the reference lets them pass.
             return True
     wanted: Any = settings.get(peer.system)
     return wanted is not None and at_least(have, wanted[field])
@@ -88,6 +91,7 @@ def _wanted(settings: Mapping[str, Any], *, inside: bool) -> bool:
 def _contains(
     outer: IPv4Network | IPv6Network, inner: IPv4Network | IPv6Network
 ) -> bool:
+    # subnet_of() refuses to compare two families.
     if isinstance(outer, IPv4Network):
         return isinstance(inner, IPv4Network) and inner.subnet_of(outer)
     return isinstance(inner, IPv6Network) and inner.subnet_of(outer)

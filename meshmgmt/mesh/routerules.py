@@ -79,6 +79,7 @@ def controlled(
         ),
         with_ssh_port(rule),
     ):
+        # The reference sends some without sources, which agents skip.
         if first:
             yield made
         if ipv6 and second and (entry.domains or entry.network == EVERYTHING):
@@ -89,6 +90,7 @@ def with_ssh_port(rule: Rule) -> Rule:
     """An SSH rule as clients know it on a route: as TCP."""
     if rule.protocol != "netbird-ssh":
         return rule
+    # Agents refuse its own protocol there: the rule would let nobody through.
     ports = rule.ports if rule.ports or rule.ranges else (SSH_PORT,)
     return replace(rule, protocol="tcp", ports=ports)
 
@@ -104,6 +106,7 @@ def _each_port(template: RouteRule, rule: Rule) -> Iterator[RouteRule]:
 
 
 def _companion(rule: RouteRule, sources: tuple[str, ...]) -> RouteRule:
+    # A domain has one placeholder, whatever the family of the sources.
     if rule.destination != EVERYTHING:
         return rule._replace(sources=sources)
     return rule._replace(

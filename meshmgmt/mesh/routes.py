@@ -69,6 +69,7 @@ class Routes:
             if self._routes[number].enabled:
                 yield _entry(self._routes[number], peer_id)
         # Who serves a route needs no way to those that back it up.
+        # Also with one that is disabled, as in the reference.
         backed_up = {_group_of(self._routes[number]) for number in own}
         for number in used:
             route = self._routes[number]

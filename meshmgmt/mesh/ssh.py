@@ -23,6 +23,7 @@ class SshUsers:
                 by_group[group].add(_name(user))
         self.by_group = {
             **{group: frozenset(users) for group, users in by_group.items()},
+            # As in the reference, every active user is in it.
             snapshot.everybody: self.everybody,
         }
 
@@ -77,6 +78,7 @@ def _opens_ssh(rule: Rule) -> bool:
         *(Ports(port) for port in rule.ports),
         *(Ports(range=ports) for ports in rule.ranges),
     ]
+    # Without ports a rule names neither of them, and wants no SSH, as in the reference.
     return rule.protocol == "tcp" and any(
         entry.covers(port) for entry in entries for port in (SSH_PORT, NATIVE_SSH_PORT)
     )

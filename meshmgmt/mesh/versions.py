@@ -50,6 +50,7 @@ def at_least(text: str, minimum: str) -> bool:
         return version.numbers == least.numbers and _pre_at_least(
             version.pre, least.pre
         )
+    # So a plain minimum keeps 6.1.0rc1 out, and 20H2.
     if version.pre:
         return False
     return version.numbers >= least.numbers

@@ -79,6 +79,7 @@ def all_places(
 def _label_match(pattern: str, name: str) -> int:
     """Clients match a domain itself, or all below it where it begins with `*.`."""
     if pattern == name:
+        # One more: the pattern of a wildcard may be as long as the name.
         return len(pattern) + 1
     below = pattern.startswith("*.") and name.endswith(pattern[1:])
     return len(pattern) if below else NOWHERE

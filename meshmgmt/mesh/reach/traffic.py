@@ -15,6 +15,7 @@ PROTOCOLS: Final = (ALL, *WITH_PORTS, "icmp")
 OTHER: Final = "other"
 """Every protocol that rules have no name for."""
 LAST_PORT: Final = 65535
+# Rules of routes are sent alike to every routing peer, whatever its client knows.
 _ROUTING: Final = Receiver(
     ranges=True, native_ssh=False, source_prefixes=True, ipv6=True
 )
@@ -113,6 +114,7 @@ def rule_words(rule: Rule) -> str:
 
 def judged(traffic: Traffic, found: Sequence[Filter]) -> list[Part]:
     """What filters do with traffic: those that drop come first, what none has is lost."""
+    # Agents look at what drops first, whatever the order in which it is sent.
     drops = [each for each in found if not each.accept]
     ordered = [*drops, *(each for each in found if each.accept)]
     return [

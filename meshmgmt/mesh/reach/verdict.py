@@ -85,6 +85,7 @@ class _Question:
         legs = [leg for way in ways for leg in way]
         parts = [part for leg in legs for part in leg.parts]
         routes = [leg.entry for leg in legs if leg.entry]
+        # A place that no way leads to is not reached, however good the ways to others.
         allowed = all(ways) and all(leg.passes for leg in legs)
         routed = any(entry.peer_id != self._source.id for entry in routes)
         why = Obstacles(self._mesh, self._source, self._traffic, parts)
