@@ -155,6 +155,7 @@ def load_met(
 
 def load_sides(sides: Extent) -> Snapshot:
     """Read what decides straight between the peers of groups, and some more."""
+    # Of users only those who are blocked keep peers out.
     account = replace(_deciding(tables.BLOCKED), policies=_policies())
     return _with_peers(account, sides, ())
 

@@ -52,6 +52,7 @@ def text(column: str) -> Cast:
 
 def loaded(stored: str | None) -> Any:
     """A list or mapping of JSON; most are empty."""
+    # PostgreSQL aggregates no rows to NULL, SQLite to an empty list.
     return () if stored in {"[]", "{}", None} else orjson.loads(stored or "")
 
 

@@ -121,6 +121,7 @@ MEMBERS_OF: Final = Prepared(lambda groups: _members(group__in=groups))
 GROUPS_OF: Final = Prepared(lambda peers: _members(peer__in=peers))
 GROUPS: Final = Prepared(lambda: Group.objects.order_by().values_list("pk", "name"))
 EVERYBODY: Final = Prepared(
+    # Groups of an identity provider may have that name, too.
     lambda: Group.objects.filter(name=ALL, issued=Issued.API).values_list("pk")
 )
 UNMANAGED: Final = Prepared(
@@ -156,6 +157,7 @@ def _made_side(groups: str, is_peer: object, id_: str) -> mesh.RuleSide:
 
 def _logins(listed: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Groups, each with the names below it."""
+    # Joined below by line feeds, so that one column has group and logins.
     entries = (each.splitlines() for each in listed)
     return tuple(sorted((group, tuple(names)) for group, *names in entries))
 
@@ -168,6 +170,7 @@ RULES: Final = Table(
     sources=_side(access.RuleSource, "source_resource_id"),
     destinations=_side(access.RuleDestination, "destination_resource_id"),
     accept=made(lambda action: action == access.Action.ACCEPT, "action"),
+    # Texts, as the API has them.
     ports=made(lambda ports: tuple(map(int, loaded(ports))), text("ports")),
     ranges=made(
         lambda ranges: tuple((each["start"], each["end"]) for each in loaded(ranges)),
