@@ -46,6 +46,7 @@ class Sight:
 
     def __init__(self, peer_id: str) -> None:
         self.peer_id = peer_id
+        # Logs name the peer from here on, such as the warning about a large map.
         context.update(peer_id=peer_id)
         started = time.perf_counter()
         mesh = mesh_of(lambda: load_around(peer_id))
@@ -142,6 +143,7 @@ def _hidden_peer(config: PeerDns) -> HiddenPeer:
 
     def find(name: str) -> Subject | None:
         label = name.removesuffix(f".{domain}")
+        # No name of a peer, or the peers have no domain.
         if label == name:
             return None
         found = peer_labelled(label)

@@ -45,6 +45,8 @@ class Kept:
     def serves(self, mark: _Mark) -> bool:
         """Tell whether they may be shown when the account is as `mark` says."""
         lag = LAG * max(0.0, self.cost - CHEAP)
+        # Some come with time alone, such as by a login that ends, which leaves no
+        # event.
         bound = MOST_SECONDS if self.mark == mark else lag
         return self.age < bound
 

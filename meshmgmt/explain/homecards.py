@@ -16,6 +16,7 @@ def register() -> None:
 
 def _findings(request: HttpRequest) -> Iterator[Figure | Line]:
     page = reverse("admin-dns-lint")
+    # Computing may take seconds: the first page asks for them once it is shown.
     if not (home.is_renewal(request) or are_kept()):
         yield Line("Findings are being looked for", url=page, later=True)
         return

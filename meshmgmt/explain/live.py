@@ -63,6 +63,7 @@ def ask(
         return LiveAnswer(
             server,
             str(dnslib.RCODE.get(reply.header.rcode)),
+            # Without the blanks that dnslib pads columns with.
             tuple(" ".join(str(record).split()) for record in reply.rr),
             transport,
             _milliseconds(started),

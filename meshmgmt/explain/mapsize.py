@@ -57,6 +57,7 @@ def observe_all_maps(*, seconds: float) -> None:
 
 def _not_warned_lately(peer_id: str) -> bool:
     """Tell whether no worker has warned about the peer in the last hour, and note it."""
+    # One to come means that the clock was set back, and does not count.
     if time.time() - REPEAT_SECONDS < _warned.get(peer_id, 0.0) <= time.time():
         return False
     folder = settings.SVC.runtime_dir / "large-maps"

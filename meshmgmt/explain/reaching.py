@@ -87,6 +87,7 @@ def destination_of(text: str, *, by_name: bool = False) -> Destination:
     if resource := resources.first():
         return Destination("resource", resource.pk, resource.address)
     if is_id(text):
+        # It could be a domain of one label, too, but nobody means that.
         raise NotFound.of("peer or resource", text)
     return _address(text) or _domain(text, by_name=by_name)
 
@@ -103,6 +104,7 @@ def reach(
     # Between two peers nobody else decides, so nobody else is read.
     mesh = mesh_of(lambda: load_among(ends, routers=not is_peer))
     snapshot = mesh.snapshot
+    # Whom the mesh holds alone: others are not on the way.
     away = Peer.objects.filter(pk__in=snapshot.peers, connected=False)
     offline = frozenset(() if past else away.values_list("pk", flat=True))
     names = {each.id: each.name for each in snapshot.resources}
@@ -146,6 +148,7 @@ def _address(text: str) -> Destination | None:
         address = str(ip_address(text))
     except ValueError:
         return None
+    # Rules decide about the address of a peer, routes about all others.
     peer = Peer.objects.filter(Q(ip=address) | Q(ipv6=address)).first()
     return Destination("peer" if peer else "address", peer.pk if peer else "", address)
 

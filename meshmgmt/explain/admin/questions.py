@@ -45,6 +45,7 @@ def suggesting(name: str) -> dict[str, Any]:
 class ExplainForm(forms.Form):
     peer = forms.ModelChoiceField(
         queryset=Peer.objects.all(),
+        # The widget takes a foreign key: any that leads to peers will do.
         widget=AutocompleteSelect(GroupPeer._meta.get_field("peer"), admin.site),
     )
     name = forms.CharField(help_text="As typed on the peer: wiki, www.example.org")
@@ -134,6 +135,7 @@ def explain_page(request: HttpRequest) -> TemplateResponse:
                 )
         except BadRequest as error:
             form.add_error("name", error.message)
+        # Outside of the snapshot, for servers may take seconds to answer.
         if explanation is not None and data["live"]:
             answers = ask_all(explanation.outcome, explanation.type)
     facts = {

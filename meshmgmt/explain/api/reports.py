@@ -72,6 +72,7 @@ class PeerDnsView(ApiView):
         with read_snapshot():
             config = peer_dns(path_id("peer", kwargs["peerId"]))
         answer = PeerDnsSerializer.plain(config)
+        # For the bundle of a debug run, which holds what peers' DNS was said to be.
         capture.keep("effective-dns", config.peer_id, lambda: answer)
         return Response(answer)
 

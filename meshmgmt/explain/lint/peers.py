@@ -16,6 +16,7 @@ MAX_SEARCH_CHARACTERS = 256
 def primaries(facts: Facts) -> Iterator[Finding]:
     """Managed peers with several primary groups, or with none."""
     by_primaries: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    # Per peer, not per group: a server is not sent its own group.
     for peer in facts.managed.values():
         ids = tuple(
             group.id

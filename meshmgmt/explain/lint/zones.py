@@ -107,6 +107,7 @@ def missing_targets(facts: Facts) -> Iterator[Finding]:
 def unused_search_domain(facts: Facts) -> Iterator[Finding]:
     """Search domains in which no short name can be found."""
     for zone in facts.sent_zones:
+        # Search domains are tried for names without a dot, that is of one label.
         if zone.search and not any(
             name.partition(".")[2] == zone.domain for name in facts.names[zone.id]
         ):
@@ -143,6 +144,7 @@ def different_ttls(facts: Facts) -> Iterator[Finding]:
 def too_long(facts: Facts) -> Iterator[Finding]:
     """Zones, records and targets longer than DNS can carry."""
     for zone in facts.snapshot.zones:
+        # All its names are longer still: one finding says it of them, too.
         if is_too_long(zone.domain):
             text = f"the zone domain is longer than {MAX_OCTETS} octets"
             yield Finding.of("name_too_long", zone, text)
@@ -159,6 +161,7 @@ def too_long(facts: Facts) -> Iterator[Finding]:
 
 def _has(names: frozenset[str], name: str) -> bool:
     """Whether a zone with these names answers for `name`, wildcards included."""
+    # As agents do, a wildcard stands for one label alone.
     _, _, parent = name.partition(".")
     return name in names or WILDCARD + parent in names
 

@@ -83,6 +83,7 @@ def _search_list(
     config: PeerDns, typed: str, canonical: str
 ) -> Iterator[tuple[str, Subject | None]]:
     """Full names in the order they are tried, with what made each of them."""
+    # A dot at the end says that the name is whole as it is.
     if "." not in canonical and not typed.endswith("."):
         for search in config.search_domains:
             yield f"{canonical}.{search.domain}", search.subject

@@ -117,6 +117,7 @@ def _excluded(config: PeerDns, name: str, longest: int) -> Iterable[Step]:
             is_subdomain(name, domain) and len(domain) >= longest
             for domain in excluded.domains
         )
+        # A primary group is asked only where no match domain applies.
         if not (covers or (excluded.primary and not longest)):
             continue
         reasons = "; ".join(reason.text for reason in excluded.reasons)

@@ -32,7 +32,7 @@ class OutcomeKind(StrEnum):
     TOO_LONG = "too_long"
 
 
-# Ends of a query after which the next name of a search list is tried. Forwarded
+# Ends of a query after which no further name of a search list is tried. Forwarded
 # ones depend on the answer of a server this service does not ask.
 ENDS_SEARCH = frozenset({OutcomeKind.ANSWER, OutcomeKind.LOOP, OutcomeKind.DEPTH})
 DEPENDS = frozenset({OutcomeKind.FORWARDED, OutcomeKind.SYSTEM})

@@ -158,6 +158,7 @@ def _ways(
 
 
 def _groups_of(item: Zone | NameserverGroup, snapshot: Snapshot) -> list[str]:
+    # In a group without DNS management the peer would get nothing at all.
     return sorted(item.groups - snapshot.unmanaged_groups)[:MOST_GROUPS]
 
 

@@ -64,6 +64,7 @@ def _in_zone(
         return _absent(zone, name, hidden_peer)
     by_wildcard = code == "wildcard"
     how = f"by the wildcard {found[0].name} " if by_wildcard else ""
+    # A wildcard answers under the name that was asked (RFC 1034, 4.3.3).
     records = tuple(record._replace(name=name) for record in found)
     wanted = tuple(record for record in records if record.type == record_type)
     alias = next((record for record in records if record.type == "CNAME"), None)

@@ -54,6 +54,7 @@ def reach_of(context: template.Context, sight: Sight) -> dict[str, Any]:
 def effect_of(policy_id: str) -> dict[str, Any]:
     """Show who may do what because of a policy, and what would change without it."""
     with read_snapshot():
+        # On the page of a policy, whose readers may read all policies.
         drawn, without = policy_effect(policy_id)
     return {"rows": rows(drawn), "without": without}
 

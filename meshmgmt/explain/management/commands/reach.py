@@ -41,6 +41,7 @@ class Command(BaseCommand):
             try:
                 source = peer_known_as(options["source"]).pk
                 destination = destination_of(options["destination"], by_name=True)
+            # A name of several peers is as good as unknown.
             except (NotFound, Conflict) as error:
                 raise CommandError(error.message, returncode=UNKNOWN) from error
             answer = reach(source, destination, traffic, past=bool(options["at"]))
