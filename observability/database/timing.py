@@ -16,6 +16,7 @@ from observability.metrics import instruments
 
 _TRANSACTIONS: Final = instruments.histogram("management.store.transaction.duration.ms")
 _SAVES: Final = instruments.histogram("management.store.persistence.duration.micro")
+# Six letters of each, for as many are compared.
 _SAVING: Final = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE ", "TRUNCA"})
 _WORD: Final = 6
 

@@ -25,6 +25,7 @@ NAME_FIELDS: Final = frozenset(
         *("search_domains", "target", "zone"),
     }
 )
+# Names of loggers and activities have dots, too, and name no network.
 _KEPT_FIELDS: Final = frozenset({"time", "level", "logger", "activity_code"})
 
 _ADDRESS: Final = re.compile(

@@ -88,6 +88,7 @@ def _metrics(config: Config) -> str:
 
 def _logs(config: Config) -> Iterator[Section]:
     for path in handlers.log_paths(config):
+        # The older half first, as the spool and logrotate call it.
         for part in (Path(f"{path}.1"), path):
             if part.is_file():
                 yield Section(

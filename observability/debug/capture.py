@@ -57,6 +57,7 @@ def _append(path: Path, line: bytes) -> None:
         if os.fstat(descriptor).st_size + len(line) > LIMIT:
             _LOG.warning("the debug run has kept 64 MiB of answers and keeps no more")
         else:
+            # One write with O_APPEND: lines of several workers never mix.
             os.write(descriptor, line)
     finally:
         os.close(descriptor)

@@ -90,6 +90,7 @@ def _read_only() -> str:
                 return READ_ONLY if cursor.fetchone()[0] == "on" else ""
             cursor.execute("DELETE FROM django_migrations WHERE 0")
     except OperationalError as error:
+        # A lock that another holds says nothing about it.
         return READ_ONLY if "readonly" in str(error) else ""
     return ""
 

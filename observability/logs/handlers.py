@@ -43,6 +43,7 @@ def _install(handlers: list[logging.Handler], log_format: str) -> None:
     root = logging.getLogger()
     ours = [h for h in root.handlers if getattr(h, "mesh_output", False)]
     for handler in handlers:
+        # Before the old ones go: other threads may be logging.
         add_output(handler, log_format)
     for handler in ours:
         root.removeHandler(handler)

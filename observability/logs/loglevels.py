@@ -153,6 +153,7 @@ def add(runtime_dir: Path, rule: Rule, *, capture_until: float | None = None) ->
 def _replaces(new: Rule, old: Rule) -> bool:
     if new.scoped or old.scoped or new.logger != old.logger:
         return False
+    # What lasts stays below what ends: it holds again afterwards.
     return new.expires is None or old.expires is not None
 
 

@@ -34,6 +34,7 @@ class _Reporting(logging.Handler):
         """Count the lost record; `sys.exc_info()` holds the reason."""
         _count_lost()
         now = time.monotonic()
+        # 0 is never: on a host just started the clock is below a minute.
         if now - self._complained < _COMPLAIN_EVERY and self._complained:
             return
         self._complained = now
@@ -110,6 +111,7 @@ class Spool(LogFile):
     def _look(self) -> None:
         with suppress(OSError):
             if self._is_full():
+                # Looked at again below: another process may have been faster.
                 with locked(f"{self.path}.lock"):
                     if self._is_full():
                         self.path.replace(f"{self.path}.1")
@@ -188,6 +190,7 @@ def _probe(path: str) -> None:
             try:
                 probe.connect(path)
             except OSError as error:
+                # It is there, but a socket of the other kind.
                 if error.errno != errno.EPROTOTYPE or kind == socket.SOCK_STREAM:
                     raise
             else:

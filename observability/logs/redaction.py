@@ -24,6 +24,7 @@ _HARMLESS_KEY: Final = re.compile(r"(?i)(?:[_-](?:id|name|count|file)|s)$")
 _TEXT: Final = re.compile(
     r"(?P<token>\b(?:(?:mp[ti]|nbx)_[0-9A-Za-z]{6,}|whsec_[0-9A-Za-z+/]{6,}=*))"
     r"|(?P<jwt>\beyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?)"
+    # A word behind it counts if it has a digit or `_`: "Bearer of bad news" is none.
     r"|(?P<scheme>\b(?:Token|Bearer|Basic|Digest)\s+)(?=[\w.~+/=-]*[0-9_])"
     r"[\w.~+/=-]{8,}"
     r"|(?P<header>\b(?:authorization|(?:set-)?cookie)\b[\"']?\s*[:=]\s*[\"']?)[^\r\n\"']+"

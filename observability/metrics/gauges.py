@@ -94,6 +94,7 @@ class Sampler:
             self._families = self._pending.result(max(0.0, left))
             self._pending = None
             self._measured = time.monotonic()
+        # It goes on, and the next scrape asks for it without beginning another.
         except TimeoutError:
             if time.monotonic() - self._measured > LATE_SECONDS:
                 self._families = [_up(0)]

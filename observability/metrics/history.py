@@ -162,6 +162,7 @@ def quantile(share: float, buckets: Buckets) -> float | None:
     low, below = 0.0, 0.0
     for bound in bounds:
         if buckets[bound] >= wanted:
+            # Nothing bounds the last one: Prometheus, too, takes the bound before it.
             if bound == float("inf"):
                 return low
             inside = buckets[bound] - below

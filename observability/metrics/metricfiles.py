@@ -70,11 +70,13 @@ def fold_dead(directory: Path) -> None:
     with locked(directory / _LOCK):
         dead = [p for p in directory.glob("*.db") if not _lives(p)]
         for pid in {_owner(path) for path in dead} - {_FOLDED}:
+            # Drops gauges that only live processes count.
             mark_process_dead(pid, str(directory))
         for kind in _ADDED_UP:
             target = directory / f"{kind}_{_FOLDED}.db"
             files = [p for p in dead if p.name.startswith(kind) and p.stat().st_size]
             if files and files != [target]:
+                # No scrape reads a file of that name; it gets its own as a whole.
                 _write_sum(directory / "folding", files)
                 (directory / "folding").replace(target)
             for path in files:

@@ -33,6 +33,7 @@ def read_process(pid: int) -> Process | None:
         open_files = len(os.listdir(_PROC / str(pid) / "fd"))  # noqa: PTH208 - names only
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return None
+    # The name of a command may hold blanks and brackets itself.
     values = stat.rpartition(")")[2].split()
     ticks = [int(values[n]) for n in (_UTIME, _STIME, _CUTIME, _CSTIME)]
     return Process(

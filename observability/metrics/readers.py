@@ -50,6 +50,7 @@ class Readers:
     def __init__(self, probe: Callable[[], object] = ask_database) -> None:
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="readers")
         self._places = threading.BoundedSemaphore(AT_ONCE)
+        # Apart: all threads of the other pool may be waiting for the database.
         self._prober = ThreadPoolExecutor(1, thread_name_prefix="readers-probe")
         self._probe = probe
         self._probing: Future[object] | None = None

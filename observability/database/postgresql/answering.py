@@ -64,6 +64,7 @@ class Connection(psycopg.Connection[Any]):
         try:
             return super().wait(gen, interval, timeout if own is None else own)
         except psycopg.OperationalError as error:
+            # What fails sooner is an answer.
             if own is None or time.monotonic() - begun < own or self.closed:
                 raise
             self.pgconn.finish()
