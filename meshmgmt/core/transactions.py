@@ -284,11 +284,15 @@ def _postgresql_write() -> Iterator[None]:
 @contextmanager
 def _advisory_lock(patience: float) -> Iterator[None]:
     with transaction.atomic(), connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-        if patience < LOCK_SECONDS - 1:  # it has waited: not as long again
+        has_waited = patience < LOCK_SECONDS - 1  # not as long again
+        if has_waited:
             milliseconds = math.ceil(patience * 1000) or 1
             cursor.execute(f"SET LOCAL lock_timeout = {milliseconds}")
         # Of the transaction: PgBouncer lends the session to others when it ends.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
+        if has_waited:
+            # Or a row that another has for a moment would end the write.
+            cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
         yield
 
 

@@ -120,6 +120,13 @@ def test_a_program_outside_is_waited_for_as_long_as_a_writer_inside(
 
 
 @pytest.mark.postgresql
+def test_a_writer_that_waited_waits_for_rows_as_long_as_others() -> None:
+    with transactions._advisory_lock(0.5), connection.cursor() as cursor:
+        cursor.execute("SHOW lock_timeout")
+        assert cursor.fetchone() == (f"{transactions.LOCK_SECONDS}s",)
+
+
+@pytest.mark.postgresql
 def test_the_lock_of_another_database_of_the_cluster_is_not_ours() -> None:
     given = connection.get_connection_params()
     named = ("host", "port", "user", "password")
