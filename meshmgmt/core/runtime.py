@@ -17,6 +17,8 @@ INFO: Final = "server.json"
 DRAINING: Final = "draining"
 METRICS: Final = "metrics"
 HOUSEKEEPING: Final = "housekeeping.json"
+_GLANCE_SECONDS: Final = 0.2
+"""More than who only looks whether a lock is held may have it."""
 
 
 class Occupied(Exception):
@@ -58,7 +60,7 @@ def lock(runtime_dir: Path, name: str, what: str) -> int:
     """
     make(runtime_dir)
     try:
-        descriptor = filelock.open_locked(runtime_dir / name, wait=0)
+        descriptor = filelock.open_locked(runtime_dir / name, wait=_GLANCE_SECONDS)
     except filelock.Locked:
         pid = (runtime_dir / name).read_text()
         raise Occupied(

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
 from meshmgmt.core import runtime
+from meshmgmt.core.filelock import locked
 from meshmgmt.env import BASE_DIR
 from tests.processes import descendants, ended
 from tests.servers import Server, free_port
@@ -377,6 +379,13 @@ def test_a_unix_socket_can_be_bound(folder: Path) -> None:
         assert free_port() != server.metrics_port
     finally:
         server.stop(signal.SIGTERM)
+
+
+def test_who_looks_for_a_server_keeps_none_from_starting(tmp_path: Path) -> None:
+    with ExitStack() as looking:
+        looking.enter_context(locked(tmp_path / runtime.LOCK, shared=True))
+        Timer(0.02, looking.close).start()
+        os.close(runtime.claim(tmp_path))
 
 
 def test_a_taken_runtime_directory_names_the_process_that_runs(tmp_path: Path) -> None:
