@@ -26,6 +26,7 @@ class OrderedAutocomplete(AutocompleteSelectMultiple):
     def optgroups(self, name: str, value: Any, attrs: Any = None) -> Any:
         """Return the chosen options in the order of `value`."""
         groups = super().optgroups(name, value, attrs)
+        # Django has them in the order of its query.
         place = {str(key): number for number, key in enumerate(value)}
         for _, options, _ in groups:
             options.sort(key=lambda option: place.get(str(option["value"]), -1))
@@ -121,6 +122,7 @@ def part_asked(request: HttpRequest) -> dict[str, Any]:
     """Return which part of an object's rows an address asks for, and by which search."""
     asked = request.GET.get("part", "")
     part = int(asked) if re.fullmatch("[1-9][0-9]{0,5}", asked) else 1
+    # PostgreSQL refuses NUL bytes in a text.
     return {"part": part, "search": request.GET.get("q", "").replace("\0", "").strip()}
 
 

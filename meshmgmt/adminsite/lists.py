@@ -105,6 +105,7 @@ class ServiceList(ChangeList):
 class ListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     """Pages with such a list."""
 
+    # Else each filtered list would count all rows, too.
     show_full_result_count = False
     list_per_page = 50
     tools: tuple[str, ...] = ()
@@ -130,6 +131,7 @@ class ListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         if request.GET.get(_EXPORT) in {CSV, JSON}:
             answer: HttpResponse = self._export(request, request.GET[_EXPORT])
             return answer
+        # Any parameter, were it `view` alone, says that the bare list is not meant.
         if request.method == "GET" and not request.GET:
             for view in saved_views(request, self):
                 if view.is_default and view.query:

@@ -82,6 +82,7 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
         if self.adding:
             return ""
         sent = str(self.data.get(self.add_prefix("seen"), ""))
+        # A page that is shown again keeps its marks: they are of what the viewer saw.
         return sent or stale.written(stale.marks(self))
 
     def apply(self, data: dict[str, Any]) -> models.Model:
@@ -119,6 +120,7 @@ class ServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not at run time
         stored = (
             type(self.instance)._default_manager.filter(pk=self.instance.pk).first()
         )
+        # One that is gone is the service's to refuse.
         if not sent or self.adding or stored is None:
             return True
         now = self.of_stored(stored)
@@ -188,6 +190,7 @@ class ServiceAdmin(ListAdmin):
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Add what is done after a preview of it."""
         actions: dict[str, Any] = super().get_actions(request)
+        # A popup is there to choose one object.
         if IS_POPUP_VAR not in request.GET:
             plural = self.opts.verbose_name_plural
             for each in self._bulk_of(request):
@@ -206,6 +209,7 @@ class ServiceAdmin(ListAdmin):
             )
             for each in self.bulk
         ]
+        # First, for the last of Django's patterns takes any path.
         return [*pages, *super().get_urls()]
 
     def bulk_view(
@@ -299,6 +303,7 @@ class ServiceAdmin(ListAdmin):
         self, request: HttpRequest, queryset: models.QuerySet[Any]
     ) -> None:
         """Delete the chosen objects, all or none."""
+        # In the transaction that `changelist_view` began.
         for instance in queryset:
             self.delete_model(request, instance)
 
@@ -361,6 +366,7 @@ class ServiceAdmin(ListAdmin):
         self, request: HttpRequest, view: Callable[[], Any]
     ) -> HttpResponse:
         try:
+            # Around all of it: what was written before a refusal goes, too.
             with transaction.atomic() if request.method == "POST" else nullcontext():
                 response: HttpResponse = view()
                 return response

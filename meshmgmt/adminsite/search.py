@@ -57,6 +57,7 @@ class Hit:
 
 def page(request: HttpRequest) -> HttpResponse:
     """Show what is found; to a script, as JSON."""
+    # PostgreSQL refuses NUL bytes in a text.
     sent = request.POST.get("words", "").replace("\0", " ")
     words = " ".join(sent.split())[:LONGEST]
     pasted = _page_of_secret(request, words)
