@@ -13,6 +13,7 @@ from django.db import OperationalError, connection, connections
 
 from meshmgmt.core import transactions
 from meshmgmt.core.filelock import last_taken
+from meshmgmt.core.lane import LOCK_SECONDS
 from meshmgmt.core.transactions import (
     LOCK_SUFFIX,
     account_write,
@@ -123,7 +124,7 @@ def test_a_program_outside_is_waited_for_as_long_as_a_writer_inside(
 def test_a_writer_that_waited_waits_for_rows_as_long_as_others() -> None:
     with transactions._advisory_lock(0.5), connection.cursor() as cursor:
         cursor.execute("SHOW lock_timeout")
-        assert cursor.fetchone() == (f"{transactions.LOCK_SECONDS}s",)
+        assert cursor.fetchone() == (f"{LOCK_SECONDS}s",)
 
 
 @pytest.mark.postgresql
