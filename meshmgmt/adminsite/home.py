@@ -62,7 +62,7 @@ class Figure:
     """A number; its `url` lists exactly what it counts. `tone`: of one that is not 0.
 
     `{s}` in a label is the plural's. `place` is where it comes from, when it is shown
-    elsewhere.
+    elsewhere. One that is `bounded` is counted up to `MOST_COUNTED`.
     """
 
     label: str
@@ -70,6 +70,7 @@ class Figure:
     url: str
     tone: Tone = Tone.NONE
     place: str = ""
+    bounded: bool = False
 
     @property
     def is_alarming(self) -> bool:
@@ -83,7 +84,7 @@ class Figure:
     @property
     def shown(self) -> str:
         """The number as people read it."""
-        more = "+" if self.number >= MOST_COUNTED else ""
+        more = "+" if self.bounded and self.number >= MOST_COUNTED else ""
         return f"{self.number:,}{more}"
 
     @property
@@ -255,7 +256,7 @@ def bounded_figure(
 ) -> Figure:
     """Return how many rows there are, counted up to `MOST_COUNTED`."""
     number = rows.order_by().values("pk")[:MOST_COUNTED].count()
-    return Figure(label, number, url, tone)
+    return Figure(label, number, url, tone, bounded=True)
 
 
 def visible(request: HttpRequest, model: type[Model]) -> QuerySet[Any]:

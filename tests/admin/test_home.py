@@ -363,6 +363,10 @@ def test_big_streams_are_counted_so_far(
     assert figures["Last hour: dropped flow"].shown == "1+"
 
 
+def test_what_is_counted_to_its_end_is_shown_as_it_is() -> None:
+    assert Figure("peer{s}", 12_345, "/").shown == "12,345"
+
+
 def test_the_page_says_when_it_was_made(owner: User) -> None:
     page = client_of(owner).get("/admin/").content.decode()
     assert 'data-refresh="30"' in page
