@@ -1,6 +1,6 @@
 """The event streams at size: ingest, big pages, filters, deep pages, audit lists.
 
-200,000 traffic events and as many log entries (BENCH_EVENTS changes it); every reference
+150,000 traffic events and as many log entries (BENCH_EVENTS changes it); every reference
 is measured in the same run.
 """
 
@@ -111,7 +111,7 @@ class EventsBench:
     def __init__(self, workspace: Workspace, report: Report) -> None:
         self.report = report
         self.postgresql = workspace.vendor == "postgresql"
-        self.rows = int(os.environ.get("BENCH_EVENTS", "200000"))
+        self.rows = int(os.environ.get("BENCH_EVENTS", "150000"))
         self.environment = workspace.environment
         self.token = workspace.token()
         self.server = workspace.server()
