@@ -280,7 +280,8 @@ def test_a_hostile_answer_ends_drift_with_a_sentence(
 def test_errors_end_with_another_status_than_differences(tmp_path: Path) -> None:
     path = tmp_path / "mesh.yaml"
     path.write_text("version: 7\n")
-    for words in (["plan", str(path)], ["drift", str(tmp_path / "none")]):
+    absent = str(tmp_path / "none")
+    for words in (["plan", str(path)], ["drift", absent], ["drift"]):
         with pytest.raises(CommandError) as refused:
             call_command("config", *words)
         assert refused.value.returncode == 2

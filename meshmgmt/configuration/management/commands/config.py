@@ -152,6 +152,8 @@ class Command(BaseCommand):
         return bool(objects)
 
     def _drift(self, options: dict[str, Any]) -> None:
+        if not options["file"] and not options["url"]:
+            raise CommandError("name FILE, --url, or both: this account is itself")
         ours = _read(options["file"]) if options["file"] else _own()
         theirs = _foreign(options) if options["url"] else _own()
         names = (options["file"] or "this account", options["url"] or "this account")
