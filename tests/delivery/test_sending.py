@@ -1,10 +1,13 @@
 """From the streams to a real receiver: order, no loss, what failures do."""
 
 import json
+import socket
 import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -314,6 +317,30 @@ def test_a_webhook_may_be_at_an_address_of_ipv6(subscribe: Make) -> None:
     failed = deliver(made.subscription.pk)
     assert failed.failures == 1
     assert "2001:db8::a leads into an internal network" in failed.last_error
+
+
+def test_a_syslog_receiver_that_drips_is_cut_and_has_received_nothing(
+    subscribe: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "WHOLE_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            with server.accept()[0] as connection, suppress(OSError):
+                while True:
+                    connection.sendall(b".")
+                    time.sleep(0.01)
+
+        dripping = Thread(target=drip)
+        dripping.start()
+        port = server.getsockname()[1]
+        target = {"type": "syslog", "host": "127.0.0.1", "port": port}
+        made = subscribe("proxy", target=target)
+        arrive("a")
+        failed = deliver(made.subscription.pk)
+        dripping.join()
+    assert (failed.failures, failed.cursor) == (1, 0)
+    assert "took longer" in failed.last_error
 
 
 @pytest.mark.parametrize("host", ["a..test", "a" * 64 + ".test"])

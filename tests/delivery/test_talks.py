@@ -15,7 +15,7 @@ from django.test import Client
 from events.models import AuditEvent
 from groups.services import group_create
 from meshmgmt.delivery.models import Subscription
-from meshmgmt.delivery.senders import webhook
+from meshmgmt.delivery.senders import addresses
 from tests.admin.signed_in import client_of
 from tests.delivery.conftest import Make
 from tests.delivery.receivers import Receiver, answer, hang, hang_up, lie
@@ -96,7 +96,7 @@ def test_what_a_receiver_does_wrong_is_shown_and_changes_nothing(
 def test_nobody_waits_longer_than_a_delivery(
     subscribe: Make, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhook, "WHOLE_SECONDS", 0.1)
+    monkeypatch.setattr(addresses, "WHOLE_SECONDS", 0.1)
     receiver.behaviours = [hang]
     assert "Not delivered" in send(subscribe().subscription)
 

@@ -8,7 +8,8 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import Collection, Iterator
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
+from threading import Event, Timer
 from typing import Final
 
 from django.conf import settings
@@ -20,6 +21,8 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 10.0
+WHOLE_SECONDS: Final = 20.0
+"""For one attempt after the connection, however slowly the receiver talks."""
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 # A cloud's own services for its machines, at addresses that look like any others.
 _METADATA: Final = (
@@ -71,8 +74,31 @@ def _embedded(address: Address) -> Iterator[Address | None]:
             yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
 
-def connected(host: str, port: int, *, tls: bool) -> socket.socket:
-    """Return a connection to a receiver. Raises NotDelivered, OSError."""
+@contextmanager
+def connected(host: str, port: int, *, tls: bool) -> Iterator[socket.socket]:
+    """Yield a connection to a receiver, and close it. Raises NotDelivered, OSError."""
+    connection, late = _connection(host, port, tls=tls), Event()
+
+    def cut() -> None:
+        late.set()
+        with suppress(OSError):
+            # Past TLS, whose own method takes its state from under the sender.
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
+    # A socket's timeout begins anew with every byte: a receiver could drip for days.
+    timer = Timer(WHOLE_SECONDS, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        with closing(connection):
+            yield connection
+    finally:
+        timer.cancel()
+    if late.is_set():  # what was cut looks like an end to who reads
+        raise NotDelivered(f"the receiver took longer than {WHOLE_SECONDS:.0f} s")
+
+
+def _connection(host: str, port: int, *, tls: bool) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError as error:  # an empty label, or one of more than 63 characters

@@ -7,7 +7,7 @@ the batch counts as received when the receiver, which read to the end, closes it
 import re
 import socket
 import ssl
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import Final
 
 from meshmgmt.delivery.feeds import Event
@@ -25,7 +25,7 @@ def send(subscription: Subscription, kind: str, events: list[Event]) -> None:
     target = subscription.target
     host, tls = target["host"], bool(target.get("tls"))
     frames = b"".join(framed(line(subscription.stream, event)) for event in events)
-    with closing(connected(host, target["port"], tls=tls)) as connection:
+    with connected(host, target["port"], tls=tls) as connection:
         connection.sendall(frames)
         if isinstance(connection, ssl.SSLSocket):
             # A receiver that hangs up without its own goodbye has read ours.

@@ -3,9 +3,6 @@
 import base64
 import hmac
 import http.client
-import socket
-import threading
-from contextlib import closing, suppress
 from dataclasses import dataclass
 from email.message import Message
 from hashlib import sha256
@@ -22,8 +19,6 @@ from meshmgmt.delivery.secrets import key_of, secrets_of
 from meshmgmt.delivery.senders.addresses import connected
 from meshmgmt.delivery.senders.outcomes import Gone, NotDelivered, Refused
 
-WHOLE_SECONDS: Final = 20.0
-"""For one attempt after the connection, however slowly the receiver talks."""
 _ANSWER_BYTES: Final = 64 * 1024
 _REFUSALS: Final = frozenset({400, 404, 413, 422})
 _GONE: Final = 410
@@ -111,14 +106,9 @@ def posted(post: Post) -> Answer:
     port = parts.port or (443 if tls else 80)
     # Without a port it would take the last group of an IPv6 address for one.
     connection = http.client.HTTPConnection(host, port)
-    # Its socket is given to it, so the name is not resolved once more.
-    connection.sock = connected(host, port, tls=tls)
-    # A socket's timeout begins anew with every byte: a receiver could drip for days.
-    timer = threading.Timer(WHOLE_SECONDS, _cut, [connection.sock])
-    timer.daemon = True
-    timer.start()
     try:
-        with closing(connection):
+        # Its socket is given to it, so the name is not resolved once more.
+        with connected(host, port, tls=tls) as connection.sock:
             connection.request("POST", path, post.body, post.headers)
             answer = connection.getresponse()
             read = answer.read(_ANSWER_BYTES)
@@ -128,13 +118,6 @@ def posted(post: Post) -> Answer:
             return Answer(answer.status, answer.reason, answer.headers, read)
     except http.client.HTTPException as error:
         raise NotDelivered(f"no HTTP answer: {type(error).__name__}") from error
-    finally:
-        timer.cancel()
-
-
-def _cut(connection: socket.socket) -> None:
-    with suppress(OSError):
-        connection.shutdown(socket.SHUT_RDWR)
 
 
 def check(answer: Answer) -> None:
