@@ -137,8 +137,10 @@ class _Applying:
         return known[0]
 
     def _settings(self) -> None:
-        wanted = self.document.get("settings")
-        if wanted is not None and wanted != settings(self.names):
+        wanted, there = self.document.get("settings"), settings(self.names)
+        if wanted is not None and wanted != there:
+            if unknown := sorted(wanted.keys() - there.keys()):
+                raise InvalidArgument(f"settings: there is no {unknown[0][:64]!r}")
             values = self._refer(wanted, "settings")
             _told("settings", lambda: account_update(settings=_settings(values)))
         wanted = self.document.get("dns_settings")

@@ -183,6 +183,7 @@ def test_more_deletions_than_allowed_are_refused(filled: Body, tmp_path: Path) -
         ({"policies": [{"name": "p", "rules": ["x"]}]}, r"policies\[0\]: what refers"),
         ({"access_tests": [{"name": "t", "source": "x"}]}, r"access_tests\[0\]: what"),
         ({"settings": {"peer_login_expiration": "x"}}, "settings: peer_login_exp"),
+        ({"settings": {"default_dns_domain": "x.test"}}, "there is no 'default_dns_d"),
         ({"dns_settings": {"groups": []}}, "dns_settings: disabled_management_groups"),
     ],
 )
