@@ -3,6 +3,7 @@
 import base64
 import hmac
 import http.client
+from contextlib import closing
 from dataclasses import dataclass
 from email.message import Message
 from hashlib import sha256
@@ -108,7 +109,7 @@ def posted(post: Post) -> Answer:
     connection = http.client.HTTPConnection(host, port)
     try:
         # Its socket is given to it, so the name is not resolved once more.
-        with connected(host, port, tls=tls) as connection.sock:
+        with connected(host, port, tls=tls) as connection.sock, closing(connection):
             connection.request("POST", path, post.body, post.headers)
             answer = connection.getresponse()
             read = answer.read(_ANSWER_BYTES)
