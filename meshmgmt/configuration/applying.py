@@ -145,8 +145,11 @@ class _Applying:
             _told("settings", lambda: account_update(settings=_settings(values)))
         wanted = self.document.get("dns_settings")
         if wanted is not None and wanted != dns_settings(self.names):
-            values = self._refer(wanted, "dns_settings")
-            _told("dns_settings", lambda: dns_settings_update(**_dns_settings(values)))
+            sent = self._refer(wanted, "dns_settings")
+            _told(
+                "dns_settings",
+                lambda: dns_settings_update(**_checked(DnsSettingsSerializer, sent)),
+            )
 
     def _refer(self, entry: Row, where: str) -> Row:
         try:
@@ -166,14 +169,9 @@ def _settings(values: Row) -> Row:
     """Return checked settings of those that are given. Raises ValidationError."""
     known = {name: value for name, value in values.items() if name in WRITABLE}
     # The API has them in two levels, and takes from each what it knows.
-    checked = _checked(AccountSettingsRequestSerializer, {**known, "extra": known})
-    found = {**checked, **checked["extra"]}
-    return {name: found[name] for name in known if name in found}
-
-
-def _dns_settings(values: Row) -> Row:
-    """Return checked DNS settings. Raises ValidationError."""
-    return _checked(DnsSettingsSerializer, values)
+    found = _checked(AccountSettingsRequestSerializer, {**known, "extra": known})
+    found |= found["extra"]
+    return {name: found[name] for name in known}
 
 
 def _checked(kind: type[Serializer[Any]], body: Row) -> Row:
