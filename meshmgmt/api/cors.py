@@ -14,7 +14,8 @@ ALLOWED_HEADERS: Final = (
     " X-Plan-Hash"
 )
 EXPOSED_HEADERS: Final = (
-    "X-Request-Id, Link, X-Total-Count, Retry-After, Idempotency-Replayed, ETag"
+    "X-Request-Id, Link, X-Total-Count, X-Total-Count-Precision, Retry-After,"
+    " Idempotency-Replayed, ETag"
 )
 PREFLIGHT_SECONDS: Final = 600
 
