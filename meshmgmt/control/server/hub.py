@@ -213,7 +213,10 @@ class Hub:
     async def _deliver(self, stream: Stream, make: Make) -> None:
         _QUEUE.observe(1 + (stream.map_due < math.inf) + (stream.config_due < math.inf))
         async with self._turns.one() as place:
-            await self._send(stream, make, place)
+            # It may have waited for long: a map made for it now would count as told, and
+            # the newer stream of the peer would not get it.
+            if stream.ending is not Ending.REPLACED:
+                await self._send(stream, make, place)
 
     async def _send(self, stream: Stream, make: Make, place: Place) -> None:
         """Make a message and write it; a peer that is slow to read holds up nobody."""
