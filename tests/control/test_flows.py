@@ -143,9 +143,10 @@ def test_traffic_to_a_resource_names_it():
     assert (to["id"], to["name"], to["type"]) == (lan.pk, "printer", "HOST_RESOURCE")
 
 
-def test_unknown_resource_is_left_to_its_address():
+@pytest.mark.parametrize("named", [b"nobody-knows-it", b"0" * 20, b"\0", b"\xff" * 20])
+def test_unknown_resource_is_left_to_its_address(named: bytes):
     one = peer()
-    fields = {"dest_resource_id": b"nobody-knows-it"}
+    fields = {"dest_resource_id": named}
     store_flows(one.pk, [flow(dest="192.168.1.9", fields=fields)])
     to = shown()[0]["destination"]
     assert (to["id"], to["type"]) == ("", "UNKNOWN")

@@ -16,6 +16,7 @@ from meshmgmt.control.protocol import flow_pb2
 from meshmgmt.control.services import flowtokens
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock
+from meshmgmt.core.queries import known_ids
 from meshmgmt.inventory.models import NetworkResource, Peer
 from observability.metrics import instruments
 
@@ -94,21 +95,12 @@ def _refuse(peer_id: str, why: str) -> None:
     _LOG.info("a traffic event is not kept: %s", why, extra={"peer_id": peer_id})
 
 
-def _known_resources(events: Sequence[flow_pb2.FlowEvent]) -> Collection[str]:
+def _known_resources(events: Sequence[flow_pb2.FlowEvent]) -> set[str]:
     """Return the ids of network resources among the ends of the events."""
-    named = {
-        _base_id(_text(raw))
-        for event in events
-        for raw in (
-            event.flow_fields.source_resource_id,
-            event.flow_fields.dest_resource_id,
-        )
-    } - {""}
-    if not named:
-        return ()
-    return set(
-        NetworkResource.objects.filter(pk__in=named).values_list("pk", flat=True)
-    )
+    flows = [event.flow_fields for event in events]
+    ends = [flow.source_resource_id for flow in flows]
+    ends += [flow.dest_resource_id for flow in flows]
+    return known_ids(NetworkResource, map(_resource_id, ends))
 
 
 def traffic_event(
@@ -160,14 +152,14 @@ def _end(
     if port > MAX_PORT:
         raise ValueError(f"{port} is not a port")
     end = {"address": f"{shown}:{port}" if port else shown}
-    if (identifier := _base_id(_text(resource))) in known:
+    if (identifier := _resource_id(resource)) in known:
         end["id"] = identifier
     return end
 
 
-def _base_id(text: str) -> str:
+def _resource_id(raw: bytes) -> str:
     """Return the id in what names a resource or a route on one of its routers."""
-    return text.partition(":")[0]
+    return _text(raw).partition(":")[0]
 
 
 def _uuid(raw: bytes) -> str:
