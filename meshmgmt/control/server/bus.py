@@ -67,9 +67,13 @@ class Bus:
         """Listen and send until cancelled, connecting again whenever that is needed."""
         while True:
             try:
-                await asyncio.gather(self._listen(), self._send())
-            except psycopg.Error as error:
-                _LOG.warning("other processes cannot be heard: %s", error)
+                # A connection that fails ends the other one, which would be left behind.
+                async with asyncio.TaskGroup() as both:
+                    both.create_task(self._listen())
+                    both.create_task(self._send())
+            except* psycopg.Error as errors:
+                reason = errors.exceptions[0]
+                _LOG.warning("other processes cannot be heard: %s", reason)
             finally:
                 self.listening = False
             await asyncio.sleep(_RETRY_SECONDS)
