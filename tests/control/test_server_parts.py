@@ -259,37 +259,27 @@ def test_more_than_so_many_waiting_calls_are_refused():
 
 @given(body=st.binary(max_size=30_000), seed=st.randoms())
 def test_a_signal_in_parts_is_put_together_whatever_their_order(body: bytes, seed: Any):
-    async def scenario() -> None:
-        sender, receiver = Bus(exists=True), Bus(exists=True)
-        heard: list[bytes] = []
-
-        async def keep(message: bytes) -> None:
-            heard.append(message)
-
-        receiver.on_signal = keep
-        await sender.signal(body)
-        pieces = []
-        while not sender._outgoing.empty():
-            pieces.append(sender._outgoing.get_nowait())
-        assert all(len(text.encode()) < 8000 for _, text in pieces)
-        seed.shuffle(pieces)
-        for channel, text in pieces:
-            await receiver._heard(channel, text)
-            await sender._heard(channel, text)  # one's own words
-        assert heard == ([body] if body else [])
-
-    run(scenario())
+    sender, receiver = Bus(exists=True), Bus(exists=True)
+    heard: list[bytes] = []
+    receiver.on_signal = heard.append
+    sender.signal(body)
+    pieces = []
+    while not sender._outgoing.empty():
+        pieces.append(sender._outgoing.get_nowait())
+    assert all(len(text.encode()) < 8000 for _, text in pieces)
+    seed.shuffle(pieces)
+    for channel, text in pieces:
+        receiver._heard(channel, text)
+        sender._heard(channel, text)  # one's own words
+    assert heard == ([body] if body else [])
 
 
 def test_parts_that_never_become_whole_are_forgotten():
-    async def scenario() -> None:
-        bus = Bus()
-        for number in range(1000):
-            piece = {"by": "x", "id": str(number), "of": 2, "n": 0, "part": "a"}
-            await bus._heard("mesh_signal", json.dumps(piece))
-        assert len(bus._partial) <= 101
-
-    run(scenario())
+    bus = Bus()
+    for number in range(1000):
+        piece = {"by": "x", "id": str(number), "of": 2, "n": 0, "part": "a"}
+        bus._heard("mesh_signal", json.dumps(piece))
+    assert len(bus._partial) <= 101
 
 
 @pytest.mark.parametrize(

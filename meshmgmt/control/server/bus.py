@@ -10,7 +10,7 @@ import base64
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Final
 
 import psycopg
@@ -35,7 +35,7 @@ class Bus:
         self.exists = connection.vendor == "postgresql" if exists is None else exists
         self.listening = False
         self.on_change: Callable[[], None] = lambda: None
-        self.on_signal: Callable[[bytes], Awaitable[None]]
+        self.on_signal: Callable[[bytes], None]
         self.on_stream: Callable[[str, int], None]
         self._outgoing: asyncio.Queue[tuple[str, str]] = asyncio.Queue(10_000)
         self._partial: OrderedDict[str, dict[int, str]] = OrderedDict()
@@ -44,7 +44,7 @@ class Bus:
         """Let other processes end an older stream of a peer."""
         self._publish(_STREAM, {"peer": peer_id, "started": started})
 
-    async def signal(self, message: bytes) -> None:
+    def signal(self, message: bytes) -> None:
         """Have a signal passed on by whoever holds its receiver's stream."""
         text = base64.b64encode(message).decode()
         parts = [text[n : n + _PART] for n in range(0, len(text), _PART)]
@@ -85,7 +85,7 @@ class Bus:
             self.listening = True
             self.on_change()  # what was missed before
             async for notice in listener.notifies():
-                await self._heard(notice.channel, notice.payload)
+                self._heard(notice.channel, notice.payload)
 
     async def _send(self) -> None:
         async with await _connected() as sender:
@@ -93,7 +93,7 @@ class Bus:
                 channel, text = await self._outgoing.get()
                 await sender.execute("SELECT pg_notify(%s, %s)", (channel, text))
 
-    async def _heard(self, channel: str, payload: str) -> None:
+    def _heard(self, channel: str, payload: str) -> None:
         if channel == CHANGED:
             self.on_change()
             return
@@ -104,7 +104,7 @@ class Bus:
         if channel == _STREAM:
             self.on_stream(document["peer"], document["started"])
         elif (text := self._whole(document)) is not None:
-            await self.on_signal(base64.b64decode(text))
+            self.on_signal(base64.b64decode(text))
 
     def _whole(self, piece: dict[str, Any]) -> str | None:
         """Return a signal's text when this was its last missing part."""

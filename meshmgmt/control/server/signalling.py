@@ -67,7 +67,7 @@ class SignalExchange(SignalExchangeServicer):
     async def Send(
         self, request: EncryptedMessage, context: Context
     ) -> EncryptedMessage:
-        await self.forward(request)
+        self.forward(request)
         return EncryptedMessage()
 
     @rpc
@@ -103,9 +103,9 @@ class SignalExchange(SignalExchangeServicer):
 
     async def _read(self, requests: Any) -> None:
         async for message in requests:
-            await self.forward(message)
+            self.forward(message)
 
-    async def forward(self, message: EncryptedMessage) -> None:
+    def forward(self, message: EncryptedMessage) -> None:
         """Pass a message on to its receiver's streams, here and in other processes.
 
         Raises Refused for one that no agent sends.
@@ -113,9 +113,9 @@ class SignalExchange(SignalExchangeServicer):
         if len(message.body) > _LONGEST:
             raise Refused(Code.INVALID_ARGUMENT, "the message is too long")
         self._write(message)
-        await self.bus.signal(message.SerializeToString())
+        self.bus.signal(message.SerializeToString())
 
-    async def arrived(self, serialized: bytes) -> None:
+    def arrived(self, serialized: bytes) -> None:
         """Pass on what came from another process."""
         self._write(EncryptedMessage.FromString(serialized))
 
