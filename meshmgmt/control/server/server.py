@@ -5,7 +5,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ from meshmgmt.control.server.reporting import FlowService
 from meshmgmt.control.server.signalling import SignalExchange
 from meshmgmt.control.server.status import tell_failure
 from meshmgmt.control.server.streams import Ending, Streams
+from meshmgmt.control.server.tasks import Tasks, begun, first_of
 from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services import presence
 from meshmgmt.env import Config
@@ -145,12 +146,12 @@ class PeerServer:
         self._listen()
         # Those of a process of this number that was killed.
         figures.forget(self.config.runtime_dir, self.number or 0)
-        work = _tasks(self.hub.run(), self.jobs.run(), self._poll())
+        work = begun(self.hub.run(), self.jobs.run(), self._poll())
         if self.bus.exists:
-            work += _tasks(self.bus.run())
+            work += begun(self.bus.run())
         try:
             # Nobody waits for the first reading of the account with a call under way.
-            await _first_of(stopping.wait(), self._warm_up(), *work)
+            await first_of(stopping.wait(), self._warm_up(), *work)
             if not stopping.is_set():
                 await self._serve(stopping, work)
                 await self._drain(leave_now)
@@ -166,20 +167,18 @@ class PeerServer:
             else:
                 return
 
-    async def _serve(
-        self, stopping: asyncio.Event, work: "list[asyncio.Task[None]]"
-    ) -> None:
+    async def _serve(self, stopping: asyncio.Event, work: Tasks) -> None:
         await self.server.start()
         await self._say(health_pb2.HealthCheckResponse.SERVING)
         _LOG.info("peers are served at %s", self.config.grpc_bind)
         # From here on others are told of this process, so that none is told too early.
-        work += _tasks(
+        work += begun(
             self._every(PRESENCE_SECONDS, self._write_presence),
             self._every(presence.BEAT_SECONDS, self._beat),
             self._every(figures.EVERY_SECONDS, self._show),
             self._every(JUDGE_SECONDS, self._look_after),
         )
-        await _first_of(stopping.wait(), *work)
+        await first_of(stopping.wait(), *work)
 
     def _listen(self) -> None:
         at = self.config.grpc_bind
@@ -200,7 +199,7 @@ class PeerServer:
             async with asyncio.timeout(self.config.drain_seconds):
                 await leave_now.wait()
 
-    async def _stop(self, work: "list[asyncio.Task[None]]") -> None:
+    async def _stop(self, work: Tasks) -> None:
         for stream in self.streams:
             stream.end(Ending.STOPPING)
         self.jobs.end()
@@ -300,17 +299,3 @@ def _tls(files: tuple[Path, Path]) -> Any:
 
 def _stamps(files: tuple[Path, Path]) -> list[int]:
     return [file.stat().st_mtime_ns for file in files]
-
-
-def _tasks(*coroutines: Coroutine[Any, Any, None]) -> "list[asyncio.Task[None]]":
-    return [asyncio.create_task(coroutine) for coroutine in coroutines]
-
-
-async def _first_of(*waited: Any) -> None:
-    """Wait until one is over; raise what it failed with. Tasks given go on."""
-    tasks = [asyncio.ensure_future(one) for one in waited]
-    done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in pending.difference(waited):
-        task.cancel()
-    for task in done:
-        task.result()

@@ -17,6 +17,7 @@ from meshmgmt.control.protocol.signalexchange_pb2_grpc import SignalExchangeServ
 from meshmgmt.control.server.bus import Bus
 from meshmgmt.control.server.guests import Guests, Seats
 from meshmgmt.control.server.status import Context, metadata_of, rpc, source_of
+from meshmgmt.control.server.tasks import first_of
 from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services.refusals import Code, Refused
 
@@ -27,25 +28,8 @@ _MOST_WAITING: Final = 100
 _LONGEST: Final = 2**16
 
 
-class Line:
-    """The stream of one agent, and what it is to get."""
-
-    __slots__ = ("queue",)
-
-    def __init__(self) -> None:
-        self.queue: asyncio.Queue[EncryptedMessage] = asyncio.Queue(_MOST_WAITING)
-
-    def send(self, message: EncryptedMessage) -> None:
-        """Have a message written; it is lost when too many wait already."""
-        try:
-            self.queue.put_nowait(message)
-        except asyncio.QueueFull:
-            _LOG.debug("a signal was lost: its receiver does not read")
-
-    async def write(self, context: Context) -> None:
-        """Write what comes, until cancelled."""
-        while True:
-            await context.write(await self.queue.get())
+Line = asyncio.Queue[EncryptedMessage]
+"""What the stream of one agent is to get."""
 
 
 class SignalExchange(SignalExchangeServicer):
@@ -77,21 +61,12 @@ class SignalExchange(SignalExchangeServicer):
         key = await self.guests.identified(source_of(context), named)
         with self.seats.one(key), self._line(key) as line:
             await context.send_initial_metadata(_REGISTERED)
-            work = {
-                asyncio.create_task(self._read(requests)),
-                asyncio.create_task(line.write(context)),
-            }
-            try:
-                # Either ends it: the client hangs up, or does not read.
-                await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in work:
-                    task.cancel()
-                await asyncio.gather(*work, return_exceptions=True)
+            # Either ends it: the client hangs up or sends what it must not, or is gone.
+            await first_of(self._read(requests), _write(line, context))
 
     @contextmanager
     def _line(self, key: str) -> Iterator[Line]:
-        line = Line()
+        line = Line(_MOST_WAITING)
         lines = self.lines.setdefault(key, [])
         lines.append(line)
         try:
@@ -112,16 +87,25 @@ class SignalExchange(SignalExchangeServicer):
         """
         if len(message.body) > _LONGEST:
             raise Refused(Code.INVALID_ARGUMENT, "the message is too long")
-        self._write(message)
+        self._deliver(message)
         self.bus.signal(message.SerializeToString())
 
     def arrived(self, serialized: bytes) -> None:
         """Pass on what came from another process."""
-        self._write(EncryptedMessage.FromString(serialized))
+        self._deliver(EncryptedMessage.FromString(serialized))
 
-    def _write(self, message: EncryptedMessage) -> None:
+    def _deliver(self, message: EncryptedMessage) -> None:
         for line in self.lines.get(message.remoteKey, ()):
-            line.send(message)
+            try:
+                line.put_nowait(message)
+            except asyncio.QueueFull:
+                _LOG.debug("a signal was lost: its receiver does not read")
+
+
+async def _write(line: Line, context: Context) -> None:
+    """Write what comes, until cancelled."""
+    while True:
+        await context.write(await line.get())
 
 
 async def _named(context: Context) -> str:
