@@ -59,7 +59,7 @@ class Envelopes:
     @staticmethod
     def refuse_long(envelope: EncryptedMessage) -> None:
         """Raise Refused (INVALID_ARGUMENT) for one that nobody needs to keep."""
-        if len(envelope.body) > MOST_BYTES:
+        if envelope.ByteSize() > MOST_BYTES:
             raise Refused(Code.INVALID_ARGUMENT, "the message is too long")
 
     def open(self, envelope: EncryptedMessage, kind: type[_M]) -> Opened[_M]:

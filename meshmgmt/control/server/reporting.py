@@ -11,9 +11,12 @@ from meshmgmt.control.protocol.flow_pb2_grpc import FlowServiceServicer
 from meshmgmt.control.server.status import Context, metadata_of, rpc
 from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services import flows
+from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import context as facts
 
 _BATCH: Final = 500
+_LONGEST: Final = 2**14
+"""Bytes of an event; real ones have a few hundred, and two batches are in memory."""
 
 
 class FlowService(FlowServiceServicer):
@@ -50,10 +53,12 @@ async def _read(requests: Any, queue: "asyncio.Queue[FlowEvent | None]") -> None
     """Take in events; a full queue makes the agent wait."""
     try:
         async for event in requests:
+            if event.ByteSize() > _LONGEST:
+                raise Refused(Code.INVALID_ARGUMENT, "the event is too long")
             if not event.isInitiator:
                 await queue.put(event)
     # What came before is stored all the same.
-    except DecodeError:
+    except (DecodeError, Refused):
         await queue.put(None)
         raise
     await queue.put(None)

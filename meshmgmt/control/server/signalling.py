@@ -85,7 +85,8 @@ class SignalExchange(SignalExchangeServicer):
 
         Raises Refused for one that no agent sends.
         """
-        if len(message.body) > _LONGEST:
+        # All of it: a hundred wait for each stream, with the keys that anybody may name.
+        if message.ByteSize() > _LONGEST:
             raise Refused(Code.INVALID_ARGUMENT, "the message is too long")
         self._deliver(message)
         self.bus.signal(message.SerializeToString())
