@@ -279,17 +279,24 @@ def credentials(config: Config) -> grpc.ServerCredentials:
     assert config.grpc_certificate
     assert config.grpc_key
     files = (config.grpc_key, config.grpc_certificate)
+    renewed = renewal(files)  # first: what is replaced while it is read is read again
+    return grpc.dynamic_ssl_server_credentials(_tls(files), renewed)
+
+
+def renewal(files: tuple[Path, Path]) -> Callable[[], Any]:
+    """Return what reads key and chain when they are others than before, else None."""
     seen = _stamps(files)
 
     def renewed() -> Any:
         nonlocal seen
         now = _stamps(files)
         if now == seen:
-            return None  # as before
-        seen = now
-        return _tls(files)
+            return None
+        read = _tls(files)
+        seen = now  # not before: who may not be read yet is tried again
+        return read
 
-    return grpc.dynamic_ssl_server_credentials(_tls(files), renewed)
+    return renewed
 
 
 def _tls(files: tuple[Path, Path]) -> Any:
