@@ -77,7 +77,9 @@ class Batches(Generic[_Q, _R]):
         mine: asyncio.Future[_R] = asyncio.get_running_loop().create_future()
         self._waiting.append((wanted, mine))
         if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._run())
+            # In a context of nobody's: what is logged is not all of the first caller's.
+            nobody = contextvars.Context()
+            self._worker = asyncio.create_task(self._run(), context=nobody)
         return await mine
 
     async def _run(self) -> None:
