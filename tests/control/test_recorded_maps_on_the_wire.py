@@ -37,7 +37,7 @@ def test_every_peer_is_sent_the_recorded_map(name: str, tmp_path: Path) -> None:
             now.set()
             stopping.set()
             await serving
-            for threads in (server.threads, server.hub.maps):
+            for threads in (server.threads, server.upkeep, server.hub.maps):
                 await asyncio.to_thread(threads.close)
 
     async def first_map(playback: Playback, label: str) -> dict[str, Any]:

@@ -100,6 +100,8 @@ class PeerServer:
         self.number = number
         self.envelopes = Envelopes(settings.SECRET_KEY)
         self.threads = Threads(THREADS, "peers")
+        # Apart: with a thousand calls that wait this process would pass for a dead one.
+        self.upkeep = Threads(1, "upkeep")
         self.streams = Streams()
         self.bus = Bus()
         self.hub = Hub(config, self.envelopes, self.streams, self.threads)
@@ -211,7 +213,7 @@ class PeerServer:
         try:
             await self._write_presence()
             # Last: only now have all streams ended.
-            await self.threads.run(presence.leave, self.bus.id)
+            await self.upkeep.run(presence.leave, self.bus.id)
         except Exception as error:
             tell_failure(_LOG, "the peers' connections cannot be written", error)
         _LOG.info("peers are served no more")
@@ -243,13 +245,13 @@ class PeerServer:
         changes, self.streams.changes = self.streams.changes, []
         try:
             if changes:
-                await self.threads.run(presence.write_presence, self.bus.id, changes)
+                await self.upkeep.run(presence.write_presence, self.bus.id, changes)
         except BaseException:
             self.streams.changes = changes + self.streams.changes
             raise
 
     async def _beat(self) -> None:
-        if not await self.threads.run(presence.beat, self.bus.id):
+        if not await self.upkeep.run(presence.beat, self.bus.id):
             self.streams.tell_all()
 
     async def _show(self) -> None:

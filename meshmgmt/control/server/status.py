@@ -18,7 +18,7 @@ from google.protobuf.message import DecodeError
 
 from meshmgmt.api.middleware import forwarded_address
 from meshmgmt.control.server.decoding import NO_MESSAGE
-from meshmgmt.control.services.refusals import Refused
+from meshmgmt.control.services.refusals import Busy, Refused
 from meshmgmt.core import context as facts
 from meshmgmt.core.errors import Unavailable, first_line
 from meshmgmt.core.ids import new_id
@@ -26,7 +26,7 @@ from meshmgmt.core.ids import new_id
 _LOG: Final = logging.getLogger(__name__)
 _Handler = TypeVar("_Handler", bound=Callable[..., Awaitable[Any]])
 
-_PASSING: Final = (DatabaseError, InterfaceError, Unavailable, OSError)
+_PASSING: Final = (DatabaseError, InterfaceError, Unavailable, OSError, Busy)
 
 Context = grpc.aio.ServicerContext[Any, Any]
 

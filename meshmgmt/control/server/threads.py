@@ -12,7 +12,7 @@ from typing import Final, Generic, ParamSpec, TypeVar
 
 from django.db import close_old_connections
 
-from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.control.services.refusals import Busy
 from meshmgmt.core import context
 
 _P = ParamSpec("_P")
@@ -32,9 +32,9 @@ class Threads:
     async def run(
         self, work: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs
     ) -> _R:
-        """Return what `work` returns. Raises Refused when too many wait already."""
+        """Return what `work` returns. Raises Busy when too many wait already."""
         if self._waiting >= MOST_WAITING:
-            raise Refused(Code.RESOURCE_EXHAUSTED, "the service is busy: try again")
+            raise Busy
         self._waiting += 1
         try:
             # Here and not in the executor's queue, which nobody who gives up can leave.

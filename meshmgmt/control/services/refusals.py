@@ -29,6 +29,13 @@ class Refused(Exception):
         self.reason = reason or text
 
 
+class Busy(Refused):
+    """Too many calls wait already; trying again helps."""
+
+    def __init__(self) -> None:
+        super().__init__(Code.RESOURCE_EXHAUSTED, "the service is busy: try again")
+
+
 class WrongKey(Refused):
     """No setup key that is good; whoever shows many guesses them."""
 
