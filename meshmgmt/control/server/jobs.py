@@ -80,12 +80,16 @@ class Jobs:
     async def _hand_out(self) -> None:
         if not self._streams:
             return
+        ended: list[str] = []
         for order in await self.threads.run(jobs.take_orders, set(self._streams)):
             stream = self._streams.get(order.peer_id)
             if stream is None:  # it ended just now
-                await self.threads.run(jobs.give_up, [order.job_id])
+                ended.append(order.job_id)
             else:
                 await self._send(stream, order)
+        # Last: they are taken, and who fails here must not keep the others from peers.
+        if ended:
+            await self.threads.run(jobs.give_up, ended)
 
     async def _send(self, stream: _Stream, order: Order) -> None:
         stream.taken.append(order.job_id)
