@@ -111,11 +111,6 @@ class MapStore:
         check_peer_config(config)
         return config
 
-    @property
-    def metrics_push(self) -> bool:
-        """Whether the operator lets agents send figures of their own to their maker."""
-        return self.mesh.snapshot.settings.metrics_push
-
     def as_dict(self, peer_id: str) -> dict[str, Any]:
         """The message for a peer as plain values, for people."""
         message = management_pb2.SyncResponse.FromString(

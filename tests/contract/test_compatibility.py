@@ -74,7 +74,7 @@ def test_updates_that_agents_shall_make_reach_them(api: Api) -> None:
 @pytest.mark.parametrize("on", [True, False])
 def test_pushing_metrics_reaches_agents(api: Api, on: bool) -> None:
     settings(api, metrics_push_enabled=on)
-    assert maps().metrics_push is on
+    assert maps().mesh.snapshot.settings.metrics_push is on
 
 
 def test_counters_of_packets_are_asked_of_those_who_report(api: Api) -> None:

@@ -14,7 +14,7 @@ class FlowRule:
     counters: bool = False
     members: frozenset[str] | None = None
 
-    def told(self, peer_id: str) -> "tuple[bool, bool]":
+    def told(self, peer_id: str) -> tuple[bool, bool]:
         """Return whether a peer reports, and with counters."""
         reports = self.enabled and (self.members is None or peer_id in self.members)
         return reports, reports and self.counters

@@ -56,7 +56,6 @@ class Hub:
     def __init__(
         self, config: Config, envelopes: Envelopes, streams: Streams, threads: Threads
     ) -> None:
-        self.reports_flows = config.flow_interval is not None
         self.streams = streams
         self.threads = threads
         self.messages = Messages(config, envelopes)
@@ -126,13 +125,10 @@ class Hub:
             if (stream := self.streams.get(peer_id)) is not None:
                 stream.changed(now)
         # Who reports traffic is in no map, so maps do not tell that it changed.
-        if self.reports_flows:
-            for stream in self.streams:
-                if stream.flow not in {
-                    None,
-                    self.messages.flow_rule.told(stream.peer_id),
-                }:
-                    stream.configure(now)
+        told = self.messages.flow_rule.told
+        for stream in self.streams:
+            if stream.flow is not None and stream.flow != told(stream.peer_id):
+                stream.configure(now)
 
     async def judge(self) -> None:
         """End the streams of peers that may be connected no longer."""

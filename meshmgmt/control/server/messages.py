@@ -105,7 +105,7 @@ class Messages:
 
     def configuration(self, stream: Stream) -> bytes:
         """The configuration alone, with new credentials."""
-        push = self.store.metrics_push
+        push = self.store.mesh.snapshot.settings.metrics_push
         config = netbirdconfig.netbird_config(self.config, metrics_push=push)
         if self.config.flow_interval is not None:
             self._add_flow(config, stream)

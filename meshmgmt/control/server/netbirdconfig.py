@@ -48,6 +48,7 @@ def netbird_config(
         ],
         turns=[_turn(url, expiry, config.turn_secret) for url in config.turn_urls],
         signal=_signal(peer_url(config)),
+        # Figures of their own, which agents send to their maker.
         metrics=MetricsConfig(enabled=metrics_push),
     )
     if config.relay_urls:

@@ -49,7 +49,8 @@ class Stream:
         self.sent_at = -math.inf
         self.waiting_since: float | None = time.monotonic()
         self.held = 0  # the serial of the map that the peer has; 0 before the first
-        self.flow: object = None  # what the peer was told about reporting traffic
+        # What the peer was told about reporting traffic, see `FlowRule`.
+        self.flow: tuple[bool, bool] | None = None
 
     def end(self, why: Ending) -> None:
         """Let the stream end; the first reason counts."""
