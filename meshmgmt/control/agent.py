@@ -10,7 +10,6 @@ are raised as grpc.aio.AioRpcError.
 """
 
 import asyncio
-import base64
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
@@ -18,10 +17,12 @@ from urllib.parse import urlsplit
 import grpc
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message import Message
+from nacl.encoding import Base64Encoder
 from nacl.public import Box, PrivateKey, PublicKey
 
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceStub
+from meshmgmt.control.server.netbirdconfig import host_and_port
 
 META: Final[Mapping[str, Any]] = {
     "hostname": "peer",
@@ -46,19 +47,14 @@ _OPTIONS: Final = (
 )
 PATIENCE_SECONDS: Final = 30.0
 _M = TypeVar("_M", bound=Message)
-_PORTS: Final = {"http": 80, "https": 443}
 
 
 def channel_to(url: str, roots: bytes | None = None) -> grpc.aio.Channel:
     """Return a connection to `http(s)://HOST[:PORT]`; `roots` are PEM certificates."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    at = f"[{host}]" if ":" in host else host
-    target = f"{at}:{parts.port or _PORTS[parts.scheme]}"
-    if parts.scheme == "https":
+    if urlsplit(url).scheme == "https":
         trust = grpc.ssl_channel_credentials(roots)
-        return grpc.aio.secure_channel(target, trust, _OPTIONS)
-    return grpc.aio.insecure_channel(target, _OPTIONS)
+        return grpc.aio.secure_channel(host_and_port(url), trust, _OPTIONS)
+    return grpc.aio.insecure_channel(host_and_port(url), _OPTIONS)
 
 
 class Agent:
@@ -74,7 +70,7 @@ class Agent:
         **meta: Any,
     ) -> None:
         self.private_key = private_key or PrivateKey.generate()
-        self.public_key = _text(bytes(self.private_key.public_key))
+        self.public_key = self.private_key.public_key.encode(Base64Encoder).decode()
         facts = {**META, "hostname": hostname, **meta}
         self.meta = ParseDict(facts, pb.PeerSystemMeta())
         self.roots = roots
@@ -96,7 +92,7 @@ class Agent:
         answer = await self.management.GetServerKey(
             pb.Empty(), wait_for_ready=True, timeout=PATIENCE_SECONDS
         )
-        return Box(self.private_key, PublicKey(base64.b64decode(answer.key)))
+        return Box(self.private_key, PublicKey(answer.key.encode(), Base64Encoder))
 
     def sealed(self, box: Box, message: Message) -> pb.EncryptedMessage:
         """Return a message in an envelope of this peer."""
@@ -163,7 +159,3 @@ class Follower:
             self.serial = message.NetworkMap.Serial
             self.maps += 1
             self.changed.set()
-
-
-def _text(key: bytes) -> str:
-    return base64.b64encode(key).decode()

@@ -98,9 +98,14 @@ def _turn(url: str, expiry: str, secret: str) -> ProtectedHostConfig:
 
 
 def _signal(url: str) -> HostConfig:
+    is_secure = urlsplit(url).scheme == "https"
+    protocol = HostConfig.HTTPS if is_secure else HostConfig.HTTP
+    return HostConfig(uri=host_and_port(url), protocol=protocol)
+
+
+def host_and_port(url: str) -> str:
+    """Return what `http(s)://HOST[:PORT]` names, the address of IPv6 in brackets."""
     parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    protocol = HostConfig.HTTPS if parts.scheme == "https" else HostConfig.HTTP
-    return HostConfig(
-        uri=f"{host}:{parts.port or _PORTS[parts.scheme]}", protocol=protocol
-    )
+    host = parts.hostname or ""
+    shown = f"[{host}]" if ":" in host else host
+    return f"{shown}:{parts.port or _PORTS[parts.scheme]}"
