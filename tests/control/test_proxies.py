@@ -16,7 +16,7 @@ from meshmgmt.control.services.proxies import (
     check_proxy_token,
     proxy_token_create,
     proxy_token_delete,
-    store_proxy_logs,
+    store_proxy_log,
 )
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock
@@ -58,8 +58,8 @@ def shown() -> list[dict[str, Any]]:
 def test_entry_is_read_by_the_api():
     user = person("user")
     entry = log(user_id=user.pk)
-    assert store_proxy_logs([entry]) == 1
-    assert store_proxy_logs([entry]) == 0
+    store_proxy_log(entry)
+    store_proxy_log(entry)
     (stored,) = shown()
     assert stored["id"] == entry.log_id
     assert (stored["host"], stored["path"]) == ("wiki.mesh.dev", "/start")
@@ -78,12 +78,12 @@ def test_entry_is_read_by_the_api():
     ],
 )
 def test_reason_tells_what_went_wrong_over_http(facts: Any, reason: str | None):
-    store_proxy_logs([log(**facts)])
+    store_proxy_log(log(**facts))
     assert shown()[0].get("reason") == reason
 
 
 def test_user_counts_only_when_the_mechanism_names_people():
-    store_proxy_logs([log(auth_mechanism="pin", user_id="somebody")])
+    store_proxy_log(log(auth_mechanism="pin", user_id="somebody"))
     assert "user_id" not in shown()[0]
 
 
@@ -100,7 +100,7 @@ def test_absurd_values_are_cut_for_an_entry_is_sent_once():
         protocol="tls",
         metadata={f"k{n}": "v" * 9999 for n in range(99)},
     )
-    store_proxy_logs([absurd])
+    store_proxy_log(absurd)
     (stored,) = shown()
     assert stored["bytes_upload"] == stored["status_code"] == 0
     assert len(stored["metadata"]) == 64
@@ -115,7 +115,7 @@ def test_absurd_values_are_cut_for_an_entry_is_sent_once():
     ],
 )
 def test_entry_that_cannot_be_kept_is_refused(entry: pb.AccessLog):
-    assert refusal_of(store_proxy_logs, [entry]).code == Code.INVALID_ARGUMENT
+    assert refusal_of(store_proxy_log, entry).code == Code.INVALID_ARGUMENT
     assert ProxyEntry.objects.count() == 0
 
 

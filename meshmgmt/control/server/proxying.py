@@ -33,7 +33,7 @@ class ProxyService(ProxyServiceServicer):
     ) -> pb.SendAccessLogResponse:
         """Store one entry; it is committed when this returns."""
         await self._admit(context)
-        await self.threads.run(proxies.store_proxy_logs, [request.log])
+        await self.threads.run(proxies.store_proxy_log, request.log)
         return pb.SendAccessLogResponse()
 
     @rpc

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -110,10 +109,10 @@ def check_proxy_token(authorization: str) -> str:
     return token.pk
 
 
-def store_proxy_logs(logs: Sequence[proxy_pb2.AccessLog]) -> int:
-    """Store entries, all or none; return how many were new. Raises Refused."""
+def store_proxy_log(log: proxy_pb2.AccessLog) -> None:
+    """Store an entry, unless it is there already. Raises Refused."""
     try:
-        return ingest_events(PROXY, [proxy_entry(log) for log in logs]).accepted
+        ingest_events(PROXY, [proxy_entry(log)])
     except BatchRefused as refusal:
         _LOG.info("an access log entry is not kept: %s", refusal.message)
         raise Refused(Code.INVALID_ARGUMENT, refusal.message) from refusal
