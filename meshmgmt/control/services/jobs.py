@@ -7,7 +7,7 @@ over. Everything but the asking is unaudited and takes no account lock.
 import datetime as dt
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from django.db.models import Q
 
@@ -19,7 +19,8 @@ from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services.meta import plain
 from meshmgmt.core import clock, context
 from meshmgmt.core.errors import BadRequest, PreconditionFailed, raise_field_errors
-from meshmgmt.core.queries import found
+from meshmgmt.core.queries import batches, found
+from meshmgmt.core.resources import Row
 from meshmgmt.core.transactions import account_write, queued_write
 from meshmgmt.inventory.models import Peer
 from meshmgmt.mesh.versions import supports
@@ -31,7 +32,6 @@ PATIENCE: Final = dt.timedelta(hours=24)
 KEPT: Final = dt.timedelta(days=30)
 EVERY_SECONDS: Final = 600.0
 LONGEST_TEXT: Final = 2000
-ASKED_AT_ONCE: Final = 500
 
 NO_ANSWER: Final = "the peer did not answer within 24 hours"
 STREAM_ENDED: Final = "the connection ended before the peer answered"
@@ -94,8 +94,7 @@ def streams_began(public_keys: Sequence[str]) -> list[str | Exception]:
     for all of them: after a restart everybody comes back at once.
     """
     known: dict[str, str] = {}
-    for start in range(0, len(public_keys), ASKED_AT_ONCE):
-        keys = public_keys[start : start + ASKED_AT_ONCE]
+    for keys in batches(public_keys):
         peers = Peer.objects.filter(wg_public_key__in=keys).order_by()
         known.update(peers.values_list("wg_public_key", "pk"))
     came = set(known.values())
@@ -172,9 +171,6 @@ def look_after_jobs() -> None:
     if old.exists():
         with queued_write():
             old.delete()
-
-
-Row = dict[str, Any]
 
 
 def job_rows(peer_id: str, ids: Collection[str] | None = None) -> list[Row]:
