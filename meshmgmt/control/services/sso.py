@@ -25,7 +25,6 @@ from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import Actor
 from meshmgmt.core.errors import Forbidden, Unauthenticated, Unavailable
-from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.standing import BLOCKED, PENDING
 
 SCOPE: Final = "openid email profile offline_access"
@@ -58,13 +57,12 @@ class SignedIn:
 
         Raises Refused when that was done before.
         """
-        with account_write():
-            # The table holds no more than the sign-ins of one token's life.
-            SpentToken.objects.filter(expires_at__lte=clock.now()).delete()
-            digest = hashlib.sha256(self.token.encode("utf-8")).hexdigest()
-            if SpentToken.objects.filter(pk=digest).exists():
-                raise Refused(Code.UNAUTHENTICATED, SPENT)
-            SpentToken.objects.create(hash=digest, expires_at=self.expires_at)
+        # The table holds no more than the sign-ins of one token's life.
+        SpentToken.objects.filter(expires_at__lte=clock.now()).delete()
+        digest = hashlib.sha256(self.token.encode("utf-8")).hexdigest()
+        if SpentToken.objects.filter(pk=digest).exists():
+            raise Refused(Code.UNAUTHENTICATED, SPENT)
+        SpentToken.objects.create(hash=digest, expires_at=self.expires_at)
 
 
 def signed_in(token: str) -> SignedIn:
