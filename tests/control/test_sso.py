@@ -202,11 +202,11 @@ def test_owner_prolongs_a_session(provider: RunningProvider):
     moment = clock.now() - dt.timedelta(hours=20)
     Peer.objects.filter(pk=peer.pk).unaudited_update(last_login=moment)
     trail = Trail()
-    found = extend_session(peer.wg_public_key, provider.token_of(), meta())
+    until = extend_session(peer.wg_public_key, provider.token_of(), meta())
     peer.refresh_from_db()
     assert peer.last_login is not None
     assert peer.last_login > moment
-    assert found.session_expires_at == peer.last_login + dt.timedelta(days=1)
+    assert until == peer.last_login + dt.timedelta(days=1)
     assert ("user.peer.session.extend", peer.pk) in trail.targets
 
 

@@ -167,7 +167,7 @@ class ManagementService(ManagementServiceServicer):
     ) -> pb.EncryptedMessage:
         """Let a session begin anew."""
         opened = self.envelopes.open(request, pb.ExtendAuthSessionRequest)
-        session = await self.threads.run(
+        until = await self.threads.run(
             sessions.extend_session,
             opened.public_key,
             opened.message.jwtToken,
@@ -175,10 +175,7 @@ class ManagementService(ManagementServiceServicer):
             source_of(context),
         )
         response = pb.ExtendAuthSessionResponse()
-        # A zero time: no end. Unset, the agent would keep the one it has.
-        response.sessionExpiresAt.SetInParent()
-        if session.session_expires_at is not None:
-            response.sessionExpiresAt.FromDatetime(session.session_expires_at)
+        response.sessionExpiresAt.FromDatetime(until)
         self.hub.want()
         return self._sealed(opened, response)
 

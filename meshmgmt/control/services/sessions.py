@@ -9,6 +9,7 @@ from events.activities import Activity
 from events.audit.emission import audit_record
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.selectors import the_account
+from meshmgmt.api.middleware import set_actor
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.control.services import sso
 from meshmgmt.control.services.logins import OTHERS_PEER, Session
@@ -20,7 +21,6 @@ from meshmgmt.control.services.reporting import (
     take_report,
 )
 from meshmgmt.core import clock, context
-from meshmgmt.core.context import Actor
 from meshmgmt.core.errors import NotFound, PreconditionFailed
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.audit import peer_meta
@@ -91,10 +91,8 @@ def logout(public_key: str) -> str:
         peer = known_peer(public_key)
         if peer is None:
             raise Refused(Code.NOT_FOUND, f"the peer {public_key} was not found")
-        owner = peer.user
-        if owner is not None:
-            actor = Actor(id=owner.pk, name=owner.name, email=owner.email)
-            context.update(actor=actor, user_id=owner.pk)
+        if peer.user is not None:
+            set_actor(peer.user)
         try:
             peer_delete(peer_id=peer.pk)
         except NotFound as error:
@@ -106,15 +104,17 @@ def logout(public_key: str) -> str:
 
 def extend_session(
     public_key: str, jwt: str, meta: management_pb2.PeerSystemMeta, source: str = ""
-) -> Session:
-    """Let the session of a peer begin anew by its owner's token.
+) -> dt.datetime:
+    """Let the session of a peer begin anew by its owner's token; return when it ends.
 
     Raises Refused.
     """
     with context.scope(source_address=source):
         if not jwt:
             raise Refused(Code.INVALID_ARGUMENT, SIGN_IN)
-        peer = _registered(public_key)
+        peer = known_peer(public_key)
+        if peer is None:
+            raise Refused(Code.PERMISSION_DENIED, DELETED)
         signed_in = sso.signed_in(jwt)
         if peer.user_id != signed_in.user.pk:
             raise Refused(Code.PERMISSION_DENIED, OTHERS_PEER)
@@ -122,7 +122,7 @@ def extend_session(
             signed_in.spend()
             until = _extend(stored_peer(peer.pk))
         take_report(peer, meta, source)
-        return Session(peer.pk, until)
+        return until
 
 
 def _extend(peer: Peer) -> dt.datetime:
@@ -141,10 +141,3 @@ def _extend(peer: Peer) -> dt.datetime:
         meta=peer_meta(peer),
     )
     return until
-
-
-def _registered(public_key: str) -> Peer:
-    peer = known_peer(public_key)
-    if peer is None:
-        raise Refused(Code.PERMISSION_DENIED, DELETED)
-    return peer
