@@ -117,8 +117,8 @@ def changes_since(serial: int) -> tuple[int, Touched | None]:
 
 def newest_serial() -> int:
     """Return the serial of the maps, 0 before there was any."""
-    newest = MapChange.objects.order_by("-serial").first()
-    return 0 if newest is None else newest.serial
+    serials = MapChange.objects.order_by("-serial").values_list("serial", flat=True)
+    return serials.first() or 0
 
 
 def forget_old() -> int:

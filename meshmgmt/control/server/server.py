@@ -115,7 +115,10 @@ class PeerServer:
         self.server = self._server()
 
     def _server(self) -> grpc.aio.Server:
-        server = grpc.aio.server(interceptors=[Decoding()], options=self._options())
+        shared = ("grpc.so_reuseport", int(self.number is not None))
+        server = grpc.aio.server(
+            interceptors=[Decoding()], options=[*OPTIONS, shared]
+        )
         management_pb2_grpc.add_ManagementServiceServicer_to_server(
             ManagementService(
                 self.envelopes, self.threads, self.hub, self.jobs, self.bus
@@ -135,10 +138,6 @@ class PeerServer:
         listed = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(listed, server)
         return server
-
-    def _options(self) -> list[tuple[str, int]]:
-        shared = ("grpc.so_reuseport", int(self.number is not None))
-        return [*OPTIONS, shared]
 
     async def run(self, stopping: asyncio.Event, leave_now: asyncio.Event) -> None:
         """Serve until `stopping`, then drain; `leave_now` ends the drain early.
