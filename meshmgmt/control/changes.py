@@ -128,10 +128,11 @@ def forget_old() -> int:
 
 
 def _record(changes: Sequence[Change], **kwargs: Any) -> None:
+    followed = _BIG.keys() | _SMALL
     touched = [
         _touched(change)
         for change in changes
-        if type(change.instance) in _BIG.keys() | _SMALL
+        if type(change.instance) in followed
         and not (change.created and change.deleted)
     ]
     for _, callback, *_ in transaction.get_connection().run_on_commit:

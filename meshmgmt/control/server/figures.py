@@ -59,18 +59,18 @@ class Figures:
     waiting: dict[str, tuple[float, int]] = field(default_factory=dict)
 
 
-def name_of(number: int) -> str:
-    """Return what the files of the process with that number are called."""
+def name_of(number: int | None) -> str:
+    """Return what the files of the process with that number, or the one alone, are called."""
     return f"peers-{number}" if number else "peers"
 
 
-def write(runtime_dir: Path, figures: Figures, number: int = 0) -> None:
+def write(runtime_dir: Path, figures: Figures, number: int | None = None) -> None:
     """Leave the figures where other processes find them."""
     document = {each.name: getattr(figures, each.name) for each in fields(figures)}
     runtime.write_json(runtime_dir / f"{name_of(number)}.json", document)
 
 
-def forget(runtime_dir: Path, number: int = 0) -> None:
+def forget(runtime_dir: Path, number: int | None = None) -> None:
     """Remove them: the process ends in order."""
     (runtime_dir / f"{name_of(number)}.json").unlink(missing_ok=True)
 

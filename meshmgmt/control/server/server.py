@@ -146,7 +146,7 @@ class PeerServer:
         """
         self._listen()
         # Those of a process of this number that was killed.
-        figures.forget(self.config.runtime_dir, self.number or 0)
+        figures.forget(self.config.runtime_dir, self.number)
         work = begun(self.hub.run(), self.jobs.run(), self._poll())
         if self.bus.exists:
             work += begun(self.bus.run())
@@ -208,7 +208,7 @@ class PeerServer:
         for task in work:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
-        figures.forget(self.config.runtime_dir, self.number or 0)
+        figures.forget(self.config.runtime_dir, self.number)
         try:
             await self._write_presence()
             # Last: only now have all streams ended.
@@ -267,7 +267,7 @@ class PeerServer:
                 process=self.bus.id,
                 waiting=self.streams.waiting(WAITING_SHOWN),
             ),
-            self.number or 0,
+            self.number,
         )
 
     async def _look_after(self) -> None:

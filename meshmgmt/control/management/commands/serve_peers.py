@@ -107,7 +107,7 @@ async def _serve(config: env.Config, number: int | None) -> None:
     loop.add_signal_handler(signal.SIGTERM, stop)
     loop.add_signal_handler(signal.SIGINT, interrupt)
     try:
-        name = f"{figures.name_of(number or 0)}.lock"
+        name = f"{figures.name_of(number)}.lock"
         runtime.lock(config.runtime_dir, name, "a process that serves peers")
         figures.forget_dead(config.runtime_dir)
         await PeerServer(config, number).run(stopping, leave_now)
