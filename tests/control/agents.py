@@ -1,6 +1,7 @@
 """Agents in tests: enrolled, followed, waited for."""
 
 import asyncio
+import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.flow_pb2_grpc import FlowServiceStub
 from meshmgmt.control.protocol.signalexchange_pb2_grpc import SignalExchangeStub
 from tests.control.deployment import Deployment
+from tests.waiting import POLL_SECONDS
 
 PATIENCE = 30.0
 # gRPC keeps a poller for the process, which complains about loops that are closed.
@@ -134,12 +136,25 @@ async def following(follower: Follower) -> AsyncIterator[None]:
 
 
 async def until(condition: Any) -> Any:
-    """Wait until `condition()` is true and return it."""
+    """Wait until `condition()`, or what it is awaited for, is true and return it."""
     deadline = time.monotonic() + PATIENCE
-    while not (value := condition()):
+    while True:
+        value = condition()
+        if inspect.isawaitable(value):
+            value = await value
+        if value:
+            return value
         assert time.monotonic() < deadline, "waited in vain"
-        await asyncio.sleep(0.02)
-    return value
+        await asyncio.sleep(POLL_SECONDS)
+
+
+async def answered(call: Awaitable[Any]) -> bool:
+    """Tell whether a call is answered, rather than refused."""
+    try:
+        await call
+    except (grpc.aio.AioRpcError, RuntimeError):
+        return False
+    return True
 
 
 def names(follower: Follower) -> set[str]:

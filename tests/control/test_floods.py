@@ -124,7 +124,6 @@ def test_many_wrong_keys_in_flight_keep_no_honest_login_waiting(upset: Deploymen
             with flooding(KEY_FLOOD, upset.url, str(KEYS)) as flood:
                 while flood.poll() is None:
                     await honest(agent)
-                    await asyncio.sleep(0.2)
 
     run(scenario())
     assert max(took) < A_LOGIN

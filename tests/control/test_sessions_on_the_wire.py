@@ -11,6 +11,7 @@ from meshmgmt.control.server.guests import PER_KEY
 from tests.control.agents import (
     PATIENCE,
     Agent,
+    answered,
     awaited,
     code_of,
     enrolled,
@@ -165,17 +166,7 @@ async def test_nobody_takes_the_signals_of_another(deployment: Deployment):
         assert await fifth.code() is CODE.RESOURCE_EXHAUSTED
         assert not any(each.done() for each in streams)
         streams[1].cancel()
-        async with asyncio.timeout(PATIENCE):
-            while not await _registers(eavesdropper):
-                await asyncio.sleep(0.05)
-
-
-async def _registers(agent: Agent) -> bool:
-    try:
-        await agent.connect_signal()
-    except (RuntimeError, grpc.aio.AioRpcError):
-        return False
-    return True
+        await until(lambda: answered(eavesdropper.connect_signal()))
 
 
 @awaited
