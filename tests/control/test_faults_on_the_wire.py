@@ -12,6 +12,7 @@ from nacl.public import PrivateKey
 
 from meshmgmt.control.agent import channel_to
 from meshmgmt.control.protocol import management_pb2 as pb
+from meshmgmt.control.protocol import signalexchange_pb2
 from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceStub
 from meshmgmt.env import BASE_DIR
 from meshmgmt.serving.management.commands import serve
@@ -39,6 +40,7 @@ CONNECTIONS = 4
 """Each takes a hundred calls at a time."""
 WRONG = "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA"
 RPC = "/management.ManagementService/"
+SIGNAL = "/signalexchange.SignalExchange/"
 
 
 async def login_with(agent: Agent, envelope: pb.EncryptedMessage) -> grpc.StatusCode:
@@ -118,7 +120,7 @@ def test_what_is_no_message_at_all_is_refused_without_a_stack(deployment: Deploy
             for path in (
                 f"{RPC}Login",
                 f"{RPC}CreateExpose",
-                "/signalexchange.SignalExchange/Send",
+                f"{SIGNAL}Send",
                 "/grpc.health.v1.Health/Check",
             ):
                 unary: Any = channel.unary_unary(path)
@@ -126,14 +128,26 @@ def test_what_is_no_message_at_all_is_refused_without_a_stack(deployment: Deploy
             sync: Any = channel.unary_stream(f"{RPC}Sync")
             assert await code_of(sync(b"\xff" * 9).read()) is CODE.INVALID_ARGUMENT
             assert (await anext(agent.sync())).HasField("NetworkMap")
-            job: Any = channel.stream_stream(f"{RPC}Job")
-            call = job()
-            await call.write(b"\xff" * 9)
-            assert await code_of(call.read()) is CODE.INVALID_ARGUMENT
+            named = (("x-wiretrustee-peer-id", agent.public_key),)
+            for path in (f"{RPC}Job", f"{SIGNAL}ConnectStream"):
+                opening: Any = channel.stream_stream(path)
+                call = opening(metadata=named)
+                await call.write(b"\xff" * 9)
+                assert await code_of(call.read()) is CODE.INVALID_ARGUMENT
 
     run(scenario())
     assert "DecodeError" not in deployment.log()
     assert "Traceback" not in deployment.log()
+
+
+@awaited
+async def test_a_signal_stream_is_told_that_what_it_sent_is_too_long(
+    deployment: Deployment,
+):
+    async with enrolled(deployment, "loud") as agent:
+        stream = await agent.connect_signal()
+        await stream.write(signalexchange_pb2.EncryptedMessage(body=bytes(2**17)))
+        assert await code_of(stream.read()) is CODE.INVALID_ARGUMENT
 
 
 @awaited

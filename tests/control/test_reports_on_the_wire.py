@@ -93,6 +93,14 @@ async def test_numbers_that_nobody_counts_to_are_acknowledged(deployment: Deploy
         assert len(await agent.report(config, too_many)) == 2
 
 
+@awaited
+async def test_an_event_longer_than_any_is_refused(deployment: Deployment):
+    async with enrolled(deployment, "endless") as agent:
+        config = await flow_config(agent)
+        reported = agent.report(config, [event(rule_id=bytes(2**15))])
+        assert await code_of(reported) is CODE.INVALID_ARGUMENT
+
+
 @pytest.mark.parametrize(
     "token", ["", "Bearer x", "Bearer a.b", "Bearer é.é", "Basic abc"]
 )

@@ -5,13 +5,15 @@ import base64
 import contextlib
 import json
 import math
+import os
 import threading
 import time
+from pathlib import Path
 from typing import Any, cast
 
 import grpc
 import pytest
-from django.db import IntegrityError, InterfaceError, OperationalError
+from django.db import IntegrityError, InterfaceError, OperationalError, connection
 from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,16 +21,21 @@ from nacl.public import Box, PrivateKey, PublicKey
 
 from meshmgmt.control.checks import Unsendable
 from meshmgmt.control.protocol import management_pb2 as pb
+from meshmgmt.control.protocol import signalexchange_pb2
 from meshmgmt.control.server.bus import Bus
 from meshmgmt.control.server.entries import TooManyEntries, check_entries
-from meshmgmt.control.server.envelope import Envelopes
+from meshmgmt.control.server.envelope import MOST_BYTES, Envelopes
 from meshmgmt.control.server.flowrule import FlowRule
+from meshmgmt.control.server.server import renewal
+from meshmgmt.control.server.signalling import SignalExchange
 from meshmgmt.control.server.status import status_of
 from meshmgmt.control.server.streams import Ending, Streams
 from meshmgmt.control.server.threads import MOST_WAITING, Batches, Threads
 from meshmgmt.control.services.presence import Connected, Disconnected
-from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.control.services.refusals import Busy, Code, Refused
+from meshmgmt.core import context
 from meshmgmt.core.errors import Forbidden, NotFound, Unavailable
+from tests.control.agents import until
 
 PASSING = [
     OperationalError("the connection is lost"),
@@ -110,6 +117,34 @@ def test_a_changed_envelope_does_not_open(position: int, bit: int):
     with pytest.raises(Refused) as refused:
         envelopes.open(envelope, pb.JobRequest)
     assert refused.value.code is Code.INVALID_ARGUMENT
+
+
+def test_messages_are_measured_with_the_keys_that_they_name():
+    envelope = pb.EncryptedMessage(wgPubKey="A" * MOST_BYTES)
+    signal = signalexchange_pb2.EncryptedMessage(key="A" * 2**16, remoteKey="b")
+
+    with pytest.raises(Refused, match="too long"):
+        Envelopes.refuse_long(envelope)
+    with pytest.raises(Refused, match="too long"):
+        SignalExchange(Bus(exists=False), Threads(1, "t")).forward(signal)
+
+
+def test_a_certificate_that_could_not_be_read_is_tried_again(tmp_path: Path):
+    key, chain = tmp_path / "key.pem", tmp_path / "chain.pem"
+    for file in (key, chain):
+        file.write_text("as before")
+    renewed = renewal((key, chain))
+    assert renewed() is None
+    chain.unlink()
+    chain.mkdir()
+    with pytest.raises(IsADirectoryError):
+        renewed()
+    seen = chain.stat().st_mtime_ns
+    chain.rmdir()
+    chain.write_text("anew")
+    os.utime(chain, ns=(seen, seen))  # as when only its rights are mended
+    assert renewed() is not None
+    assert renewed() is None
 
 
 def _box(envelopes: Envelopes, private: PrivateKey) -> Box:
@@ -236,6 +271,18 @@ def test_a_batch_that_fails_fails_for_all_and_the_next_one_works():
 
 
 @pytest.mark.django_db
+def test_a_batch_is_worked_on_in_the_name_of_no_caller():
+    async def scenario() -> None:
+        threads = Threads(1, "t")
+        batches = Batches(threads, lambda _: [context.current().request_id])
+        with context.scope(request_id="of the first caller"):
+            assert await batches.one(1) == ""
+        threads.close()
+
+    run(scenario())
+
+
+@pytest.mark.django_db
 def test_more_than_so_many_waiting_calls_are_refused():
     async def scenario() -> None:
         threads, gate = Threads(1, "t"), threading.Event()
@@ -245,7 +292,7 @@ def test_more_than_so_many_waiting_calls_are_refused():
             asyncio.create_task(threads.run(lambda: None)) for _ in range(MOST_WAITING)
         ]
         await asyncio.sleep(0)
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(Busy) as refused:
             await threads.run(lambda: None)
         assert refused.value.code is Code.RESOURCE_EXHAUSTED
         waiting[0].cancel()
@@ -272,6 +319,33 @@ def test_a_signal_in_parts_is_put_together_whatever_their_order(body: bytes, see
         receiver._heard(channel, text)
         sender._heard(channel, text)  # one's own words
     assert heard == ([body] if body else [])
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_listener_that_is_cut_takes_its_sender_with_it():
+    async def scenario() -> None:
+        bus = Bus()
+        running = asyncio.create_task(bus.run())
+        await until(lambda: bus.listening)
+        await asyncio.to_thread(_cut_listeners)
+        await until(lambda: not bus.listening)
+        await until(lambda: bus.listening)
+        work = [task.get_coro().__qualname__ for task in asyncio.all_tasks()]
+        assert work.count("Bus._send") == 1
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    run(scenario())
+
+
+def _cut_listeners() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND query LIKE 'LISTEN %'"
+        )
+    connection.close()
 
 
 def test_parts_that_never_become_whole_are_forgotten():
