@@ -17,7 +17,6 @@ from typing import Any, Final
 from google.protobuf.json_format import MessageToDict
 
 from meshmgmt.control import changes
-from meshmgmt.control.checks import Unsendable, check_peer_config
 from meshmgmt.control.encoding import Encoded, Encoder, closing_message
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.core.errors import NotFound
@@ -25,8 +24,6 @@ from meshmgmt.core.transactions import nothing, read_snapshot
 from meshmgmt.mesh import Mesh, NetworkMap, affected
 from meshmgmt.mesh.snapshot import Settings, Snapshot
 from meshmgmt.meshstate import Touched, load, mesh_of
-
-__all__ = ["MapStore", "Refresh", "Unsendable"]
 
 _EMPTY: Final = Snapshot(settings=Settings(), peers={}, members={})
 
@@ -107,9 +104,7 @@ class MapStore:
 
     def peer_config(self, peer_id: str) -> management_pb2.PeerConfig:
         """What Login tells a peer about itself; the same as in its maps."""
-        config = self._encoder.peer_config(self._map(peer_id))
-        check_peer_config(config)
-        return config
+        return self._encoder.peer_config(self._map(peer_id))
 
     def as_dict(self, peer_id: str) -> dict[str, Any]:
         """The message for a peer as plain values, for people."""

@@ -13,7 +13,8 @@ from django.urls import URLPattern, path
 
 from events.admin.here import Here
 from meshmgmt.control.admin.jobs import jobs_page
-from meshmgmt.control.maps import MapStore, Unsendable
+from meshmgmt.control.checks import Unsendable
+from meshmgmt.control.maps import MapStore
 from meshmgmt.control.rendering import Table, tables
 from meshmgmt.control.server import figures
 from meshmgmt.core.errors import NotFound

@@ -122,9 +122,7 @@ class Encoder:
 
     def encode(self, found: NetworkMap) -> Encoded:
         """The message for a peer of the mesh. Raises Unsendable."""
-        config = self.peer_config(found)
-        checks.check_peer_config(config)
-        own = config.SerializeToString()
+        own = self.peer_config(found).SerializeToString()
         family, understands = self._families[found.peer.has_ipv6], receiver(found.peer)
         remotes = family.remote_blocks.of(found.remotes)
         rules = list(
@@ -154,7 +152,7 @@ class Encoder:
         )
 
     def peer_config(self, network_map: NetworkMap) -> pb.PeerConfig:
-        """What a peer is told about itself."""
+        """What a peer is told about itself. Raises Unsendable."""
         peer, settings = network_map.peer, self._settings
         config = pb.PeerConfig(
             address=f"{peer.ip}/{settings.prefix_length}",
@@ -175,6 +173,7 @@ class Encoder:
         if peer.has_ipv6 and settings.prefix_length_v6 is not None:
             packed = ipaddress.IPv6Address(peer.ipv6 or "").packed
             config.address_v6 = packed + bytes([settings.prefix_length_v6])
+        checks.check_peer_config(config)
         return config
 
     def _dns(self, found: NetworkMap) -> list[bytes]:

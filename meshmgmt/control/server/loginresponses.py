@@ -52,13 +52,13 @@ def _response(
         expires.FromDatetime(peer.session_expires_at)
     checks = [Checks(Files=paths) for paths in found.files]
     push = mesh.snapshot.settings.metrics_push
-    response = LoginResponse(
-        netbirdConfig=netbird_config(config, metrics_push=push),
-        peerConfig=encoder.peer_config(found),
-        Checks=checks,
-        sessionExpiresAt=expires,
-    )
     try:
+        response = LoginResponse(
+            netbirdConfig=netbird_config(config, metrics_push=push),
+            peerConfig=encoder.peer_config(found),
+            Checks=checks,
+            sessionExpiresAt=expires,
+        )
         check_login(response)
     except Unsendable as error:
         tell_not_sent(peer.peer_id, error)

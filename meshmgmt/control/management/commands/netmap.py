@@ -8,7 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from dns.management.objects import find_peer
 from meshmgmt.accounts.management.people import clear_errors
-from meshmgmt.control.maps import MapStore, Unsendable
+from meshmgmt.control.checks import Unsendable
+from meshmgmt.control.maps import MapStore
 from meshmgmt.control.rendering import render
 from meshmgmt.core.history import account_at
 
