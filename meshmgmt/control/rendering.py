@@ -47,7 +47,7 @@ def render(store: MapStore, peer_id: str) -> str:
 
 def tables(store: MapStore, peer_id: str) -> list[Table]:
     """Return what the map of a peer holds. Raises NotFound, Unsendable."""
-    store.peer_config(peer_id)
+    store.peer_config(peer_id)  # for what it raises
     found = store.mesh.network_map(peer_id)
     through = "let through to routes"
     parts: tuple[tuple[str, str, tuple[str, ...], Iterator[Row]], ...] = (

@@ -103,6 +103,7 @@ class Hub:
                 await asyncio.sleep(LONGEST_PAUSE)
                 continue
             self._spread(refresh)
+            # Nothing is awaited from here to the serial: who waited looks at it next.
             coming.set_result(None)
             took = time.monotonic() - begun
             # After a start everybody is at the door: the first reading holds up nobody.

@@ -29,7 +29,8 @@ class Stream:
     """One open Sync. Times are of the monotonic clock, but `started`: Unix nanoseconds.
 
     At most one message is on its way, and only what is to be sent next is remembered:
-    a peer that reads slowly skips to the newest map.
+    a peer that reads slowly skips to the newest map. `flow` and `config_due` are set by
+    the thread of the maps, too, which makes the configuration.
     """
 
     __slots__ = (

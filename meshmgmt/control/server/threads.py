@@ -61,6 +61,7 @@ class Threads:
 class Batches(Generic[_Q, _R]):
     """Work on many things at once: those that came while others were worked on.
 
+    In the order in which they came, also from one batch to the next.
     `work` takes a list and returns for each element its result, or what went wrong.
     """
 

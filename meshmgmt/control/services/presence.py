@@ -141,6 +141,7 @@ def forget_lost_processes() -> int:
 
 
 def _let_go(process_id: str, seen_at: dt.datetime) -> int:
+    # Also of one that gave a sign just now: its next one finds out, see `beat`.
     StreamProcess.objects.filter(pk=process_id).delete()
     return Peer.objects.filter(stream_process=process_id).unaudited_update(
         connected=False, stream_process="", last_seen=seen_at
