@@ -16,9 +16,8 @@ NO_MESSAGE: Final = "the request is not a message of this call"
 _LOG: Final = logging.getLogger(__name__)
 _Continue = Callable[[grpc.HandlerCallDetails], Awaitable[Any]]
 
-
-class _Undecodable:
-    """Stands for a request that could not be read."""
+_UNDECODABLE: Final = object()
+"""Stands for a request that could not be read."""
 
 
 class Decoding(grpc.aio.ServerInterceptor):
@@ -39,14 +38,14 @@ class Decoding(grpc.aio.ServerInterceptor):
             try:
                 return decode(raw)
             except DecodeError:
-                return _Undecodable()
+                return _UNDECODABLE
 
         async def refuse(request: Any, context: Any) -> None:
             _LOG.debug("%s: %s", handler_call_details.method, NO_MESSAGE)
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, NO_MESSAGE)
 
         async def answered(request: Any, context: Any) -> Any:
-            chosen = refuse if isinstance(request, _Undecodable) else serve
+            chosen = refuse if request is _UNDECODABLE else serve
             return await chosen(request, context)
 
         return handler._replace(request_deserializer=decoded, **{kind: answered})
