@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -27,10 +27,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def connections_that_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def connections_that_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let threads leave no connection to the tests' database behind."""
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
-    yield
 
 
 def asked(name: str) -> PeerJob:
