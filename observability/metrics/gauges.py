@@ -5,6 +5,7 @@ import math
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Final
 
 from django.db import DatabaseError, InterfaceError, close_old_connections
@@ -73,36 +74,40 @@ class Sampler:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="inventory")
-        self._pending: Future[list[Family]] | None = None
-        self._families: list[Family] = [_up(0)]
-        self._asked = self._measured = -math.inf
+        self._pending: Future[tuple[float, list[Family]]] | None = None
+        self._measured, self._families = -math.inf, [_up(0)]
+        self._asked = -math.inf
         self._lock = threading.Lock()
 
     def families(self) -> list[Family]:
         """Return recent gauges; only `mesh_inventory_up 0` when there are none."""
         with self._lock:
-            if time.monotonic() - self._measured > FRESH_SECONDS:
-                self._refresh()
-            return self._families
+            # What no scrape waited for may have ended meanwhile, or long ago.
+            self._take()
+            if self._is_older_than(FRESH_SECONDS):
+                if self._pending is None:
+                    self._pending = self._pool.submit(_measured)
+                    self._asked = time.monotonic()
+                self._take()
+            return [_up(0)] if self._is_older_than(LATE_SECONDS) else self._families
 
-    def _refresh(self) -> None:
-        if self._pending is None:
-            self._pending = self._pool.submit(_measure_and_close)
-            self._asked = time.monotonic()
-        try:
+    def _take(self) -> None:
+        """Take what is being measured, if it ends in time; else the next scrape may."""
+        if self._pending is not None:
             left = self._asked + PATIENCE_SECONDS - time.monotonic()
-            self._families = self._pending.result(max(0.0, left))
-            self._pending = None
-            self._measured = time.monotonic()
-        # It goes on, and the next scrape asks for it without beginning another.
-        except TimeoutError:
-            if time.monotonic() - self._measured > LATE_SECONDS:
-                self._families = [_up(0)]
+            with suppress(TimeoutError):
+                self._measured, self._families = self._pending.result(max(0.0, left))
+                self._pending = None
+
+    def _is_older_than(self, seconds: float) -> bool:
+        return time.monotonic() - self._measured > seconds
 
 
-def _measure_and_close() -> list[Family]:
+def _measured() -> tuple[float, list[Family]]:
+    """Return when was measured, and what."""
     close_old_connections()
     try:
-        return measure()
+        found = measure()
+        return time.monotonic(), found
     finally:
         close_old_connections()
