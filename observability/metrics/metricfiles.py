@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 _FOLDED: Final = "folded"
+_FOLDED_INTO: Final = ".into-"
 _LOCK: Final = "lock"
 _ADDED_UP: Final = ("counter", "histogram", "summary")
 
@@ -55,7 +56,8 @@ def _files(directory: Path) -> list[str]:
     return [
         str(path)
         for path in directory.glob("*.db")
-        if path.stat().st_size and (_lives(path) or not _is_live_gauge(path))
+        if path.stat().st_size
+        and (_lives(path) or not (_is_live_gauge(path) or _is_folded(path)))
     ]
 
 
@@ -67,7 +69,10 @@ def fold_dead(directory: Path) -> None:
     """
     from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415
 
+    folding = directory / "folding"
     with locked(directory / _LOCK):
+        for path in filter(_is_folded, directory.glob("*.db")):
+            path.unlink()
         dead = [p for p in directory.glob("*.db") if not _lives(p)]
         for pid in {_owner(path) for path in dead} - {_FOLDED}:
             # Drops gauges that only live processes count.
@@ -77,10 +82,13 @@ def fold_dead(directory: Path) -> None:
             files = [p for p in dead if p.name.startswith(kind) and p.stat().st_size]
             if files and files != [target]:
                 # No scrape reads a file of that name; it gets its own as a whole.
-                _write_sum(directory / "folding", files)
-                (directory / "folding").replace(target)
-            for path in files:
-                if path != target:
+                _write_sum(folding, files)
+                # Each is told by its name where its values went: a kill in between must
+                # neither lose them nor count them twice.
+                mark = f"{_FOLDED_INTO}{folding.stat().st_ino}.db"
+                added = [p.rename(p.with_suffix(mark)) for p in files if p != target]
+                folding.replace(target)
+                for path in added:
                     path.unlink()
 
 
@@ -108,6 +116,13 @@ def _owner(path: Path) -> str:
 def _lives(path: Path) -> bool:
     owner = _owner(path)
     return owner != _FOLDED and Path(f"/proc/{owner}").exists()
+
+
+def _is_folded(path: Path) -> bool:
+    """Tell whether the folded file holds its values; a kill left it behind then."""
+    _, into, inode = path.stem.rpartition(_FOLDED_INTO)
+    target = path.with_name(f"{path.name.partition('_')[0]}_{_FOLDED}.db")
+    return bool(into) and target.exists() and inode == str(target.stat().st_ino)
 
 
 def _is_live_gauge(path: Path) -> bool:
