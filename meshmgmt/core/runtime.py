@@ -6,7 +6,8 @@ however it ended, and a JSON file says where it listens. No Django.
 
 import json
 import os
-from dataclasses import asdict, dataclass
+import time
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,14 +28,14 @@ class Occupied(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """A running server; `started` in seconds since the epoch."""
+    """A running server, this process unless told; `started` since the epoch."""
 
-    pid: int
-    started: float
-    bind: str
-    workers: int
-    threads: int
-    version: str
+    pid: int = field(default_factory=os.getpid)
+    started: float = field(default_factory=time.time)
+    bind: str = ""
+    workers: int = 0
+    threads: int = 0
+    version: str = ""
 
 
 def make(runtime_dir: Path) -> None:
@@ -94,7 +95,11 @@ def running(runtime_dir: Path) -> ServerInfo | None:
     if not is_locked(runtime_dir, LOCK):
         return None
     document = read_json(runtime_dir / INFO)
-    return ServerInfo(**document) if document else None
+    if not document:
+        return None
+    # A server of another version may say more, or less.
+    known = [each.name for each in fields(ServerInfo) if each.name in document]
+    return ServerInfo(**{name: document[name] for name in known})
 
 
 def is_draining(runtime_dir: Path) -> bool:

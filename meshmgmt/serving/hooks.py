@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from types import FrameType
 from typing import Any, Final
 
@@ -36,7 +35,13 @@ def on_starting(server: Any) -> None:
         metricfiles.forget_dead(config.runtime_dir / runtime.METRICS)
         loglevels.reset(config.runtime_dir)
         settingstext.keep(config)
-        runtime.announce(config.runtime_dir, _describe(server))
+        info = runtime.ServerInfo(
+            bind=",".join(str(bind) for bind in server.cfg.bind),
+            workers=server.cfg.workers,
+            threads=server.cfg.threads,
+            version=meshmgmt.__version__,
+        )
+        runtime.announce(config.runtime_dir, info)
     except (handlers.OutputError, runtime.Occupied) as error:
         _refuse(str(error))
     except OSError as error:
@@ -49,17 +54,6 @@ def on_starting(server: Any) -> None:
 def _refuse(sentence: str) -> None:
     sys.stderr.write(f"{sentence}\n")
     sys.exit(2)
-
-
-def _describe(server: Any) -> runtime.ServerInfo:
-    return runtime.ServerInfo(
-        pid=os.getpid(),
-        started=time.time(),
-        bind=",".join(str(bind) for bind in server.cfg.bind),
-        workers=server.cfg.workers,
-        threads=server.cfg.threads,
-        version=meshmgmt.__version__,
-    )
 
 
 def _warn_about_hosts(config: env.Config) -> None:

@@ -1,7 +1,5 @@
 """Django's development server, known to `log_level` and `status` as a real one is."""
 
-import os
-import time
 from typing import Any
 
 from django.conf import settings
@@ -30,17 +28,9 @@ class Command(RunserverCommand):
             raise CommandError(str(error), returncode=2) from error
         loglevels.reset(runtime_dir)
         hooks.print_notices()
-        runtime.announce(
-            runtime_dir,
-            runtime.ServerInfo(
-                pid=os.getpid(),
-                started=time.time(),
-                bind="{addr}:{port}".format_map(vars(self)),
-                workers=1,
-                threads=0,
-                version=meshmgmt.__version__,
-            ),
-        )
+        bind = "{addr}:{port}".format_map(vars(self))
+        info = runtime.ServerInfo(bind=bind, workers=1, version=meshmgmt.__version__)
+        runtime.announce(runtime_dir, info)
         follow_levels(settings.SVC)
         try:
             super().inner_run(*args, **options)
