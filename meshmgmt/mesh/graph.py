@@ -17,7 +17,7 @@ class End(NamedTuple):
     """A `group`, `peer` or `resource` that rules name.
 
     It counts the peers that take part, the resources in the group, and the routes whose
-    access the group stands for.
+    access the group stands for, but for what is disabled.
     """
 
     kind: str
@@ -100,9 +100,16 @@ class _Drawing:
         self._mesh = mesh
         self._all = mesh.snapshot
         self._in_force = {each.rule.id: each for each in mesh.policies.rules}
-        self._resources = Counter(g for r in self._all.resources for g in r.groups)
-        self._routes = Counter(g for r in self._all.routes for g in r.access_groups)
         self._known = {each.id: each for each in self._all.resources}
+        self._resources = Counter(
+            id_
+            for each in self._all.resources
+            if each.enabled
+            for id_ in (each.id, *each.groups)
+        )
+        self._routes = Counter(
+            id_ for each in self._all.routes if each.enabled for id_ in each.access_groups
+        )
 
     def everything(self) -> list[str]:
         return [*self._all.group_names, *self._known]
@@ -123,7 +130,8 @@ class _Drawing:
 
     def end(self, id_: str) -> End:
         if id_ in self._known:
-            return End("resource", id_, self._known[id_].name, resources=1)
+            name, here = self._known[id_].name, self._resources[id_]
+            return End("resource", id_, name, resources=here)
         if id_ in self._all.peers:
             here = int(id_ in self._mesh.membership.peers)
             return End("peer", id_, self._all.peers[id_].name, peers=here)
@@ -164,12 +172,10 @@ class _Drawing:
         found = self._in_force.get(rule.id)
         if found is None:
             return DISABLED
-        behind = any(self._is_routed(id_) for id_ in named(rule.destinations))
+        ends = named(rule.destinations)
+        behind = any(self._resources[id_] or self._routes[id_] for id_ in ends)
         somebody = found.sources.mask and (found.destinations.mask or behind)
         return IN_FORCE if somebody else NOBODY
-
-    def _is_routed(self, id_: str) -> bool:
-        return bool(id_ in self._known or self._resources[id_] or self._routes[id_])
 
 
 def named(side: RuleSide) -> list[str]:
