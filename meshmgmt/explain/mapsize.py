@@ -2,6 +2,7 @@
 
 import logging
 import time
+from contextlib import suppress
 from typing import Final
 
 from django.conf import settings
@@ -57,21 +58,26 @@ def observe_all_maps(*, seconds: float) -> None:
 
 def _not_warned_lately(peer_id: str) -> bool:
     """Tell whether no worker has warned about the peer in the last hour, and note it."""
-    # One to come means that the clock was set back, and does not count.
-    if time.time() - REPEAT_SECONDS < _warned.get(peer_id, 0.0) <= time.time():
+    if _is_lately(_warned.get(peer_id, 0.0)):
         return False
-    folder = settings.SVC.runtime_dir / "large-maps"
-    folder.mkdir(parents=True, exist_ok=True)
-    # A file, for workers share nothing else, and this is called while the database is
-    # read.
-    with (folder / peer_id).open("a+", encoding="ascii") as file:
-        lock(file)
-        file.seek(0)
-        now, before = time.time(), float(file.read() or 0)
-        _warned[peer_id] = before
-        if now - REPEAT_SECONDS < before <= now:
-            return False
-        file.truncate(0)
-        file.write(str(now))
-        _warned[peer_id] = now
-        return True
+    before = 0.0
+    with suppress(OSError):  # on a full disk each worker warns for itself
+        folder = settings.SVC.runtime_dir / "large-maps"
+        folder.mkdir(parents=True, exist_ok=True)
+        # A file, for workers share nothing else, and this is called while the database
+        # is read.
+        with (folder / peer_id).open("a+", encoding="ascii") as file:
+            lock(file)
+            file.seek(0)
+            before = float(file.read() or 0)
+            if not _is_lately(before):
+                file.truncate(0)
+                file.write(str(time.time()))
+    lately = _is_lately(before)
+    _warned[peer_id] = before if lately else time.time()
+    return not lately
+
+
+def _is_lately(moment: float) -> bool:
+    # One to come means that the clock was set back, and does not count.
+    return time.time() - REPEAT_SECONDS < moment <= time.time()
