@@ -33,7 +33,7 @@ class Planned:
 
     job: Job
     due: float
-    last_result: str = ""
+    failed: bool = False
 
 
 def run_job(job: Job) -> bool:
@@ -93,13 +93,14 @@ class Housekeeping:
     def run_due(self) -> None:
         """Run what is due, if this process leads, and leave a sign of life."""
         due = [p for p in self.plan if p.due <= time.monotonic()]
-        # On PostgreSQL this asks the database: every two seconds, not at each tick.
-        if due or time.monotonic() >= self._beat:
+        # On PostgreSQL this asks the database: every two seconds, not at each tick, at
+        # which there is always something due for who does not lead.
+        if (due and self.leads) or time.monotonic() >= self._beat:
             self.leads = self.leadership.held()
         for planned in due if self.leads else ():
             # Before each job: one that takes long must not make all look dead.
             self.beat()
-            planned.last_result = "ok" if run_job(planned.job) else "failed"
+            planned.failed = not run_job(planned.job)
             planned.due = time.monotonic() + planned.job.every_seconds
             if self.stopping.is_set():
                 break
@@ -124,7 +125,7 @@ class Housekeeping:
             "time": time.time(),
             "leads": self.leads,
             "metrics": self.metrics,
-            "failed_jobs": [p.job.name for p in self.plan if p.last_result == "failed"],
+            "failed_jobs": [p.job.name for p in self.plan if p.failed],
         }
         try:
             runtime.write_json(self.config.runtime_dir / runtime.HOUSEKEEPING, document)
