@@ -226,9 +226,10 @@ class Levels(logging.Filter):
         with self._lock:
             if seen == self._seen and time.time() < self._next_expiry:
                 return
-            self._seen = seen
             self.control = read(self.runtime_dir)
             self._apply()
+            # Last: what could not be read is looked at again.
+            self._seen = seen
 
     def _apply(self) -> None:
         now = time.time()
