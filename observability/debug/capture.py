@@ -8,7 +8,8 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,9 +24,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 def active() -> bool:
     """Tell whether a debug run wants answers kept."""
-    return LEVELS.control.capture_until > 0 and (
-        time.time() < LEVELS.control.capture_until
-    )
+    return time.time() < LEVELS.control.capture_until
 
 
 def keep(kind: str, key: str, document: Callable[[], Any]) -> None:
@@ -71,5 +70,12 @@ def take(runtime_dir: Path) -> str:
         return ""
 
 
-def clear(runtime_dir: Path) -> None:
-    (runtime_dir / FILE).unlink(missing_ok=True)
+@contextmanager
+def emptied(runtime_dir: Path) -> Iterator[None]:
+    """Run a block that begins with nothing kept and leaves nothing, however it ends."""
+    path = runtime_dir / FILE
+    path.unlink(missing_ok=True)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)

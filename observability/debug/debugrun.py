@@ -35,12 +35,11 @@ def run(
     own expiry. Raises CommandError when there is no server, or another run is on.
     """
     require_server(config)
-    with _alone(config), _terminable():
+    with _alone(config), _terminable(), capture.emptied(config.runtime_dir):
         builder = Builder(config, anonymised=anonymised)
-        # It ends by itself, whatever becomes of this process.
-        rule = Rule("trace", expires=time.time() + seconds + MARGIN_SECONDS)
-        capture.clear(config.runtime_dir)
         until = time.time() + seconds
+        # It ends by itself, whatever becomes of this process.
+        rule = Rule("trace", expires=until + MARGIN_SECONDS)
         loglevels.add(config.runtime_dir, rule, capture_until=until)
         try:
             builder.collect(
@@ -55,7 +54,6 @@ def run(
             bundle.served(config),
         ]
         builder.collect(wanted, progress=not quiet)
-        capture.clear(config.runtime_dir)
         notes = [f"Level trace was in force for {durations.write(seconds)}."]
         return builder.write(directory, notes)
 
