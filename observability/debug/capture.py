@@ -22,11 +22,6 @@ LIMIT: Final = 64 * 2**20
 _LOG: Final = logging.getLogger(__name__)
 
 
-def active() -> bool:
-    """Tell whether a debug run wants answers kept."""
-    return time.time() < LEVELS.control.capture_until
-
-
 def keep(kind: str, key: str, document: Callable[[], Any]) -> None:
     """Keep an answer of some `kind` about `key` (a peer, say), if one is wanted.
 
@@ -34,7 +29,7 @@ def keep(kind: str, key: str, document: Callable[[], Any]) -> None:
     a capture of more than 64 MiB loses answers, with a warning, and never a request.
     """
     directory = LEVELS.runtime_dir
-    if directory is None or not active():
+    if directory is None or time.time() >= LEVELS.control.capture_until:
         return
     record = {
         "time": time.time(),
