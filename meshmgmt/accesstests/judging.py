@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from meshmgmt.accesstests.models import EMPTY, FAILING, PASSING, AccessTest
 from meshmgmt.accesstests.reading import aim_of
-from meshmgmt.accesstests.rules import DNS, REACH, canonical_content
+from meshmgmt.accesstests.rules import DNS, PEERS, REACH, canonical_content
 from meshmgmt.explain.resolution.explain import explain
 from meshmgmt.explain.resolution.model import Explanation, OutcomeKind
 from meshmgmt.mesh import Mesh
@@ -58,7 +58,7 @@ def judged(mesh: Mesh, test: AccessTest) -> Outcome:
         return Outcome(EMPTY, [])
     if test.kind == DNS:
         found = _unresolved(mesh, test, sources)
-    elif test.destination_kind in ("peer", "group"):
+    elif test.destination_kind in PEERS:
         targets = members(mesh, test.destination_kind, test.destination_ref)
         if not targets or len({*sources, *targets}) == 1:
             return Outcome(EMPTY, [])

@@ -15,6 +15,8 @@ EMPTY: Final = "empty"
 STATE: Final = ("state", "failures", "checked_at")
 """Columns that tell how a test went."""
 
+End = tuple[str, str]
+
 
 def _choices(names: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(name, name) for name in names]
@@ -60,6 +62,12 @@ class AccessTest(AuditedModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def ends(self) -> tuple[End, End]:
+        """Kind and id, or value, of its source and its destination."""
+        source = self.source_kind, self.source_ref
+        return source, (self.destination_kind, self.destination_ref)
 
 
 class Looked(models.Model):

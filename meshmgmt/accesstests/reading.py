@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from itertools import permutations
-from typing import Final
 
 from django.db.models import Q
 
-from meshmgmt.accesstests.models import AccessTest
-from meshmgmt.accesstests.rules import DNS, VALUES
+from meshmgmt.accesstests.models import AccessTest, End
+from meshmgmt.accesstests.rules import DNS, ROUTED, VALUES
 from meshmgmt.accesstests.touching import Touch
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.names import canonical
@@ -16,15 +15,7 @@ from meshmgmt.inventory.models import Peer
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.extent import Extent
 from meshmgmt.mesh.reach import Destination
-from meshmgmt.meshstate import (
-    load,
-    load_among,
-    load_met,
-    mesh_of,
-)
-
-End = tuple[str, str]
-_ROUTED: Final = ("resource", *VALUES)
+from meshmgmt.meshstate import load, load_among, load_met, mesh_of
 
 
 def read_mesh(tests: Sequence[AccessTest]) -> Mesh:
@@ -32,9 +23,9 @@ def read_mesh(tests: Sequence[AccessTest]) -> Mesh:
     # What a name resolves to may hang on any zone, group and peer.
     if any(test.kind == DNS for test in tests):
         return mesh_of(load)
-    ends = [end for test in tests for end in ends_of(test)]
+    ends = [end for test in tests for end in test.ends]
     groups, peers = _groups(ends), _peers(ends)
-    routed = any(test.destination_kind in _ROUTED for test in tests)
+    routed = any(test.destination_kind in ROUTED for test in tests)
     return mesh_of(lambda: load_among(peers, groups=groups, routers=routed))
 
 
@@ -47,19 +38,11 @@ def read_near(tests: Sequence[AccessTest], touch: Touch) -> Mesh:
     ends = [
         other
         for test in tests
-        for one, other in permutations(ends_of(test))
+        for one, other in permutations(test.ends)
         if one[1] in touch.groups
     ]
     others = Extent(frozenset(_groups(ends)), frozenset(_peers(ends)))
     return mesh_of(lambda: load_met(touch.moved, by=touch.groups, others=others))
-
-
-def ends_of(test: AccessTest) -> tuple[End, End]:
-    """Return kind and id, or value, of both ends."""
-    return (
-        (test.source_kind, test.source_ref),
-        (test.destination_kind, test.destination_ref),
-    )
 
 
 def aim_of(kind: str, ref: str) -> Destination:

@@ -31,7 +31,11 @@ RECORD_TYPES: Final = ("A", "AAAA", "CNAME")
 SOURCES: Final = ("peer", "group", "user")
 VALUES: Final = ("address", "domain")
 """Destinations that are told by what they are, not by an id."""
-DESTINATIONS: Final = ("peer", "group", "resource", *VALUES)
+PEERS: Final = ("peer", "group")
+"""Destinations that are peers."""
+ROUTED: Final = ("resource", *VALUES)
+"""Destinations that routing peers may lead to."""
+DESTINATIONS: Final = (*PEERS, *ROUTED)
 MAX_CONTENTS: Final = 100
 # Also the separators at which logs and terminals begin a new line.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")

@@ -8,7 +8,7 @@ from django.db.models import Count
 
 from events.activities import Activity
 from events.models import AuditEvent
-from meshmgmt.accesstests.models import EMPTY, FAILING, STATE, AccessTest
+from meshmgmt.accesstests.models import EMPTY, FAILING, PASSING, STATE, AccessTest
 from meshmgmt.accesstests.rules import DNS, REACH, VALUES
 from meshmgmt.accesstests.services import ENDS, MODELS
 from meshmgmt.accesstests.standing import outcomes
@@ -49,7 +49,7 @@ def in_words(tests: Iterable[AccessTest]) -> dict[str, str]:
     """
     tests = list(tests)
     named = defaultdict(set)
-    for kind, ref in (end for test in tests for end in _ends(test)):
+    for kind, ref in (end for test in tests for end in test.ends):
         named[kind].add(ref)
     names = {
         (kind, found.pk): str(found)
@@ -61,14 +61,10 @@ def in_words(tests: Iterable[AccessTest]) -> dict[str, str]:
     return {test.pk: _sentence(test, names) for test in tests}
 
 
-def _ends(test: AccessTest) -> list[tuple[str, str]]:
-    return [(getattr(test, f"{x}_kind"), getattr(test, f"{x}_ref")) for x in ENDS]
-
-
 def _sentence(test: AccessTest, names: Mapping[tuple[str, str], str]) -> str:
     source, target = (
         ref if kind in VALUES else names.get((kind, ref), f"a deleted {kind}")
-        for kind, ref in _ends(test)
+        for kind, ref in test.ends
     )
     verb = "always" if test.expect == REACH else "never"
     if test.kind == DNS:
@@ -84,7 +80,7 @@ def states() -> dict[str, str]:
 
 
 def states_changed(before: Mapping[str, str]) -> list[Row]:
-    """Return the tests whose state is another than before, or that are new or gone."""
+    """Return the tests whose state is another than before, or that are new."""
     rows = AccessTest.objects.order_by("id").values_list(
         "pk", "name", "enforce", "state", "failures"
     )
@@ -117,7 +113,7 @@ def counts() -> dict[tuple[str, ...], float]:
     """Return the number of enabled tests by state and whether they are enforced."""
     found: dict[tuple[str, ...], float] = {
         (state, enforced): 0.0
-        for state in ("passing", "failing", "empty")
+        for state in (PASSING, FAILING, EMPTY)
         for enforced in ("true", "false")
     }
     rows = AccessTest.objects.filter(enabled=True).values_list("state", "enforce")

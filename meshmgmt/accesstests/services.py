@@ -1,6 +1,6 @@
 """Writes of access tests."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import Final
 
 from django.conf import settings
@@ -12,6 +12,7 @@ from meshmgmt.accesstests.rules import access_test_errors
 from meshmgmt.accounts.models import User
 from meshmgmt.core.errors import Conflict
 from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.queries import batches
 from meshmgmt.core.resources import Resource, Values, Write
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import NetworkResource, Peer
@@ -55,21 +56,19 @@ class AccessTests(Resource[AccessTest]):
 access_tests: Final = AccessTests()
 
 
-def naming(kind: str, ids: Collection[str]) -> list[AccessTest]:
+def naming(kind: str, ids: Sequence[str]) -> list[AccessTest]:
     """Return the tests that name one of these objects."""
     ends = Q(source_kind=kind, source_ref__in=ids)
     ends |= Q(destination_kind=kind, destination_ref__in=ids)
     return list(AccessTest.objects.filter(ends).order_by("id"))
 
 
-def let_go(kind: str, ids: Collection[str]) -> None:
+def let_go(kind: str, ids: Sequence[str]) -> None:
     """Take objects that are about to be deleted out of tests, which are switched off."""
-    for test in naming(kind, ids):
-        for end in ENDS:
-            if (
-                getattr(test, f"{end}_kind") == kind
-                and getattr(test, f"{end}_ref") in ids
-            ):
-                setattr(test, f"{end}_ref", "")
-        test.enabled = False
-        test.save()
+    for part in batches(ids):
+        for test in naming(kind, part):
+            for end, (its_kind, ref) in zip(ENDS, test.ends, strict=True):
+                if its_kind == kind and ref in part:
+                    setattr(test, f"{end}_ref", "")
+            test.enabled = False
+            test.save()

@@ -17,12 +17,11 @@ from events.audit.changes import Change
 from events.audit.emission import audit_record, changes_written
 from meshmgmt.accesstests.judging import Outcome, is_kept_by, judged
 from meshmgmt.accesstests.models import FAILING, PASSING, AccessTest, Looked
-from meshmgmt.accesstests.reading import ends_of, read_mesh, read_near
-from meshmgmt.accesstests.rules import ACCESS, DNS
+from meshmgmt.accesstests.reading import read_mesh, read_near
+from meshmgmt.accesstests.rules import ACCESS, DNS, PEERS
 from meshmgmt.accesstests.touching import Touch, touch_of
 from meshmgmt.accounts.models import Account
-from meshmgmt.control.changes import changes_since
-from meshmgmt.control.models import MapChange
+from meshmgmt.control.changes import changes_since, newest_serial
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import SYSTEM
 from meshmgmt.core.errors import Conflict
@@ -138,8 +137,7 @@ def _judge_written(changes: Sequence[Change]) -> None:
     if not AccessTest.objects.exists():
         Looked.objects.all().delete()  # writes look no further
     elif not Looked.objects.exists():
-        newest = MapChange.objects.order_by("-serial").first()
-        Looked.objects.create(serial=newest.serial if newest else 0)
+        Looked.objects.create(serial=newest_serial())
 
 
 def _kept(tests: Sequence[AccessTest], touch: Touch) -> set[AccessTest]:
@@ -148,7 +146,7 @@ def _kept(tests: Sequence[AccessTest], touch: Touch) -> set[AccessTest]:
         test
         for test in tests
         if (test.kind, test.state) == (ACCESS, PASSING)
-        and test.destination_kind in ("peer", "group")
+        and test.destination_kind in PEERS
     ]
     if not between:
         return set()
@@ -160,7 +158,7 @@ def _kept(tests: Sequence[AccessTest], touch: Touch) -> set[AccessTest]:
     # With one member left a test may be about nobody, which pairs do not tell.
     thin = touch.thin_groups()
     chosen = [
-        test for test in between if thin.isdisjoint(ref for _, ref in ends_of(test))
+        test for test in between if thin.isdisjoint(ref for _, ref in test.ends)
     ]
     mesh = read_near(chosen, touch)
     return {each for each in chosen if is_kept_by(mesh, each, touch.moved)}
