@@ -9,22 +9,20 @@ from django.core.management.base import CommandError
 
 from meshmgmt import env
 
-_VARIABLES: Final = {
-    "bind": "BIND",
-    "workers": "WORKERS",
-    "threads": "THREADS",
-    "metrics_port": "METRICS_PORT",
-    "log_level": "LOG_LEVEL",
+_FLAGS: Final = {
+    "bind": "HOST:PORT|unix:PATH",
+    "workers": "N",
+    "threads": "N",
+    "metrics_port": "N|off",
+    "log_level": "LEVEL",
 }
+"""What stands for the value of each; it is called as its variable, in lower case."""
 
 
 def add_flags(parser: ArgumentParser) -> None:
     """Declare the flags; values are checked as the variables are."""
-    parser.add_argument("--bind", metavar="HOST:PORT|unix:PATH")
-    parser.add_argument("--workers", metavar="N")
-    parser.add_argument("--threads", metavar="N")
-    parser.add_argument("--metrics-port", metavar="N|off")
-    parser.add_argument("--log-level", metavar="LEVEL")
+    for name, value in _FLAGS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar=value)
     parser.add_argument(
         "--log-file",
         action="append",
@@ -39,9 +37,9 @@ def environ_of(options: Mapping[str, Any]) -> dict[str, str]:
     Raises CommandError (status 2) naming every unusable value.
     """
     environ = dict(os.environ)
-    for option, variable in _VARIABLES.items():
-        if options[option] is not None:
-            environ[f"{env.PREFIX}{variable}"] = options[option]
+    for name in _FLAGS:
+        if options[name] is not None:
+            environ[f"{env.PREFIX}{name.upper()}"] = options[name]
     if options["log_file"]:
         environ[f"{env.PREFIX}LOG_FILE"] = ",".join(options["log_file"])
     try:

@@ -1,14 +1,13 @@
-"""The metrics port: `/metrics` in a plain HTTP server of its own (decisions 7)."""
+"""The metrics port: `/metrics` in a plain HTTP server of its own."""
 
 import logging
 import socket
 import socketserver
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from types import MappingProxyType
 from typing import Any, Final
 
 from meshmgmt.api.exceptions import error_body
@@ -27,10 +26,9 @@ def address(config: Config) -> tuple[str, int] | None:
     """Return host and port of the metrics port, None when it is off."""
     if config.metrics_port is None:
         return None
-    host = config.metrics_host or config.bind.rpartition(":")[0]
-    if config.bind.startswith("unix:") and not config.metrics_host:
-        host = "127.0.0.1"
-    return host.strip("[]"), config.metrics_port
+    is_file = config.bind.startswith("unix:")
+    beside = "127.0.0.1" if is_file else config.bind.rpartition(":")[0]
+    return (config.metrics_host or beside).strip("[]"), config.metrics_port
 
 
 def serve(config: Config, scrape: Callable[[], bytes]) -> str:
@@ -54,7 +52,7 @@ def serve(config: Config, scrape: Callable[[], bytes]) -> str:
         _LOG.warning("%s; metrics stay on the API port", sentence)
         return ""
     threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
-    return f"{at[0]}:{at[1]}"
+    return f"[{at[0]}]:{at[1]}" if ":" in at[0] else f"{at[0]}:{at[1]}"
 
 
 class _Server(socketserver.ThreadingTCPServer):
@@ -105,19 +103,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True  # a body, if any, stays unread
         status = HTTPStatus.METHOD_NOT_ALLOWED
         body = to_json(error_body("this method is not allowed on this path", status))
-        self._send(status, body, "application/json", {"Allow": "GET, HEAD"})
+        self._send(status, body, "application/json", allow="GET, HEAD")
 
     def _send(
-        self,
-        status: HTTPStatus,
-        body: bytes,
-        content_type: str,
-        headers: Mapping[str, str] = MappingProxyType({}),
+        self, status: HTTPStatus, body: bytes, content_type: str, allow: str = ""
     ) -> None:
         self.send_response(status)
         self.send_header("Content-Type", content_type)
-        for name, value in headers.items():
-            self.send_header(name, value)
+        if allow:
+            self.send_header("Allow", allow)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         # http.server leaves it to us that HEAD has the headers of GET and no body.
