@@ -163,7 +163,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "observability.middleware.BeforeMiddleware",
+    "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "meshmgmt.api.middleware.RequestContextMiddleware",
     "observability.middleware.ObservabilityMiddleware",
     "meshmgmt.api.pages.PagesMiddleware",

@@ -15,10 +15,7 @@ from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, resolve
-from django_prometheus.middleware import (
-    PrometheusAfterMiddleware,
-    PrometheusBeforeMiddleware,
-)
+from django_prometheus.middleware import PrometheusAfterMiddleware
 
 from meshmgmt.api.methods import NOT_ALLOWED
 from meshmgmt.api.permissions import OPERATIONS
@@ -177,10 +174,6 @@ def _sql_lines() -> AbstractContextManager[Any]:
     if SQL_LOG.isEnabledFor(TRACE):
         return connection.execute_wrapper(trace_sql)
     return nullcontext()
-
-
-class BeforeMiddleware(PrometheusBeforeMiddleware):  # type: ignore[misc]
-    """The outer half of django-prometheus."""
 
 
 class AfterMiddleware(PrometheusAfterMiddleware):  # type: ignore[misc]

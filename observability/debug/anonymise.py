@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 # RFC 2544 and RFC 3849: ranges that no real network uses.
-_V4: Final = int(ipaddress.IPv4Address("198.18.0.1"))
-_V6: Final = int(ipaddress.IPv6Address("2001:db8::1"))
+_V4: Final = ipaddress.IPv4Address("198.18.0.1")
+_V6: Final = ipaddress.IPv6Address("2001:db8::1")
 
 NAME_FIELDS: Final = frozenset(
     {
@@ -130,16 +130,9 @@ class Anonymiser:
             return found
         if address.is_loopback or address.is_unspecified:
             return found
-        key = str(address)
-        if key not in self._addresses:
-            number = len(self._addresses)
-            stand_in = (
-                ipaddress.IPv4Address(_V4 + number)
-                if address.version == 4  # noqa: PLR2004 - the version is what is asked
-                else ipaddress.IPv6Address(_V6 + number)
-            )
-            self._addresses[key] = str(stand_in)
-        return self._addresses[key]
+        first = _V4 if isinstance(address, ipaddress.IPv4Address) else _V6
+        stand_in = first + len(self._addresses)
+        return self._addresses.setdefault(str(address), str(stand_in))
 
     def _label(self, label: str) -> str:
         if label in {"", "*"}:

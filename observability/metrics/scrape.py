@@ -18,7 +18,7 @@ class Scraper:
     def __init__(self, config: Config, directory: Path | None = None) -> None:
         """Read the metric files of `directory`, by default this process's own."""
         self.config = config
-        shared = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+        shared = os.environ.get(metricfiles.VARIABLE)
         self.directory = directory or (Path(shared) if shared else None)
         self.sampler = Sampler()
 
