@@ -1,6 +1,7 @@
 """The time as the service sees it; demo data is written under a shifted clock."""
 
 import datetime as dt
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,6 +22,17 @@ def set_to(moment: dt.datetime) -> Iterator[None]:
         yield
     finally:
         _shift.reset(token)
+
+
+def seconds_left(deadline: float) -> float:
+    """Return the seconds up to a moment of the monotonic clock.
+
+    Raises TimeoutError when it has passed: a socket takes a timeout of 0 as "never wait".
+    """
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("timed out")
+    return left
 
 
 def rfc3339(moment: dt.datetime | None) -> str | None:

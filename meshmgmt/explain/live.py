@@ -8,6 +8,7 @@ from typing import Final
 
 import dnslib
 
+from meshmgmt.core.clock import seconds_left
 from meshmgmt.explain.resolution.model import Outcome, Server
 
 TIMEOUT_SECONDS: Final = 2.0
@@ -80,7 +81,7 @@ def _over_udp(
         # Connected, UDP hears at once of a port that nobody listens at (ICMP).
         sock.send(question.pack())
         while True:
-            sock.settimeout(_left(deadline))
+            sock.settimeout(seconds_left(deadline))
             reply = dnslib.DNSRecord.parse(sock.recv(_UDP_BYTES))
             if reply.header.id == question.header.id:  # others answer nobody here
                 return reply
@@ -103,20 +104,12 @@ def _over_tcp(
 def _receive(sock: socket.socket, size: int, deadline: float) -> bytes:
     data = b""
     while len(data) < size:
-        sock.settimeout(_left(deadline))
+        sock.settimeout(seconds_left(deadline))
         piece = sock.recv(size - len(data))
         if not piece:
             raise ConnectionError("the server closed the connection")
         data += piece
     return data
-
-
-def _left(deadline: float) -> float:
-    """Seconds until the deadline. Raises TimeoutError when it has passed."""
-    seconds = deadline - time.monotonic()
-    if seconds <= 0:
-        raise TimeoutError
-    return seconds
 
 
 def _family(server: Server) -> socket.AddressFamily:

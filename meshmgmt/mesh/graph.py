@@ -135,7 +135,7 @@ class _Drawing:
         if id_ in self._all.peers:
             here = int(id_ in self._mesh.membership.peers)
             return End("peer", id_, self._all.peers[id_].name, peers=here)
-        name = self._all.group_names.get(id_, id_)
+        name = self._all.group_name(id_)
         peers = self._mesh.membership.side(frozenset({id_})).mask.bit_count()
         return End("group", id_, name, peers, self._resources[id_], self._routes[id_])
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from meshmgmt.mesh.compute import Mesh
 from meshmgmt.mesh.policies import RuleInForce
 from meshmgmt.mesh.reach.traffic import opened, rule_words
-from meshmgmt.mesh.reasons import Subject, Thing, subject_of
+from meshmgmt.mesh.reasons import Subject, Thing, group_of, subject_of
 from meshmgmt.mesh.snapshot import Resource, RuleSide
 
 NAMED: Final = 5
@@ -88,12 +88,11 @@ def _way(
 def _held(
     mesh: Mesh, side: RuleSide, among: int, things: Sequence[Resource]
 ) -> Iterator[Held]:
-    names = mesh.snapshot.group_names
-    for group in sorted(side.groups, key=lambda id_: names.get(id_, id_)):
+    for group in sorted(side.groups, key=mesh.snapshot.group_name):
         mask = mesh.membership.side(frozenset({group})).mask & among
         routed = [each for each in things if group in each.groups]
         if held := _some(mesh, mask, routed):
-            yield held._replace(group=Subject("group", group, names.get(group, group)))
+            yield held._replace(group=group_of(mesh.snapshot, group))
     single = mesh.membership.roster.bit(side.peer) & among
     routed = [each for each in things if each.id == side.resource]
     if held := _some(mesh, single, routed):

@@ -215,8 +215,8 @@ class PeerDns:
         return Reason("group", self._group_names(item.groups & self.groups))
 
     def _group_names(self, ids: Iterable[str]) -> tuple[str, ...]:
-        names = self.mesh.snapshot.group_names
-        return tuple([f"group {names.get(id_, id_)}" for id_ in sorted(ids)])
+        name_of = self.mesh.snapshot.group_name
+        return tuple([f"group {name_of(id_)}" for id_ in sorted(ids)])
 
     def _reasons_out(self, item: Zone | NameserverGroup) -> Iterator[Reason]:
         if not item.enabled:

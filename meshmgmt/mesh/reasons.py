@@ -10,6 +10,7 @@ from meshmgmt.mesh.snapshot import (
     Record,
     Resource,
     Route,
+    Snapshot,
     Zone,
 )
 
@@ -50,6 +51,11 @@ def subject_of(thing: Thing) -> Subject:
     kind = _KINDS.get(type(thing)) or type(thing).__name__.lower()
     name = thing.net_id if isinstance(thing, Route) else thing.name
     return Subject(kind, thing.id, name)
+
+
+def group_of(snapshot: Snapshot, id_: str) -> Subject:
+    """A group by its id."""
+    return Subject("group", id_, snapshot.group_name(id_))
 
 
 class Reason(NamedTuple):

@@ -295,6 +295,10 @@ class Snapshot:
     unmanaged_groups: frozenset[str] = frozenset()
     group_names: Mapping[str, str] = field(default_factory=dict)
 
+    def group_name(self, id_: str) -> str:
+        """The name of a group, or its id where the name is not known."""
+        return self.group_names.get(id_, id_)
+
     def checks_of(self, policy: Policy) -> tuple[PostureCheck, ...]:
         """The posture checks of a policy, but for those that are gone."""
         known = self.checks

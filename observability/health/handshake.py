@@ -18,6 +18,8 @@ from websockets.http11 import USER_AGENT
 from websockets.protocol import State
 from websockets.uri import WebSocketURI, parse_uri
 
+from meshmgmt.core.clock import seconds_left
+
 CLOSE_SECONDS: Final = 0.2
 _CHUNK: Final = 65_536
 
@@ -35,7 +37,7 @@ def shake_hands(url: str, context: ssl.SSLContext | None, seconds: float) -> Non
         if context is None:
             _upgrade(plain, uri, deadline)
             return
-        plain.settimeout(_left(deadline))
+        plain.settimeout(seconds_left(deadline))
         with context.wrap_socket(plain, server_hostname=uri.host) as secure:
             _upgrade(secure, uri, deadline)
 
@@ -45,10 +47,10 @@ def _upgrade(connection: socket.socket, uri: WebSocketURI, deadline: float) -> N
     request = protocol.connect()
     request.headers["User-Agent"] = USER_AGENT
     protocol.send_request(request)
-    connection.settimeout(_left(deadline))
+    connection.settimeout(seconds_left(deadline))
     connection.sendall(b"".join(protocol.data_to_send()))
     while protocol.state is State.CONNECTING and protocol.handshake_exc is None:
-        connection.settimeout(_left(deadline))
+        connection.settimeout(seconds_left(deadline))
         if data := connection.recv(_CHUNK):
             protocol.receive_data(data)
         else:
@@ -65,18 +67,7 @@ def _part(connection: socket.socket, protocol: ClientProtocol) -> None:
     deadline = time.monotonic() + CLOSE_SECONDS
     # The listener has answered: how it parts says nothing about its health.
     with suppress(OSError):
-        connection.settimeout(_left(deadline))
+        connection.settimeout(seconds_left(deadline))
         connection.sendall(b"".join(protocol.data_to_send()))
         while connection.recv(_CHUNK):
-            connection.settimeout(_left(deadline))
-
-
-def _left(deadline: float) -> float:
-    """Return the seconds up to a moment of the monotonic clock.
-
-    Raises TimeoutError when it has passed: a socket takes a timeout of 0 as "never wait".
-    """
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError("timed out")
-    return left
+            connection.settimeout(seconds_left(deadline))

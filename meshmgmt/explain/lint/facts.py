@@ -7,7 +7,6 @@ from functools import cached_property
 from meshmgmt.core.counting import counted
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.names import is_sent
-from meshmgmt.mesh.reasons import Subject
 from meshmgmt.mesh.snapshot import NameserverGroup, Peer, Zone
 
 _SHOWN = 3
@@ -108,11 +107,6 @@ class Facts:
         if len(chosen) > _SHOWN:
             names.append("…")
         return f"{counted(len(chosen), 'peer')} ({', '.join(names)})"
-
-    def group(self, group_id: str) -> Subject:
-        """A group by its name, or its id when the snapshot has none."""
-        names = self.snapshot.group_names
-        return Subject("group", group_id, names.get(group_id, group_id))
 
     def by_domain(self) -> dict[str, list[Zone]]:
         """The zones that peers get if they share a group."""

@@ -7,6 +7,7 @@ from meshmgmt.core.counting import counted
 from meshmgmt.core.names import MAX_OCTETS, ancestors, is_subdomain, quoted
 from meshmgmt.explain.lint.facts import Facts
 from meshmgmt.explain.lint.finding import Finding
+from meshmgmt.mesh.reasons import group_of
 from meshmgmt.mesh.snapshot import NameserverGroup, Zone
 
 
@@ -86,7 +87,7 @@ def empty_groups(facts: Facts) -> Iterator[Finding]:
             users[group_id].append(item.name)
     for group_id in sorted(users):
         if not facts.has_members(group_id):
-            group, names = facts.group(group_id), ", ".join(users[group_id][:3])
+            group, names = group_of(facts.snapshot, group_id), ", ".join(users[group_id][:3])
             text = f"group {group.name} has no peers, but {names} is meant for it"
             yield Finding("group_empty", group, text)
 

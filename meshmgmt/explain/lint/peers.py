@@ -8,6 +8,7 @@ from meshmgmt.explain.lint.facts import Facts
 from meshmgmt.explain.lint.finding import ACCOUNT, Finding
 from meshmgmt.mesh.names import own_servers
 from meshmgmt.mesh.peerdns import NETWORK_MAP_GUIDANCE, PeerDns
+from meshmgmt.mesh.reasons import group_of
 
 MAX_SEARCH_DOMAINS = 6
 MAX_SEARCH_CHARACTERS = 256
@@ -49,7 +50,7 @@ def unmanaged_with_zones(facts: Facts) -> Iterator[Finding]:
             if facts.groups_of(id_) & assigned
         ]
         if peers:
-            group = facts.group(group_id)
+            group = group_of(facts.snapshot, group_id)
             text = (
                 f"DNS management is disabled for group {group.name}, so "
                 f"{facts.peers_text(peers)} get none of the zones assigned to them"

@@ -5,7 +5,7 @@ is enabled or assigned. Whatever else comes along with that counts, too: each is
 its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,11 +21,13 @@ from meshmgmt.explain.resolution.model import (
 )
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.peerdns import Excluded, PeerDns
-from meshmgmt.mesh.reasons import Subject
+from meshmgmt.mesh.reasons import Subject, group_of
 from meshmgmt.mesh.snapshot import NameserverGroup, Snapshot, Zone
 
 MOST_GROUPS = 5
 """So many groups are tried for one thing."""
+_PLACES = {"zone": "zones", "nameserver_group": "nameserver_groups"}
+"""Where a snapshot has the things of a kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +150,7 @@ def _ways(
     for id_ in _groups_of(item, snapshot):
         joined = snapshot.members.get(id_, frozenset()) | {peer_id}
         changed = replace(snapshot, members={**snapshot.members, id_: joined})
-        group = Subject("group", id_, snapshot.group_names.get(id_, id_))
-        yield [group], clause, changed
+        yield [group_of(snapshot, id_)], clause, changed
     if not item.groups:
         both: Phrase = (" and ",) if clause else ()
         assigning = (noun, subject, " were assigned to a group of the peer")
@@ -163,18 +164,14 @@ def _groups_of(item: Zone | NameserverGroup, snapshot: Snapshot) -> list[str]:
 
 
 def _item(snapshot: Snapshot, excluded: Excluded) -> Zone | NameserverGroup:
-    items: tuple[Zone | NameserverGroup, ...] = snapshot.nameserver_groups
-    if excluded.subject.kind == "zone":
-        items = snapshot.zones
+    items: Sequence[Zone | NameserverGroup]
+    items = getattr(snapshot, _PLACES[excluded.subject.kind])
     return next(item for item in items if item.id == excluded.subject.id)
 
 
 def _with(snapshot: Snapshot, excluded: Excluded, **values: object) -> Snapshot:
     """The snapshot with other values of one zone or nameserver group."""
-    chosen = _item(snapshot, excluded)
+    chosen, place = _item(snapshot, excluded), _PLACES[excluded.subject.kind]
     changed: Any = replace(chosen, **values)  # type: ignore[arg-type]  # of both kinds
-    if excluded.subject.kind == "zone":
-        zones = [changed if zone is chosen else zone for zone in snapshot.zones]
-        return replace(snapshot, zones=tuple(zones))
-    groups = [changed if g is chosen else g for g in snapshot.nameserver_groups]
-    return replace(snapshot, nameserver_groups=tuple(groups))
+    items = [changed if each is chosen else each for each in getattr(snapshot, place)]
+    return replace(snapshot, **{place: tuple(items)})

@@ -19,7 +19,7 @@ from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.hints import Obstacle, obstacles
 from meshmgmt.mesh.membership import absence
 from meshmgmt.mesh.peerdns import PeerDns
-from meshmgmt.mesh.reasons import Subject, subject_of
+from meshmgmt.mesh.reasons import Subject, group_of, subject_of
 
 MOST_REMEDIES = 5
 _SHOWN = 3
@@ -69,9 +69,7 @@ def _unmanaged(config: PeerDns) -> Verdict:
     disabled = sorted(config.groups & snapshot.unmanaged_groups)
     if not disabled:
         return Verdict(reason, (("It would be managed if ", *back),))
-    names = snapshot.group_names
-    groups = [Subject("group", id_, names.get(id_, id_)) for id_ in disabled]
-    listed = either(groups, " and ")
+    listed = either([group_of(snapshot, id_) for id_ in disabled], " and ")
     both: Phrase = (" and ",) if back else ()
     begin: Phrase = ("It would be managed if ", *back, *both)
     left: Phrase = (*begin, "the peer were not in group ", *listed)

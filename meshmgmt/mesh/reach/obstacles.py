@@ -245,8 +245,7 @@ class Obstacles:
         return _End(peer, self._mesh.membership.groups_of(peer.id))
 
     def _group_names(self, ids: Iterable[str]) -> str:
-        names = self._all.group_names
-        return " or ".join(sorted(names.get(id_, id_) for id_ in ids))
+        return " or ".join(sorted(map(self._all.group_name, ids)))
 
 
 def _uncovered(packets: Iterable[Slice], by: Sequence[Filter]) -> list[Slice]:
