@@ -4,8 +4,9 @@ from typing import Final
 
 from django.db import models
 
+from dns.content import RECORD_TYPES
 from events.audit.audited import AuditedModel
-from meshmgmt.accesstests.rules import EXPECTATIONS, KINDS, RECORD_TYPES
+from meshmgmt.accesstests.rules import EXPECTATIONS, KINDS
 from meshmgmt.core import clock
 from meshmgmt.mesh.reach import PROTOCOLS
 

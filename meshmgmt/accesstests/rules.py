@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 
+from dns.content import RECORD_TYPES
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import (
     InvalidNameError,
@@ -27,7 +28,6 @@ KINDS: Final = (ACCESS, DNS)
 REACH: Final = "reach"
 NEVER: Final = "never"
 EXPECTATIONS: Final = (REACH, NEVER)
-RECORD_TYPES: Final = ("A", "AAAA", "CNAME")
 SOURCES: Final = ("peer", "group", "user")
 VALUES: Final = ("address", "domain")
 """Destinations that are told by what they are, not by an id."""

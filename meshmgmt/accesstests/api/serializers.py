@@ -4,11 +4,11 @@ from typing import Any
 
 from rest_framework import serializers
 
+from dns.content import RECORD_TYPES
 from meshmgmt.accesstests.rules import (
     DESTINATIONS,
     EXPECTATIONS,
     KINDS,
-    RECORD_TYPES,
     SOURCES,
     VALUES,
 )

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, JsonResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse_lazy
 
+from dns.content import RECORD_TYPES
 from events.admin.names import Kinds, suggestions
 from groups.models import GroupPeer
 from meshmgmt.core import history
@@ -21,7 +22,7 @@ from meshmgmt.explain.findings import findings, is_behind
 from meshmgmt.explain.lint.finding import Finding, Severity
 from meshmgmt.explain.live import LiveAnswer, ask_all
 from meshmgmt.explain.reaching import destination_of, headline, reach, traffic_of
-from meshmgmt.explain.resolution.model import RECORD_TYPES, Explanation
+from meshmgmt.explain.resolution.model import Explanation
 from meshmgmt.explain.resolution.render import ENDS, STAGES
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.selectors import peer_known_as

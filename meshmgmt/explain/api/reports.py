@@ -6,6 +6,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from dns.content import RECORD_TYPES
 from meshmgmt.accounts.api.views import viewer_of
 from meshmgmt.api.permissions import READING
 from meshmgmt.api.querystring import choice, required_text
@@ -27,7 +28,6 @@ from meshmgmt.explain.api.serializers import (
 )
 from meshmgmt.explain.graphing import FOCUS, access_graph
 from meshmgmt.explain.reaching import Question, traffic_of
-from meshmgmt.explain.resolution.model import RECORD_TYPES
 from meshmgmt.inventory.api.serializers import AccessiblePeerSerializer
 from meshmgmt.inventory.services.peers import KIND
 from meshmgmt.mesh.reach import PROTOCOLS

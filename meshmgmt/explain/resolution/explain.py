@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from dns.content import RECORD_TYPES
 from meshmgmt.core.names import (
     MAX_OCTETS,
     InvalidNameError,
@@ -13,7 +14,6 @@ from meshmgmt.explain.resolution.forwarding import forward, not_asked, system_st
 from meshmgmt.explain.resolution.model import (
     DEPENDS,
     ENDS_SEARCH,
-    RECORD_TYPES,
     Explanation,
     Leg,
     Outcome,

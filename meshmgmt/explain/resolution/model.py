@@ -12,8 +12,6 @@ from enum import StrEnum
 from meshmgmt.mesh.reasons import Subject
 from meshmgmt.mesh.snapshot import Record
 
-RECORD_TYPES = ("A", "AAAA", "CNAME")
-
 
 class QueryError(ValueError):
     """The question itself is not one that can be explained; `str()` says why."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from dns.content import RECORD_TYPES
 from dns.management.objects import find_peer
 from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.core.history import account_at
@@ -15,7 +16,6 @@ from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.explain.answers import name_explanation
 from meshmgmt.explain.api.serializers import ExplanationSerializer
 from meshmgmt.explain.live import LiveAnswer, ask_all
-from meshmgmt.explain.resolution.model import RECORD_TYPES
 from meshmgmt.explain.resolution.render import render
 
 
