@@ -27,6 +27,13 @@ MOST_SECONDS: Final = 600.0
 _Mark = tuple[Any, ...] | None
 
 
+class FindingsCount(NamedTuple):
+    """How many findings there are of each severity."""
+
+    warnings: int
+    notes: int
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """Findings about the account as it was at a moment, which took `cost` seconds."""
@@ -42,6 +49,12 @@ class Kept:
         """Seconds since they were computed."""
         return time.monotonic() - self._since
 
+    @property
+    def count(self) -> FindingsCount:
+        """How many there are of each severity."""
+        warnings = len(at_least(self.findings, Severity.WARNING))
+        return FindingsCount(warnings, len(self.findings) - warnings)
+
     def serves(self, mark: _Mark) -> bool:
         """Tell whether they may be shown when the account is as `mark` says."""
         lag = LAG * max(0.0, self.cost - CHEAP)
@@ -49,13 +62,6 @@ class Kept:
         # event.
         bound = MOST_SECONDS if self.mark == mark else lag
         return self.age < bound
-
-
-class FindingsCount(NamedTuple):
-    """How many findings there are of each severity."""
-
-    warnings: int
-    notes: int
 
 
 _kept: list[Kept] = []
@@ -74,13 +80,6 @@ def findings(*, anew: bool = False) -> Kept:
 def are_kept() -> bool:
     """Tell whether `findings` would answer at once."""
     return bool(_kept) and _kept[0].serves(newest())
-
-
-def findings_count() -> FindingsCount:
-    """Return the numbers of findings, cheaply: see `findings`."""
-    found = findings().findings
-    warnings = len(at_least(found, Severity.WARNING))
-    return FindingsCount(warnings, len(found) - warnings)
 
 
 def is_behind(kept: Kept) -> bool:

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.home import Figure, Line, Place, Tone
-from meshmgmt.explain.findings import are_kept, findings_count
+from meshmgmt.explain.findings import are_kept, findings
 
 
 def register() -> None:
@@ -20,6 +20,6 @@ def _findings(request: HttpRequest) -> Iterator[Figure | Line]:
     if not (home.is_renewal(request) or are_kept()):
         yield Line("Findings are being looked for", url=page, later=True)
         return
-    found = findings_count()
+    found = findings().count
     yield Figure("warning{s}", found.warnings, page, Tone.WARN)
     yield Figure("note{s}", found.notes, page)

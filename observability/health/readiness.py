@@ -40,19 +40,17 @@ class Finding:
 
 
 def findings() -> list[Finding]:
-    found = [Finding("draining", _draining()), *_database()]
-    config = settings.SVC
-    for name, directory in (
-        ("disk", config.data_dir),
-        ("runtime directory", config.runtime_dir),
-    ):
-        found.append(Finding(name, disk_problem(directory)))
-    found += [
-        Finding(name, _safely(check.problem), check.required)
-        for name, check in READINESS_CHECKS.items()
+    return [
+        Finding("draining", _draining()),
+        *_database(),
+        Finding("disk", disk_problem(settings.SVC.data_dir)),
+        Finding("runtime directory", disk_problem(settings.SVC.runtime_dir)),
+        *(
+            Finding(name, _safely(check.problem), check.required)
+            for name, check in READINESS_CHECKS.items()
+        ),
+        Finding("housekeeping", housekeeping_problem(), required=False),
     ]
-    found.append(Finding("housekeeping", housekeeping_problem(), required=False))
-    return found
 
 
 def is_ready(found: list[Finding]) -> bool:

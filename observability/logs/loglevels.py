@@ -276,10 +276,6 @@ class Levels(logging.Filter):
             for rule in scoped
         )
 
-    def describe(self, control: Control | None = None) -> Iterable[str]:
-        """Yield one line for the level and one for each change that holds."""
-        return describe(name_of(self.base), control or self.control)
-
 
 def describe(base: str, control: Control) -> Iterable[str]:
     """Yield one line for the configured level and one for each change that holds."""

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from meshmgmt.explain import findings as kept
-from meshmgmt.explain.findings import findings, findings_count
+from meshmgmt.explain.findings import findings
 from tests.admin.signed_in import client_of
 from tests.api_client import Api
 from tests.dns.bodies import zone
@@ -28,7 +28,7 @@ def test_are_computed_once_as_long_as_nothing_changes(api: Api) -> None:
     first = findings()
     with CaptureQueriesContext(connection) as asked:
         assert findings() is first
-        assert findings_count() == (1, 0)
+        assert findings().count == (1, 0)
     assert len(asked) == 2
 
 
@@ -36,11 +36,11 @@ def test_every_change_of_the_account_makes_them_old(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "LAG", 0)
-    assert findings_count() == (0, 0)
+    assert findings().count == (0, 0)
     made = ok(api.post(ZONES, zone()))
-    assert findings_count() == (1, 0)
+    assert findings().count == (1, 0)
     ok(api.put(f"{ZONES}/{made['id']}", zone(enabled=False)))
-    assert findings_count() == (0, 0)
+    assert findings().count == (0, 0)
 
 
 def test_that_cost_much_lag_behind_for_a_while(
@@ -52,7 +52,7 @@ def test_that_cost_much_lag_behind_for_a_while(
     ok(api.post(ZONES, zone()))
     assert findings() is first
     assert len(findings(anew=True).findings) == 1
-    assert findings_count() == (1, 0)
+    assert findings().count == (1, 0)
 
 
 def test_do_not_grow_old_without_changes(

@@ -183,16 +183,13 @@ def lint_page(request: HttpRequest) -> TemplateResponse:
     """Show the findings, the serious ones first, and when they were computed."""
     check(request)
     kept = findings(anew="anew" in request.GET)
-    serious = [f for f in kept.findings if f.severity is Severity.WARNING]
-    others = [f for f in kept.findings if f.severity is not Severity.WARNING]
     # Serious ones first; within both the order of the catalogue stays.
-    rows = [(finding, _path(finding)) for finding in (*serious, *others)]
+    found = sorted(kept.findings, key=lambda each: each.severity is Severity.INFO)
     facts = {
         "kept": kept,
         "behind": is_behind(kept),
-        "rows": rows,
-        "warnings": len(serious),
-        "notes": len(others),
+        "rows": [(finding, _path(finding)) for finding in found],
+        **kept.count._asdict(),
     }
     return page(request, "admin/explain/lint.html", "DNS findings", facts)
 

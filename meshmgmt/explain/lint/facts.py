@@ -108,8 +108,9 @@ class Facts:
             names.append("…")
         return f"{counted(len(chosen), 'peer')} ({', '.join(names)})"
 
+    @cached_property
     def by_domain(self) -> dict[str, list[Zone]]:
-        """The zones that peers get if they share a group."""
+        """Zones that peers get if they share a group, by their domain."""
         found: defaultdict[str, list[Zone]] = defaultdict(list)
         for zone in self.sent_zones:
             found[zone.domain].append(zone)

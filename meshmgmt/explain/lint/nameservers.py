@@ -26,11 +26,10 @@ def shadowed(facts: Facts) -> Iterator[Finding]:
 
 def overlaid(facts: Facts) -> Iterator[Finding]:
     """Match domains inside of which a zone has names, for the same peers."""
-    by_domain = facts.by_domain()
     for group in facts.sent_groups:
         for domain in group.domains:
             for above in ancestors(domain):
-                for zone in by_domain.get(above, ()):
+                for zone in facts.by_domain.get(above, ()):
                     yield from _overlaid_by(facts, group, domain, zone)
 
 

@@ -19,10 +19,9 @@ from meshmgmt.mesh.snapshot import Zone
 
 def shadowed(facts: Facts) -> Iterator[Finding]:
     """Names of a zone that a longer zone has, too, for the same peers."""
-    by_domain = facts.by_domain()
     for longer in facts.sent_zones:
-        for domain in ancestors(longer.domain):
-            for zone in by_domain.get(domain, ()) if domain != longer.domain else ():
+        for above in ancestors(longer.domain.partition(".")[2]):
+            for zone in facts.by_domain.get(above, ()):
                 yield from _shadowed_by(facts, zone, longer)
 
 
