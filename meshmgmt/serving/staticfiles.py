@@ -59,10 +59,10 @@ def collect() -> None:
         with (root / _STAMP).open("a+", encoding="ascii") as stamp:
             lock(stamp)
             installed = _fingerprint()
-            stamp.seek(0)
-            if stamp.read() == installed:
-                return
             used = _named(root)  # by a server that is running yet
+            stamp.seek(0)
+            if used and stamp.read() == installed:
+                return
             call_command(
                 "collectstatic",
                 interactive=False,
@@ -81,7 +81,12 @@ def _named(root: Path) -> set[str]:
     manifest = root / "staticfiles.json"
     if not manifest.exists():
         return set()
-    return set(json.loads(manifest.read_text(encoding="utf-8"))["paths"].values())
+    try:
+        return set(json.loads(manifest.read_text(encoding="utf-8"))["paths"].values())
+    except ValueError:
+        # Cut off as the power went: Django would not even collect the files anew.
+        manifest.unlink()
+        return set()
 
 
 def _clear(root: Path, used: set[str]) -> None:
