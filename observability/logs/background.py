@@ -12,16 +12,19 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import Final
 
+from observability.logs.outputs import Reporting
+
 FLUSH_SECONDS: Final = 1.0
 _URGENT: Final = logging.WARNING
 
 
-class Background(logging.Handler):
+class Background(Reporting):
     """Hands records to a writing thread that feeds the outputs, in order."""
 
     def __init__(self, outputs: Sequence[logging.Handler]) -> None:
         super().__init__()
         self.outputs = tuple(outputs)
+        self.name = ", ".join(str(output.name) for output in outputs)
         self._queue: SimpleQueue[logging.LogRecord | threading.Event] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="log", daemon=True)
         self._thread.start()

@@ -22,7 +22,7 @@ class OutputError(Exception):
     """An output that cannot be used; the text names it and says why."""
 
 
-class _Reporting(logging.Handler):
+class Reporting(logging.Handler):
     """Counts records that could not be written, and says so once a minute.
 
     A log that fails must neither fail the request nor fall silent.
@@ -53,11 +53,11 @@ def _count_lost() -> None:
         counter("mesh.log.write.errors.total").inc()
 
 
-class StreamOutput(_Reporting, logging.StreamHandler[TextIO]):
+class StreamOutput(Reporting, logging.StreamHandler[TextIO]):
     """Standard error or output."""
 
 
-class LogFile(_Reporting, logging.handlers.WatchedFileHandler):
+class LogFile(Reporting, logging.handlers.WatchedFileHandler):
     """A file appended to by several processes, which logrotate may rename.
 
     Each record is one write with O_APPEND, so lines never mix. A renamed file is left at
@@ -121,7 +121,7 @@ class Spool(LogFile):
         return self.path.stat().st_size > self.limit
 
 
-class SyslogOutput(_Reporting, logging.handlers.SysLogHandler):
+class SyslogOutput(Reporting, logging.handlers.SysLogHandler):
     """The local syslog daemon; severities follow RFC 5424."""
 
     append_nul = False
