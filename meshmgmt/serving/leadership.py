@@ -46,17 +46,14 @@ class Leadership:
             self.release()
             # Not the connection of the jobs: Django closes that one when it is old, and
             # the lock would go with it.
-            session = connections.create_connection(DEFAULT_DB_ALIAS)
-            with session.cursor() as cursor:
+            self._session = connections.create_connection(DEFAULT_DB_ALIAS)
+            with self._session.cursor() as cursor:
                 cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK_KEY])
                 taken = bool(cursor.fetchone()[0])
         except (DatabaseError, InterfaceError):
+            taken = False
+        if not taken:
             self.release()
-            return False
-        if taken:
-            self._session = session
-        else:
-            session.close()
         return taken
 
     def release(self) -> None:

@@ -14,7 +14,6 @@ from observability.metrics import metricfiles
 STATEMENT_SECONDS: Final = 30
 """Half of the time after which gunicorn and a proxy would lose their patience."""
 
-
 JOB_STATEMENT_SECONDS: Final = 300
 """Jobs go through whole tables, but no statement waits for a database that hangs."""
 
