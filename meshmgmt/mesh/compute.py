@@ -9,11 +9,11 @@ from meshmgmt.mesh.names import Names, PeerNames, forwarder_port
 from meshmgmt.mesh.networks import Networks
 from meshmgmt.mesh.policies import Policies, RuleInForce, opposite
 from meshmgmt.mesh.reasons import Reason
-from meshmgmt.mesh.result import Dns, NetworkMap, RouteRule
+from meshmgmt.mesh.result import Dns, NetworkMap
 from meshmgmt.mesh.routerules import for_family
 from meshmgmt.mesh.routes import Routes
 from meshmgmt.mesh.sides import Union
-from meshmgmt.mesh.snapshot import Peer, Snapshot
+from meshmgmt.mesh.snapshot import Snapshot
 from meshmgmt.mesh.ssh import SshUsers, ssh_logins, ssh_wanted
 
 
@@ -108,6 +108,7 @@ class Mesh:
                 forwarder_port=self.forwarder_port,
             )
         rules, used, by_policy, seen, names = sight
+        known = seen.mask | names.mask
         return NetworkMap(
             peer=peer,
             takes_part=True,
@@ -127,16 +128,11 @@ class Mesh:
                 )
             ),
             route_rules=(
-                self._route_rules(peer, seen.mask | names.mask)
-                # Most route nothing, and need no sources listed.
-                if self.networks.serves(peer_id) or self.routes.serves(peer_id)
-                else ()
+                *self.networks.rules(peer, known),
+                *self.routes.rules(peer, known),
             ),
             names=names,
             dns=self.dns(peer_id),
             ssh_logins=ssh_logins(peer, rules, self.users),
             files=self.policies.files(peer_id),
         )
-
-    def _route_rules(self, peer: Peer, known: int) -> tuple[RouteRule, ...]:
-        return (*self.networks.rules(peer, known), *self.routes.rules(peer, known))

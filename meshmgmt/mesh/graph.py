@@ -101,15 +101,10 @@ class _Drawing:
         self._all = mesh.snapshot
         self._in_force = {each.rule.id: each for each in mesh.policies.rules}
         self._known = {each.id: each for each in self._all.resources}
-        self._resources = Counter(
-            id_
-            for each in self._all.resources
-            if each.enabled
-            for id_ in (each.id, *each.groups)
-        )
-        self._routes = Counter(
-            id_ for each in self._all.routes if each.enabled for id_ in each.access_groups
-        )
+        resources = [each for each in self._all.resources if each.enabled]
+        routes = [each for each in self._all.routes if each.enabled]
+        self._resources = Counter(i for r in resources for i in (r.id, *r.groups))
+        self._routes = Counter(id_ for r in routes for id_ in r.access_groups)
 
     def everything(self) -> list[str]:
         return [*self._all.group_names, *self._known]

@@ -43,10 +43,6 @@ class Networks:
                     # By identity: a hash of the rule would go over all that it names.
                     self._reached[id(rule)].append(resource)
 
-    def serves(self, peer_id: str) -> bool:
-        """Tell whether a peer routes some network."""
-        return peer_id in self._routed
-
     def behind(self, rule: RuleInForce) -> dict[Resource, dict[str, Router]]:
         """The resources that a rule leads to, with their routers by peer."""
         return {

@@ -76,16 +76,12 @@ class PeerDns:
         """Read it off the mesh. Raises KeyError for an unknown peer."""
         self.mesh = mesh
         self.peer = mesh.snapshot.peers[peer_id]
-        self.peer_id = peer_id
+        self.peer_id, self.peer_name = peer_id, self.peer.name
         self.groups = mesh.membership.groups_of(peer_id)
         self._dns = mesh.dns(peer_id)
         self.managed = self._dns is not None
         self._zones = self._dns.zones if self._dns else ()
         self.servers = self._dns.nameserver_groups if self._dns else ()
-
-    @property
-    def peer_name(self) -> str:
-        return self.peer.name
 
     @property
     def reason(self) -> Reason:

@@ -36,10 +36,6 @@ class Routes:
             for group in rule.rule.destinations.groups & named:
                 self._to_group[group].append(rule)
 
-    def serves(self, peer_id: str) -> bool:
-        """Tell whether a peer routes something."""
-        return peer_id in self._by_router
-
     def links(self) -> Iterator[tuple[Route, Side]]:
         """The enabled routes with their routing peers."""
         for route, routing in zip(self._routes, self._routing, strict=True):

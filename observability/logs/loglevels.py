@@ -40,6 +40,9 @@ NUMBERS: Final = dict(
     )
 )
 _NAMES: Final = {number: name for name, number in NUMBERS.items()}
+# As the standard library is to call them.
+logging.addLevelName(TRACE, "TRACE")
+logging.addLevelName(PANIC, "PANIC")
 
 
 def name_of(number: int) -> str:
@@ -49,12 +52,6 @@ def name_of(number: int) -> str:
         return found
     below = [known for known in _NAMES if known <= number]
     return _NAMES[max(below)] if below else LEVEL_NAMES[0]
-
-
-def add_level_names() -> None:
-    """Make the standard library know trace and panic by name."""
-    logging.addLevelName(TRACE, "TRACE")
-    logging.addLevelName(PANIC, "PANIC")
 
 
 FILE: Final = "loglevels.json"

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import BinaryIO, Final, TextIO, cast
 
 from meshmgmt.core.filelock import locked
-from observability.logs import loglevels
 
 _COMPLAIN_EVERY: Final = 60.0
 
@@ -195,6 +194,3 @@ def _probe(path: str) -> None:
                     raise
             else:
                 return
-
-
-loglevels.add_level_names()

@@ -47,21 +47,15 @@ class Command(BaseCommand):
                 self.stdout.write(line)
             return
         directory = options["output"] or config.data_dir / "bundles"
-        anonymised = options["anonymize"] or config.anonymize
-        quiet = options["verbosity"] == 0 or not sys.stderr.isatty()
+        how = {
+            "anonymised": options["anonymize"] or config.anonymize,
+            "quiet": options["verbosity"] == 0 or not sys.stderr.isatty(),
+        }
         try:
             if options["what"] == "bundle":
-                path = debugrun.bundle_now(
-                    config, directory, anonymised=anonymised, quiet=quiet
-                )
+                path = debugrun.bundle_now(config, directory, **how)
             else:
-                path = debugrun.run(
-                    config,
-                    _seconds(options["time"]),
-                    directory,
-                    anonymised=anonymised,
-                    quiet=quiet,
-                )
+                path = debugrun.run(config, _seconds(options["time"]), directory, **how)
         except KeyboardInterrupt as error:
             raise CommandError(
                 "interrupted: the log level is restored and no bundle was made",
