@@ -195,7 +195,12 @@ def insert_rows(
     at_once = MOST_PARAMETERS // len(names)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql" and len(rows) > at_once:
-            with cursor.copy(f"COPY {target} FROM STDIN") as copy:
+            # Django knows no COPY: psycopg's own cursor does it, and its errors are
+            # wrapped here.
+            with (
+                connection.wrap_database_errors,
+                cursor.cursor.copy(f"COPY {target} FROM STDIN") as copy,
+            ):
                 for row in rows:
                     copy.write_row(row)
             return
