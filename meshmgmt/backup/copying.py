@@ -28,6 +28,7 @@ from meshmgmt.backup.archive import (
 from meshmgmt.backup.tables import EVENT_TABLES, Table, reset_sequences, tables
 from meshmgmt.control import changes
 from meshmgmt.core import clock, context, runtime
+from meshmgmt.core.errors import first_line
 from meshmgmt.core.transactions import account_write, read_snapshot
 from meshmgmt.env import PROGRAM
 from meshmgmt.serving.leadership import Leadership
@@ -60,8 +61,7 @@ def _faults_told(what: str) -> Iterator[None]:
     try:
         yield
     except (DatabaseError, InterfaceError) as error:
-        first = str(error).partition("\n")[0]
-        raise BackupError(f"{what}: {first}") from error
+        raise BackupError(f"{what}: {first_line(error)}") from error
 
 
 _RUNNING: Final = (

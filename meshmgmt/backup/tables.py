@@ -18,6 +18,7 @@ from events.models import ProxyRollUp, RollUpGap, RollUpMark, TrafficRollUp
 from events.streams import partitions
 from events.streams.catalogue import STREAMS, Stream
 from meshmgmt.backup.archive import CHUNK, Content, Sum, Watched, chunks
+from meshmgmt.core.queries import insert_rows
 
 LEFT_OUT: Final = frozenset({"django_session", "django_migrations"})
 """Who signed out stays so, and migrations are what `schema` names."""
@@ -103,21 +104,22 @@ class Table:
         return total.content(self.columns)
 
     def clear(self) -> None:
+        table = connection.ops.quote_name(self.name)
         with connection.cursor() as cursor:
-            cursor.execute(f"DELETE FROM {self._quoted()}")  # noqa: S608 - our name
+            cursor.execute(f"DELETE FROM {table}")  # noqa: S608 - our name
 
     def insert(self, rows: Iterable[list[Any]]) -> None:
         """Insert rows as they were read from lines, in the running transaction."""
         read = [_reader(field) for field in self._fields()]
+        names = [field.attname for field in self._fields()]
         stream = _STREAM_OF.get(self.name)
-        write = _copy if connection.vendor == "postgresql" else _insert_many
-        columns = ", ".join(map(connection.ops.quote_name, self.columns))
+        on_sqlite = stream is not None and connection.vendor == "sqlite"
         for found in chunks(rows):
             if stream is not None:
                 partitions.ensure(stream, self._days(stream, found))
-            on_sqlite = stream is not None and connection.vendor == "sqlite"
-            write(
-                f"{self._quoted()} ({columns})",
+            insert_rows(
+                self.model,
+                names,
                 [
                     tuple(one(value) for one, value in zip(read, row, strict=True))
                     for row in (self._numbered(found) if on_sqlite else found)
@@ -143,9 +145,6 @@ class Table:
         """Return the days of rows; their times are texts, in UTC."""
         position = self.columns.index(stream.time_field)
         return {date.fromisoformat(row[position][:10]) for row in rows}
-
-    def _quoted(self) -> str:
-        return connection.ops.quote_name(self.name)
 
 
 def tables(registry: Apps) -> list[Table]:
@@ -194,20 +193,3 @@ def _reader(field: Any) -> Callable[[Any], Any]:
         return field.get_db_prep_save(value, connection)
 
     return read
-
-
-def _copy(target: str, rows: list[tuple[Any, ...]]) -> None:
-    # Django knows no COPY: psycopg's own cursor does it, and its errors are wrapped here.
-    with (
-        connection.cursor() as cursor,
-        connection.wrap_database_errors,
-        cursor.cursor.copy(f"COPY {target} FROM STDIN") as copy,
-    ):
-        for row in rows:
-            copy.write_row(row)
-
-
-def _insert_many(target: str, rows: list[tuple[Any, ...]]) -> None:
-    places = ", ".join(["%s"] * len(rows[0]))
-    with connection.cursor() as cursor:
-        cursor.executemany(f"INSERT INTO {target} VALUES ({places})", rows)  # noqa: S608 - our names
