@@ -17,7 +17,7 @@ from meshmgmt.configuration.document import as_yaml, configuration
 from meshmgmt.configuration.sections import schema
 from meshmgmt.core.transactions import read_snapshot
 from tests.databases import KIND, elsewhere
-from tests.factories import Trail, peers
+from tests.factories import Trail, group, peers
 from tests.history.writes import Writer
 from tests.people import api_as, person
 from tests.resource_contract import Body, ok, stored
@@ -208,12 +208,21 @@ def test_rules_that_are_taken_away_by_null_are_told(
         run("plan", str(file))
 
 
-@pytest.mark.parametrize("text", ["[", "just text", "- 1", "\x00"])
+@pytest.mark.parametrize(
+    "text", ["[", "just text", "- 1", "\x00", "version: 2026-02-30"]
+)
 def test_what_is_no_document_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "file"
     file.write_text(text)
     with pytest.raises(CommandError):
         run("apply", str(file))
+
+
+def test_what_was_exported_as_json_changes_nothing(tmp_path: Path) -> None:
+    group("🛰 uplinks")
+    file = tmp_path / "config.json"
+    file.write_text(run("export", "--json")[1])
+    assert run("plan", str(file))[0] == 0
 
 
 def test_a_missing_file_is_told() -> None:

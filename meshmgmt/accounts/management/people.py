@@ -1,7 +1,9 @@
-"""What the commands on users and tokens share."""
+"""What commands share: clear errors, files, people."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from django.core.management.base import CommandError
 
@@ -17,6 +19,14 @@ def clear_errors() -> Iterator[None]:
     except ServiceError as error:
         texts = [fault.message for fault in error.errors] or [error.message]
         raise CommandError("; ".join(texts)) from error
+
+
+def read_text(name: str) -> str:
+    """Return the text of a file, `-` for standard input. Raises CommandError."""
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{name} cannot be read: {error}") from error
 
 
 def known_user(reference: str) -> User | None:

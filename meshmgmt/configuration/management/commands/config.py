@@ -5,14 +5,14 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from typing import Any
 
+import orjson
 import yaml
 from django.core.management.base import BaseCommand, CommandError
 
-from meshmgmt.accounts.management.people import clear_errors
+from meshmgmt.accounts.management.people import clear_errors, read_text
 from meshmgmt.configuration.applying import perform
 from meshmgmt.configuration.difference import difference
 from meshmgmt.configuration.document import (
@@ -215,7 +215,7 @@ def _about(option: str) -> Iterator[None]:
 def _foreign(options: dict[str, Any]) -> dict[str, Any]:
     if not options["token_file"]:
         raise CommandError("--url needs --token-file")
-    token = _text(options["token_file"]).strip()
+    token = read_text(options["token_file"]).strip()
     try:
         found = Source(options["url"], token).get("config")
     except SourceError as error:
@@ -225,18 +225,12 @@ def _foreign(options: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _read(name: str) -> dict[str, Any]:
+def _read(name: str) -> Any:
+    text = read_text(name)
+    with suppress(ValueError):
+        # Not as YAML, to which an escaped pair of surrogates is two characters.
+        return orjson.loads(text)
     try:
-        found: dict[str, Any] = yaml.load(_text(name), _Loader)  # noqa: S506 - a safe one
-    except yaml.YAMLError as error:
+        return yaml.load(text, _Loader)  # noqa: S506 - a safe one
+    except (yaml.YAMLError, ValueError) as error:  # the second: 2026-02-30
         raise CommandError(f"{name}: neither YAML nor JSON: {error}") from error
-    return found
-
-
-def _text(name: str) -> str:
-    try:
-        return (
-            sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-        )
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{name}: {error}") from error

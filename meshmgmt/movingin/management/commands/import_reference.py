@@ -1,15 +1,13 @@
 """`manage.py import_reference`: move in from another service with the same API."""
 
 import json
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from meshmgmt.accounts.management.people import clear_errors
+from meshmgmt.accounts.management.people import clear_errors, read_text
 from meshmgmt.core.printable import printable
 from meshmgmt.core.progress import bar
 from meshmgmt.movingin.comparing import Comparison
@@ -60,7 +58,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Copy and report."""
         keys = _keys(options["peer_keys"])
-        source = Source(options["url"], _text(options["token_file"]).strip())
+        source = Source(options["url"], read_text(options["token_file"]).strip())
         try:
             foreign = source.read(lambda paths: bar("reading", paths))
         except SourceError as error:
@@ -135,17 +133,10 @@ def _lines(found: Comparison) -> Iterator[str]:
     yield "equal" if found.equal else "different"
 
 
-def _text(path: str) -> str:
-    try:
-        return sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{path} cannot be read: {error}") from error
-
-
 def _keys(path: str | None) -> Mapping[str, str]:
     if path is None:
         return {}
     try:
-        return public_keys(_text(path).splitlines())
+        return public_keys(read_text(path).splitlines())
     except ValueError as error:
         raise CommandError(f"{path}: {error}") from error
