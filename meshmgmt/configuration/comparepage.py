@@ -226,7 +226,7 @@ def _called(section: str, key: list[str]) -> str:
     if section in _SINGLE:
         return ""
     *names, number = key
-    text = " ".join(name for name in names if name != str(None))
+    text = " ".join(filter(None, names))
     return text if number == "1" else f"{text} ({number})"
 
 

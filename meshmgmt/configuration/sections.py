@@ -97,12 +97,18 @@ def keyed(section: Section, entries: Iterable[Row]) -> dict[Key, Row]:
     """Return entries by key; those with the same are numbered in their order."""
     found: dict[Key, Row] = {}
     for entry in entries:
-        key = tuple(str(entry.get(name)) for name in section.key)
+        key = tuple(_known_by(entry.get(name)) for name in section.key)
         number = 1
         while (*key, str(number)) in found:
             number += 1
         found[*key, str(number)] = entry
     return found
+
+
+def _known_by(value: Any) -> str:
+    """Return a part of a key: groups in any order; nothing is the same in any form."""
+    found = sorted(value, key=str) if isinstance(value, list) else value
+    return str(found or "")
 
 
 def schema() -> dict[str, Any]:

@@ -149,6 +149,20 @@ def test_a_section_that_is_not_there_stays(filled: Body, tmp_path: Path) -> None
     assert document() == filled
 
 
+def test_a_router_is_known_by_its_groups_however_they_are_written(
+    tmp_path: Path,
+) -> None:
+    api = api_as()
+    network = ok(api.post("/api/networks", {"name": "office"}))["id"]
+    ids = [ok(api.post("/api/groups", {"name": name}))["id"] for name in ("b", "a")]
+    router = {"metric": 9, "masquerade": True, "enabled": True}
+    ok(api.post(f"/api/networks/{network}/routers", {**router, "peer_groups": ids}))
+    written = {"name": "office", "routers": [{**router, "peer_groups": ["b", "a"]}]}
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({"version": 1, "networks": [written]}))
+    assert run("plan", str(file))[0] == 0
+
+
 def test_more_deletions_than_allowed_are_refused(filled: Body, tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(as_yaml({**filled, "zones": [], "policies": []}))
