@@ -1,7 +1,7 @@
 """The copy: one transaction, one correlation id, and a report of what became of what."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from meshmgmt.api.exceptions import describe
 from meshmgmt.core import context
 from meshmgmt.core.errors import Conflict, PreconditionFailed, ServiceError
 from meshmgmt.core.ids import new_id
+from meshmgmt.core.progress import bar
 from meshmgmt.core.transactions import account_write
 from meshmgmt.env import PROGRAM
 from meshmgmt.movingin.comparing import Comparison, compare
@@ -77,16 +78,13 @@ class _DryRunError(Exception):
     """Takes back what a dry run wrote."""
 
 
-Watched = Callable[[Sequence[tuple[str, Row]]], Any]
-
-
 def account_copy(
-    foreign: Foreign, *, keys: Mapping[str, str], dry_run: bool, watched: Watched
+    foreign: Foreign, *, keys: Mapping[str, str], dry_run: bool
 ) -> Report:
     """Copy what is not copied yet, all or nothing; `keys` are public keys by address.
 
-    `watched` wraps the objects (a progress bar). Raises PreconditionFailed without an
-    owner, Conflict for an account that holds configuration of its own.
+    Raises PreconditionFailed without an owner, Conflict for an account that holds
+    configuration of its own.
     """
     report = Report(request_id=new_id(), not_served=foreign.missing)
     try:
@@ -94,7 +92,7 @@ def account_copy(
             run = _begin(foreign.account_id, keys)
             steps = with_steps(foreign.rows)
             objects = [(kind, row) for kind, rows in steps.items() for row in rows]
-            for kind, row in watched(objects):
+            for kind, row in bar("copying", objects):
                 _take(foreign.account_id, kind, row, run, report)
             if dry_run:
                 raise _DryRunError

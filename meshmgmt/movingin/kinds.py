@@ -67,20 +67,17 @@ Create = Callable[[Row, Run], str]
 NotCopiedError."""
 
 
-def _by_body(
-    view_class: type[ResourceViewSet], *, whole: str = "", path: str = ""
-) -> Create:
-    """Return what creates from a body; `path` names the id of the `whole` it is in."""
+def _by_body(view_class: type[ResourceViewSet], *, whole: str = "") -> Create:
+    """Return what creates from a body, in our copy of the `whole` that it is part of."""
 
     def create(row: Row, run: Run) -> str:
-        view = view_class()
+        within = {}
         if whole:
             if (whole, row["part_of"]) not in run.ids:
                 raise NotCopiedError(f"its {whole} is not copied")
-            view.kwargs = {path: run.ids[whole, row["part_of"]]}
-        serializer = view.request_serializer_class(data=translated(row, run.ids))
-        serializer.is_valid(raise_exception=True)
-        return view.create_object(serializer.validated_data)
+            within[view_class.whole_url_kwarg] = run.ids[whole, row["part_of"]]
+        view = view_class.apart(**within)
+        return view.create_object(view.checked(translated(row, run.ids)))
 
     return create
 
@@ -251,16 +248,14 @@ STEPS: Final[Mapping[str, Create]] = {
     "user's rights": _rights,
     "posture check": _by_body(PostureCheckViewSet),
     "network": _by_body(NetworkViewSet),
-    "network resource": _by_body(
-        NetworkResourceViewSet, whole="network", path="networkId"
-    ),
-    "network router": _by_body(NetworkRouterViewSet, whole="network", path="networkId"),
+    "network resource": _by_body(NetworkResourceViewSet, whole="network"),
+    "network router": _by_body(NetworkRouterViewSet, whole="network"),
     "policy": _policy,
     "route": _route,
     "nameserver group": _by_body(NameserverGroupViewSet),
     "DNS settings": _dns_settings,
     "zone": _by_body(ZoneViewSet),
-    "record": _by_body(RecordViewSet, whole="zone", path="zoneId"),
+    "record": _by_body(RecordViewSet, whole="zone"),
     "setup key": _setup_key,
 }
 """Every kind, in an order in which what an object names is there before it."""

@@ -50,10 +50,12 @@ def own_account(viewer: User) -> Foreign:
 
     def get(path: str) -> Any:
         if path in collections:
-            # Through JSON: times and enumerations are texts, as on the other side.
-            return orjson.loads(to_json(collections[path]()))
-        whole, part = path.split("/")[-2:]
-        return orjson.loads(to_json(parts[part](whole)))
+            answer = collections[path]()
+        else:
+            whole, part = path.split("/")[-2:]
+            answer = parts[part](whole)
+        # Through JSON: times and enumerations are texts, as on the other side.
+        return orjson.loads(to_json(answer))
 
     with read_snapshot():
         found = read(get)

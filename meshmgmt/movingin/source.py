@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any, Final
 
+from meshmgmt.core.progress import bar
+
 Row = dict[str, Any]
 
 TIMEOUT_SECONDS: Final = 60.0
@@ -39,7 +41,6 @@ and `part_of_name`."""
 
 Get = Callable[[str], Any]
 """Returns the JSON at `/api/<path>`, None where nothing is served there."""
-Watched = Callable[[Sequence[Any]], Any]
 
 
 class SourceError(Exception):
@@ -107,15 +108,15 @@ class Source:
         except (ValueError, RecursionError) as error:  # the second: too deep
             raise SourceError(f"{address} answered no JSON") from error
 
-    def read(self, watched: Watched) -> Foreign:
-        """Read everything; `watched` wraps the collections. Raises SourceError."""
-        foreign = read(self.get, watched)
+    def read(self) -> Foreign:
+        """Read everything. Raises SourceError."""
+        foreign = read(self.get)
         if foreign is None:
             raise SourceError(f"{self.url} has no account at /api/accounts")
         return foreign
 
 
-def read(get: Get, watched: Watched = lambda paths: paths) -> Foreign | None:
+def read(get: Get) -> Foreign | None:
     """Return everything that `get` answers with, None without an account."""
     accounts = get("accounts")
     if not accounts:
@@ -123,11 +124,11 @@ def read(get: Get, watched: Watched = lambda paths: paths) -> Foreign | None:
     account = accounts[0]
     rows: dict[str, list[Row]] = {}
     missing = []
-    for kind, path in watched(COLLECTIONS):
+    for kind, path in bar("reading", COLLECTIONS):
         found = get(path)
         missing += [kind] if found is None else []
         rows[kind] = found or []
-    for kind, whole, path in watched(PARTS):
+    for kind, whole, path in bar("reading", PARTS):
         rows[kind] = list(_parts(get, rows[whole], path))
     rows["setting"] = list(_settings(account["settings"]))
     rows["DNS settings"] = [{"id": "dns", **(get("dns/settings") or {})}]

@@ -63,7 +63,6 @@ def copied(*, keys: str = KEY, **rows: Any) -> Report:
         Foreign("there", everything),
         keys={"100.64.7.9": keys},
         dry_run=False,
-        watched=lambda objects: objects,
     )
 
 

@@ -9,7 +9,6 @@ from django.core.management.base import BaseCommand, CommandError
 
 from meshmgmt.accounts.management.people import clear_errors, read_text
 from meshmgmt.core.printable import printable
-from meshmgmt.core.progress import bar
 from meshmgmt.movingin.comparing import Comparison
 from meshmgmt.movingin.copying import Report, account_compare, account_copy
 from meshmgmt.movingin.peers import public_keys
@@ -60,19 +59,14 @@ class Command(BaseCommand):
         keys = _keys(options["peer_keys"])
         source = Source(options["url"], read_text(options["token_file"]).strip())
         try:
-            foreign = source.read(lambda paths: bar("reading", paths))
+            foreign = source.read()
         except SourceError as error:
             raise CommandError(str(error)) from error
         if options["compare"]:
             self._compare(foreign, as_json=options["json"])
             return
         with clear_errors():
-            report = account_copy(
-                foreign,
-                keys=keys,
-                dry_run=options["dry_run"],
-                watched=lambda objects: bar("copying", objects),
-            )
+            report = account_copy(foreign, keys=keys, dry_run=options["dry_run"])
         if options["json"]:
             body = {**report.as_json(), "dry_run": options["dry_run"]}
             self.stdout.write(json.dumps(body))
