@@ -76,17 +76,17 @@ class _Applying:
             self.ids[kind, name] = pk
         for section in SECTIONS:
             if section.name in self.document:
-                self._section(section, self.document[section.name], section.name)
+                self._section(section, self.document[section.name], section.name, "")
         self._settings()
         # Last, when nothing in the document refers to them any more; parts before wholes.
         for view, identifier in reversed(self.gone):
             view.delete_object(identifier)
 
     def _section(
-        self, section: Section, entries: list[Row], place: str, **ids: str
+        self, section: Section, entries: list[Row], place: str, within: str
     ) -> None:
-        view = section.opened(**ids)
-        there = stored(section, self.names, **ids)
+        view = section.opened(within)
+        there = stored(section, self.names, within)
         wanted = keyed(section, entries)
         for number, (key, entry) in enumerate(wanted.items()):
             where = f"{place}[{number}]"
@@ -94,10 +94,8 @@ class _Applying:
             identifier = self._entry(section, view, entry, known, where)
             # Parts have ids of their own only under the whole, which must be there by now.
             for part in section.parts:
-                inside = {section.path: identifier}
-                self._section(
-                    part, entry.get(part.name, []), f"{where}.{part.name}", **inside
-                )
+                inner = entry.get(part.name, [])
+                self._section(part, inner, f"{where}.{part.name}", identifier)
         self.gone += [
             (view, identifier)
             for key, (identifier, _, _) in there.items()

@@ -93,9 +93,9 @@ def dns_settings(names: Names) -> Row:
     return _named({"disabled_management_groups": disabled_management_groups()}, names)
 
 
-def stored(section: Section, names: Names, **ids: str) -> Stored:
-    """Return what the account has of a section."""
-    rows = section.rows(section.opened(**ids))
+def stored(section: Section, names: Names, within: str) -> Stored:
+    """Return what the account has of a section, `within` the object with this id."""
+    rows = section.rows(section.opened(within))
     entries = [_entry(section, row, names) for row in rows]
     by_key = keyed(section, entries)
     return {
@@ -105,17 +105,15 @@ def stored(section: Section, names: Names, **ids: str) -> Stored:
 
 
 def _entries(
-    section: Section, names: Names, *, identified: bool, **ids: str
+    section: Section, names: Names, within: str = "", *, identified: bool
 ) -> list[Row]:
-    found = stored(section, names, **ids)
+    found = stored(section, names, within)
     return [
         {
             **({"id": identifier} if identified else {}),
             **entry,
             **{
-                part.name: _entries(
-                    part, names, identified=identified, **{section.path: identifier}
-                )
+                part.name: _entries(part, names, identifier, identified=identified)
                 for part in section.parts
             },
         }

@@ -28,8 +28,7 @@ class Section:
     """Objects of one kind; `kind` is how `translated` calls those that others name.
 
     `key` names the fields that entries are known by, `derived` those that are no
-    configuration. `parts` are sections inside of each entry, whose objects are under
-    `path`, the id of the whole.
+    configuration. `parts` are sections inside of each entry.
     """
 
     name: str
@@ -38,10 +37,10 @@ class Section:
     kind: str = ""
     derived: frozenset[str] = frozenset()
     parts: tuple["Section", ...] = ()
-    path: str = ""
 
-    def opened(self, **ids: str) -> ResourceViewSet:
-        """Return the view, for the objects under the ids."""
+    def opened(self, within: str) -> ResourceViewSet:
+        """Return the view, for the parts of the object with the id `within`."""
+        ids = {self.view.whole_url_kwarg: within} if within else {}
         return self.view.apart(**ids)
 
     def rows(self, view: ResourceViewSet) -> list[Row]:
@@ -70,7 +69,6 @@ SECTIONS: Final = (
         "networks",
         NetworkViewSet,
         derived=_NETWORK,
-        path="networkId",
         parts=(
             Section("resources", NetworkResourceViewSet, kind="network resource"),
             Section("routers", NetworkRouterViewSet, key=("peer", "peer_groups")),
@@ -85,7 +83,6 @@ SECTIONS: Final = (
         "zones",
         ZoneViewSet,
         key=("domain",),
-        path="zoneId",
         parts=(Section("records", RecordViewSet, key=("name", "type", "content")),),
     ),
     Section("access_tests", AccessTestViewSet, derived=_STATE),
