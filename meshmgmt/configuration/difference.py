@@ -1,6 +1,6 @@
 """What differs between two documents, object by object and field by field."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -28,23 +28,6 @@ def difference(before: Row, after: Row) -> list[Row]:
     places = sorted(old.keys() | new.keys(), key=_rank)
     found = (_compared(place, old.get(place), new.get(place)) for place in places)
     return [told for told in found if told is not None]
-
-
-def applied(document: Row, changes: Iterable[Row]) -> Row:
-    """Return the document that a difference leads to, from the one it begins at."""
-    objects = _objects(document)
-    for change in changes:
-        place = _place(change)
-        if change["action"] == "deleted":
-            del objects[place]
-            continue
-        # Copied, for the document that it begins at is somebody else's.
-        entry = {} if change["action"] == "created" else dict(objects[place])
-        for name, sides in change["fields"].items():
-            entry.pop(name, None)
-            entry |= {name: sides["after"]} if "after" in sides else {}
-        objects[place] = entry
-    return _document(document, objects)
 
 
 def _compared(place: Place, old: Row | None, new: Row | None) -> Row | None:
@@ -75,11 +58,6 @@ def _unidentified(entry: Row | None) -> Row | None:
     return entry and {name: value for name, value in entry.items() if name != ID}
 
 
-def _place(change: Mapping[str, Any]) -> Place:
-    within = [change["within"]] if "within" in change else []
-    return tuple((at["section"], tuple(at["key"])) for at in (*within, change))
-
-
 def _rank(place: Place) -> Any:
     """Sort as the document does: by section, key, and number among equal keys."""
     return [(_order()[name], key[:-1], int(key[-1])) for name, key in place]
@@ -107,21 +85,3 @@ def _listed(
         yield place, section.own(entry)
         for part in section.parts:
             yield from _listed(part, entry[part.name], place)
-
-
-def _document(base: Row, objects: Objects) -> Row:
-    document: Row = {name: objects[(name, ("1",)),] for name in SINGLE}
-    made: dict[Place, Row] = {}
-    document |= {section.name: [] for section in SECTIONS}
-    parts = {section.name: section.parts for section in SECTIONS}
-    for place in sorted(objects, key=_rank):
-        *whole, (section, _) = place
-        if section in SINGLE:
-            continue
-        made[place] = {
-            **objects[place],
-            **{part.name: [] for part in parts.get(section, ())},
-        }
-        holder = made[tuple(whole)] if whole else document
-        holder[section].append(made[place])
-    return {name: document.get(name, base[name]) for name in base}

@@ -10,9 +10,10 @@ from django.core.management import CommandError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshmgmt.configuration.difference import applied, difference
+from meshmgmt.configuration.difference import difference
 from meshmgmt.core import clock
 from tests.api_client import Api
+from tests.configuration.applied import applied
 from tests.configuration.test_documents import document, run
 from tests.factories import group, peers
 from tests.history.test_past import now
