@@ -4,7 +4,14 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-from meshmgmt.configuration.sections import SECTIONS, Key, Row, Section, keyed
+from meshmgmt.configuration.sections import (
+    SECTIONS,
+    Key,
+    Row,
+    Section,
+    in_order,
+    keyed,
+)
 
 ID: Final = "id"
 SINGLE: Final = ("settings", "dns_settings")
@@ -59,8 +66,8 @@ def _unidentified(entry: Row | None) -> Row | None:
 
 
 def _rank(place: Place) -> Any:
-    """Sort as the document does: by section, key, and number among equal keys."""
-    return [(_order()[name], key[:-1], int(key[-1])) for name, key in place]
+    """Sort as the document does."""
+    return [(_order()[name], in_order(key)) for name, key in place]
 
 
 @cache

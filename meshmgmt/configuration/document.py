@@ -16,6 +16,7 @@ from meshmgmt.configuration.sections import (
     Names,
     Row,
     Section,
+    in_order,
     keyed,
 )
 from meshmgmt.core.history import account_at
@@ -117,7 +118,7 @@ def _entries(
                 for part in section.parts
             },
         }
-        for _, (identifier, entry, _) in sorted(found.items())
+        for identifier, entry, _ in (found[key] for key in sorted(found, key=in_order))
     ]
 
 

@@ -108,6 +108,11 @@ def _known_by(value: Any) -> str:
     return str(found or "")
 
 
+def in_order(key: Key) -> tuple[Key, int]:
+    """Return what sorts keys: as texts, entries that share one by their number."""
+    return key[:-1], int(key[-1])
+
+
 def schema() -> dict[str, Any]:
     """Return the JSON schema of the document; the API's rules check what is inside."""
     return {

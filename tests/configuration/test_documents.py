@@ -16,8 +16,9 @@ from groups.models import Group
 from meshmgmt.configuration.document import as_yaml, configuration
 from meshmgmt.configuration.sections import schema
 from meshmgmt.core.transactions import read_snapshot
+from tests.access import bodies
 from tests.databases import KIND, elsewhere
-from tests.factories import Trail, group, peers
+from tests.factories import Trail, group, numbered, peers
 from tests.history.writes import Writer
 from tests.people import api_as, person
 from tests.resource_contract import Body, ok, stored
@@ -119,6 +120,15 @@ def test_round_trip_into_an_empty_instance_gives_the_same_bytes(
         trail = Trail()
         assert run("plan", str(file))[0] == 0
         assert trail.codes == []
+
+
+def test_many_entries_that_share_a_key_keep_their_order(tmp_path: Path) -> None:
+    api = api_as()
+    for number in range(1, 12):
+        ok(api.post("/api/routes", bodies.route(peer=numbered(number).pk)))
+    file = tmp_path / "config.yaml"
+    file.write_text(as_yaml(document()))
+    assert run("plan", str(file))[0] == 0
 
 
 def test_a_plan_shows_the_difference_and_writes_nothing(
