@@ -41,6 +41,8 @@ GRPC_PORT: Final = 33073
 SQLITE: Final = "sqlite:///"
 LEVEL_NAMES: Final = ("trace", "debug", "info", "warn", "error", "fatal", "panic")
 MAX_PORT: Final = 65535
+MAX_DAYS: Final = 36_500
+"""Dates know no day that is thousands of years ago."""
 OTEL_PACKAGES: Final = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 LEVEL_ALIASES: Final = {"warning": "warn", "critical": "fatal"}
 
@@ -211,8 +213,10 @@ def _networks(text: str) -> tuple[Network, ...]:
 def _days(text: str) -> int | None:
     if text.strip().lower() in {"off", ""}:
         return None
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise ValueError(f"{text!r} is not a number of days from 1, or off")
+    if not text.strip().isdecimal() or not 1 <= int(text) <= MAX_DAYS:
+        raise ValueError(
+            f"{text!r} is not a number of days from 1 to {MAX_DAYS}, or off"
+        )
     return int(text)
 
 
@@ -430,51 +434,36 @@ _NEEDS: Final = (
 )
 
 
-class _Reader:
-    """Reads one variable after the other and keeps every fault."""
-
-    def __init__(self, values: Mapping[str, str]) -> None:
-        self.values = {k: v for k, v in values.items() if k.startswith(PREFIX)}
-        self.problems: list[str] = []
-
-    def get(self, name: str, parse: Callable[[str], Any], default: Any) -> Any:
-        """Return the parsed value of `SVC_<name>`, or `default` when unset."""
-        raw = self.values.get(f"{PREFIX}{name}")
-        if raw is None:
-            return default
-        try:
-            return parse(raw)
-        except ValueError as error:
-            self.problems.append(f"{PREFIX}{name}: {error}")
-            return default
-
-    def halves(self) -> list[str]:
-        """Return a sentence for each setting that needs another one, which is unset."""
-        return [
-            f"{PREFIX}{name} needs {PREFIX}{other}"
-            for name, other in _NEEDS
-            if self.values.get(f"{PREFIX}{name}")
-            and not self.values.get(f"{PREFIX}{other}")
-        ]
-
-    def unknown(self) -> list[str]:
-        """Return a sentence for each variable that no setting reads."""
-        return [
-            f"{name} is not a setting of this service"
-            for name in sorted(set(self.values) - VARIABLES)
-        ]
-
-
 def load(environ: Mapping[str, str] = os.environ) -> Config:
     """Return the configuration. Raises ConfigError naming every fault."""
     values, problems = _read_secret_files(environ)
-    read = _Reader(values)
     given: dict[str, Any] = {}
     for one in fields(Config):
-        default = one.metadata["default"]
-        value = default(given) if callable(default) else default
-        given[one.name] = read.get(_name(one), one.metadata["parse"], value)
-    problems += read.problems + read.unknown() + read.halves()
+        variable, default = f"{PREFIX}{_name(one)}", one.metadata["default"]
+        given[one.name] = default(given) if callable(default) else default
+        if variable in values:
+            try:
+                given[one.name] = one.metadata["parse"](values[variable])
+            except ValueError as error:
+                problems.append(f"{variable}: {error}")
+    problems += [*_unknown(values), *_halves(values)]
     if problems:
         raise ConfigError(problems)
     return Config(**given)
+
+
+def _unknown(values: Iterable[str]) -> list[str]:
+    """Return a sentence for each variable that no setting reads."""
+    ours = {name for name in values if name.startswith(PREFIX)}
+    return [
+        f"{name} is not a setting of this service" for name in sorted(ours - VARIABLES)
+    ]
+
+
+def _halves(values: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each setting that needs another one, which is unset."""
+    return [
+        f"{PREFIX}{name} needs {PREFIX}{other}"
+        for name, other in _NEEDS
+        if values.get(f"{PREFIX}{name}") and not values.get(f"{PREFIX}{other}")
+    ]

@@ -187,6 +187,7 @@ REFUSED = [
     ("STUN_URLS", "stun:mesh.test", "SVC_STUN_URLS: "),
     ("TURN_URLS", "turn:mesh.test:3478?transport=tcp", "SVC_TURN_URLS: "),
     ("RELAY_URLS", "https://mesh.test:443", "SVC_RELAY_URLS: "),
+    ("TRAFFIC_RETENTION_DAYS", "1000000", "days from 1 to 36500, or off"),
     ("FLOW_INTERVAL", "0", "SVC_FLOW_INTERVAL: "),
     ("FLOW_INTERVAL", "2.5", "SVC_FLOW_INTERVAL: "),
     # Half a setting.
