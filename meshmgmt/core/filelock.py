@@ -24,23 +24,28 @@ def lock(file: int | IO[bytes] | IO[str]) -> None:
     fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def open_locked(path: Path | str, *, wait: float | None = None) -> int:
+def open_locked(
+    path: Path | str, *, wait: float | None = None, shared: bool = False
+) -> int:
     """Return the descriptor of a locked file, which is made when it is missing.
 
-    Raises Locked, OSError.
+    Those who ask for a `shared` lock keep only the others out. Raises Locked, OSError.
     """
-    return _open(path, fcntl.LOCK_EX, wait)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _lock(descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, wait)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 @contextmanager
 def locked(
     path: Path | str, *, wait: float | None = None, shared: bool = False
 ) -> Iterator[int]:
-    """Run a block holding the lock on a file; yields its descriptor.
-
-    Those who ask for a `shared` lock keep only the others out. Raises Locked, OSError.
-    """
-    descriptor = _open(path, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, wait)
+    """Run a block holding the lock on a file, as `open_locked` does; yields its descriptor."""
+    descriptor = open_locked(path, wait=wait, shared=shared)
     try:
         yield descriptor
     finally:
@@ -84,16 +89,6 @@ def is_locked(path: Path) -> bool:
     except FileNotFoundError:
         pass
     return False
-
-
-def _open(path: Path | str, mode: int, wait: float | None) -> int:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        _lock(descriptor, mode, wait)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def _lock(file: int | IO[bytes] | IO[str], mode: int, wait: float | None) -> None:

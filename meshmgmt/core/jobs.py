@@ -24,13 +24,9 @@ class Job:
 _jobs: Final = Registry[str, Job]()
 
 
-def register_job(
-    name: str,
-    every_seconds: float,
-    callable: Callable[[], object],  # noqa: A002
-) -> None:
+def register_job(name: str, every_seconds: float, run: Callable[[], object]) -> None:
     """Register a job under a name of its own. Raises ValueError when it is taken."""
-    _jobs.add(name, Job(name, every_seconds, callable))
+    _jobs.add(name, Job(name, every_seconds, run))
 
 
 def registered_jobs() -> tuple[Job, ...]:

@@ -49,7 +49,7 @@ def parse_query_name(text: str) -> str:
     Programs ask for names nobody could store here (`_dmarc.a_`, `-x.example`), so
     `-` and `_` may stand anywhere.
     """
-    name = _without_trailing_dot(_mapped(text))
+    name = _mapped(text).removesuffix(".")
     stem = name.removeprefix(WILDCARD)
     for label in stem.split("."):
         if not _QUERY_LABEL.fullmatch(label):
@@ -87,7 +87,7 @@ def quoted(text: str) -> str:
 
 
 def _parse(text: str, *, wildcard: bool) -> str:
-    name = _without_trailing_dot(_mapped(text))
+    name = _mapped(text).removesuffix(".")
     stem = name
     if name.startswith(WILDCARD):
         if not wildcard:
@@ -130,10 +130,6 @@ def _a_label(label: str) -> str:
         raise InvalidNameError(
             f"the label {quoted(label)} is not valid under IDNA 2008"
         ) from error
-
-
-def _without_trailing_dot(name: str) -> str:
-    return name.removesuffix(".")
 
 
 def _check_label(label: str, *, may_start_with_underscore: bool) -> None:

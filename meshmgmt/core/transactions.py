@@ -72,13 +72,7 @@ class JoinedWrite:
         self.on_piece = on_piece
         self._on_begin = on_begin
         self._on_end = on_end
-        self._stack = ExitStack()
-
-    @contextmanager
-    def open(self) -> Iterator[None]:
-        """Commit or roll back when the block ends."""
-        with self._stack:
-            yield
+        self.stack = ExitStack()
 
     @contextmanager
     def part(self) -> Iterator[None]:
@@ -89,7 +83,7 @@ class JoinedWrite:
                 piece.enter_context(_whole_write())
                 self.on_piece()
             elif not self.has_begun:
-                self._stack.enter_context(_whole_write(self._on_end))
+                self.stack.enter_context(_whole_write(self._on_end))
                 self.has_begun = True
                 self._on_begin()
             # What an earlier part loaded may have been rolled back with it.
@@ -118,8 +112,7 @@ def write_number() -> int:
     return _writer.number
 
 
-@contextmanager
-def account_write(*, savepoint: bool = True) -> Iterator[None]:
+def account_write(*, savepoint: bool = True) -> AbstractContextManager[None]:
     """Run a block as one audited write transaction under the account write lock.
 
     May be nested: the inner block is a savepoint of the outer one, or with
@@ -127,15 +120,10 @@ def account_write(*, savepoint: bool = True) -> Iterator[None]:
     """
     joined = _writer.joined
     if joined is not None and not joined.inside:
-        with joined.part():
-            yield
-        return
+        return joined.part()
     if _writer.number:
-        with transaction.atomic(savepoint=savepoint):
-            yield
-        return
-    with _whole_write():
-        yield
+        return transaction.atomic(savepoint=savepoint)
+    return _whole_write()
 
 
 def nothing() -> None:
@@ -159,7 +147,7 @@ def joined_write(
     joined = JoinedWrite(on_begin, on_end, on_piece)
     _writer.joined = joined
     try:
-        with joined.open():
+        with joined.stack:
             yield joined
     finally:
         _writer.joined = None
@@ -230,20 +218,17 @@ def _begin() -> None:
             joined.inside = False
 
 
-@contextmanager
-def queued_write() -> Iterator[None]:
+def queued_write() -> AbstractContextManager[None]:
     """Run a block as one write transaction that takes no account write lock.
 
     For rows that no rule reads, such as logs taken in. SQLite lets one writer in at a
     time whatever it writes, so there it queues with the others.
     """
     connection = connections[DEFAULT_DB_ALIAS]
+    # Inside a transaction the file is ours already.
     if connection.vendor != "sqlite" or connection.in_atomic_block:
-        with transaction.atomic():
-            yield
-        return
-    with _sqlite_write():
-        yield
+        return transaction.atomic()
+    return _sqlite_write()
 
 
 @contextmanager
@@ -262,11 +247,8 @@ def _locked() -> Iterator[None]:
 
 def _write() -> AbstractContextManager[None]:
     """Return the transaction that holds the lock, of the kind that is needed here."""
-    connection = connections[DEFAULT_DB_ALIAS]
-    if connection.vendor == "postgresql":
-        return _postgresql_write()
-    # Inside a transaction the file is ours already.
-    return transaction.atomic() if connection.in_atomic_block else _sqlite_write()
+    is_postgresql = connections[DEFAULT_DB_ALIAS].vendor == "postgresql"
+    return _postgresql_write() if is_postgresql else queued_write()
 
 
 @contextmanager
