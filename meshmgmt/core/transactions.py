@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from threading import local
@@ -57,22 +58,17 @@ lock_held: Final = Signal()
 """Sent with `seconds`: how long the write lock was held, commit included."""
 
 
+@dataclass(slots=True)
 class JoinedWrite:
     """The one transaction of all account writes of a block; see `joined_write()`."""
 
-    def __init__(
-        self,
-        on_begin: Callable[[], None],
-        on_end: Callable[[], None],
-        on_piece: Callable[[], None] | None,
-    ) -> None:
-        self.has_begun = False
-        self.inside = False
-        self.in_pieces = False
-        self.on_piece = on_piece
-        self._on_begin = on_begin
-        self._on_end = on_end
-        self.stack = ExitStack()
+    on_begin: Callable[[], None]
+    on_end: Callable[[], None]
+    on_piece: Callable[[], None] | None
+    has_begun: bool = False
+    inside: bool = False
+    in_pieces: bool = False
+    stack: ExitStack = field(default_factory=ExitStack)
 
     @contextmanager
     def part(self) -> Iterator[None]:
@@ -83,9 +79,9 @@ class JoinedWrite:
                 piece.enter_context(_whole_write())
                 self.on_piece()
             elif not self.has_begun:
-                self.stack.enter_context(_whole_write(self._on_end))
+                self.stack.enter_context(_whole_write(self.on_end))
                 self.has_begun = True
-                self._on_begin()
+                self.on_begin()
             # What an earlier part loaded may have been rolled back with it.
             _writer.number = next(_numbers)
             self.inside = True
