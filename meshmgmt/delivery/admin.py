@@ -170,10 +170,10 @@ def _preview(subscription: Subscription) -> SafeString | None:
     events = newest(subscription)
     if not events:
         return None
-    if subscription.target.get("type") == "webhook":
-        body = message(f"{subscription.stream}.events", events)
-        return json_block(orjson.loads(body))
-    return json_block(orjson.loads(events[0].body))
+    is_webhook = subscription.target.get("type") == "webhook"
+    kind = f"{subscription.stream}.events"
+    body = message(kind, events) if is_webhook else events[0].body
+    return json_block(orjson.loads(body))
 
 
 class ReplayForm(forms.Form):

@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.textrules import MAX_NAME
 
 MAX_EVENTS: Final = 500
 MAX_BYTES: Final = 512 * 1024
@@ -17,7 +18,6 @@ MOST: Final = 50
 """Subscriptions at most: each is a label of metrics and a look-up every few seconds."""
 FIRST_WAIT: Final = 2.0
 LONGEST_WAIT: Final = 6 * 3600.0
-MAX_NAME: Final = 255
 MAX_PORT: Final = 65535
 _TIMES: Final = frozenset({"start_date", "end_date"})
 _FIELDS: Final = {

@@ -3,18 +3,16 @@
 import base64
 import hmac
 import secrets
-from datetime import timedelta
 from typing import Final
 
 from django.conf import settings
 
 from meshmgmt.core import clock
+from meshmgmt.core.durations import GRACE
 from meshmgmt.core.sealing import Unreadable, seal, unseal
 from meshmgmt.delivery.models import Subscription
 
 PREFIX: Final = "whsec_"
-OVERLAP: Final = timedelta(days=1)
-"""How long the secret before still signs, beside the new one."""
 
 
 def give_secret(subscription: Subscription) -> str:
@@ -35,7 +33,7 @@ def give_secret(subscription: Subscription) -> str:
 def secrets_of(subscription: Subscription) -> list[str]:
     """Return the secrets that sign now, the newest first. Raises Unreadable."""
     made = subscription.secret_made
-    overlaps = made is not None and clock.now() < made + OVERLAP
+    overlaps = made is not None and clock.now() < made + GRACE
     return _opened(subscription)[: 1 + overlaps]
 
 

@@ -17,7 +17,7 @@ from meshmgmt.api.fields import (
     TruthField,
     WholeNumberField,
 )
-from meshmgmt.delivery.rules import MAX_NAME
+from meshmgmt.core.textrules import MAX_NAME
 
 
 class TargetSerializer(ObjectSerializer):
