@@ -5,6 +5,7 @@ from typing import Final
 
 from meshmgmt.control.server.netbirdconfig import peer_url
 from meshmgmt.env import Config
+from meshmgmt.serving import metricsport
 
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104
 
@@ -25,9 +26,8 @@ def addresses(config: Config) -> Addresses:
     """Return the addresses that a server with `config` answers at."""
     base = _base(config.bind)
     metrics = f"{base}/metrics"
-    if config.metrics_port is not None:
-        host = config.metrics_host or _host(config.bind)
-        metrics = f"http://{_reachable(host)}:{config.metrics_port}/metrics"
+    if at := metricsport.address(config):
+        metrics = f"http://{_reachable(at[0])}:{at[1]}/metrics"
     return Addresses(
         f"{base}/api",
         f"{base}/api/docs",
@@ -42,10 +42,6 @@ def _base(bind: str) -> str:
         return bind
     host, _, port = bind.rpartition(":")
     return f"http://{_reachable(host)}:{port}"
-
-
-def _host(bind: str) -> str:
-    return "127.0.0.1" if bind.startswith("unix:") else bind.rpartition(":")[0]
 
 
 def _reachable(host: str) -> str:

@@ -24,7 +24,6 @@ from meshmgmt.access.models import Route, RouteGroup, SetupKey, SetupKeyAutoGrou
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import set_members
-from meshmgmt.core.transactions import account_write
 from meshmgmt.demo.people import overlay_address
 from meshmgmt.demo.permits import policy_create
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
@@ -244,7 +243,6 @@ def _others(mesh: LargeMesh) -> None:
         set_members(SetupKeyAutoGroup, key, [group.pk], new=True)
 
 
-# A step is a write, and what a write changes is in memory until it ends.
 ZONES_PER_STEP: Final = 20
 STEPS: Final[tuple[Step, ...]] = (
     _users,
@@ -260,8 +258,3 @@ STEPS: Final[tuple[Step, ...]] = (
     _nameservers,
     _others,
 )
-
-
-def run_step(mesh: LargeMesh, step: Step) -> None:
-    with account_write():
-        step(mesh)

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from django.db import models, transaction
@@ -15,8 +14,10 @@ from meshmgmt.access.models import Invite, Policy, PostureCheck, Route, Router, 
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock
+from meshmgmt.core.progress import bar
+from meshmgmt.core.transactions import account_write
 from meshmgmt.demo import company, large, streams, week
-from meshmgmt.demo.story import Progress, Story, no_progress
+from meshmgmt.demo.story import Story
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 
 Counts = dict[str, int]
@@ -72,30 +73,31 @@ def is_seeded(profile: str) -> bool:
     return Peer.objects.filter(serial_number__startswith=mark).exists()
 
 
-def seed(profile: str, random_seed: int, progress: Progress = no_progress) -> None:
+def seed(profile: str, random_seed: int) -> None:
     """Write a profile in one transaction; the same seed gives the same mesh."""
     # No account write: each deed inside is one, with events of its own time and actor.
     with transaction.atomic():
-        PROFILES[profile][1](random.Random(random_seed), progress)  # noqa: S311
+        PROFILES[profile][1](random.Random(random_seed))  # noqa: S311
 
 
-def _demo(chance: random.Random, progress: Progress) -> None:
+def _demo(chance: random.Random) -> None:
     story = Story(chance, clock.now())
     company.plan_company(story)
     week.plan_week(story)
-    story.play(progress)
+    story.play()
     # Last, for flows are between the machines that the week leaves.
     streams.fill_streams(chance)
 
 
-def _large(chance: random.Random, progress: Progress) -> None:
+def _large(chance: random.Random) -> None:
     mesh = large.LargeMesh(chance)
-    steps = [partial(large.run_step, mesh, step) for step in large.STEPS]
-    for step in progress("large mesh", steps, len(steps)):
-        step()
+    for step in bar("large mesh", large.STEPS):
+        # A write of its own: what one changes is in memory until it ends.
+        with account_write():
+            step(mesh)
 
 
-Build = Callable[[random.Random, Progress], None]
+Build = Callable[[random.Random], None]
 PROFILES: Final[dict[str, tuple[str, Build]]] = {
     "demo": (company.MARK, _demo),
     "large": (large.MARK, _large),

@@ -8,6 +8,7 @@ import datetime as dt
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final
 
 from dns.models import NameserverGroup, Zone
@@ -17,23 +18,17 @@ from meshmgmt.accounts.models import User
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import SYSTEM, Actor
 from meshmgmt.core.ids import new_id
+from meshmgmt.core.progress import bar
 from meshmgmt.inventory.models import Peer
 
 DAYS: Final = 7
 LONGEST_WRITE: Final = dt.timedelta(seconds=5)
 Deed = Callable[[], object]
-Progress = Callable[[str, Iterable[Deed], int], Iterable[Deed]]
-"""Wraps deeds under a title, of which there are so many."""
-
-
-def no_progress(title: str, deeds: Iterable[Deed], total: int) -> Iterable[Deed]:
-    return deeds
 
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
     moment: dt.datetime
-    number: int
     who: str
     deed: Deed
 
@@ -61,16 +56,17 @@ class Story:
     def plan(self, day: int, minute: float, who: str, deed: Deed) -> None:
         """Plan what user `who` ("" the system) does in minute `minute` of a day."""
         moment = self.begin + dt.timedelta(days=day, minutes=minute)
-        self._planned.append(_Planned(moment, len(self._planned), who, deed))
+        self._planned.append(_Planned(moment, who, deed))
 
     def some_minute(self) -> float:
         """Return a random minute of a working day."""
         return self.random.uniform(7 * 60, 18 * 60)
 
-    def play(self, progress: Progress = no_progress) -> None:
+    def play(self) -> None:
         """Do everything planned, in order of time."""
-        # At one moment in the order of planning: a deed may need what another one makes.
-        ordered = sorted(self._planned, key=lambda deed: (deed.moment, deed.number))
+        # At one moment in the order of planning, for the sort is stable: a deed may need
+        # what another one makes.
+        ordered = sorted(self._planned, key=attrgetter("moment"))
         deeds = []
         earliest = self.begin
         for planned in ordered:
@@ -78,7 +74,7 @@ class Story:
             moment = max(planned.moment, earliest)
             earliest = moment + LONGEST_WRITE
             deeds.append(self._staged(planned, moment))
-        for deed in progress("history", deeds, len(deeds)):
+        for deed in bar("history", deeds):
             deed()
 
     def _staged(self, planned: _Planned, moment: dt.datetime) -> Deed:

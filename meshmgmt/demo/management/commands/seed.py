@@ -7,7 +7,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from meshmgmt.accounts.management.people import clear_errors
-from meshmgmt.core.progress import bar
 from meshmgmt.demo.seeding import PROFILES, counts, is_seeded, other_data, seed
 
 
@@ -45,7 +44,7 @@ class Command(BaseCommand):
             )
         if not found:
             with clear_errors():
-                seed(profile, options["random_seed"], bar)
+                seed(profile, options["random_seed"])
         self._report(profile, seeded=not found, as_json=options["json"])
 
     def _report(self, profile: str, *, seeded: bool, as_json: bool) -> None:
