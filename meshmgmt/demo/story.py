@@ -67,26 +67,17 @@ class Story:
         # At one moment in the order of planning, for the sort is stable: a deed may need
         # what another one makes.
         ordered = sorted(self._planned, key=attrgetter("moment"))
-        deeds = []
         earliest = self.begin
-        for planned in ordered:
+        for planned in bar("history", ordered):
             # A write takes a while: the next one may not begin before it ends.
             moment = max(planned.moment, earliest)
             earliest = moment + LONGEST_WRITE
-            deeds.append(self._staged(planned, moment))
-        for deed in bar("history", deeds):
-            deed()
-
-    def _staged(self, planned: _Planned, moment: dt.datetime) -> Deed:
-        def run() -> None:
             with (
                 clock.set_to(moment),
                 # An id for each, as requests have one: the trail shows them one by one.
                 context.scope(actor=self._actor(planned.who), request_id=new_id()),
             ):
                 planned.deed()
-
-        return run
 
     def _actor(self, who: str) -> Actor:
         if not who:
