@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from meshmgmt.core.filelock import lock
+
 
 def opened(path: Path) -> IO[bytes]:
     """Open a file to append to, its owner's alone, behind no link. Raises OSError."""
@@ -21,7 +23,12 @@ def is_torn(file: IO[bytes]) -> bool:
 
 
 def append(file: IO[bytes], lines: Sequence[bytes]) -> None:
-    """Append lines, all or none; they are on the disk when this returns. Raises OSError."""
+    """Append lines, all or none; they are on the disk when this returns. Raises OSError.
+
+    The file is locked from here on until it is closed.
+    """
+    # Or what another appends meanwhile would go with a part that is taken back.
+    lock(file)
     data = b"".join(line + b"\n" for line in lines)
     if is_torn(file):
         data = b"\n" + data  # what was cut off stands alone

@@ -4,11 +4,13 @@ import ipaddress
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from meshmgmt.core import appending
 from meshmgmt.core.sealing import Unreadable
 from meshmgmt.delivery import rules
 from meshmgmt.delivery.feeds import Event
@@ -304,6 +306,17 @@ def test_a_file_below_a_link_that_leads_out_is_not_written(tmp_path: Path) -> No
     with pytest.raises(OSError, match="symbolic"):
         append(root, "x", [b"{}"])
     assert list(outside.iterdir()) == []
+
+
+def test_lines_wait_for_whoever_appends_to_the_same_file(tmp_path: Path) -> None:
+    with appending.opened(tmp_path / "x") as other:
+        appending.append(other, [b"first"])
+        writer = Thread(target=append, args=[tmp_path, "x", [b"second"]])
+        writer.start()
+        writer.join(0.1)
+        assert (tmp_path / "x").read_bytes() == b"first\n"
+    writer.join()
+    assert (tmp_path / "x").read_bytes() == b"first\nsecond\n"
 
 
 def test_a_line_that_a_crash_cut_off_stands_alone(tmp_path: Path) -> None:
