@@ -96,31 +96,28 @@ def subscription_delete(*, subscription_id: str) -> None:
 
 def subscription_replay(
     *, subscription_id: str, start: datetime, end: datetime | None
-) -> Subscription:
+) -> None:
     """Send the events of a time range again, before any new ones.
 
     `end` is now unless given. Raises NotFound, InvalidArgument.
     """
     until = clock.now() if end is None else end
     if until < start:
-        text = "until must not be before from"
-        raise InvalidArgument(text, [FieldError("until", text)])
+        raise InvalidArgument.about("until", "until must not be before from")
     with account_write():
         subscription = found(Subscription, subscription_id, kind=KIND)
         times = {"replay_from": start, "replay_until": until, "replay_after": None}
         _set_state(subscription.pk, **_AFRESH, **times)
         told = {"from": start.isoformat(), "until": until.isoformat()}
         _record(Activity.EVENT_SUBSCRIPTION_REPLAY, subscription, **told)
-        return subscription
 
 
-def subscription_test(*, subscription_id: str) -> Subscription:
+def subscription_test(*, subscription_id: str) -> None:
     """Have housekeeping send an event for trying out. Raises NotFound."""
     with account_write():
         subscription = found(Subscription, subscription_id, kind=KIND)
         _set_state(subscription.pk, test_asked=clock.now(), test_result="")
         _record(Activity.EVENT_SUBSCRIPTION_TEST, subscription)
-        return subscription
 
 
 def subscription_tried(*, subscription_id: str) -> None:
