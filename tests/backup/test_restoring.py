@@ -31,14 +31,10 @@ from meshmgmt.core import clock, runtime
 from meshmgmt.serving.leadership import Leadership
 from tests.backup.files import OLD, changed, lines, manifest, rows, run, sealed
 from tests.databases import KIND, Elsewhere
+from tests.proof.trails import bare
 
 FAR = 2**52
 """A serial that the clock does not reach."""
-
-
-def bare(name: str, items: Iterable[Any], count: int) -> Iterable[Any]:
-    """Show no progress."""
-    return items
 
 
 @pytest.mark.parametrize(

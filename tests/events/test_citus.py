@@ -6,7 +6,7 @@ right to make databases on all of them; skipped elsewhere.
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -31,6 +31,7 @@ from tests.databases import elsewhere
 from tests.events.commands import run
 from tests.events.samples import moment, proxy, traffic
 from tests.people import api_as
+from tests.proof.trails import bare
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
@@ -309,18 +310,14 @@ def test_a_worker_that_is_away_is_named_and_nothing_is_half_stored(
     assert pages.everything(TRAFFIC) == TrafficEvent.objects.count() == 170
 
 
-def unwatched(name: str, rows: Iterable[Any], count: int) -> Iterable[Any]:
-    return rows
-
-
 @pytest.mark.usefixtures("spread")
 def test_a_backup_holds_all_and_is_restored_elsewhere(tmp_path: Path) -> None:
     file = tmp_path / "mesh.zip"
     rollups.roll_up(least=1)
-    manifest = back_up(file, unwatched)
+    manifest = back_up(file, bare)
     assert manifest.tables[TRAFFIC.table].rows == 120
     with pytest.raises(BackupError, match="spread over workers"):
-        restore(file, unwatched, unwatched)
+        restore(file, bare, bare)
     with elsewhere("sqlite", folder=tmp_path):
-        restore(file, unwatched, unwatched)
+        restore(file, bare, bare)
         assert pages.everything(TRAFFIC) == TrafficEvent.objects.count() == 120
