@@ -1,4 +1,4 @@
-"""The text that free-text search looks into, and the lookup that finds parts of it.
+"""The text that free-text search looks into, and lookups that Django does not have.
 
 Answers are equal on every database and locale.
 Letter case is removed here and never by the database: SQLite folds ASCII only, and what
@@ -9,8 +9,12 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final
 
+import orjson
 from django.db import connection
 from django.db.models import AutoField, Lookup, TextField
+from django.db.models.lookups import In
+
+from meshmgmt.core.queries import BATCH
 
 SEPARATOR: Final = "\x1f"
 """Stands between the searched fields, so that no match runs over two of them."""
@@ -89,6 +93,23 @@ class Holds(Lookup):
 
 
 def _row_key(column: Any) -> str:
-    """Return the integer key the full-text table refers to (migrations 0002, 0003)."""
+    """Return the integer key the full-text table refers to (`migrations/_streams.py`)."""
     key = column.target.model._meta.pk
     return str(key.column) if isinstance(key, AutoField) else "n"
+
+
+@TextField.register_lookup
+class Among(In):
+    """`user_id__among=texts`: `in`, of any number of texts."""
+
+    lookup_name = "among"
+
+    def as_sqlite(
+        self, compiler: Any, connection: Any, **context: Any
+    ) -> tuple[str, tuple[Any, ...]]:
+        """SQLite: many are one parameter, for it bounds their number."""
+        if len(self.rhs) <= BATCH:
+            return self.as_sql(compiler, connection)
+        lhs, params = self.process_lhs(compiler, connection)
+        found = f"{lhs} IN (SELECT value FROM json_each(%s))"
+        return found, (*params, orjson.dumps(self.rhs).decode())

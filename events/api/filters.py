@@ -249,13 +249,12 @@ class ProxyFilterSet(StreamFilterSet):
 
     def of_email(self, queryset: Rows, name: str, part: str) -> Rows:
         # Entries hold the ids of users alone: their names change.
-        return queryset.filter(user_id__in=directory.find_users(fold(part), ""))
+        return queryset.filter(user_id__among=directory.find_users(fold(part), ""))
 
     def of_name(self, queryset: Rows, name: str, part: str) -> Rows:
-        return queryset.filter(user_id__in=directory.find_users("", fold(part)))
+        return queryset.filter(user_id__among=directory.find_users("", fold(part)))
 
     def search_condition(self, text: str) -> Q:
         """Return the entry's own text, or a user whose e-mail or name contains it."""
         users = {*directory.find_users(text, ""), *directory.find_users("", text)}
-        own = super().search_condition(text)
-        return own | Q(user_id__in=users) if users else own
+        return super().search_condition(text) | Q(user_id__among=users)

@@ -1,5 +1,7 @@
 """The rooms above fill the events' directory with real users, peers and policies."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -17,6 +19,19 @@ from tests.factories import peer, resource
 from tests.people import api_as, person
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("wide_range")]
+
+
+@contextmanager
+def counted_parameters() -> Iterator[list[int]]:
+    """Yield how many parameters the statements of the block have, each."""
+    numbers: list[int] = []
+
+    def counted(execute: Any, sql: Any, values: Any, many: Any, facts: Any) -> Any:
+        numbers.append(len(values or ()))
+        return execute(sql, values, many, facts)
+
+    with connection.execute_wrapper(counted):
+        yield numbers
 
 
 def test_a_flow_is_completed_from_the_inventory() -> None:
@@ -50,13 +65,7 @@ def test_what_a_large_batch_names_is_looked_up_in_parts() -> None:
     printer = resource("printer", address="10.0.0.9")
     others = [new_id() for _ in range(MOST_PARAMETERS)]
     emails = [f"{other}@mesh.dev" for other in others]
-    numbers: list[int] = []
-
-    def counted(execute: Any, sql: Any, values: Any, many: Any, facts: Any) -> Any:
-        numbers.append(len(values or ()))
-        return execute(sql, values, many, facts)
-
-    with connection.execute_wrapper(counted):
+    with counted_parameters() as numbers:
         found = list(
             directory.peers(
                 [*others, laptop.pk], ["100.64.0.9", *others, "fd00::9", "100.64.0.8"]
@@ -107,3 +116,18 @@ def test_entries_are_found_by_any_user_whose_name_or_email_matches() -> None:
     assert paths("user_email=nobody&user_name=jörg") == set()
     assert paths("search=jörg one") == {"/1"}
     assert ProxyEntry.objects.filter(user_id=second.pk).count() == 2
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("name", ["user_email", "user_name", "search"])
+def test_entries_of_any_number_of_users_are_found(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = [new_id() for _ in range(MOST_PARAMETERS + 1)]
+    monkeypatch.setattr(directory, "find_users", lambda email, name: set(users))
+    batches.ingest_events(PROXY, [proxy(user_id=users[0]), proxy(user_id="other")])
+    api = api_as("auditor")
+    with counted_parameters() as numbers:
+        data = api.get(f"/api/events/proxy?{name}=mesh.dev").json["data"]
+    assert [entry["user_id"] for entry in data] == users[:1]
+    assert max(numbers) <= MOST_PARAMETERS
