@@ -149,8 +149,11 @@ def sample() -> Event:
 def newest(subscription: Subscription) -> list[Event]:
     """Return the newest event that the filters let through, alone; none without one."""
     feed = FEEDS[subscription.stream]
-    rows = feed.matching(subscription.filters).order_by(f"-{feed.position}")
-    events, _ = feed.read(rows, 1)
+    # Those from before arrivals were counted are old, and PostgreSQL sorts NULL first.
+    rows = feed.matching(subscription.filters).filter(
+        **{f"{feed.position}__isnull": False}
+    )
+    events, _ = feed.read(rows.order_by(f"-{feed.position}"), 1)
     return events
 
 

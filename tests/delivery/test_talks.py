@@ -9,16 +9,19 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connections
+from django.db import connection, connections
 from django.test import Client
 
 from events.models import AuditEvent
+from events.streams import batches
+from events.streams.catalogue import PROXY
 from groups.services import group_create
 from meshmgmt.delivery.models import Subscription
 from meshmgmt.delivery.senders import addresses
 from tests.admin.signed_in import client_of
 from tests.delivery.conftest import Make
 from tests.delivery.receivers import Receiver, answer, hang, hang_up, lie
+from tests.events.samples import proxy
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -66,6 +69,19 @@ def test_without_an_event_a_sample_goes_out(
 ) -> None:
     assert "Delivered" in send(subscribe("proxy").subscription)
     assert receiver.messages[0]["type"] == "test"
+
+
+@pytest.mark.postgresql
+def test_the_last_event_is_none_from_before_arrivals_were_counted(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    made = subscribe("proxy").subscription
+    for name in ("old", "new"):
+        batches.ingest_events(PROXY, [proxy(id=name)])
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE events_proxyentry SET n = NULL WHERE id = 'old'")
+    send(made)
+    assert receiver.confirmed == ["new"]
 
 
 @pytest.mark.parametrize(
