@@ -85,6 +85,24 @@ def test_queries_of_addresses_are_for_those_who_may_change_them(api: Api) -> Non
     assert "t0k3n" not in shown
 
 
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("stream=audit", 200),
+        ("sealed_secret=x", 400),
+        ("sealed_secret__gte=x", 400),
+        ("target__url__contains=t0k3n", 400),
+        ("target__contains=t0k3n&export=csv", 400),
+    ],
+)
+def test_lists_are_not_filtered_by_what_is_hidden(
+    api: Api, query: str, status: int
+) -> None:
+    api.post(PATH, BODY)
+    path = f"/admin/delivery/subscription/?{query}"
+    assert client_of(person("auditor")).get(path).status_code == status
+
+
 class TestSubscriptions(ResourceContract):
     path = PATH
     required = ("name", "stream", "target")
