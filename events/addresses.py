@@ -6,14 +6,15 @@ from functools import lru_cache
 
 @lru_cache(8192)
 def canonical_address(value: str) -> str:
-    """Return an IP address in its usual form, IPv4-mapped ones as IPv4.
+    """Return an IP address in its usual form, IPv4-mapped ones as IPv4, without a zone.
 
     Raises ValueError when it is none.
     """
     address = ipaddress.ip_address(value)
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         return str(address.ipv4_mapped)
-    return str(address)
+    # A zone is a text of any length, which means nothing on another host.
+    return str(address).partition("%")[0]
 
 
 @lru_cache(8192)

@@ -7,9 +7,10 @@ unix_milli_float, unix_nano, iso8601, rfc3339, rfc3339_nano and common_log. The 
 
 from typing import Any
 
+from events.addresses import host_of
 from events.logfiles.moments import instant_of
 from events.logfiles.ndjson import LineFault, json_object, number_of, text_of
-from events.logfiles.requests import asked, bare_host, client_address
+from events.logfiles.requests import asked, bare_host
 from events.logfiles.served import readable, served
 
 
@@ -27,7 +28,7 @@ def parse_caddy(line: bytes) -> dict[str, Any]:
             "path": path,
             "status_code": number_of(record, "status"),
             "duration_ms": number_of(record, "duration") * 1000,
-            "source_ip": client_address(text_of(request, "client_ip", "remote_ip")),
+            "source_ip": host_of(text_of(request, "client_ip", "remote_ip")),
             "bytes_upload": number_of(record, "bytes_read"),
             "bytes_download": number_of(record, "size"),
             "user_id": text_of(record, "user_id"),

@@ -14,9 +14,10 @@ A JSON line holds nginx variables under their own names, for example
 import re
 from typing import Any, Final
 
+from events.addresses import host_of
 from events.logfiles.moments import instant_of
 from events.logfiles.ndjson import LineFault, json_object, number_of, text_of
-from events.logfiles.requests import asked, bare_host, client_address, request_of
+from events.logfiles.requests import asked, bare_host, request_of
 from events.logfiles.served import readable, served
 from events.vocabulary import ID_LIMIT
 
@@ -48,7 +49,7 @@ def _from_combined(line: str) -> dict[str, Any]:
         "host": host,
         "path": path,
         "status_code": int(status),
-        "source_ip": client_address(address),
+        "source_ip": host_of(address),
         "bytes_download": 0 if size == "-" else float(size),
         "user_id": "" if user == "-" else _unescape(user),
     }
@@ -83,7 +84,7 @@ def _from_json(line: str) -> dict[str, Any]:
         "path": path or said.path,
         "status_code": number_of(record, "status"),
         "duration_ms": number_of(record, "request_time") * 1000,
-        "source_ip": client_address(text_of(record, "remote_addr")),
+        "source_ip": host_of(text_of(record, "remote_addr")),
         "bytes_upload": number_of(record, "request_length"),
         "bytes_download": number_of(record, "body_bytes_sent", "bytes_sent"),
         "user_id": text_of(record, "remote_user"),

@@ -3,8 +3,6 @@
 import re
 from typing import Final, NamedTuple
 
-from events.addresses import host_of
-
 _METHOD: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # token of RFC 9110
 _ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)(.*)", re.DOTALL)
 _TUNNEL: Final = "CONNECT"
@@ -59,11 +57,3 @@ def bare_host(text: str) -> str:
     # More colons than one are an IPv6 address without brackets, which has no port.
     host = text.partition(":")[0] if text.count(":") == 1 else text
     return host.lower().removesuffix(".")
-
-
-def client_address(text: str) -> str:
-    """Return the IP address of a client, without port and zone.
-
-    It is "" when there is none: a client that comes through a socket file has no address.
-    """
-    return host_of(text.partition("%")[0])

@@ -2,9 +2,10 @@
 
 from typing import Any, Final
 
+from events.addresses import host_of
 from events.logfiles.moments import instant_of
 from events.logfiles.ndjson import LineFault, json_object, number_of, text_of
-from events.logfiles.requests import asked, bare_host, client_address
+from events.logfiles.requests import asked, bare_host
 from events.logfiles.served import readable, served
 
 NANOSECONDS_PER_MS: Final = 1_000_000
@@ -27,7 +28,7 @@ def parse_traefik(line: bytes) -> dict[str, Any]:
             "path": path,
             "status_code": number_of(record, "DownstreamStatus"),
             "duration_ms": number_of(record, "Duration") / NANOSECONDS_PER_MS,
-            "source_ip": client_address(text_of(record, "ClientHost", "ClientAddr")),
+            "source_ip": host_of(text_of(record, "ClientHost", "ClientAddr")),
             "bytes_upload": number_of(record, "RequestContentSize"),
             "bytes_download": number_of(record, "DownstreamContentSize"),
             "user_id": text_of(record, "ClientUsername"),

@@ -61,7 +61,7 @@ class Entry(Struct, gc=False):
     duration_ms: Annotated[int, Meta(ge=0, le=MAX_DURATION_MS)] = 0
     bytes_upload: Counter = 0
     bytes_download: Counter = 0
-    source_ip: str = ""
+    source_ip: Name = ""
     country_code: Name = ""
     city_name: Name = ""
     subdivision_code: Name = ""

@@ -185,6 +185,7 @@ WRONG_PROXY: list[tuple[Any, int, str]] = [
     (proxy(duration_ms=-1), 422, "[0].duration_ms"),
     (proxy(duration_ms=2**31), 422, "[0].duration_ms"),
     (proxy(source_ip="nowhere"), 422, "[0].source_ip"),
+    (proxy(source_ip="fe80::1%" + "x" * 300), 422, "[0].source_ip"),
     (proxy(protocol="gopher"), 422, "[0].protocol"),
     (proxy(metadata={"a": 1}), 400, "[0].metadata.a"),
     (proxy(metadata=[]), 400, "[0].metadata"),
@@ -200,6 +201,12 @@ def test_a_wrong_entry_is_refused(
     answer = api.post(PROXY_PATH, [entry])
     assert (answer.status, list(answer.fields)) == (status, [field])
     assert ProxyEntry.objects.count() == 0
+
+
+def test_an_address_is_stored_and_found_without_its_zone(api: Api) -> None:
+    api.post(PROXY_PATH, [proxy(source_ip="FE80::1%eth0")])
+    [entry] = api.get(f"{PROXY_PATH}?source_ip=fe80::1%25lan").json["data"]
+    assert entry["source_ip"] == "fe80::1"
 
 
 ONE = orjson.dumps([traffic()])
