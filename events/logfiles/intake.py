@@ -118,8 +118,8 @@ class Intake:
             try:
                 stored = batches.store_checked(self.stream, checked)
             except BatchRefused as refusal:
-                clash = self.stream.wanted(checked)[refusal.index]
-                _, number, text = self._waiting.pop(clash.content.id)
+                clash = checked[refusal.index].content.id
+                _, number, text = self._waiting.pop(clash)
                 # Without its index in the batch.
                 self._refuse(number, refusal.message.partition(".")[2], text)
                 continue

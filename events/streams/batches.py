@@ -10,7 +10,13 @@ import orjson
 
 from events.streams.catalogue import Stream
 from events.streams.decoding import good_events, one_event
-from events.streams.faults import BAD_TYPE, BROKEN_RULE, BatchRefused, EventFault
+from events.streams.faults import (
+    BAD_TYPE,
+    BROKEN_RULE,
+    BatchRefused,
+    EventFault,
+    IdTaken,
+)
 from events.streams.identity import DerivedIds
 from events.streams.store import Stored, store
 from events.vocabulary import FUTURE, LONGEST_PAST
@@ -178,10 +184,15 @@ def check_event(
 
 
 def store_checked(stream: Stream, checked: list[Any]) -> Stored:
-    """Complete, render and store checked events. Raises BatchRefused."""
+    """Complete, render and store checked events. Raises BatchRefused with their index."""
     # Before names are looked up: what is not kept needs none.
     wanted = stream.wanted(checked)
     untimed = frozenset(event.content.id for event in wanted if not event.timed)
     rows = [stream.row(event) for event in stream.enrich(wanted)]
-    stored = store(stream, rows, untimed=untimed)
+    try:
+        stored = store(stream, rows, untimed=untimed)
+    except IdTaken as fault:
+        # Among all events: the sender does not know which of them are not kept.
+        ids = [event.content.id for event in checked]
+        raise BatchRefused.at(ids.index(fault.identifier), fault) from fault
     return replace(stored, ignored=len(checked) - len(wanted))

@@ -20,6 +20,14 @@ class EventFault(ValueError):
         self.status = status
 
 
+class IdTaken(EventFault):
+    """An id that is stored already with another time."""
+
+    def __init__(self, identifier: str) -> None:
+        super().__init__("id", "is stored already with another time")
+        self.identifier = identifier
+
+
 class BatchRefused(ServiceError):
     """A batch of which nothing is stored; names the index and field of the fault."""
 

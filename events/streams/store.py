@@ -17,7 +17,7 @@ from django.db import IntegrityError, InternalError, connection
 
 from events.streams import partitions
 from events.streams.catalogue import Stream
-from events.streams.faults import BROKEN_RULE, BatchRefused
+from events.streams.faults import IdTaken
 from meshmgmt.core.errors import Unavailable
 from meshmgmt.core.transactions import queued_write
 
@@ -37,7 +37,7 @@ class Stored:
 
 
 def store(stream: Stream, rows: Sequence[Any], *, untimed: frozenset[str]) -> Stored:
-    """Store the rows whose ids are new. Raises BatchRefused for a clashing id.
+    """Store the rows whose ids are new. Raises IdTaken for a clashing one.
 
     `untimed` holds the ids of events whose reporter gave no time: an id that is stored
     already is the same event then, whenever it arrived. Raises Unavailable when a day of
@@ -83,13 +83,11 @@ def _unknown(stream: Stream, rows: Sequence[Any], untimed: frozenset[str]) -> li
     if not stored:
         return list(rows)
     fresh = []
-    for index, row in enumerate(rows):
+    for row in rows:
         if row.id not in stored:
             fresh.append(row)
         elif row.id not in untimed and stored[row.id] != _time(stream, row):
-            raise BatchRefused(
-                index, "id", "is stored already with another time", BROKEN_RULE
-            )
+            raise IdTaken(row.id)
     return fresh
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from groups.selectors import all_group_id
-from tests.events.samples import traffic
+from tests.events.samples import moment, traffic
 from tests.factories import account_settings, group, peer
 from tests.people import api_as
 from tests.resource_contract import ok
@@ -53,3 +53,12 @@ def test_faults_are_found_in_ignored_events_too() -> None:
     account_settings(network_traffic_logs_enabled=False)
     answer = api_as("owner").post(PATH, [traffic(reporter_id="")])
     assert answer.status == 422
+
+
+def test_a_fault_is_named_by_its_place_among_all_events_that_were_sent() -> None:
+    inside = peer("in")
+    account_settings(network_traffic_logs_groups=[group("one", inside).pk])
+    api = api_as("owner")
+    ok(api.post(PATH, [traffic(id="x", reporter_id=inside.pk, window_end=moment(9))]))
+    batch = [traffic(), traffic(id="x", reporter_id=inside.pk)]
+    assert list(api.post(PATH, batch).fields) == ["[1].id"]
