@@ -10,13 +10,7 @@ import orjson
 
 from events.streams.catalogue import Stream
 from events.streams.decoding import good_events, one_event
-from events.streams.faults import (
-    BAD_TYPE,
-    BROKEN_RULE,
-    BatchRefused,
-    EventFault,
-    IdTaken,
-)
+from events.streams.faults import BAD_TYPE, BatchRefused, EventFault, IdTaken
 from events.streams.identity import DerivedIds
 from events.streams.store import Stored, store
 from events.vocabulary import FUTURE, LONGEST_PAST
@@ -108,9 +102,8 @@ def _lines(text: bytes) -> list[Any]:
         try:
             events.append(orjson.loads(line))
         except orjson.JSONDecodeError as error:
-            raise BatchRefused(
-                index, "", f"is not valid JSON: {error}", BAD_TYPE
-            ) from error
+            fault = EventFault("", f"is not valid JSON: {error}", BAD_TYPE)
+            raise BatchRefused(index, fault) from error
     return events
 
 
@@ -148,17 +141,17 @@ def _checked(
     for index, event in enumerate(events):
         try:
             good = check_event(stream, read(event), received, kept)
+            content = good.content
+            if not content.id:
+                if not good.timed:
+                    raise EventFault("id", _UNRECOGNISABLE)
+                text = orjson.dumps(sent()[index], option=orjson.OPT_SORT_KEYS)
+                content.id = derived.id_of(text)
+            # COPY knows no ON CONFLICT, and which of the two was meant nobody can tell.
+            if content.id in seen:
+                raise EventFault("id", "stands twice in this batch")
         except EventFault as fault:
-            raise BatchRefused.at(index, fault) from fault
-        content = good.content
-        if not content.id:
-            if not good.timed:
-                raise BatchRefused(index, "id", _UNRECOGNISABLE, BROKEN_RULE)
-            text = orjson.dumps(sent()[index], option=orjson.OPT_SORT_KEYS)
-            content.id = derived.id_of(text)
-        # COPY knows no ON CONFLICT, and which of the two was meant nobody can tell.
-        if content.id in seen:
-            raise BatchRefused(index, "id", "stands twice in this batch", BROKEN_RULE)
+            raise BatchRefused(index, fault) from fault
         seen.add(content.id)
         checked.append(good)
     return checked
@@ -194,5 +187,5 @@ def store_checked(stream: Stream, checked: list[Any]) -> Stored:
     except IdTaken as fault:
         # Among all events: the sender does not know which of them are not kept.
         ids = [event.content.id for event in checked]
-        raise BatchRefused.at(ids.index(fault.identifier), fault) from fault
+        raise BatchRefused(ids.index(fault.identifier), fault) from fault
     return replace(stored, ignored=len(checked) - len(wanted))

@@ -31,15 +31,9 @@ class IdTaken(EventFault):
 class BatchRefused(ServiceError):
     """A batch of which nothing is stored; names the index and field of the fault."""
 
-    def __init__(self, index: int, field: str, message: str, status: int) -> None:
-        place = f"[{index}]"
-        if field:
-            place = f"{place}.{field}"
-        text = f"{place}: {message}"
-        super().__init__(text, [FieldError(place, message)])
+    def __init__(self, index: int, fault: EventFault) -> None:
+        place = f"[{index}].{fault.field}" if fault.field else f"[{index}]"
+        message = fault.message
+        super().__init__(f"{place}: {message}", [FieldError(place, message)])
         self.index = index
-        self.status = status
-
-    @classmethod
-    def at(cls, index: int, fault: EventFault) -> "BatchRefused":
-        return cls(index, fault.field, fault.message, fault.status)
+        self.status = fault.status
