@@ -5,6 +5,8 @@ from typing import Any
 
 import orjson
 
+from meshmgmt.api.bodies import MAX_DEPTH, deeper_than
+
 
 class LineFault(ValueError):
     """A line that is not what its format says."""
@@ -12,7 +14,10 @@ class LineFault(ValueError):
 
 def parse_ndjson(line: bytes) -> dict[str, Any]:
     """Return the JSON object on a line, as strict as the endpoint. Raises LineFault."""
-    return json_object(line)
+    found = json_object(line)
+    if deeper_than(found, MAX_DEPTH):
+        raise LineFault(f"is nested deeper than {MAX_DEPTH} levels")
+    return found
 
 
 def json_object(line: bytes | str) -> dict[str, Any]:

@@ -51,13 +51,14 @@ def test_bad_lines_are_counted_and_kept_with_their_numbers(tmp_path: Path) -> No
         proxy(status_code=-1),
         b"\xff",
         proxy(timestamp="2001-01-01T00:00:00Z"),
+        b'{"a":' * 900 + b"1" + b"}" * 900,
         proxy(path="/last"),
     )
     aside = tmp_path / "aside"
     out, status = run("ingest", "proxy", str(log), bad_lines=aside)
-    assert (out, status) == ("6 lines: 2 stored, 0 known already, 4 wrong\n", 1)
+    assert (out, status) == ("7 lines: 2 stored, 0 known already, 5 wrong\n", 1)
     kept = [line.split(b"\t") for line in aside.read_bytes().splitlines()]
-    assert [number for number, _, _ in kept] == [b"2", b"4", b"5", b"6"]
+    assert [number for number, _, _ in kept] == [b"2", b"4", b"5", b"6", b"7"]
     assert b"status_code" in kept[1][1]
     assert kept[0][2] == b"{oops"
 
