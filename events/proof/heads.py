@@ -65,12 +65,17 @@ def sign_growth() -> AuditHead | None:
     Raises KeyUnavailable.
     """
     size, last = tree.extent().size, newest()
-    if size <= (0 if last is None else last.tree_size):
+    if _covers(last, size):
         return last
     root = tree.tree_at(size).root()
     with tree.exclusive():  # nobody replaces the key meanwhile
-        key = keys.current()
-        return last if key is None else _sign(key, size, root)
+        key, last = keys.current(), newest()
+        # Another may have signed more by now, and heads are kept in order of their sizes.
+        return last if key is None or _covers(last, size) else _sign(key, size, root)
+
+
+def _covers(head: AuditHead | None, size: int) -> bool:
+    return size <= (0 if head is None else head.tree_size)
 
 
 def for_export() -> AuditHead | None:

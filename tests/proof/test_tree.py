@@ -19,6 +19,7 @@ from events.proof.hashing import head_fault, proves_consistency, root_of
 from groups.services import group_create
 from meshmgmt.core import clock
 from tests.proof.trails import START, bare, keep_days, tamper, write
+from tests.races import race
 
 pytestmark = pytest.mark.django_db
 
@@ -243,3 +244,26 @@ def test_it_grows_right_while_others_write_and_grow() -> None:
     assert list(tree.all_leaves(head.tree_size)) == stored_leaves()
     assert check(bare).faults == []
     assert AuditKey.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_heads_stay_in_the_order_of_their_sizes_when_one_is_overtaken() -> None:
+    write(3)
+    signed()
+    write(3)
+    tree.grow_once()
+    overtaken: list[AuditHead] = []
+
+    def more() -> AuditHead:
+        write(3)
+        return signed()
+
+    def overtake(execute: Any, sql: str, *rest: Any) -> Any:
+        if '"hashes"' in sql and not overtaken:  # the size to be signed is known
+            overtaken.extend(race([more]))
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(overtake):
+        assert heads.sign_growth() == overtaken[0]
+    sizes = list(AuditHead.objects.order_by("id").values_list("tree_size", flat=True))
+    assert sizes == sorted({*sizes})
