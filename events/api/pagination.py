@@ -56,21 +56,11 @@ class PageForm(forms.Form):
         self.fields["page_size"] = WholeNumberField(
             low=1, top=self.max_size, required=False
         )
-        self.fields["after"] = PlaceField(
-            required=False,
-            help_text="For exports: time and id, with a comma between them, of the last"
-            " event that arrived; what follows it comes",
-        )
 
     @property
     def asked(self) -> bool:
         """Whether a page is wanted, and not all there is."""
         return any(self.cleaned_data[name] for name in ("page", "page_size"))
-
-    @property
-    def newest_first(self) -> bool:
-        """Whether the page is one of the stream's own order."""
-        return True
 
     @property
     def page(self) -> int:
@@ -85,7 +75,24 @@ class PageForm(forms.Form):
         return (self.page - 1) * self.page_size
 
 
-class TrafficPageForm(PageForm):
+class StreamPageForm(PageForm):
+    """Page parameters of a big stream; exports of it begin behind a place."""
+
+    def __init__(self, *args: Any, **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        self.fields["after"] = PlaceField(
+            required=False,
+            help_text="For exports: time and id, with a comma between them, of the last"
+            " event that arrived; what follows it comes",
+        )
+
+    @property
+    def newest_first(self) -> bool:
+        """Whether the page is one of the stream's own order."""
+        return True
+
+
+class TrafficPageForm(StreamPageForm):
     """Page parameters of the traffic stream (seed, Limits)."""
 
     default_size = 1000
@@ -93,7 +100,7 @@ class TrafficPageForm(PageForm):
     order = ("-time", "-id")
 
 
-class ProxyPageForm(PageForm):
+class ProxyPageForm(StreamPageForm):
     """Page and sort parameters of the proxy stream (seed, Limits)."""
 
     default_size = 50

@@ -22,8 +22,8 @@ from events.api.filters import (
 )
 from events.api.pagination import (
     SCOPE_HEADER,
-    PageForm,
     ProxyPageForm,
+    StreamPageForm,
     StreamPagination,
     TrafficPageForm,
 )
@@ -64,7 +64,7 @@ class StreamView(ApiView, GenericAPIView[Any]):
     stream: ClassVar[Stream]
     filterset_class: ClassVar[type[StreamFilterSet]]
     pagination_class = StreamPagination
-    page_form: ClassVar[type[PageForm]]
+    page_form: ClassVar[type[StreamPageForm]]
     event_serializer: ClassVar[type[Serializer[Any]]]
     sent_serializer: ClassVar[type[Serializer[Any]]]
     filterset: StreamFilterSet
