@@ -154,11 +154,16 @@ def require_valid(*forms_: forms.BaseForm) -> None:
     errors = [
         FieldError(name, f"{name}: {text}")
         for form in forms_
-        for name, texts in (form.errors | _repeated(form)).items()
+        for name, texts in faults_of(form).items()
         for text in texts
     ]
     if errors:
         raise BadRequest(errors[0].message, errors)
+
+
+def faults_of(form: forms.BaseForm) -> dict[str, list[str]]:
+    """Return what is wrong with parameters, those given twice included."""
+    return {**form.errors, **_repeated(form)}
 
 
 def _repeated(form: forms.BaseForm) -> dict[str, list[str]]:

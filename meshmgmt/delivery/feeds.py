@@ -16,6 +16,7 @@ from django.http import QueryDict
 
 from events.api.auditfilters import AuditFilterSet
 from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
+from events.api.queries import faults_of
 from events.audit.rows import DETAIL_COLUMNS, detail_rows
 from events.models import AuditEvent
 from events.streams import citus
@@ -130,9 +131,10 @@ def filter_errors(stream: str, filters: dict[str, Any]) -> Iterator[FieldError]:
     chosen = feed.filterset(_query(filters), feed.all())
     for name in sorted(filters.keys() - chosen.form.fields.keys()):
         yield FieldError(f"filters.{name}", f"is no filter of the stream {stream}")
-    for name, texts in chosen.form.errors.items():
+    faults = faults_of(chosen.form)
+    for name, texts in faults.items():
         yield from (FieldError(f"filters.{name}", text) for text in texts)
-    if not chosen.form.errors and chosen.short_search:
+    if not faults and chosen.short_search:
         text = "is too short: lists look for that in their newest events alone"
         yield FieldError("filters.search", text)
 

@@ -126,6 +126,7 @@ class TestSubscriptions(ResourceContract):
             field = "activity_code" if "." in value else "search"
             yield {"filters": {field: value}}, 422, f"filters.{field}", ""
         yield {"filters": {"start_date": "-24h"}}, 422, "filters.start_date", ""
+        yield {"filters": {"target_id": ["a", "b"]}}, 422, "filters.target_id", ""
         yield {"filters": {"search": 5}}, 422, "filters.search", ""
         for target, part in (
             ({"type": "webhook", "url": "http://a.test/"}, "url"),
