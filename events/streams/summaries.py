@@ -44,6 +44,7 @@ from events.streams.subjects import RollUps, Subject
 from events.streams.totals import HIGHEST, total_sql
 from events.vocabulary import FUTURE
 from meshmgmt.core import clock
+from meshmgmt.core.transactions import read_snapshot
 
 MAX_BUCKETS: Final = 2000
 MAX_GROUP_FIELDS: Final = 3
@@ -120,6 +121,8 @@ class Group:
     last: datetime
 
 
+# Sums, their mark, and the events beyond it must be of one state.
+@read_snapshot()
 def summarise(
     subject: Subject, matching: Rows, asked: Mapping[str, Any], question: Question
 ) -> dict[str, Any]:
@@ -152,6 +155,7 @@ def summarise(
     }
 
 
+@read_snapshot()
 def events_by(
     subject: Subject, group: str, keys: Collection[Any], start: datetime
 ) -> dict[Any, int]:

@@ -17,6 +17,7 @@ from events.api.summaries import SummaryForm
 from events.models import RollUpGap, RollUpMark, TrafficEvent, TrafficRollUp
 from events.streams import batches, partitions, retention, rollups
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
+from events.streams.courses import course
 from events.streams.hours import HOUR, WIDTHS, Span, day_span
 from events.streams.subjects import (
     PROXY_SUBJECT,
@@ -26,9 +27,10 @@ from events.streams.subjects import (
 )
 from events.streams.summaries import events_by, summarise
 from meshmgmt.core import clock
-from tests.events.samples import proxy, traffic
+from tests.events.samples import moment, proxy, traffic
 from tests.events.test_filters import ADDRESSES, IDS
 from tests.events.test_retention import keep
+from tests.races import race
 
 pytestmark = pytest.mark.django_db
 
@@ -413,3 +415,19 @@ def test_a_day_that_was_half_dropped_is_summed_up_anew() -> None:
         assert answered(TRAFFIC, question)["total"] == 2
         found = sums()
         assert found == summed_anew()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_summed_up_while_a_page_adds_up_counts_once() -> None:
+    batches.ingest_events(TRAFFIC, [traffic(rx_bytes=5, window_end=moment(90))])
+    summed: list[None] = []
+
+    def overtake(execute: Any, sql: str, *rest: Any) -> Any:
+        answer = execute(sql, *rest)
+        if RollUpMark._meta.db_table in sql and not summed:
+            summed.extend(race([lambda: rollups.roll_up(least=1)]))
+        return answer
+
+    with connection.execute_wrapper(overtake):
+        assert course(TRAFFIC_SUBJECT, "bytes", "direction", 24).total == 5
+    assert TrafficRollUp.objects.exists()
