@@ -54,7 +54,7 @@ class ProxyTally(models.Model):
     """How many entries of a day share method and status.
 
     Kept in step with the entries in their own transactions. Methods outside of
-    `proxy.METHODS` count as "other": clients may send any word as a method.
+    `vocabulary.METHODS` count as "other": clients may send any word as a method.
     """
 
     day = models.DateField()

@@ -1,5 +1,5 @@
 """The two big event streams: checking, storing, reading and dropping their rows.
 
-`checks`, `instants`, `search`, `traffic` and `proxy` are pure; `store`, `partitions`,
-`pages`, `summaries` and `retention` talk to the database.
+`decoding`, `rules`, `traffic`, `proxy` and `identity` are pure; the others talk to the
+database, or lead to what does.
 """

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from events.logfiles import reading
 from events.models import ProxyEntry, TrafficEvent
+from events.streams import store
 from tests.events.commands import combined, run, write
 from tests.events.samples import moment, proxy, traffic
 
@@ -251,6 +252,15 @@ def test_a_database_that_fails_is_said_with_the_lines_that_are_missing(
     with connection.execute_wrapper(fail), pytest.raises(CommandError, match=words):
         run("ingest", "proxy", str(log))
     assert ProxyEntry.objects.count() == 0
+
+
+def test_days_that_are_dropped_again_and_again_are_said_with_the_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "ATTEMPTS", 0)
+    log = write(tmp_path / "log", proxy())
+    with pytest.raises(CommandError, match="last 1 lines are not stored: the days of"):
+        run("ingest", "proxy", str(log))
 
 
 def test_help_says_what_every_argument_is() -> None:

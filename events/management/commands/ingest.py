@@ -18,6 +18,7 @@ from events.logfiles import PARSERS
 from events.logfiles.intake import Intake
 from events.logfiles.reading import LogFault, lines, open_log
 from events.streams.catalogue import STREAMS, Stream
+from meshmgmt.core.errors import Unavailable
 from meshmgmt.core.queries import tables_exist
 from meshmgmt.env import PROGRAM
 
@@ -97,7 +98,7 @@ class Command(BaseCommand):
             except KeyboardInterrupt:
                 pass
             intake.store()
-        except DatabaseError as error:
+        except (DatabaseError, Unavailable) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise CommandError(
                 f"the last {intake.waiting} lines are not stored: {reason}"
