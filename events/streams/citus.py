@@ -7,12 +7,13 @@ stay with the coordinator, those that count and add the streams up, too.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from django.db import OperationalError, connection, transaction
 from django.db.models import Q
 
 from events.streams.catalogue import STREAMS, Stream
+from events.streams.statements import execute, fetched
 from meshmgmt.core.counting import counted
 
 WAIT_MS: Final = 900
@@ -39,33 +40,33 @@ class Worker:
 def is_installed() -> bool:
     """Tell whether the extension is in this database."""
     return connection.vendor == "postgresql" and bool(
-        _rows("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
+        fetched("SELECT 1 FROM pg_extension WHERE extname = 'citus'")
     )
 
 
 def is_spread(stream: Stream) -> bool:
     """Tell whether the rows of a stream lie with workers."""
     return is_installed() and bool(
-        _rows(
+        fetched(
             "SELECT 1 FROM pg_dist_partition WHERE logicalrelid = %s::regclass",
-            stream.table,
+            [stream.table],
         )
     )
 
 
 def shards_of(stream: Stream) -> int:
     """Return over how many shards a spread stream goes, which each of its days has."""
-    [(number,)] = _rows(
+    [(number,)] = fetched(
         "SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = %s::regclass",
-        stream.table,
+        [stream.table],
     )
     return int(number)
 
 
 def workers() -> list[Worker]:
     """Return the workers that are active, as the coordinator was told."""
-    found = _rows("SELECT node_name, node_port FROM citus_get_active_worker_nodes()")
-    return [Worker(*row) for row in sorted(found)]
+    nodes = "SELECT node_name, node_port FROM citus_get_active_worker_nodes()"
+    return [Worker(*row) for row in sorted(fetched(nodes))]
 
 
 def answers(worker: Worker) -> bool:
@@ -76,15 +77,15 @@ def answers(worker: Worker) -> bool:
 
 def _answers(worker: Worker) -> bool:
     try:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with transaction.atomic():
             # The one bounds a new connection, the other a worker that hangs on a kept one.
-            cursor.execute(f"SET LOCAL citus.node_connection_timeout = {WAIT_MS}")
-            cursor.execute(f"SET LOCAL statement_timeout = {WAIT_MS}")
-            cursor.execute(
+            execute(f"SET LOCAL citus.node_connection_timeout = {WAIT_MS}")
+            execute(f"SET LOCAL statement_timeout = {WAIT_MS}")
+            [(there,)] = fetched(
                 "SELECT citus_check_connection_to_node(%s, %s)",
                 [worker.name, worker.port],
             )
-            return bool(cursor.fetchone()[0])
+            return bool(there)
     except OperationalError:
         return False
 
@@ -115,12 +116,12 @@ def ingest_held() -> Iterator[None]:
     """
     keys = [stream.lock_key for stream in STREAMS.values()]
     for key in keys:  # in one order, so that two holders cannot deadlock
-        _rows("SELECT pg_advisory_lock(%s)", key)
+        execute("SELECT pg_advisory_lock(%s)", [key])
     try:
         yield
     finally:
         for key in keys:
-            _rows("SELECT pg_advisory_unlock(%s)", key)
+            execute("SELECT pg_advisory_unlock(%s)", [key])
 
 
 def settled(stream: Stream) -> Q:
@@ -137,7 +138,7 @@ def settled(stream: Stream) -> Q:
 
 def last_arrival(stream: Stream) -> int:
     """Return the number that was given last; those of batches under way, too."""
-    [(number,)] = _rows(f"SELECT last_value FROM {stream.arrivals}")  # noqa: S608 - name of ours
+    [(number,)] = fetched(f"SELECT last_value FROM {stream.arrivals}")  # noqa: S608 - name of ours
     return int(number)
 
 
@@ -147,12 +148,6 @@ def in_doubt() -> bool:
     One that is lost between the two phases of a commit is told within a minute of its
     coming back (Citus: `citus.recover_2pc_interval`).
     """
-    found = _rows("SELECT success, result FROM run_command_on_workers(%s)", _IN_DOUBT)
-    return any(not success or result != "0" for success, result in found)
-
-
-def _rows(sql: str, *params: Any) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params or None)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return rows
+    asked = "SELECT success, result FROM run_command_on_workers(%s)"
+    answers = fetched(asked, [_IN_DOUBT])
+    return any(not success or result != "0" for success, result in answers)

@@ -29,6 +29,7 @@ from django.db import (
 
 from events.streams import citus, rollups
 from events.streams.catalogue import STREAMS, Stream
+from events.streams.statements import execute, fetched, lock_timeout
 from meshmgmt.core import clock
 
 log = logging.getLogger(__name__)
@@ -70,29 +71,25 @@ def day_of(name: str) -> date | None:
 
 def attached(stream: Stream) -> dict[date, bool]:
     """Return the days that have a partition; True for those half detached."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT child.relname, inhdetachpending FROM pg_inherits"
-            " JOIN pg_class child ON child.oid = inhrelid"
-            " WHERE inhparent = %s::regclass",
-            [stream.table],
-        )
-        rows = cursor.fetchall()
+    rows = fetched(
+        "SELECT child.relname, inhdetachpending FROM pg_inherits"
+        " JOIN pg_class child ON child.oid = inhrelid"
+        " WHERE inhparent = %s::regclass",
+        [stream.table],
+    )
     return {day: pending for name, pending in rows if (day := day_of(name))}
 
 
 def detached(stream: Stream) -> list[date]:
     """Return the days whose table was detached but never dropped."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname FROM pg_class WHERE relkind = 'r' AND NOT relispartition"
-            " AND starts_with(relname, %s)"
-            " AND relnamespace = (SELECT relnamespace FROM pg_class"
-            " WHERE oid = %s::regclass)",
-            [f"{stream.table}_p", stream.table],
-        )
-        names = [name for (name,) in cursor.fetchall()]
-    return sorted(day for name in names if (day := day_of(name)))
+    names = fetched(
+        "SELECT relname FROM pg_class WHERE relkind = 'r' AND NOT relispartition"
+        " AND starts_with(relname, %s)"
+        " AND relnamespace = (SELECT relnamespace FROM pg_class"
+        " WHERE oid = %s::regclass)",
+        [f"{stream.table}_p", stream.table],
+    )
+    return sorted(day for (name,) in names if (day := day_of(name)))
 
 
 def is_missing(error: DatabaseError) -> bool:
@@ -114,11 +111,11 @@ def ensure(stream: Stream, days: Iterable[date]) -> None:
     if wanted <= {day for day, pending in attached(stream).items() if not pending}:
         return
     for day in sorted(wanted):
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", _day_key(day))
+        with transaction.atomic():
+            execute("SELECT pg_advisory_xact_lock(%s, %s)", _day_key(day))
             pending = attached(stream).get(day)
             if pending:
-                _execute(_detachment(stream, day, "FINALIZE"))
+                execute(_detachment(stream, day, "FINALIZE"))
             if pending is not False:
                 _make(stream, day)
                 if stream.tally_model._default_manager.filter(day=day).exists():
@@ -142,20 +139,17 @@ def make_ahead() -> None:
 def _make(stream: Stream, day: date) -> None:
     """Create and attach; only the attaching locks the parent, and lets inserts pass."""
     name = partition_name(stream, day)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"CREATE TABLE IF NOT EXISTS {name} (LIKE {stream.table} INCLUDING ALL)"
-        )
-        # Index-only scans, which totals rely on, need a recent VACUUM.
-        cursor.execute(
-            f"ALTER TABLE {name} SET (autovacuum_vacuum_insert_scale_factor = 0.05,"
-            " autovacuum_analyze_scale_factor = 0.05)"
-        )
-        cursor.execute(
-            f"ALTER TABLE {stream.table} ATTACH PARTITION {name}"
-            f" FOR VALUES FROM ('{day} 00:00+00')"
-            f" TO ('{day + timedelta(days=1)} 00:00+00')"
-        )
+    execute(f"CREATE TABLE IF NOT EXISTS {name} (LIKE {stream.table} INCLUDING ALL)")
+    # Index-only scans, which totals rely on, need a recent VACUUM.
+    execute(
+        f"ALTER TABLE {name} SET (autovacuum_vacuum_insert_scale_factor = 0.05,"
+        " autovacuum_analyze_scale_factor = 0.05)"
+    )
+    execute(
+        f"ALTER TABLE {stream.table} ATTACH PARTITION {name}"
+        f" FOR VALUES FROM ('{day} 00:00+00')"
+        f" TO ('{day + timedelta(days=1)} 00:00+00')"
+    )
     log.info("made partition %s", name)
 
 
@@ -172,7 +166,7 @@ def drop(
     detach = _detach if concurrently else _detach_plainly
     breath = BREATH_SECONDS if concurrently else PLAIN_BREATH_SECONDS
     for day in days:
-        with _day_locked(day), _lock_timeout():
+        with _day_locked(day), lock_timeout(LOCK_TIMEOUT):
             _retry(partial(detach, stream, day), breath)
             _retry(partial(_drop_detached, stream, day), breath)
         log.info("dropped partition %s", partition_name(stream, day))
@@ -181,7 +175,7 @@ def drop(
 def _detach(stream: Stream, day: date) -> None:
     pending = attached(stream).get(day)
     if pending is not None:
-        _execute(_detachment(stream, day, "FINALIZE" if pending else "CONCURRENTLY"))
+        execute(_detachment(stream, day, "FINALIZE" if pending else "CONCURRENTLY"))
 
 
 def _detach_plainly(stream: Stream, day: date) -> None:
@@ -191,9 +185,9 @@ def _detach_plainly(stream: Stream, day: date) -> None:
     with transaction.atomic():
         # Citus: workers are told of the timeout only so. One may hold the lock longer than
         # the coordinator, for a transaction of which it has yet to learn the end.
-        _execute("SET LOCAL citus.propagate_set_commands = 'local'")
-        _execute(f"SET LOCAL lock_timeout = '{PLAIN_LOCK_TIMEOUT}'")
-        _execute(_detachment(stream, day, ""))
+        execute("SET LOCAL citus.propagate_set_commands = 'local'")
+        execute(f"SET LOCAL lock_timeout = '{PLAIN_LOCK_TIMEOUT}'")
+        execute(_detachment(stream, day, ""))
 
 
 def _detachment(stream: Stream, day: date, how: str) -> str:
@@ -204,7 +198,7 @@ def _detachment(stream: Stream, day: date, how: str) -> str:
 def _drop_detached(stream: Stream, day: date) -> None:
     """Rows, tallies and sums go in one transaction; no batch can count into the day now."""
     with transaction.atomic():
-        _execute(f"DROP TABLE IF EXISTS {partition_name(stream, day)}")
+        execute(f"DROP TABLE IF EXISTS {partition_name(stream, day)}")
         stream.tally_model._default_manager.filter(day=day).delete()
         rollups.forget(stream, day)
 
@@ -216,31 +210,11 @@ def _day_key(day: date) -> list[int]:
 @contextmanager
 def _day_locked(day: date) -> Iterator[None]:
     """Keep others from attaching or dropping the day; ends with the session at last."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s, %s)", _day_key(day))
+    execute("SELECT pg_advisory_lock(%s, %s)", _day_key(day))
     try:
         yield
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", _day_key(day))
-
-
-def _execute(statement: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
-
-
-@contextmanager
-def _lock_timeout() -> Iterator[None]:
-    """Give up waiting for a lock early: whoever waits makes others wait behind it."""
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW lock_timeout")
-        usual = cursor.fetchone()[0]
-    _execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
-    try:
-        yield
-    finally:
-        _execute(f"SET lock_timeout = '{usual}'")
+        execute("SELECT pg_advisory_unlock(%s, %s)", _day_key(day))
 
 
 def _retry(step: Callable[[], None], breath: float) -> None:

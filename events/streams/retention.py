@@ -7,12 +7,12 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import orjson
-from django.db import connection
-from django.db.models import F, Sum
+from django.db.models import F
 
 from events.pruning import BREATH_SECONDS, CHUNK, Pruned
-from events.streams import partitions, rollups
+from events.streams import pages, partitions, rollups
 from events.streams.catalogue import STREAMS, Stream
+from events.streams.statements import execute, fetched
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import queued_write
 
@@ -34,8 +34,7 @@ def _first_kept_day(retention: timedelta | None) -> date | None:
 
 
 def _prune_stream(stream: Stream, before: date, *, dry_run: bool) -> Pruned:
-    tallies = stream.tally_model._default_manager.filter(day__lt=before)
-    rows = tallies.aggregate(rows=Sum("rows"))["rows"] or 0
+    rows = pages.tallied(stream.tally_model._default_manager.filter(day__lt=before))
     if not dry_run:
         drop_days(stream, before)
     return Pruned(stream.name, rows, before)
@@ -90,17 +89,15 @@ def _delete_rows(stream: Stream, before: date) -> None:
 def _delete_oldest(stream: Stream, before: date) -> Counter[tuple[date, Any]]:
     """Delete at most `CHUNK` rows; return how many stood for each key of the tallies."""
     columns = ", ".join(["n", stream.time_field, *stream.tally_fields])
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {columns} FROM {stream.table}"  # noqa: S608 - names from the catalogue
-            f" WHERE {stream.time_field} < %s ORDER BY {stream.time_field} LIMIT %s",
-            [str(before), CHUNK],
-        )
-        rows = cursor.fetchall()
-        cursor.execute(
-            f"DELETE FROM {stream.table} WHERE n IN (SELECT value FROM json_each(%s))",  # noqa: S608 - as above
-            [orjson.dumps([number for number, *_ in rows]).decode()],
-        )
+    rows = fetched(
+        f"SELECT {columns} FROM {stream.table}"  # noqa: S608 - names from the catalogue
+        f" WHERE {stream.time_field} < %s ORDER BY {stream.time_field} LIMIT %s",
+        [str(before), CHUNK],
+    )
+    execute(
+        f"DELETE FROM {stream.table} WHERE n IN (SELECT value FROM json_each(%s))",  # noqa: S608 - as above
+        [orjson.dumps([number for number, *_ in rows]).decode()],
+    )
     return Counter(
         (
             moment.date(),

@@ -9,6 +9,7 @@ from django.db import OperationalError, connection
 
 from events.streams import citus, pages, partitions
 from events.streams.catalogue import STREAMS, Stream
+from events.streams.statements import execute, fetched, lock_timeout
 
 BY: Final = "id"
 SHARDS_A_WORKER: Final = 4
@@ -41,12 +42,10 @@ class State:
 
 def state(stream: Stream) -> State:
     """Return where a stream of PostgreSQL lies and how much it is."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT sum(pg_total_relation_size(relid))::bigint FROM pg_partition_tree(%s)",
-            [stream.table],
-        )
-        size = cursor.fetchone()[0]
+    [(size,)] = fetched(
+        "SELECT sum(pg_total_relation_size(relid))::bigint FROM pg_partition_tree(%s)",
+        [stream.table],
+    )
     return State(
         stream=stream.name,
         table=stream.table,
@@ -85,10 +84,7 @@ def _require_extension() -> None:
         )
     if citus.is_installed():
         return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'citus'")
-        there = cursor.fetchone()
-    if there:
+    if fetched("SELECT 1 FROM pg_available_extensions WHERE name = 'citus'"):
         raise Refused(
             "the extension citus is not in this database: CREATE EXTENSION citus there,"
             " and on each worker"
@@ -100,9 +96,7 @@ def _require_extension() -> None:
 
 
 def _require_workers() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT groupid FROM pg_dist_local_group")
-        [group] = cursor.fetchone()
+    [(group,)] = fetched("SELECT groupid FROM pg_dist_local_group")
     if group:
         raise Refused(
             "this database is a worker: SVC_DATABASE_URL must name the coordinator"
@@ -130,9 +124,9 @@ def spread(stream: Stream, shards: int, day_done: Callable[[], None]) -> bool:
     """
     # Citus: FINALIZE is not supported any more, then.
     partitions.bring_back(stream)
-    with _patience(), _notices(day_done), connection.cursor() as cursor:
+    with _patience(), _notices(day_done):
         # 'none': each is moved between workers without the other.
-        cursor.execute(
+        execute(
             "SELECT create_distributed_table(%s, %s, colocate_with => 'none',"
             " shard_count => %s)",
             [stream.table, BY, shards],
@@ -143,8 +137,8 @@ def spread(stream: Stream, shards: int, day_done: Callable[[], None]) -> bool:
 def _forget_local(stream: Stream) -> bool:
     """Remove the rows that Citus left, unseen, where they were."""
     try:
-        with _patience(), connection.cursor() as cursor:
-            cursor.execute(
+        with _patience():
+            execute(
                 "SELECT truncate_local_data_after_distributing_table(%s)",
                 [stream.table],
             )
@@ -158,24 +152,19 @@ def bring_back(stream: Stream, day_done: Callable[[], None]) -> None:
 
     Raises DatabaseError when nothing was moved.
     """
-    with _patience(), _notices(day_done), connection.cursor() as cursor:
-        cursor.execute("SELECT undistribute_table(%s)", [stream.table])
+    with _patience(), _notices(day_done):
+        execute("SELECT undistribute_table(%s)", [stream.table])
 
 
 @contextmanager
 def _patience() -> Iterator[None]:
     """Wait little for locks, as others wait behind us, and long for the work."""
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW lock_timeout")
-        usual = cursor.fetchone()[0]
-        cursor.execute(
-            f"SET lock_timeout = '{LOCK_TIMEOUT}'; SET statement_timeout = 0"
-        )
-    try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET lock_timeout = '{usual}'; RESET statement_timeout")
+    with lock_timeout(LOCK_TIMEOUT):
+        execute("SET statement_timeout = 0")
+        try:
+            yield
+        finally:
+            execute("RESET statement_timeout")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ ids that are stored already, so two batches cannot both miss each other's.
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Final
@@ -18,6 +18,7 @@ from django.db import IntegrityError, InternalError, connection
 from events.streams import partitions
 from events.streams.catalogue import Stream
 from events.streams.faults import IdTaken
+from events.streams.statements import execute, fetched
 from meshmgmt.core.errors import Unavailable
 from meshmgmt.core.transactions import queued_write
 
@@ -60,7 +61,8 @@ def _store(stream: Stream, rows: Sequence[Any], untimed: frozenset[str]) -> Stor
         _lock(stream)
         fresh = _unknown(stream, rows, untimed)
         if fresh:
-            _insert(stream, fresh)
+            insert = _copy if connection.vendor == "postgresql" else _insert_many
+            insert(stream, fresh)
             _count(stream, fresh)
     return Stored(accepted=len(fresh), duplicates=len(rows) - len(fresh))
 
@@ -73,8 +75,7 @@ def _time(stream: Stream, row: Any) -> datetime:
 def _lock(stream: Stream) -> None:
     """Let one batch at a time look and insert; SQLite's BEGIN IMMEDIATE does it."""
     if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [stream.lock_key])
+        execute("SELECT pg_advisory_xact_lock(%s)", [stream.lock_key])
 
 
 def _unknown(stream: Stream, rows: Sequence[Any], untimed: frozenset[str]) -> list[Any]:
@@ -93,25 +94,14 @@ def _unknown(stream: Stream, rows: Sequence[Any], untimed: frozenset[str]) -> li
 
 def _stored_times(stream: Stream, ids: list[str]) -> dict[str, datetime]:
     select = f"SELECT id, {stream.time_field} FROM {stream.table} WHERE id"  # noqa: S608 - names from the catalogue
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            # Behind ARRAY() the planner does not look at each of the ids.
-            cursor.execute(f"{select} = ANY(ARRAY(SELECT unnest(%s::text[])))", [ids])
-            return dict(cursor.fetchall())
-        among = f"{select} IN (SELECT value FROM json_each(%s))"  # noqa: S608 - as above
-        cursor.execute(among, [orjson.dumps(ids).decode()])
-        # Django's converter for SQLite returns the time without its zone.
-        return {
-            identifier: moment.replace(tzinfo=UTC)
-            for identifier, moment in cursor.fetchall()
-        }
-
-
-def _insert(stream: Stream, rows: Sequence[Any]) -> None:
-    writer: Callable[[Stream, Sequence[Any]], None] = (
-        _copy if connection.vendor == "postgresql" else _insert_many
-    )
-    writer(stream, rows)
+    if connection.vendor == "postgresql":
+        # Behind ARRAY() the planner does not look at each of the ids.
+        among = f"{select} = ANY(ARRAY(SELECT unnest(%s::text[])))"
+        return dict(fetched(among, [ids]))
+    among = f"{select} IN (SELECT value FROM json_each(%s))"  # noqa: S608 - as above
+    found = fetched(among, [orjson.dumps(ids).decode()])
+    # Django's converter for SQLite returns the time without its zone.
+    return {identifier: moment.replace(tzinfo=UTC) for identifier, moment in found}
 
 
 def _copy(stream: Stream, rows: Sequence[Any]) -> None:
@@ -147,10 +137,8 @@ def _next_arrival(stream: Stream) -> int:
 
     SQLite itself would give the numbers of deleted rows again.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT max(n) FROM {stream.table}")  # noqa: S608 - as above
-        last = cursor.fetchone()[0] or 0
-    return max(last + 1, time.time_ns() // 1000)
+    [(last,)] = fetched(f"SELECT max(n) FROM {stream.table}")  # noqa: S608 - as above
+    return max((last or 0) + 1, time.time_ns() // 1000)
 
 
 def _sqlite_time(moment: datetime) -> str:

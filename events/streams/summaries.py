@@ -40,6 +40,7 @@ from events.streams.hours import (
     day_span,
     whole_hours,
 )
+from events.streams.statements import fetched
 from events.streams.subjects import RollUps, Subject
 from events.streams.totals import HIGHEST, total_sql
 from events.vocabulary import FUTURE
@@ -172,7 +173,7 @@ def events_by(
     if not together:
         return {}
     counted = f"SELECT by_{group}, SUM(events) FROM ({together}) AS parts GROUP BY 1"  # noqa: S608 - names of ours
-    return {key: int(number) for key, number in _fetched(counted, params)}
+    return {key: int(number) for key, number in fetched(counted, params)}
 
 
 def _keys(subject: Subject, question: Question) -> dict[str, Any]:
@@ -297,7 +298,7 @@ def _top(parts: Iterable[Part], question: Question) -> tuple[int, list[Group]]:
     # The total is that of the groups, in the same statement: events are read once for both.
     keys = ", ".join(f"by_{name}" for name in question.group_by)
     total = total_sql(connection.vendor, ["value"])
-    rows = _fetched(
+    rows = fetched(
         f"WITH found AS (SELECT {keys}, {total} AS value, SUM(events) AS events,"  # noqa: S608 - names of ours
         f" MIN(first) AS first, MAX(last) AS last FROM ({together}) AS parts"
         f" GROUP BY {keys})"
@@ -333,7 +334,7 @@ def _series(
         lambda part: {"bucket": part.bucket(seconds), "value": part.value},
     )
     keys = ", ".join(f"by_{name}" for name in question.group_by)
-    rows = _fetched(
+    rows = fetched(
         f"SELECT bucket, {total_sql(connection.vendor, ['value'])}, {keys}"  # noqa: S608 - names of ours
         f" FROM ({together}) AS parts GROUP BY {keys}, bucket ORDER BY bucket",
         params,
@@ -357,13 +358,6 @@ def _together(
             statements.append(sql)
             params += own
     return " UNION ALL ".join(statements), params
-
-
-def _fetched(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return rows
 
 
 def _instant(moment: datetime | str) -> datetime:
