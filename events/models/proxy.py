@@ -1,8 +1,5 @@
 """Reverse proxy access log entries as they are stored."""
 
-from typing import Any
-
-import orjson
 from django.db import models
 
 from events.models.readonly import ReadOnlyModel
@@ -36,18 +33,9 @@ class ProxyEntry(ReadOnlyModel):
     """Grows in the order of commits; None for what came before it was counted."""
 
     class Meta(ReadOnlyModel.Meta):
-        abstract = False
         ordering = ["-timestamp", "-id"]
         verbose_name = "proxy access log entry"
         verbose_name_plural = "proxy access log entries"
-
-    def __str__(self) -> str:
-        return self.id
-
-    @property
-    def content(self) -> dict[str, Any]:
-        content: dict[str, Any] = orjson.loads(self.body)
-        return content
 
 
 class ProxyTally(models.Model):

@@ -2,6 +2,7 @@
 
 from typing import Any, NoReturn
 
+import orjson
 from django.db import models
 
 
@@ -14,7 +15,10 @@ class ReadOnlyQuerySet(models.QuerySet[Any]):
 
 
 class ReadOnlyModel(models.Model):
-    """A model whose instances are never saved or deleted one by one."""
+    """An event, whose instances are never saved or deleted one by one."""
+
+    body: Any
+    """The JSON text that clients get; each stream has it as a column."""
 
     objects = ReadOnlyQuerySet.as_manager()
 
@@ -22,5 +26,13 @@ class ReadOnlyModel(models.Model):
         abstract = True
         managed = True
         default_permissions = ("view",)
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        content: dict[str, Any] = orjson.loads(self.body)
+        return content
 
     save = delete = _refuse

@@ -1,8 +1,5 @@
 """Network traffic events as they are stored."""
 
-from typing import Any
-
-import orjson
 from django.db import models
 
 from events.models.readonly import ReadOnlyModel
@@ -39,17 +36,8 @@ class TrafficEvent(ReadOnlyModel):
     """Grows in the order of commits; None for what came before it was counted."""
 
     class Meta(ReadOnlyModel.Meta):
-        abstract = False
         ordering = ["-time", "-id"]
         verbose_name = "network traffic event"
-
-    def __str__(self) -> str:
-        return self.id
-
-    @property
-    def content(self) -> dict[str, Any]:
-        content: dict[str, Any] = orjson.loads(self.body)
-        return content
 
 
 class TrafficTally(models.Model):
