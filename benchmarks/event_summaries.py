@@ -72,7 +72,7 @@ def _ninety_days(bench: "EventsBench", path: str) -> None:
     span = Span(end - 90 * DAY + 2 * HOUR, end)
     sums = [
         TrafficRollUp(
-            family=TRAFFIC_ROLL_UPS.families["source"],
+            family=TRAFFIC_ROLL_UPS.families["source"].number,
             width=width,
             start=start,
             key=f"s{number:019}",

@@ -110,9 +110,9 @@ def _sums(kept: RollUps, widths: list[int], span: Span) -> QuerySet[Any]:
 
 
 def _families(kept: RollUps) -> Iterator[int]:
-    for number in kept.families.values():
-        yield number
-        yield number + NARROWED
+    for family in kept.families.values():
+        yield family.number
+        yield family.number + NARROWED
 
 
 def _lock(stream: Stream) -> RollUpMark:
@@ -200,7 +200,7 @@ def _widen(kept: RollUps) -> bool:
 
 
 def _first_hour(kept: RollUps, span: Span) -> int | None:
-    family = next(iter(kept.families.values()))
+    family = next(iter(kept.families.values())).number
     sums = kept.model._default_manager.filter(
         family=family, width=HOUR, start__gte=span.start, start__lt=span.end
     )
@@ -247,7 +247,8 @@ def _hours(kept: RollUps) -> Iterator[str]:
     """Yield what makes the sums of each family by hour."""
     sums = _totals(f"sum_{name}" for name in kept.sums)
     for name, family in kept.families.items():
-        for number, which in ((family, ""), (family + NARROWED, "WHERE narrowed = 1")):
+        own = family.number
+        for number, which in ((own, ""), (own + NARROWED, "WHERE narrowed = 1")):
             yield (
                 f"SELECT {number}, {HOUR}, hour, CAST(by_{name} AS text),"  # noqa: S608 - names of ours
                 f" COUNT(*), MIN(at), MAX(at), {sums} FROM read {which}"

@@ -1,8 +1,8 @@
 """What the summaries can group each stream by, add up, and call it."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.db.models import (
     Case,
@@ -39,44 +39,57 @@ NARROWED: Final = 100
 """Added to the family of all events: that of the few that are asked for most."""
 
 
+class Family(NamedTuple):
+    """The sums of one group; the number is stored with them, and never given to another.
+
+    `filter` is the one that equals a key; keys may be whole numbers.
+    """
+
+    number: int
+    filter: str = ""
+    whole: bool = False
+
+
 @dataclass(frozen=True)
 class RollUps:
     """What is summed up of a stream by hour and day, and what that can answer.
 
-    `families` gives the groups a number each; `whole` names those whose keys are numbers.
-    `sums` holds an expression for each column of sums, `metrics` makes the aggregates of
-    them. `filters` names, by group, the filter that equals a key. What `narrowing`, a
-    filter with its value, keeps has families of its own; `narrow` is the same condition.
+    `families` are by group. `sums` holds an expression for each column of sums, `metrics`
+    makes the aggregates of them. What `narrowing`, a filter with its value, keeps has
+    families of its own; `narrow` is the same condition.
     """
 
     stream: Stream
     model: type[RollUp]
     groups: Mapping[str, Any]
-    families: Mapping[str, int]
-    whole: Collection[str]
+    families: Mapping[str, Family]
     sums: Mapping[str, Any]
     metrics: Mapping[str, Callable[[], Any]]
-    filters: Mapping[str, str]
     narrowing: tuple[str, Any]
     narrow: Q
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """By group the filter that equals a key, if there is one."""
+        return {name: own.filter for name, own in self.families.items() if own.filter}
 
     def answer(self, group: str, asked: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the fields of the rows that hold the answer; None where none do.
 
         `asked` holds the filters in use, dates aside.
         """
-        rest = dict(asked)
-        if group not in self.families:
+        family, rest = self.families.get(group), dict(asked)
+        if family is None:
             return None
-        fields: dict[str, Any] = {"family": self.families[group]}
+        number = family.number
         name, value = self.narrowing
         if name in rest and rest[name] == value:
             del rest[name]
-            fields["family"] += NARROWED
-        own = rest.pop(self.filters.get(group, ""), None)
-        if own is not None:
-            fields["key"] = str(own)
-        return None if rest else fields
+            number += NARROWED
+        own = rest.pop(family.filter, None)
+        if rest:
+            return None
+        return {"family": number, **({} if own is None else {"key": str(own)})}
 
 
 @dataclass(frozen=True)
@@ -207,30 +220,18 @@ TRAFFIC_ROLL_UPS: Final = RollUps(
     stream=TRAFFIC,
     model=TrafficRollUp,
     groups=_TRAFFIC_GROUPS,
-    # Numbers are stored with the sums: none is ever given to another group.
     families={
-        "source": 1,
-        "destination": 2,
-        "user": 3,
-        "policy": 4,
-        "protocol": 5,
-        "reporter": 6,
-        "direction": 7,
-        "connection_type": 8,
+        "source": Family(1, "source"),
+        "destination": Family(2, "destination"),
+        "user": Family(3, "user_id"),
+        "policy": Family(4, "policy_id"),
+        "protocol": Family(5, "protocol", whole=True),
+        "reporter": Family(6, "reporter_id"),
+        "direction": Family(7, "direction", whole=True),
+        "connection_type": Family(8, "connection_type", whole=True),
     },
-    whole={"protocol", "direction", "connection_type"},
     sums={name: F(name) for name in ("rx_bytes", "tx_bytes", "flows", "drops")},
     metrics=_TRAFFIC_METRICS,
-    filters={
-        "source": "source",
-        "destination": "destination",
-        "user": "user_id",
-        "policy": "policy_id",
-        "protocol": "protocol",
-        "reporter": "reporter_id",
-        "direction": "direction",
-        "connection_type": "connection_type",
-    },
     narrowing=("type", KIND_BITS["TYPE_DROP"]),
     narrow=Q(kinds__gte=KIND_BITS["TYPE_DROP"]),  # the highest bit
 )
@@ -241,18 +242,17 @@ PROXY_ROLL_UPS: Final = RollUps(
     groups=_PROXY_GROUPS,
     # No paths: there may be as many as there are entries.
     families={
-        "host": 1,
-        "method": 2,
-        "status": 3,
-        "status_code": 4,
-        "source_ip": 5,
-        "user": 6,
-        "service": 7,
-        "auth_method": 8,
-        "reason": 9,
-        "country": 10,
+        "host": Family(1, "host"),
+        "method": Family(2),
+        "status": Family(3),
+        "status_code": Family(4, "status_code", whole=True),
+        "source_ip": Family(5, "source_ip"),
+        "user": Family(6, "user_id"),
+        "service": Family(7, "service_id"),
+        "auth_method": Family(8, "auth_method"),
+        "reason": Family(9, "reason"),
+        "country": Family(10, "country_code"),
     },
-    whole={"status_code"},
     sums={
         "bytes_upload": F("bytes_upload"),
         "bytes_download": F("bytes_download"),
@@ -264,16 +264,6 @@ PROXY_ROLL_UPS: Final = RollUps(
         "requests": lambda: Total("events"),
         "bytes": lambda: Total("bytes_upload", "bytes_download"),
         "failures": lambda: Total("failures"),
-    },
-    filters={
-        "host": "host",
-        "status_code": "status_code",
-        "source_ip": "source_ip",
-        "user": "user_id",
-        "service": "service_id",
-        "auth_method": "auth_method",
-        "reason": "reason",
-        "country": "country_code",
     },
     narrowing=("status", False),
     narrow=~_SUCCESS,

@@ -249,7 +249,7 @@ def _sums(
 ) -> Part:
     """Return the sums of spans, each of one width."""
     [group] = question.group_by
-    key = Cast("key", IntegerField()) if group in kept.whole else F("key")
+    key = Cast("key", IntegerField()) if kept.families[group].whole else F("key")
     # One condition of all spans: parts of their own would each be grouped by key first.
     asked = reduce(
         or_,

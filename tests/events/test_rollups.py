@@ -375,7 +375,7 @@ def test_a_day_goes_in_few_statements_however_many_its_sums(
     django_assert_max_num_queries: Any,
 ) -> None:
     start = day_span(NOW.date()).start
-    family = TRAFFIC_ROLL_UPS.families["source"]
+    family = TRAFFIC_ROLL_UPS.families["source"].number
     nothing = dict.fromkeys(TRAFFIC_ROLL_UPS.sums, 0)
     TrafficRollUp.objects.bulk_create(
         TrafficRollUp(
