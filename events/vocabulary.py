@@ -3,6 +3,8 @@
 from datetime import timedelta
 from typing import Final
 
+PROTOCOL_NAMES: Final = {1: "ICMP", 6: "TCP", 17: "UDP"}
+"""Of IP, those that have a name here."""
 DIRECTIONS: Final = ("DIRECTION_UNKNOWN", "INGRESS", "EGRESS")
 TYPES: Final = ("TYPE_UNKNOWN", "TYPE_START", "TYPE_END", "TYPE_DROP")
 KIND_BITS: Final = {kind: 1 << number for number, kind in enumerate(TYPES)}

@@ -20,15 +20,14 @@ from events.api.filters import TrafficFilterSet
 from events.api.streams import TrafficEventsView
 from events.models import TrafficEvent
 from events.streams.subjects import TRAFFIC_ROLL_UPS, TRAFFIC_SUBJECT
-from events.vocabulary import CONNECTIONS, DIRECTIONS
+from events.vocabulary import CONNECTIONS, DIRECTIONS, PROTOCOL_NAMES
 from meshmgmt.core import clock
 
-_PROTOCOLS: Final = {1: "ICMP", 6: "TCP", 17: "UDP"}
 _END: Final = Kinds("peer or resource", ("peer", "networkresource"))
 
 
 def protocols() -> dict[str, str]:
-    return {str(number): name for number, name in _PROTOCOLS.items()}
+    return {str(number): name for number, name in PROTOCOL_NAMES.items()}
 
 
 @admin.register(TrafficEvent)
@@ -77,7 +76,7 @@ class TrafficEventAdmin(Explorer):
         content = row.content
         direction = DIRECTIONS[row.direction]
         connection = CONNECTIONS[row.connection_type]
-        protocol = _PROTOCOLS.get(row.protocol, "")
+        protocol = PROTOCOL_NAMES.get(row.protocol, "")
         return [
             _end(here, row, content, "source"),
             _end(here, row, content, "destination"),
@@ -99,7 +98,7 @@ class TrafficEventAdmin(Explorer):
             **{f"{side}_id": name for side, name in ends.items()},
             "user_id": content["user"]["name"] or content["user"]["email"],
             "policy_id": content["policy"]["name"],
-            "protocol": _PROTOCOLS.get(row.protocol, ""),
+            "protocol": PROTOCOL_NAMES.get(row.protocol, ""),
         }
 
     def facts(self, row: TrafficEvent, pages: ObjectPages) -> list[Fact]:
@@ -121,7 +120,7 @@ class TrafficEventAdmin(Explorer):
             ),
             Fact("Policy", named(known, policy["id"], policy["name"])),
             Fact("Reported by", named(known, row.reporter_id)),
-            Fact("Protocol", _PROTOCOLS.get(row.protocol, str(row.protocol))),
+            Fact("Protocol", PROTOCOL_NAMES.get(row.protocol, str(row.protocol))),
             Fact("ICMP", icmp if row.protocol == 1 else ""),
             Fact("Direction", shown_word(content["direction"])),
             Fact("Connection", content["connection_type"]),
@@ -171,7 +170,7 @@ def _why(row: TrafficEvent, content: dict[str, Any], text: str) -> SafeString | 
     """A link that asks for a dropped flow, as of then; "" where no peer began it."""
     if not row.drops or content["source"]["type"] != "PEER":
         return ""
-    protocol = _PROTOCOLS.get(row.protocol, "all").lower()
+    protocol = PROTOCOL_NAMES.get(row.protocol, "all").lower()
     has_ports = protocol in ("tcp", "udp")
     question = {
         "source": row.source_address or row.source_id,

@@ -3,7 +3,7 @@
 from django.db import models
 
 from events.models.readonly import ReadOnlyModel
-from events.vocabulary import CONNECTIONS, DIRECTIONS
+from events.vocabulary import CONNECTIONS, DIRECTIONS, PROTOCOL_NAMES
 
 
 class TrafficEvent(ReadOnlyModel):
@@ -22,7 +22,7 @@ class TrafficEvent(ReadOnlyModel):
     policy_id = models.TextField()
     source_address = models.TextField()
     destination_address = models.TextField()
-    protocol = models.SmallIntegerField(choices=[(1, "ICMP"), (6, "TCP"), (17, "UDP")])
+    protocol = models.SmallIntegerField(choices=list(PROTOCOL_NAMES.items()))
     direction = models.SmallIntegerField(choices=list(enumerate(DIRECTIONS)))
     connection_type = models.SmallIntegerField(choices=list(enumerate(CONNECTIONS)))
     kinds = models.SmallIntegerField(help_text="bits of the event types, 1 = unknown")

@@ -29,7 +29,7 @@ from events.models import (
 )
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.totals import Total
-from events.vocabulary import CONNECTIONS, DIRECTIONS, KIND_BITS
+from events.vocabulary import CONNECTIONS, DIRECTIONS, KIND_BITS, PROTOCOL_NAMES
 
 Newest = Callable[[], Any]
 """Returns the newest event of a group, None when it is gone."""
@@ -158,7 +158,7 @@ def _user(key: str, newest: Newest) -> str:
 
 
 def _protocol(key: int, newest: Newest) -> str:
-    return {1: "ICMP", 6: "TCP", 17: "UDP"}.get(key, "")
+    return PROTOCOL_NAMES.get(key, "")
 
 
 def _initiator(key: str, newest: Newest) -> str:
