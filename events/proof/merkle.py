@@ -7,7 +7,7 @@ the full tiles below. What is stored is never changed, only tiles at the right e
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from events.proof.hashing import HASH_BYTES, inner_hash
+from events.proof.hashing import HASH_BYTES, inner_hash, root_of
 
 HEIGHT: Final = 8
 WIDTH: Final = 2**HEIGHT
@@ -70,7 +70,7 @@ class Tree:
         number, place = divmod(low >> (level * HEIGHT), WIDTH)
         hashes = self._load(level, number)
         start = place * HASH_BYTES
-        return _fold(hashes[start : start + (HASH_BYTES << within)])
+        return root_of(hashes_of(hashes[start : start + (HASH_BYTES << within)]))
 
 
 def extended(
@@ -90,7 +90,7 @@ def extended(
             yield level, number, tile
             # Tiles above hold complete subtrees only: what they say never changes.
             if len(tile) == _FULL:
-                fresh.append(_fold(tile))
+                fresh.append(root_of(hashes_of(tile)))
             number += 1
         level += 1
 
@@ -99,15 +99,6 @@ def hashes_of(tile: bytes) -> list[bytes]:
     return [
         tile[start : start + HASH_BYTES] for start in range(0, len(tile), HASH_BYTES)
     ]
-
-
-def _fold(hashes: bytes) -> bytes:
-    """Return the root of hashes side by side, whose number is a power of two."""
-    nodes = hashes_of(hashes)
-    while len(nodes) > 1:
-        pairs = zip(nodes[::2], nodes[1::2], strict=True)
-        nodes = [inner_hash(left, right) for left, right in pairs]
-    return nodes[0]
 
 
 def _split(size: int) -> int:
