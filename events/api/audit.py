@@ -14,13 +14,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from events.api.auditfilters import AuditFilterSet
-from events.api.pagination import PRECISION_HEADER, SCOPE_HEADER, PageForm
+from events.api.pagination import PRECISION_HEADER, PageForm
 from events.api.queries import parameters_of, require_valid
 from events.api.shapes import Shape
 from events.audit.cursors import Cursor, parse_cursor
 from events.audit.reading import (
     NEWEST,
-    Trail,
     TrailPage,
     event_by_id,
     every_row,
@@ -38,7 +37,6 @@ from events.audit.rows import (
 )
 from events.models import AuditEvent, AuditHead
 from events.proof import heads
-from events.search import SHORT_SEARCH_ROWS
 from meshmgmt.api.exports import CsvRenderer, NdjsonRenderer, export, pieces_of
 from meshmgmt.api.renderers import OrjsonRenderer
 from meshmgmt.api.views import ApiView
@@ -116,31 +114,26 @@ class AuditEventsView(ApiView):
         columns = LIST_COLUMNS if kind == "json" else DETAIL_COLUMNS
         if kind != "json" and not (form.asked or form.cleaned_data["cursor"]):
             file = _export(kind, every_row(filters.qs, columns))
+            filters.tell_scope(file)
             if self.tree_head is not None:
                 file[HEAD_HEADER] = orjson.dumps(heads.row(self.tree_head)).decode()
             return file
-        page = self._page(form, filters.qs, columns)
+        with read_snapshot():
+            page = read_page(
+                filters.qs,
+                columns,
+                cursor=form.cleaned_data["cursor"],
+                offset=form.offset,
+                size=form.page_size,
+            )
         response: HttpResponseBase
         if kind == "json":
             response = Response(list(list_rows(page.found)))
         else:
             response = _export(kind, iter(page.found))
         self._describe(response, page, form)
-        if filters.short_search:
-            response[SCOPE_HEADER] = f"newest-{SHORT_SEARCH_ROWS}"
+        filters.tell_scope(response)
         return response
-
-    def _page(
-        self, form: AuditPageForm, matching: Trail, columns: tuple[str, ...]
-    ) -> TrailPage:
-        with read_snapshot():
-            return read_page(
-                matching,
-                columns,
-                cursor=form.cleaned_data["cursor"],
-                offset=form.offset,
-                size=form.page_size,
-            )
 
     def _describe(
         self, response: HttpResponseBase, page: TrailPage, form: AuditPageForm

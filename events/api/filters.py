@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import django_filters
 from django import forms
 from django.db.models import Q, QuerySet
+from django.http.response import HttpResponseBase
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.request import Request
 
@@ -63,6 +64,11 @@ class StreamFilterSet(django_filters.FilterSet):
         """Whether the search text is too short for the trigram index."""
         text = fold(self.form.cleaned_data.get("search") or "")
         return bool(text) and len(text) < SHORTEST_INDEXED
+
+    def tell_scope(self, response: HttpResponseBase) -> None:
+        """Say in a header how far a short search looked."""
+        if self.short_search:
+            response["X-Search-Scope"] = f"newest-{SHORT_SEARCH_ROWS}"
 
     def filter_queryset(self, queryset: Rows) -> Rows:
         """Apply all filters, the search last: a short one looks at few rows only."""

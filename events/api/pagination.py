@@ -14,7 +14,6 @@ from rest_framework.request import Request
 from events.api.filters import StreamFilterSet
 from events.api.queries import EnumField, WholeNumberField
 from events.instants import parse_instant
-from events.search import SHORT_SEARCH_ROWS
 from events.streams import pages
 from events.streams.catalogue import Stream
 from events.streams.exports import Place
@@ -23,7 +22,6 @@ from meshmgmt.api.renderers import CONTENT_TYPE
 from meshmgmt.core.errors import BadRequest
 
 PRECISION_HEADER: Final = "X-Total-Count-Precision"
-SCOPE_HEADER: Final = "X-Search-Scope"
 STREAMED_BYTES: Final = 8 * 2**20
 """Bodies from this size on are sent piece by piece instead of joined in memory."""
 
@@ -237,8 +235,7 @@ class StreamPagination(BasePagination):
             response["Content-Length"] = str(length)
         if not data.exact:
             response[PRECISION_HEADER] = "at-least"
-        if self.filterset.short_search:
-            response[SCOPE_HEADER] = f"newest-{SHORT_SEARCH_ROWS}"
+        self.filterset.tell_scope(response)
         return response
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:

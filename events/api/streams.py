@@ -21,7 +21,6 @@ from events.api.filters import (
     TrafficFilterSet,
 )
 from events.api.pagination import (
-    SCOPE_HEADER,
     ProxyPageForm,
     StreamPageForm,
     StreamPagination,
@@ -35,7 +34,6 @@ from events.api.serializers import (
     StoredSerializer,
     TrafficEventSerializer,
 )
-from events.search import SHORT_SEARCH_ROWS
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.exports import csv_pieces, every_text, ndjson_pieces
@@ -114,8 +112,7 @@ class StreamView(ApiView, GenericAPIView[Any]):
             ndjson_pieces(texts) if kind == "ndjson" else csv_pieces(self.stream, texts)
         )
         response = export(self.stream.name, kind, pieces)
-        if self.filterset.short_search:
-            response[SCOPE_HEADER] = f"newest-{SHORT_SEARCH_ROWS}"
+        self.filterset.tell_scope(response)
         return response
 
     def post(self, request: Request) -> Response:

@@ -427,7 +427,7 @@ def test_a_short_search_looks_at_the_newest_rows_and_says_so(
     expected = [e["id"] for e in among if TRAFFIC_FILTERS["search"](e, "ha")]
     assert 0 < len(expected) < 10
     assert [event["id"] for event in answer.json["data"]] == expected
-    assert answer.headers["X-Search-Scope"] == "newest-100000"
+    assert answer.headers["X-Search-Scope"] == "newest-10"
 
 
 def test_a_long_search_looks_at_everything() -> None:

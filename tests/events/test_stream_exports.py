@@ -199,10 +199,16 @@ def test_an_export_needs_leave_to_read(api: Api) -> None:
     assert api_as("user").get(TRAFFIC_PATH, Accept=CSV).status == 403
 
 
-def test_a_short_search_says_how_far_it_looked(api: Api) -> None:
-    answer = api.get(f"{PROXY_PATH}?search=wi", Accept=LINES)
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [("proxy?search=wi", 50), ("audit?search=zq", 0), ("audit?search=zq&page=1", 0)],
+)
+def test_a_short_search_says_how_far_it_looked(
+    api: Api, query: str, count: int
+) -> None:
+    answer = api.get(f"/api/events/{query}", Accept=LINES)
     assert answer.headers["X-Search-Scope"] == "newest-100000"
-    assert len(lines(answer)) == 50
+    assert len(lines(answer)) == count
 
 
 @pytest.mark.parametrize("kind", ["ndjson", "csv"])
