@@ -21,6 +21,7 @@ from events.api.queries import (
 from events.directory import directory
 from events.models import ProxyEntry, TrafficEvent
 from events.search import SHORT_SEARCH_ROWS, SHORTEST_INDEXED, fold
+from events.streams.subjects import SUCCESS, TRAFFIC_SUBJECT
 from events.vocabulary import CONNECTIONS, DIRECTIONS, KIND_BITS, METHODS
 
 Rows = QuerySet[Any]
@@ -148,9 +149,7 @@ class TrafficFilterSet(StreamFilterSet):
 
     def of_end(self, queryset: Rows, name: str, key: str) -> Rows:
         """Keep flows with an end that summaries know by this key."""
-        # As summaries group them, so that a bar leads to the rows it counts.
-        nameless = Q(**{f"{name}_id": "", f"{name}_address": key})
-        return queryset.filter(Q(**{f"{name}_id": key}) | nameless)
+        return queryset.filter(TRAFFIC_SUBJECT.indexed[name]([key]))
 
     def of_type(self, queryset: Rows, name: str, bit: int) -> Rows:
         """Keep events whose bits include `bit`, spelt as an index can serve it."""
@@ -233,8 +232,7 @@ class ProxyFilterSet(StreamFilterSet):
         return queryset.filter(method__in={method, method.upper()})
 
     def of_status(self, queryset: Rows, name: str, success: bool) -> Rows:
-        well = Q(status_code__gte=200, status_code__lt=400)
-        return queryset.filter(well if success else ~well)
+        return queryset.filter(SUCCESS if success else ~SUCCESS)
 
     def of_class(self, queryset: Rows, name: str, least: int) -> Rows:
         return queryset.filter(status_code__gte=least, status_code__lt=least + 100)

@@ -177,9 +177,9 @@ def _activity(key: str, newest: Newest) -> str:
     return str(Activity(key).label) if key in Activity.values else ""
 
 
-_SUCCESS: Final = Q(status_code__gte=200, status_code__lt=400)
+SUCCESS: Final = Q(status_code__gte=200, status_code__lt=400)
 # TCP and UDP have no status (0), which tells nothing of success.
-_FAILURE: Final = ~_SUCCESS & ~Q(status_code=0)
+_FAILURE: Final = ~SUCCESS & ~Q(status_code=0)
 
 _TRAFFIC_GROUPS: Final = {
     "source": _end("source"),
@@ -197,7 +197,7 @@ _PROXY_GROUPS: Final = {
     "path": F("path"),
     "method": F("method"),
     "status": Case(
-        When(_SUCCESS, then=Value("success")),
+        When(SUCCESS, then=Value("success")),
         default=Value("failed"),
         output_field=TextField(),
     ),
@@ -266,7 +266,7 @@ PROXY_ROLL_UPS: Final = RollUps(
         "failures": lambda: Total("failures"),
     },
     narrowing=("status", False),
-    narrow=~_SUCCESS,
+    narrow=~SUCCESS,
 )
 
 TRAFFIC_SUBJECT: Final = Subject(
