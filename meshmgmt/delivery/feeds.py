@@ -18,6 +18,7 @@ from events.api.auditfilters import AuditFilterSet
 from events.api.filters import ProxyFilterSet, StreamFilterSet, TrafficFilterSet
 from events.api.queries import faults_of
 from events.audit.rows import DETAIL_COLUMNS, detail_rows
+from events.keyset import beyond
 from events.models import AuditEvent
 from events.streams import citus
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
@@ -27,8 +28,6 @@ from meshmgmt.core.ids import new_id
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.delivery.models import Subscription
 from meshmgmt.delivery.rules import MAX_BYTES
-
-_EVERY: Final = Q()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +68,9 @@ class Feed:
         """Return all events of the stream."""
         return self.model._default_manager.order_by()
 
-    def head(self, among: Q = _EVERY) -> int:
+    def head(self, *among: Q) -> int:
         """Return the position of the event committed last, 0 for none."""
-        rows = self.all().filter(among)
+        rows = self.all().filter(*among)
         return rows.aggregate(last=Max(self.position))["last"] or 0
 
     def matching(self, filters: dict[str, Any]) -> QuerySet[Any]:
@@ -182,11 +181,9 @@ def replayed(subscription: Subscription) -> Batch:
     times = (subscription.replay_from, subscription.replay_until)
     rows = feed.matching(subscription.filters).filter(**{f"{time}__range": times})
     if subscription.replay_after:
-        moment = datetime.fromisoformat(subscription.replay_after[0])
-        later = Q(**{f"{time}__gt": moment})
-        same = Q(**{time: moment, "id__gt": subscription.replay_after[1]})
-        # The bound on the time alone lets the database begin in the index; an OR does not.
-        rows = rows.filter(later | same, **{f"{time}__gte": moment})
+        moment, identifier = subscription.replay_after
+        place = datetime.fromisoformat(moment), identifier
+        rows = rows.filter(beyond(time, *place, newer=True))
     events, whole = feed.read(rows.order_by(time, "id"), subscription.batch_limit)
     if whole:
         ended = dict.fromkeys(("replay_from", "replay_until", "replay_after"))
