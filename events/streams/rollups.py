@@ -136,9 +136,8 @@ def _days_from_before(stream: Stream) -> Iterator[date]:
 
 def _events_of(stream: Stream, day: date) -> QuerySet[Any]:
     span = day_span(day)
-    time = stream.time_field
     return stream.model._default_manager.order_by().filter(
-        **{f"{time}__gte": span.first, f"{time}__lte": span.last}
+        **{f"{stream.time_field}__range": (span.first, span.last)}
     )
 
 

@@ -85,27 +85,27 @@ class Part:
     bucket: Callable[[int], Any]
     among: Mapping[str, Callable[[list[Any]], Q]]
 
-    def only(self, names: Sequence[str], top: Sequence["Group"]) -> "Part":
-        """Return what belongs to the groups."""
+    def only(self, names: Sequence[str], groups: Sequence[tuple[Any, ...]]) -> "Part":
+        """Return what belongs to groups, of which these are the keys."""
         chosen = Q()
         for position, name in enumerate(names):
-            keys = list({group.keys[position] for group in top})
+            keys = list({group[position] for group in groups})
             equal = Q(**{f"by_{name}__in": keys})
             chosen &= self.among[name](keys) if name in self.among else equal
         if len(names) > 1:
-            pairs = [dict(zip(self.keys, group.keys, strict=True)) for group in top]
+            pairs = [dict(zip(self.keys, group, strict=True)) for group in groups]
             chosen &= reduce(or_, (Q(**pair) for pair in pairs))
         rows = self.rows.annotate(**self.keys).filter(chosen)
         return replace(self, rows=rows)
 
+    def in_buckets(self, seconds: int) -> "Part":
+        """Return the same with the bucket as a further key."""
+        return replace(self, keys={**self.keys, "bucket": self.bucket(seconds)})
+
     def sql(self, columns: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
         """Return the statement that gives keys and columns. Raises EmptyResultSet."""
-        found = self.rows.order_by().annotate(**self.keys)
-        if "bucket" in columns:
-            found = found.annotate(bucket=columns["bucket"])
-        grouped = [*self.keys, *({"bucket"} & columns.keys())]
-        figures = {name: each for name, each in columns.items() if name != "bucket"}
-        sql, params = found.values(*grouped).annotate(**figures).query.sql_with_params()
+        found = self.rows.order_by().annotate(**self.keys).values(*self.keys)
+        sql, params = found.annotate(**columns).query.sql_with_params()
         # Parts are joined by the position of their columns, and Django has its own order.
         names = ", ".join([*self.keys, *columns])
         return f"SELECT {names} FROM ({sql}) AS part", params  # noqa: S608 - names of ours
@@ -163,7 +163,7 @@ def events_by(
     """Return how many events since `start` have each of the keys, those with none aside."""
     end = clock.now() + FUTURE  # none is taken that is further ahead
     question = Question((group,), next(iter(subject.metrics)), HOUR, start, end, 0)
-    wanted = [Group((key,), 0, 0, start, end) for key in keys]
+    wanted = [(key,) for key in keys]
     rows = subject.model._default_manager.all()
     parts = _parts(subject, rows, {}, question, WIDTHS)
     together, params = _together(
@@ -206,7 +206,7 @@ def _parts(
     # With a bound at either end SQLite, too, goes by these numbers, not by the whole span.
     beyond = Q(arrival__gt=arrival, arrival__lte=HIGHEST)
     for hole in holes:
-        beyond &= ~Q(**_between(subject, hole.first, hole.last))
+        beyond &= ~_between(subject, hole.first, hole.last)
         for shared in hole.within(hours):
             yield events(shared.first, shared.last)
     yield replace(later, rows=later.rows.filter(beyond))
@@ -216,8 +216,8 @@ def _parts(
         yield events(hours.last + INSTANT, question.end)
 
 
-def _between(subject: Subject, first: datetime, last: datetime) -> dict[str, Any]:
-    return {f"{subject.time_field}__gte": first, f"{subject.time_field}__lte": last}
+def _between(subject: Subject, first: datetime, last: datetime) -> Q:
+    return Q(**{f"{subject.time_field}__range": (first, last)})
 
 
 def _events(
@@ -230,7 +230,7 @@ def _events(
     """Return the events between two instants, both included."""
     time = subject.time_field
     return Part(
-        rows=matching.filter(**_between(subject, first, last)),
+        rows=matching.filter(_between(subject, first, last)),
         keys=_keys(subject, question),
         value=subject.metrics[question.metric](),
         events=Count("pk"),
@@ -329,9 +329,10 @@ def _series(
     ]
     if widths := [width for width in WIDTHS if seconds % width == 0]:
         parts = _parts(subject, matching, asked, question, widths)
+    groups = [group.keys for group in top]
     together, params = _together(
-        (part.only(question.group_by, top) for part in parts),
-        lambda part: {"bucket": part.bucket(seconds), "value": part.value},
+        (part.only(question.group_by, groups).in_buckets(seconds) for part in parts),
+        lambda part: {"value": part.value},
     )
     keys = ", ".join(f"by_{name}" for name in question.group_by)
     rows = fetched(
