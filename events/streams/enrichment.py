@@ -33,23 +33,19 @@ class _Known:
         policies: Collection[str] = (),
         resources: Collection[str] = (),
     ) -> None:
-        found = list(directory.peers(peers, addresses)) if peers or addresses else []
+        found = list(directory.peers(peers, addresses))
         self.peers = {peer.id: peer for peer in found}
         self.by_address = {peer.address: peer for peer in found if peer.address}
-        self.resources = (
-            {item.id: item for item in directory.resources(resources)}
-            if resources
-            else {}
-        )
+        self.resources = {item.id: item for item in directory.resources(resources)}
         keys = {*users, *(peer.user_id for peer in found)} - {""}
         self.users: dict[str, UserFacts] = {}
-        for user in directory.users(keys) if keys else ():
+        for user in directory.users(keys):
             self.users[user.id] = user
             # An id wins over an e-mail: whoever chose an address like another's id gets
             # nothing of theirs.
             if user.email:
                 self.users.setdefault(user.email.lower(), user)
-        self.policies = dict(directory.policies(policies)) if policies else {}
+        self.policies = directory.policies(policies)
         self.overlay = directory.overlay()
 
     def in_overlay(self, address: str) -> bool:
