@@ -58,8 +58,9 @@ class Command(BaseCommand):
         if shards is not None and not 1 <= shards <= spreading.MOST_SHARDS:
             raise CommandError(f"--shards: must be 1 to {spreading.MOST_SHARDS}")
         try:
+            number = 0 if undo else shards or spreading.fitting_shards()
             plan = self._plan if options["dry_run"] else self._carry_out
-            report = plan(shards, undo=undo)
+            report = plan(number, undo=undo)
         except Refused as error:
             raise CommandError(str(error)) from error
         except (DatabaseError, InterfaceError) as error:
@@ -72,7 +73,7 @@ class Command(BaseCommand):
         if report["obstacle"]:
             raise CommandError(report["obstacle"])
 
-    def _plan(self, shards: int | None, *, undo: bool) -> dict[str, Any]:
+    def _plan(self, shards: int, *, undo: bool) -> dict[str, Any]:
         obstacle = ""
         streams = list(STREAMS.values())
         try:
@@ -82,26 +83,19 @@ class Command(BaseCommand):
                 raise
             obstacle = str(error)
         states = [asdict(spreading.state(stream)) for stream in streams]
-        return self._report(states, shards, undo=undo, obstacle=obstacle)
+        return self._report(states, shards, obstacle)
 
-    def _carry_out(self, shards: int | None, *, undo: bool) -> dict[str, Any]:
+    def _carry_out(self, shards: int, *, undo: bool) -> dict[str, Any]:
         streams = spreading.concerned(back=undo)
-        number = 0 if undo else shards or spreading.fitting_shards()
-        moved = [self._move(stream, number) for stream in streams]
-        return self._report(moved, number, undo=undo)
+        moved = [self._move(stream, shards) for stream in streams]
+        return self._report(moved, shards)
 
     def _report(
-        self,
-        streams: list[dict[str, Any]],
-        shards: int | None,
-        *,
-        undo: bool,
-        obstacle: str = "",
+        self, streams: list[dict[str, Any]], shards: int, obstacle: str = ""
     ) -> dict[str, Any]:
-        workers = citus.workers() if citus.is_installed() else []
         return {
-            "workers": [str(worker) for worker in workers],
-            "shards": 0 if undo else shards or spreading.SHARDS_A_WORKER * len(workers),
+            "workers": [str(worker) for worker in citus.workers()],
+            "shards": shards,
             "streams": streams,
             "obstacle": obstacle,
         }
