@@ -1,6 +1,7 @@
 """Proof of the audit trail over HTTP: keys, signed heads, paths (RFC 9162)."""
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from django import forms
 from django.http import StreamingHttpResponse
@@ -23,7 +24,8 @@ from meshmgmt.core.errors import BadRequest, Conflict, NotFound
 from meshmgmt.core.fielderrors import FieldError
 
 # Below 2^63, the largest id of a database.
-_LARGEST = 10**18 - 1
+_LARGEST: Final = 10**18 - 1
+_SHA256: Final = re.compile(r"[0-9A-Fa-f]{64}")
 
 
 class KeySerializer(serializers.Serializer[Any]):
@@ -68,13 +70,9 @@ class HashField(forms.CharField):
         text = super().to_python(value)
         if not text:
             return None
-        try:
-            found = bytes.fromhex(text)
-        except ValueError:
-            found = b""
-        if len(found) * 2 != len(text) or len(text) != 64:  # noqa: PLR2004 - SHA-256
+        if not _SHA256.fullmatch(text):
             raise forms.ValidationError("must be 64 hexadecimal digits")
-        return found
+        return bytes.fromhex(text)
 
 
 def _size(help_text: str, *, required: bool = False) -> WholeNumberField:

@@ -8,6 +8,7 @@ of a page, from whichever end is nearer, and the page is read from there on.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from django.core.exceptions import EmptyResultSet
@@ -160,15 +161,10 @@ def _opposite(column: str) -> str:
 
 
 def _pieces(bodies: QuerySet[Any]) -> list[bytes]:
+    rows = texts(bodies)
     pieces: list[bytes] = []
-    piece: list[bytes] = []
-    for row in texts(bodies):
-        piece.append(row)
-        if len(piece) == _PIECE_ROWS:
-            pieces.append(b",".join(piece))
-            piece = []
-    if piece:
-        pieces.append(b",".join(piece))
+    while piece := b",".join(islice(rows, _PIECE_ROWS)):
+        pieces.append(piece)
     return pieces
 
 

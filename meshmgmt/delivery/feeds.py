@@ -143,7 +143,7 @@ def sample() -> Event:
     now = clock.now()
     identifier = f"test-{new_id()}"
     stamp = f"{now:%Y-%m-%dT%H:%M:%SZ}"
-    body = f'{{"id":"{identifier}","timestamp":"{stamp}","test":true}}'.encode()
+    body = orjson.dumps({"id": identifier, "timestamp": stamp, "test": True})
     return Event(identifier, 0, now, "test", body)
 
 

@@ -7,6 +7,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -78,7 +79,7 @@ class Command(BaseCommand):
             intake = Intake(
                 stream,
                 PARSERS[options["format"]],
-                lambda number, fault, text: _write_bad(bad, number, fault, text),
+                partial(_write_bad, bad),
                 options["host"].lower(),
             )
             stack.enter_context(_ended_by_sigterm())
