@@ -144,6 +144,7 @@ def _events_of(stream: Stream, day: date) -> QuerySet[Any]:
 def _take(kept: RollUps, least: int) -> bool:
     """Add the next events to the sums, unless they are few; tell whether more wait."""
     most = MOST if connection.vendor == "postgresql" else _MOST_ON_SQLITE
+    # Before the mark is locked: to know what is settled may take waiting for batches.
     there = kept.stream.model._default_manager.filter(citus.settled(kept.stream))
     with queued_write():
         found = _lock(kept.stream)

@@ -161,7 +161,7 @@ def newest(subscription: Subscription) -> list[Event]:
 def following(subscription: Subscription) -> Batch:
     """Return what comes after the cursor."""
     feed = FEEDS[subscription.stream]
-    settled = feed.settled()
+    settled = feed.settled()  # before the snapshot, which then has all that is
     with read_snapshot():
         head = feed.head(settled)
         rows = feed.matching(subscription.filters).filter(
