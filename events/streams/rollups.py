@@ -67,12 +67,6 @@ def reach(stream: Stream) -> tuple[int, int]:
     return marks.values_list("arrival", "until").first() or (_BEGINNING, 0)
 
 
-def behind(stream: Stream) -> bool:
-    """Tell whether there are events beyond the mark."""
-    later = stream.model._default_manager.filter(arrival__gt=reach(stream)[0])
-    return later.order_by().exists()
-
-
 def gaps(stream: Stream) -> list[date]:
     days = RollUpGap.objects.filter(stream=stream.name).order_by("day")
     return list(days.values_list("day", flat=True))
