@@ -40,32 +40,26 @@ class ResourceFacts:
     type: str
 
 
+@dataclass
 class Directory:
     """Look-ups that the upper rooms provide; until then nothing is known."""
 
-    peers: Callable[[Collection[str], Collection[str]], Iterable[PeerFacts]]
+    peers: Callable[[Collection[str], Collection[str]], Iterable[PeerFacts]] = (
+        lambda ids, addresses: ()
+    )
     """Peers with one of the ids or one of the addresses."""
-    users: Callable[[Collection[str]], Iterable[UserFacts]]
+    users: Callable[[Collection[str]], Iterable[UserFacts]] = lambda keys: ()
     """Users with one of the ids or (lower-case) e-mail addresses."""
-    policies: Callable[[Collection[str]], Mapping[str, str]]
+    policies: Callable[[Collection[str]], Mapping[str, str]] = lambda ids: {}
     """Names of the policies with the ids."""
-    resources: Callable[[Collection[str]], Iterable[ResourceFacts]]
+    resources: Callable[[Collection[str]], Iterable[ResourceFacts]] = lambda ids: ()
     """Resources with the ids."""
-    find_users: Callable[[str, str], Collection[str]]
+    find_users: Callable[[str, str], Collection[str]] = lambda email, name: ()
     """Ids of users whose e-mail and name contain the (folded) texts, "" for any."""
-    overlay: Callable[[], Sequence[Network]]
+    overlay: Callable[[], Sequence[Network]] = lambda: ()
     """Networks that the peers' addresses come from."""
-    unlogged: Callable[[Collection[str]], Collection[str]]
+    unlogged: Callable[[Collection[str]], Collection[str]] = lambda reporters: ()
     """Those of the reporting peers whose traffic the account does not keep."""
-
-    def __init__(self) -> None:
-        self.peers = lambda ids, addresses: ()
-        self.users = lambda keys: ()
-        self.policies = lambda ids: {}
-        self.resources = lambda ids: ()
-        self.find_users = lambda email, name: ()
-        self.overlay = lambda: ()
-        self.unlogged = lambda reporters: ()
 
 
 directory: Final = Directory()

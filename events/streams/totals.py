@@ -33,19 +33,10 @@ class Total(Aggregate):
     empty_result_set_value = 0
     output_field = BigIntegerField()
 
-    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        columns, params = self._columns(compiler)
-        return total_sql("postgresql", columns), params
-
-    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        """Return the SQL for SQLite, which names each column five times."""
-        columns, params = self._columns(compiler)
-        return total_sql("sqlite", columns), [*params * 5]
-
-    def _columns(self, compiler: Any) -> tuple[list[str], list[Any]]:
-        columns, params = [], []
-        for expression in self.source_expressions:
-            column, own = compiler.compile(expression)
-            columns.append(column)
-            params += own
-        return columns, params
+    def as_sql(self, compiler: Any, connection: Any, **_: Any) -> Any:
+        compiled = [compiler.compile(each) for each in self.source_expressions]
+        columns = [column for column, _ in compiled]
+        params = [value for _, values in compiled for value in values]
+        # That of SQLite names each column five times.
+        times = 1 if connection.vendor == "postgresql" else 5
+        return total_sql(connection.vendor, columns), params * times
