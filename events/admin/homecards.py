@@ -74,7 +74,7 @@ def _trends(request: HttpRequest) -> Iterator[Trend | Line]:
 def _trend(shown: _Shown) -> Trend | None:
     """Return how a metric went, None if there was nothing all week."""
     subject = shown.subject
-    values = course(subject, shown.metric, shown.by, WEEK_HOURS).values
+    values = course(subject, shown.metric, shown.by, WEEK_HOURS)
     if not any(values):
         return None
     url = home.list_url(subject.model, {**shown.query, "start_date": "-7d"})

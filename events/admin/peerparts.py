@@ -53,12 +53,12 @@ def traffic_of(request: HttpRequest, peer_id: str) -> dict[str, Any] | None:
         for metric in ("bytes", "drops")
     )
     return {
-        "size": shown_size(sizes.total),
-        "largest": shown_size(max(sizes.values)),
-        "path": charts.columns(sizes.values),
+        "size": shown_size(sum(sizes)),
+        "largest": shown_size(max(sizes)),
+        "path": charts.columns(sizes),
         "width": charts.WIDTH,
         "height": charts.HEIGHT,
-        "drops": drops.total,
+        "drops": sum(drops),
         "sides": [_side(peer_id, *ends) for ends in _SIDES],
         "week_url": home.list_url(
             TrafficEvent, {"reporter_id": peer_id, "start_date": "-7d"}

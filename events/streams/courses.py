@@ -1,7 +1,6 @@
 """How much of something there was in each of the last hours."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -12,17 +11,6 @@ from meshmgmt.core import clock
 
 _EVERY_GROUP: Final = 100
 """More than any field has values that a course is added up from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """Values of whole hours (UTC), oldest first; the last one has just begun."""
-
-    values: list[int]
-
-    @property
-    def total(self) -> int:
-        return sum(self.values)
 
 
 def first_hour(hours: int) -> datetime:
@@ -37,10 +25,10 @@ def course(
     by: str,
     hours: int,
     matching: tuple[Rows, Mapping[str, Any]] | None = None,
-) -> Course:
-    """Return the course of a metric, added up from groups `by` a field of few values.
+) -> list[int]:
+    """Return a metric of whole hours (UTC), oldest first; the last one has just begun.
 
-    `matching` are rows with the filters that made them; default: all.
+    It is added up from groups `by` a field of few values. `matching` are rows with the filters that made them; default: all.
     """
     rows, asked = matching or (subject.model._default_manager.all(), {})
     start = first_hour(hours)
@@ -50,4 +38,4 @@ def course(
         for point in group["series"]:
             since = datetime.fromisoformat(point["time"]) - start
             values[since // timedelta(hours=1)] += point["value"]
-    return Course(values)
+    return values
