@@ -156,24 +156,21 @@ class StreamPagination(BasePagination):
         form = self.form
         if form.cleaned_data["after"]:
             raise BadRequest.about("after", "after: is for exports; pages have numbers")
-        found = None
-        if (
-            self.filterset.searches
-            and form.newest_first
-            and form.offset + form.page_size <= pages.FEW
-        ):
+        end = form.offset + form.page_size
+        pieces = None
+        if self.filterset.searches and form.newest_first and end <= pages.FEW:
             # To find these costs as much as to count them all; often these are all.
             found = pages.newest(self.stream, queryset)
-            if found.whole:
-                pieces = found.pieces(form.offset, form.page_size)
-                return Page(pieces, len(found.texts), exact=True)
+            pieces = found[form.offset : end]
+            if len(found) <= pages.FEW:
+                return Page(pieces, len(found), exact=True)
         total, exact = self._total()
         # A walk to a page that is not there would lead through every row.
         if exact and form.offset >= total:
             return Page([], total, exact)
-        if found is not None:
-            return Page(found.pieces(form.offset, form.page_size), total, exact)
-        return Page(self._pieces(queryset, total if exact else None), total, exact)
+        if pieces is None:
+            pieces = self._pieces(queryset, total if exact else None)
+        return Page(pieces, total, exact)
 
     def asked_page(self, matching: QuerySet[Any]) -> list[bytes] | None:
         """Return the texts of the page of an export, None when all is wanted.

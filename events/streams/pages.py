@@ -45,27 +45,13 @@ class Page:
     exact: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Newest:
-    """The newest events a search finds, as texts; `whole` when those are all."""
-
-    texts: list[bytes]
-    whole: bool
-
-    def pieces(self, offset: int, size: int) -> list[bytes]:
-        """Return the events of a page that lies within `FEW`."""
-        wanted = self.texts[offset : offset + size]
-        return [b",".join(wanted)] if wanted else []
-
-
-def newest(stream: Stream, matching: QuerySet[Any]) -> Newest:
-    """Read the newest `FEW` events of a search, newest first.
+def newest(stream: Stream, matching: QuerySet[Any]) -> list[bytes]:
+    """Read the newest `FEW` events of a search, newest first, and one more if there is.
 
     Finding them costs as much as counting them: most searches find few and need no count.
     """
     ordered = matching.order_by(f"-{stream.time_field}", "-id")
-    found = list(texts(ordered.values_list("body")[: FEW + 1]))
-    return Newest(found[:FEW], whole=len(found) <= FEW)
+    return list(texts(ordered.values_list("body")[: FEW + 1]))
 
 
 def everything(stream: Stream) -> int:
@@ -152,8 +138,7 @@ def sorted_by(
     bodies = dict(
         matching.model._default_manager.filter(id__in=ids).values_list("id", "body")
     )
-    texts = [bodies[identifier].encode() for identifier in ids if identifier in bodies]
-    return [b",".join(texts)] if texts else []
+    return [bodies[identifier].encode() for identifier in ids if identifier in bodies]
 
 
 def _opposite(column: str) -> str:
