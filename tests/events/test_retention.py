@@ -114,12 +114,9 @@ def test_housekeeping_makes_the_coming_days() -> None:
 def test_a_drop_that_was_interrupted_is_finished(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ago = day(20)
-    partitions.ensure(TRAFFIC, [ago])
-    name = partitions.partition_name(TRAFFIC, ago)
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {TRAFFIC.table} DETACH PARTITION {name}")
-    assert partitions.detached(TRAFFIC) == [ago]
+    partitions.ensure(TRAFFIC, [day(20)])
+    detach(20)
+    assert partitions.detached(TRAFFIC) == [day(20)]
     keep(monkeypatch, traffic=4, proxy=None, audit=None)
     retention.prune()
     assert partitions.detached(TRAFFIC) == []

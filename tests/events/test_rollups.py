@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from events.api.filters import ProxyFilterSet, TrafficFilterSet
 from events.api.summaries import SummaryForm
 from events.models import RollUpGap, RollUpMark, TrafficEvent, TrafficRollUp
-from events.streams import batches, partitions, retention, rollups
+from events.streams import batches, retention, rollups
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.courses import course
 from events.streams.hours import HOUR, WIDTHS, Span, day_span
@@ -29,7 +29,7 @@ from events.streams.summaries import events_by, summarise
 from meshmgmt.core import clock
 from tests.events.samples import moment, proxy, traffic
 from tests.events.test_filters import ADDRESSES, IDS
-from tests.events.test_retention import keep
+from tests.events.test_retention import detach, keep
 from tests.races import race
 
 pytestmark = pytest.mark.django_db
@@ -401,9 +401,7 @@ def test_a_day_that_was_half_dropped_is_summed_up_anew() -> None:
     day = date(2026, 11, 19)
     with clock.set_to(NOW):
         batches.ingest_events(TRAFFIC, [traffic(id="a", window_end=ago(1440))])
-        name = partitions.partition_name(TRAFFIC, day)
-        with connection.cursor() as cursor:
-            cursor.execute(f"ALTER TABLE {TRAFFIC.table} DETACH PARTITION {name}")
+        detach(1)
         batches.ingest_events(TRAFFIC, [traffic(id="b", window_end=ago(1))])
         rollups.roll_up(least=1)
         batches.ingest_events(TRAFFIC, [traffic(id="c", window_end=ago(1440))])
