@@ -11,7 +11,7 @@ import zstandard
 
 STANDARD_INPUT: Final = "-"
 MAX_LINE: Final = 2**20
-"""Of a longer line the rest is dropped, so that a file without line ends fits memory."""
+"""Of a longer line the middle is dropped, so that a file without line ends fits memory."""
 
 _CHUNK: Final = 2**16
 _IDLE_SECONDS: Final = 1.0

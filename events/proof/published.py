@@ -68,7 +68,7 @@ def publish(path: Path | None = None) -> int:
 
 
 def newest(path: Path) -> Row | None:
-    """Return the head published last, None when there is none. Raises OSError."""
+    """Return the head published last, None without one. Raises Contradiction, OSError."""
     try:
         with path.open("rb", buffering=0) as file:
             return _last(path, file)
