@@ -1,7 +1,7 @@
 """Addresses and record content: what is allowed and its canonical form."""
 
 from hashlib import sha256
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from meshmgmt.core.names import InvalidNameError, parse_name
 
@@ -20,23 +20,21 @@ def parse_nameserver_ip(text: str) -> str:
 
     IPv6 may stand in brackets, as clients of the reference API send it.
     """
-    literal = text
-    bracketed = literal.startswith("[") and literal.endswith("]")
-    address = _ipv6(literal[1:-1]) if bracketed else _ipv4(literal) or _ipv6(literal)
-    if address is None:
+    bracketed = text.startswith("[") and text.endswith("]")
+    address = _address(text[1:-1] if bracketed else text)
+    if address is None or (bracketed and isinstance(address, IPv4Address)):
         raise InvalidContentError("it is not an IPv4 or IPv6 address")
     # ::ffff:0.0.0.0 reaches what 0.0.0.0 does: the address inside is judged too.
     embedded = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    for candidate in (address, embedded):
-        if candidate is None:
-            continue
+    for candidate in filter(None, (address, embedded)):
         if candidate.is_unspecified:
             raise InvalidContentError("the unspecified address cannot be a nameserver")
         if candidate.is_multicast:
             raise InvalidContentError("a multicast address cannot be a nameserver")
         if candidate == _BROADCAST:
             raise InvalidContentError("the broadcast address cannot be a nameserver")
-    return _text(address)
+    # In dotted form whatever the Python version.
+    return f"::ffff:{embedded}" if embedded else str(address)
 
 
 def canonical_content(record_type: str, content: str) -> str:
@@ -52,15 +50,15 @@ def canonical_content(record_type: str, content: str) -> str:
 
 
 def _a_content(content: str) -> str:
-    address = _ipv4(content)
-    if address is None:
+    address = _address(content)
+    if not isinstance(address, IPv4Address):
         raise InvalidContentError("an A record needs an IPv4 address")
     return str(address)
 
 
 def _aaaa_content(content: str) -> str:
-    address = _ipv6(content)
-    if address is None:
+    address = _address(content)
+    if not isinstance(address, IPv6Address):
         raise InvalidContentError("an AAAA record needs an IPv6 address")
     if address.ipv4_mapped is not None:
         raise InvalidContentError(
@@ -78,30 +76,14 @@ def _cname_content(content: str) -> str:
         ) from error
 
 
-def _ipv4(text: str) -> IPv4Address | None:
-    if len(text) > _MAX_LITERAL:
-        return None
-    try:
-        return IPv4Address(text)
-    except AddressValueError:
-        return None
-
-
-def _ipv6(text: str) -> IPv6Address | None:
+def _address(text: str) -> IPv4Address | IPv6Address | None:
     # A zone index (fe80::1%eth0) has a meaning on one host alone: RFC 4007.
     if len(text) > _MAX_LITERAL or "%" in text:
         return None
     try:
-        return IPv6Address(text)
-    except AddressValueError:
+        return ip_address(text)
+    except ValueError:
         return None
-
-
-def _text(address: IPv4Address | IPv6Address) -> str:
-    """Canonical text; IPv4-mapped in dotted form whatever the Python version."""
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        return f"::ffff:{address.ipv4_mapped}"
-    return str(address)
 
 
 # Records have two of them in one index, whose rows PostgreSQL bounds to 2704 bytes.
