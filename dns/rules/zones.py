@@ -1,6 +1,6 @@
-"""Rules of custom zones and of the DNS settings (seed, "DNS zone")."""
+"""Rules of custom zones (seed, "DNS zone")."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from meshmgmt.core.fielderrors import FieldError
@@ -15,18 +15,18 @@ def zone_errors(
     *,
     known_groups: Container[str],
     peer_domain: str,
-    used_domains: Container[str],
-    stored_domain: str | None = None,
+    domain_taken: bool,
+    stored_domain: str | None,
 ) -> list[FieldError]:
     """Every broken rule, first the one that decides the message.
 
-    `peer_domain` is the domain of the peers' own names, in any spelling.
-    `used_domains` holds the canonical domains of the other zones. On update
-    `stored_domain` is the zone's domain, which cannot change.
+    `peer_domain` is the domain of the peers' own names, in any spelling;
+    `domain_taken` says that another zone has this one. On update `stored_domain` is
+    the zone's domain, which cannot change.
     """
     return [
         *_name_errors(zone["name"]),
-        *_domain_errors(zone["domain"], peer_domain, used_domains, stored_domain),
+        *_domain_errors(zone["domain"], peer_domain, stored_domain, taken=domain_taken),
         *unknown_id_errors(
             "distribution_groups",
             zone["distribution_groups"],
@@ -36,26 +36,13 @@ def zone_errors(
     ]
 
 
-def dns_settings_errors(
-    disabled_management_groups: Sequence[str], *, known_groups: Container[str]
-) -> list[FieldError]:
-    return list(
-        unknown_id_errors(
-            "disabled_management_groups",
-            disabled_management_groups,
-            known_groups,
-            kind="group",
-        )
-    )
-
-
 def _name_errors(name: str) -> Iterator[FieldError]:
     if not 1 <= len(name) <= MAX_NAME:
         yield FieldError("name", f"The zone name must have 1 to {MAX_NAME} characters")
 
 
 def _domain_errors(
-    text: str, peer_domain: str, used: Container[str], stored: str | None
+    text: str, peer_domain: str, stored: str | None, *, taken: bool
 ) -> Iterator[FieldError]:
     try:
         domain = parse_name(text)
@@ -72,7 +59,7 @@ def _domain_errors(
             "domain",
             f"Zone domain {quoted(text)} is the domain of the peers' own names",
         )
-    elif domain in used:
+    elif taken:
         yield FieldError(
             "domain",
             f"A zone for the domain {quoted(text)} already exists",

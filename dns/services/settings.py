@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from dns.models import DisabledManagementGroup, DnsSettings
 from dns.models.settings import SINGLE_ROW
-from dns.rules.zones import dns_settings_errors
 from groups.selectors import known_groups
 from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.orderedlinks import set_members
+from meshmgmt.core.textrules import unknown_id_errors
 from meshmgmt.core.transactions import account_write
 
 
@@ -15,9 +15,11 @@ def dns_settings_update(*, disabled_management_groups: Sequence[str]) -> DnsSett
     """Replace the groups without DNS management. Raises InvalidArgument."""
     with account_write():
         raise_field_errors(
-            dns_settings_errors(
+            unknown_id_errors(
+                "disabled_management_groups",
                 disabled_management_groups,
-                known_groups=known_groups(disabled_management_groups),
+                known_groups(disabled_management_groups),
+                kind="group",
             )
         )
         settings, _ = DnsSettings.objects.get_or_create(pk=SINGLE_ROW)

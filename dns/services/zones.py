@@ -30,7 +30,8 @@ class Zones(Resource[Zone]):
             write.values,
             known_groups=write.known("distribution_groups"),
             peer_domain=account_domain(),
-            used_domains=_namesakes(write.values["domain"]),
+            # That of a stored one cannot change: nobody asks whose it is.
+            domain_taken=write.is_new and _is_taken(write.values["domain"]),
             stored_domain=write.before.get("domain"),
         )
 
@@ -85,18 +86,17 @@ def _delete_piece(zone: Zone) -> bool:
 
 def domain_free_errors(domain: str) -> list[FieldError]:
     """Object to a DNS domain (canonical form) of the peers that a zone has."""
-    if not Zone.objects.filter(canonical_domain=stored_form(domain)).exists():
+    if not _is_taken(domain):
         return []
     # No conflict, though a zone's domain that is taken is one: the reference answers 422.
     text = f"the DNS domain {domain!r} is the domain of a zone"
     return [FieldError("dns_domain", text)]
 
 
-def _namesakes(domain: str) -> set[str]:
-    """The domain in canonical form if a zone has it, else nothing."""
+def _is_taken(domain: str) -> bool:
+    """Whether a zone has this domain, in whatever spelling."""
     try:
-        name = canonical(domain)
+        form = stored_form(canonical(domain))
     except InvalidNameError:
-        return set()  # the rules report it
-    taken = Zone.objects.filter(canonical_domain=stored_form(name)).exists()
-    return {name} if taken else set()
+        return False  # the rules report it
+    return Zone.objects.filter(canonical_domain=form).exists()
