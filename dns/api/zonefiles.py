@@ -18,7 +18,6 @@ from dns.services.zonefiles import (
     zone_import_preview,
 )
 from dns.services.zones import zones
-from dns.zonefile.writer import Authority
 from meshmgmt.api.querystring import choice, truth
 from meshmgmt.api.views import ApiView, path_id
 from meshmgmt.core.errors import BadRequest
@@ -60,9 +59,7 @@ class ZoneFileView(ApiView):
         """Return the zone file, equal bytes for equal records."""
         export = zone_export(
             zone_id=path_id(zones.kind, kwargs["zoneId"]),
-            authority=Authority()
-            if truth(request, "authority", default=False)
-            else None,
+            authority=truth(request, "authority", default=False),
         )
         return zone_file_response(export, "inline")
 

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dns.content import stored_form
 from dns.models import Record, Zone
@@ -13,7 +14,7 @@ from dns.services.zones import RECORDS_AT_ONCE, zones
 from dns.zonefile.changes import Diff, compare, merge_conflicts, told
 from dns.zonefile.lexer import ZoneFileError
 from dns.zonefile.reader import ZoneFile, read_zone
-from dns.zonefile.writer import Authority, unwritable, write_zone
+from dns.zonefile.writer import unwritable, write_zone
 from events.audit.audited import audited_bulk_create, audited_bulk_delete
 from meshmgmt.core.errors import Conflict, InvalidArgument
 from meshmgmt.core.fielderrors import FieldError
@@ -21,8 +22,6 @@ from meshmgmt.core.names import canonical, quoted
 from meshmgmt.core.queries import batches
 from meshmgmt.core.transactions import account_write, in_pieces, read_snapshot
 from meshmgmt.mesh.snapshot import Record as PlainRecord
-
-_Key = tuple[str, str, str]
 
 
 class ZoneChanged(Conflict):
@@ -46,8 +45,8 @@ class Import:
     diff: Diff
 
 
-def zone_export(*, zone_id: str, authority: Authority | None = None) -> Export:
-    """Return a zone as a zone file, with SOA and NS if given. Raises NotFound."""
+def zone_export(*, zone_id: str, authority: bool = False) -> Export:
+    """Return a zone as a zone file, with SOA and NS for `authority`. Raises NotFound."""
     with read_snapshot():
         zone = zones.get(zone_id)
         records = [plain_record(record) for record in zone.records.order_by("id")]
@@ -83,7 +82,7 @@ def zone_import(
     wanted: defaultdict[str, list[PlainRecord]] = defaultdict(list)
     for record in planned.file.records:
         wanted[record.name].append(record)
-    done = Diff((), (), (), 0)
+    done = Diff()
     count = len(planned.diff)
     with in_pieces(count) if count > RECORDS_AT_ONCE else nullcontext():
         for names in _pieces(planned.diff):
@@ -128,7 +127,7 @@ def _write_piece(
     What differs is found out anew under the lock. A name with too many changes for one
     transaction is written in several.
     """
-    done = Diff((), (), (), 0)
+    done = Diff()
     while True:
         with account_write():
             # Anew for each piece: since the one before, somebody may have deleted it.
@@ -178,26 +177,17 @@ def _alone(name: str) -> str:
 
 def _apply(zone: Zone, stored: Sequence[Record], diff: Diff) -> None:
     """Write a difference: what goes first, so that no constraint is met halfway."""
-    by_key = {_key(plain_record(record)): record for record in stored}
-    audited_bulk_delete([by_key[_key(record)] for record in diff.removed])
+    by_id = {record.pk: record for record in stored}
+    audited_bulk_delete([by_id[record.id] for record in diff.removed])
     for change in diff.changed:
-        record = by_key[_key(change.before)]
-        # Its name is the same one, perhaps in another spelling, which is kept.
-        _fill(record, change.after, name=record.name)
+        record = by_id[change.before.id]
+        values: dict[str, Any] = {"ttl": change.after.ttl}
+        # A name, and content that means the same, keep their spelling.
+        if change.after.content != change.before.content:
+            values["content"] = change.after.content
+        stored_records.fill(record, values)
         record.save()
     added = [Record(zone=zone) for _ in diff.added]
     for record, plain in zip(added, diff.added, strict=True):
-        _fill(record, plain, name=plain.name)
+        stored_records.fill(record, plain._asdict())
     audited_bulk_create(added)
-
-
-def _fill(record: Record, plain: PlainRecord, *, name: str) -> None:
-    """Take over content and TTL; content that means the same keeps its spelling."""
-    same = plain_record(record).content == plain.content if record.content else False
-    content = record.content if same else plain.content
-    values = {"name": name, "type": plain.type, "content": content, "ttl": plain.ttl}
-    stored_records.fill(record, values)
-
-
-def _key(record: PlainRecord) -> _Key:
-    return (record.name, record.type, record.content)

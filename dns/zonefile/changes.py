@@ -1,15 +1,13 @@
 """What a zone file would change: added, changed and removed records."""
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dns.zonefile.reader import ZoneFile
-from dns.zonefile.writer import Authority, unwritable
+from dns.zonefile.writer import unwritable
 from meshmgmt.mesh.snapshot import Record
-
-_Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +22,10 @@ class Change:
 class Diff:
     """The difference between a zone and a file, each list in its own order."""
 
-    added: tuple[Record, ...]
-    changed: tuple[Change, ...]
-    removed: tuple[Record, ...]
-    unchanged: int
+    added: tuple[Record, ...] = ()
+    changed: tuple[Change, ...] = ()
+    removed: tuple[Record, ...] = ()
+    unchanged: int = 0
 
     def __len__(self) -> int:
         return len(self.added) + len(self.changed) + len(self.removed)
@@ -67,15 +65,12 @@ def told(current: Sequence[Record], file: ZoneFile) -> list[Record]:
     It cannot hold those with names that are too long, so that it lacks them says
     nothing. Of a name that it has, it tells.
     """
-    # Files for name servers hold shorter names, and have SOA and NS.
-    authority = Authority() if file.ignored else None
     names = {record.name for record in file.records}
-    untold = {
-        _key(record)
-        for record in unwritable(current, authority=authority)
-        if record.name not in names
-    }
-    return [record for record in current if _key(record) not in untold]
+    # Files for name servers hold shorter names, and have SOA and NS.
+    unheld = set(unwritable(current, authority=bool(file.ignored)))
+    return [
+        record for record in current if record.name in names or record not in unheld
+    ]
 
 
 def compare(
@@ -87,7 +82,8 @@ def compare(
     record of its name and type on both sides (for a merge: when it is a CNAME,
     of which a name can have only one).
     """
-    old, new = _by_key(current), _by_key(wanted)
+    old = {_key(record): record for record in current}
+    new = {_key(record): record for record in wanted}
     changed = [
         Change(old[key], record)
         for key, record in new.items()
@@ -97,22 +93,21 @@ def compare(
     removed = [record for key, record in old.items() if key not in new]
     pairs = _single_pairs(current, wanted, added, removed, merge=merge)
     changed.extend(pairs)
-    moved_in = {_key(change.after) for change in pairs}
-    moved_out = {_key(change.before) for change in pairs}
+    paired = {record for pair in pairs for record in (pair.before, pair.after)}
     return Diff(
-        added=tuple(record for record in added if _key(record) not in moved_in),
+        added=tuple(record for record in added if record not in paired),
         changed=tuple(changed),
         removed=()
         if merge
-        else tuple(record for record in removed if _key(record) not in moved_out),
+        else tuple(record for record in removed if record not in paired),
         unchanged=sum(key in old and old[key].ttl == new[key].ttl for key in new),
     )
 
 
 def merge_conflicts(current: Iterable[Record], diff: Diff) -> list[str]:
     """Names at which a CNAME would not be alone after a merge."""
-    replaced = {_key(change.before) for change in diff.changed}
-    result = [record for record in current if _key(record) not in replaced]
+    replaced = {change.before for change in diff.changed}
+    result = [record for record in current if record not in replaced]
     result += [change.after for change in diff.changed]
     result += diff.added
     types: defaultdict[str, list[str]] = defaultdict(list)
@@ -132,23 +127,17 @@ def _single_pairs(
     merge: bool,
 ) -> list[Change]:
     """Added and removed records that are one record with new content."""
-    sizes: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
-    for side, records in enumerate((current, wanted)):
-        for record in records:
-            sizes[record.name, record.type][side] += 1
+    before = Counter((record.name, record.type) for record in current)
+    after = Counter((record.name, record.type) for record in wanted)
     gone = {(record.name, record.type): record for record in removed}
     return [
-        Change(gone[record.name, record.type], record)
+        Change(gone[place], record)
         for record in added
-        if (record.name, record.type) in gone
-        and sizes[record.name, record.type] == [1, 1]
+        if (place := (record.name, record.type)) in gone
+        and before[place] == after[place] == 1
         and (record.type == "CNAME" or not merge)
     ]
 
 
-def _by_key(records: Iterable[Record]) -> dict[_Key, Record]:
-    return {_key(record): record for record in records}
-
-
-def _key(record: Record) -> _Key:
+def _key(record: Record) -> tuple[str, str, str]:
     return (record.name, record.type, record.content)

@@ -5,46 +5,30 @@ Names are relative to one `$ORIGIN`, in the canonical order of RFC 4034, Section
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import Final
 
 from meshmgmt.core.names import MAX_OCTETS, MAX_TEXT
 from meshmgmt.mesh.snapshot import Record
 
-_TYPE_ORDER = {"A": 0, "AAAA": 1, "CNAME": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class Authority:
-    """SOA and NS that authoritative servers want in a zone file.
-
-    `nameserver` and `contact` are host names without trailing dot (the contact in
-    the form of RFC 1035, with the `@` as a dot); times in seconds.
-    """
-
-    nameserver: str = "localhost"
-    contact: str = "hostmaster.localhost"
-    serial: int = 1
-    ttl: int = 3600
-    refresh: int = 10800
-    retry: int = 3600
-    expire: int = 604800
-    minimum: int = 300
+_AUTHORITY: Final = (
+    "@\t3600\tIN\tSOA\tlocalhost. hostmaster.localhost. 1 10800 3600 604800 300",
+    "@\t3600\tIN\tNS\tlocalhost.",
+)
+"""SOA and NS that authoritative servers want in a zone file."""
 
 
 def write_zone(
-    domain: str, records: Iterable[Record], *, authority: Authority | None = None
+    domain: str, records: Iterable[Record], *, authority: bool = False
 ) -> str:
-    """The zone as text. `domain` and the records are in canonical form.
+    """The zone as text, with SOA and NS for `authority`.
 
-    Records that `unwritable` lists stand in comments, where no reader takes them.
+    `domain` and the records are in canonical form. Records that `unwritable` lists stand
+    in comments, where no reader takes them.
     """
-    lines = [f"$ORIGIN {domain}."]
-    if authority is not None:
-        lines.extend(_authority_lines(authority))
-    limit = _limit(authority)
+    lines = [f"$ORIGIN {domain}.", *(_AUTHORITY if authority else ())]
     for record in sorted(records, key=_order):
-        if _longest(record) <= limit:
+        if _fits(record, authority=authority):
             lines.append(_line(record, domain))
         else:
             what = f"{record.name} {record.type} {record.content}"
@@ -52,34 +36,18 @@ def write_zone(
     return "\n".join(lines) + "\n"
 
 
-def unwritable(
-    records: Iterable[Record], *, authority: Authority | None = None
-) -> list[Record]:
+def unwritable(records: Iterable[Record], *, authority: bool = False) -> list[Record]:
     """Records whose names are too long for the file.
 
     They match nothing in DNS either. An authoritative server refuses more than
     253 octets; our own reader takes what clients may send, 255 characters.
     """
-    limit = _limit(authority)
-    return [record for record in records if _longest(record) > limit]
+    return [record for record in records if not _fits(record, authority=authority)]
 
 
-def _limit(authority: Authority | None) -> int:
-    return MAX_TEXT if authority is None else MAX_OCTETS
-
-
-def _longest(record: Record) -> int:
-    return max(len(record.name), len(record.content) if record.type == "CNAME" else 0)
-
-
-def _authority_lines(authority: Authority) -> Iterable[str]:
-    start = f"@\t{authority.ttl}\tIN"
-    yield (
-        f"{start}\tSOA\t{authority.nameserver}. {authority.contact}. "
-        f"{authority.serial} {authority.refresh} {authority.retry} "
-        f"{authority.expire} {authority.minimum}"
-    )
-    yield f"{start}\tNS\t{authority.nameserver}."
+def _fits(record: Record, *, authority: bool) -> bool:
+    names = (record.name, record.content if record.type == "CNAME" else "")
+    return max(map(len, names)) <= (MAX_OCTETS if authority else MAX_TEXT)
 
 
 def _line(record: Record, domain: str) -> str:
@@ -88,11 +56,11 @@ def _line(record: Record, domain: str) -> str:
     return f"{owner}\t{record.ttl}\tIN\t{record.type}\t{content}"
 
 
-def _order(record: Record) -> tuple[list[str], int, int, str]:
+def _order(record: Record) -> tuple[list[str], str, int, str]:
     is_address = record.type != "CNAME"
     return (
         record.name.split(".")[::-1],
-        _TYPE_ORDER[record.type],
+        record.type,
         int(ip_address(record.content)) if is_address else 0,
         record.content,
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dns.zonefile.changes import Change, Diff, compare, merge_conflicts, told
 from dns.zonefile.reader import read_zone
-from dns.zonefile.writer import Authority, unwritable, write_zone
+from dns.zonefile.writer import unwritable, write_zone
 from meshmgmt.mesh.snapshot import Record
 from tests.explain import accounts
 
@@ -51,7 +51,7 @@ def check_round_trip(records: tuple[Record, ...]) -> None:
     shuffled = list(records)
     random.Random(1).shuffle(shuffled)
     assert write_zone("corp", shuffled) == first
-    with_authority = write_zone("corp", records, authority=Authority())
+    with_authority = write_zone("corp", records, authority=True)
     again = read_zone(with_authority, domain="corp")
     assert again.ignored == 2
     assert write_zone("corp", again.records) == first
@@ -80,7 +80,7 @@ def test_names_too_long_for_a_file_are_left_out_and_listed() -> None:
     records = [kept, long]
     assert len(kept.name) == 254
     assert unwritable(records) == [long]
-    assert unwritable(records, authority=Authority()) == records
+    assert unwritable(records, authority=True) == records
     assert read_zone(write_zone("corp", records), domain="corp").records == (kept,)
 
 
@@ -118,11 +118,10 @@ def long_records(draw: st.DrawFn) -> list[Record]:
 def test_reading_a_file_back_changes_nothing_however_long_names_are(
     records: list[Record], served: bool
 ) -> None:
-    authority = Authority() if served else None
-    text = write_zone("corp", records, authority=authority)
+    text = write_zone("corp", records, authority=served)
     file = read_zone(text, domain="corp")
     assert not compare(told(records, file), file.records)
-    for record in unwritable(records, authority=authority):
+    for record in unwritable(records, authority=served):
         assert f"; left out, for a name is too long: {record.name} " in text
 
 
@@ -154,7 +153,7 @@ def test_named_checkzone_accepts_an_export_with_authority(tmp_path: Path) -> Non
         *(Record(f"h{n}.corp.lan", "A", f"10.1.0.{n}", n) for n in range(200)),
     ]
     path = tmp_path / "corp.lan.zone"
-    path.write_text(write_zone("corp.lan", records, authority=Authority()))
+    path.write_text(write_zone("corp.lan", records, authority=True))
     done = subprocess.run(
         [needs("named-checkzone"), "corp.lan", path],
         capture_output=True,
@@ -174,7 +173,7 @@ def test_named_compilezone_reads_the_same_records(tmp_path: Path) -> None:
         Record("www.corp.lan", "CNAME", "target.example.org", 5),
     )
     source, target = tmp_path / "in", tmp_path / "out"
-    source.write_text(write_zone("corp.lan", records, authority=Authority()))
+    source.write_text(write_zone("corp.lan", records, authority=True))
     subprocess.run(
         [needs("named-compilezone"), "-o", target, "corp.lan", source],
         capture_output=True,

@@ -8,7 +8,6 @@ from django.core.management.base import BaseCommand, CommandError
 
 from dns.management.objects import find_zone
 from dns.services.zonefiles import zone_export
-from dns.zonefile.writer import Authority
 
 
 class Command(BaseCommand):
@@ -25,8 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         export = zone_export(
-            zone_id=find_zone(options["zone"]).pk,
-            authority=Authority() if options["authority"] else None,
+            zone_id=find_zone(options["zone"]).pk, authority=options["authority"]
         )
         for record in export.left_out:
             self.stderr.write(f"left out, the name is too long: {record.name}")
