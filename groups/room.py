@@ -1,26 +1,35 @@
 """What groups have for the other rooms."""
 
 from collections.abc import Collection
+from typing import Any
 
 from events.directory import directory
-from groups import audit, gauges, ipv6, setup
-from groups.models import GroupPeer, GroupResource
+from events.models import AuditEvent
+from groups import audit, ipv6
+from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
 from groups.references import register_members
-from groups.selectors import members_among, short_groups_by_peer, unknown_groups
+from groups.selectors import (
+    all_group_id,
+    members_among,
+    short_groups_by_peer,
+    unknown_groups,
+)
 from groups.services import take_peers_out, take_resources_out
 from meshmgmt.accounts import contributions as accounts
 from meshmgmt.accounts.models import Account
 from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import modelmodules, rooms
+from meshmgmt.core.queries import tables_exist
 from meshmgmt.inventory import contributions as inventory
 from meshmgmt.inventory.signals import peers_deleting, resources_deleting
+from observability.metrics.counting import by_value
+from observability.registries import register_inventory
 
 
 def register() -> None:
     audit.register()
-    gauges.register()
     ipv6.register()
-    rooms.after_migration("groups", setup.make_all_group)
+    rooms.after_migration("groups", make_all_group)
     accounts.contributions.unknown_groups = unknown_groups
     directory.unlogged = unlogged_reporters
     inventory.contributions.peer_groups = short_groups_by_peer
@@ -34,6 +43,19 @@ def register() -> None:
         "group_name_unique",
         "groups_group.name",
     )
+    register_inventory(
+        "mesh_groups",
+        "Groups, by who made them.",
+        ("issued",),
+        lambda: by_value(Group.objects, "issued", *Issued.values),
+    )
+
+
+def make_all_group(**kwargs: Any) -> None:
+    """Make the group of all peers when it is missing (after migrations and flushes)."""
+    # While only some apps are migrated, the group or its event has no table.
+    if tables_exist(Group, AuditEvent) and not all_group_id():
+        Group(name=ALL).save()
 
 
 def unlogged_reporters(reporters: Collection[str]) -> Collection[str]:
