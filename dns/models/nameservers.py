@@ -2,12 +2,11 @@
 
 from django.db import models
 
+from dns.rules.nameservers import MAX_NAME
 from events.audit.audited import AuditedModel
 from groups.models import GroupLink
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import listed_once
-
-NAME_LENGTH = 40
 
 
 class NameserverGroup(AuditedModel):
@@ -17,7 +16,7 @@ class NameserverGroup(AuditedModel):
     the client sent them. Both are one value: no other object refers to their parts.
     """
 
-    name = models.CharField(max_length=NAME_LENGTH)
+    name = models.CharField(max_length=MAX_NAME)
     description = models.TextField(blank=True, default="")
     nameservers = models.JSONField(default=list)
     enabled = models.BooleanField(default=True)

@@ -15,8 +15,6 @@ from meshmgmt.core import clock
 from meshmgmt.core.names import MAX_TEXT
 from meshmgmt.core.orderedlinks import listed_once
 
-TYPE_LENGTH = 5
-
 
 class Zone(AuditedModel):
     """A zone answered on the peers themselves."""
@@ -60,9 +58,7 @@ class Record(AuditedModel):
 
     zone = models.ForeignKey(Zone, on_delete=models.CASCADE, related_name="records")
     name = models.CharField(max_length=MAX_TEXT)
-    type = models.CharField(
-        max_length=TYPE_LENGTH, choices=[(name, name) for name in RECORD_TYPES]
-    )
+    type = models.CharField(max_length=5, choices=[(x, x) for x in RECORD_TYPES])
     content = models.CharField(max_length=MAX_TEXT)
     ttl = models.PositiveIntegerField(default=300)
     canonical_name = models.CharField(max_length=MAX_STORED, editable=False)
