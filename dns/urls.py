@@ -3,7 +3,7 @@
 from django.urls import path
 
 from dns.api.views import (
-    DnsSettingsViewSet,
+    DnsSettingsView,
     NameserverGroupViewSet,
     RecordViewSet,
     ZoneViewSet,
@@ -18,9 +18,6 @@ router.register("api/dns/zones/<str:zoneId>/records", RecordViewSet, "record")
 
 urlpatterns = [
     *router.urls,
-    path(
-        "api/dns/settings",
-        DnsSettingsViewSet.as_view({"get": "retrieve", "put": "update"}),
-    ),
+    path("api/dns/settings", DnsSettingsView.as_view()),
     path("api/dns/zones/<str:zoneId>/zonefile", ZoneFileView.as_view()),
 ]

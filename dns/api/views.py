@@ -13,7 +13,7 @@ from dns.services.nameservers import nameserver_groups
 from dns.services.records import records
 from dns.services.settings import dns_settings_update
 from dns.services.zones import zones
-from meshmgmt.api.views import ApiViewSet, ResourceViewSet, replaced
+from meshmgmt.api.views import ApiView, ResourceViewSet, replaced
 from meshmgmt.core.resources import Row
 
 ZONE_BODY_BYTES: Final = 16 * 1024 * 1024
@@ -30,7 +30,7 @@ class NameserverGroupViewSet(ResourceViewSet):
     request_serializer_class = serializers.NameserverGroupRequestSerializer
 
 
-class DnsSettingsViewSet(ApiViewSet):
+class DnsSettingsView(ApiView):
     """DNS settings: groups whose peers keep their own DNS configuration."""
 
     module = "dns"
@@ -39,15 +39,14 @@ class DnsSettingsViewSet(ApiViewSet):
     serializer_class = serializers.DnsSettingsSerializer
     request_serializer_class = serializers.DnsSettingsSerializer
 
-    def retrieve(self, request: Request) -> Response:
+    def get(self, request: Request) -> Response:
         """Return the DNS settings."""
         return Response({"disabled_management_groups": disabled_management_groups()})
 
-    def update(self, request: Request) -> Response:
+    def put(self, request: Request) -> Response:
         """Replace the DNS settings and return them."""
-        data = self.validated(serializers.DnsSettingsSerializer)
-        dns_settings_update(**data)
-        return replaced(self.retrieve(request).data)
+        dns_settings_update(**self.validated(serializers.DnsSettingsSerializer))
+        return replaced(self.get(request).data)
 
 
 class ZoneViewSet(ResourceViewSet):

@@ -139,13 +139,7 @@ class ApiView(ConditionalMixin, LimitedView):
         return serializer.validated_data
 
 
-class ApiViewSet(ViewSetMixin, ApiView):
-    """An `ApiView` whose methods are chosen by `as_view({"get": "list"})`."""
-
-    action: str
-
-
-class ResourceViewSet(ApiViewSet):
+class ResourceViewSet(ViewSetMixin, ApiView):
     """List, read, create, replace and delete objects of one kind.
 
     A subclass gives `resource`, `lookup_url_kwarg` (the id in the path), for parts of
@@ -156,6 +150,7 @@ class ResourceViewSet(ApiViewSet):
     """
 
     plannable = True
+    action: str
     resource: ClassVar[Resource[Any]]
     kind: ClassVar[str]
     lookup_url_kwarg: ClassVar[str]
