@@ -5,8 +5,9 @@ from typing import Any, Final, NamedTuple
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
+from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -23,9 +24,9 @@ from dns.services.zonefiles import (
 from dns.zonefile.changes import Diff
 from dns.zonefile.tables import as_zone_lines
 from events.models import AuditEvent
+from meshmgmt.adminsite import home
 from meshmgmt.core.context import current
 from meshmgmt.core.errors import NotFound, ServiceError
-from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.mesh.snapshot import Record
 
 SHOWN: Final = 50
@@ -113,29 +114,25 @@ def urls() -> list[URLPattern]:
     ]
 
 
+@permission_required("dns.view_zone", raise_exception=True)
 def export_page(request: HttpRequest, zone_id: str) -> HttpResponse:
-    _check(request, Operation.READ)
     try:
         return zone_file_response(zone_export(zone_id=zone_id), "attachment")
     except NotFound as error:
         raise Http404 from error
 
 
+@permission_required("dns.change_zone", raise_exception=True)
 def import_page(request: HttpRequest, zone_id: str) -> HttpResponse:
     """Show what a zone file changes; once that is confirmed, write it."""
-    _check(request, Operation.UPDATE)
-    zone = Zone.objects.filter(pk=zone_id).first()
-    if zone is None:
-        raise Http404
+    zone = get_object_or_404(Zone, pk=zone_id)
     form, planned = ImportForm(), None
     if request.method == "POST":
         form = ImportForm(request.POST, request.FILES)
         if form.is_valid():
             confirmed = request.POST.get("confirm", "")
             if confirmed and _imported(request, zone, form, confirmed):
-                return HttpResponseRedirect(
-                    reverse("admin:dns_zone_change", args=[zone.pk])
-                )
+                return HttpResponseRedirect(home.object_url(zone))
             planned = _planned(zone, form)
             form = form.carrying()
     facts = {"title": f"Import into {zone.domain}", "zone": zone, "form": form}
@@ -207,8 +204,3 @@ def _lines(diff: Diff) -> Iterator[Line]:
     for change in diff.changed[:SHOWN]:
         yield Line("changed", change.after, change.before)
     yield from (Line("added", record) for record in diff.added[:SHOWN])
-
-
-def _check(request: HttpRequest, operation: Operation) -> None:
-    if not allowed(getattr(request.user, "role", ""), "dns", operation):
-        raise PermissionDenied

@@ -13,10 +13,11 @@ from django.utils.html import format_html, format_html_join
 from dns.admin import zonefiles
 from dns.admin.pieces import PiecesAdmin
 from dns.admin.records import WIDE, RecordInline
-from dns.models import Zone, ZoneGroup
+from dns.models import Record, Zone, ZoneGroup
 from dns.services.zonefiles import zone_import
 from dns.services.zones import RECORDS_AT_ONCE, zone_thin_out, zones
 from groups.selectors import short_groups
+from meshmgmt.adminsite import home
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.fields import OrderedListField, part_asked
 from meshmgmt.adminsite.look import enabled, shown
@@ -119,9 +120,8 @@ class ZoneAdmin(PiecesAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show as text what a form cannot change."""
-        return (
-            self.readonly_fields if obj is None else ["domain", *self.readonly_fields]
-        )
+        fixed = [] if obj is None else ["domain"]
+        return [*fixed, *self.readonly_fields]
 
     @admin.display(description="peers that get it")
     def receivers(self, zone: Zone) -> Any:
@@ -132,17 +132,14 @@ class ZoneAdmin(PiecesAdmin):
             (shown(group["name"]), peers, pk, counted(group["peers_count"], "peer"))
             for pk, group in groups.items()
         )
-        return format_html_join(
-            "", '<div>{}: <a href="{}?group={}">{}</a></div>', lines
-        ) or format_html("{}", "none: it is in no group")
+        line = '<div>{}: <a href="{}?group={}">{}</a></div>'
+        return format_html_join("", line, lines) or "none: it is in no group"
 
     @admin.display(description="records")
     def all_records(self, zone: Zone) -> str:
-        path = reverse("admin:dns_record_changelist")
+        url = home.list_url(Record, {"zone__id__exact": zone.pk})
         text = counted(zone.records.count(), "record")
-        return format_html(
-            '<a href="{}?zone__id__exact={}">{}</a>', path, zone.pk, text
-        )
+        return format_html('<a href="{}">{}</a>', url, text)
 
     def large_deletion(self, ids: Sequence[str]) -> list[str]:
         zones = Zone.objects.filter(pk__in=ids).annotate(count=Count("records"))
@@ -151,7 +148,7 @@ class ZoneAdmin(PiecesAdmin):
         return [
             format_html(
                 'zone <a href="{}">{}</a>: will be deleted, with its {}',
-                reverse("admin:dns_zone_change", args=[zone.pk]),
+                home.object_url(zone),
                 zone.name,
                 counted(zone.count, "record"),
             )
