@@ -136,12 +136,14 @@ class _Scope:
             return text[:-1]
         return f"{text}.{self.origin}" if self.origin else text
 
-    def ttl(self, type_token: Token) -> int:
-        """The TTL of a record that gives none (RFC 2308, Section 4; RFC 1035)."""
-        for candidate in (self.default_ttl, self.last_ttl, self.soa_minimum):
+    def ttl(self, fields: _Fields) -> int:
+        """The TTL of a record: its own, else as in RFC 2308, Section 4, and RFC 1035."""
+        inherited = (self.default_ttl, self.last_ttl, self.soa_minimum)
+        for candidate in (fields.ttl, *inherited):
             if candidate is not None:
                 return candidate
-        raise _error(type_token, "the record has no TTL; give one or set $TTL above")
+        text = "the record has no TTL; give one or set $TTL above"
+        raise _error(fields.type_token, text)
 
     def direct(self, entry: Entry) -> None:
         directive, *arguments = entry.tokens
@@ -217,7 +219,8 @@ class _Reader:
             if word[:1].isdigit() and ttl is None:
                 ttl, ttl_token = parse_ttl(token), token
             elif _ANY_CLASS.fullmatch(word) and not has_class:
-                _check_class(token)
+                if word not in _CLASSES:
+                    raise _error(token, f"class {quoted(token.text)} is not IN")
                 has_class = True
             else:
                 return _Fields(
@@ -232,15 +235,13 @@ class _Reader:
         raise _error(entry.tokens[-1], "the record has no type")
 
     def _add(self, fields: _Fields) -> None:
-        ttl = (
-            fields.ttl if fields.ttl is not None else self._scope.ttl(fields.type_token)
-        )
+        ttl = self._scope.ttl(fields)
         content = _one_value(fields)
         text = content.text
         if fields.type == "CNAME":
             text = self._scope.absolute(content)
-        key = (fields.owner, fields.type, text)
-        record = dict(zip(("name", "type", "content", "ttl"), (*key, ttl), strict=True))
+        owner, kind = fields.owner, fields.type
+        record = {"name": owner, "type": kind, "content": text, "ttl": ttl}
         if errors := record_errors(record, zone_domain=self._domain):
             places = {
                 "name": fields.owner_token,
@@ -251,7 +252,7 @@ class _Reader:
             raise ZoneFileError(
                 [places[error.field].fault(error.message) for error in errors]
             )
-        self._store(StoredRecord.of(*key), ttl, fields)
+        self._store(StoredRecord.of(owner, kind, text), ttl, fields)
 
     def _store(self, stored: StoredRecord, ttl: int, fields: _Fields) -> None:
         known = self._records.get(stored)
@@ -310,11 +311,6 @@ def _one_value(fields: _Fields) -> Token:
     if value.quoted:
         raise _error(value, f"the value of an {fields.type} record is not quoted")
     return value
-
-
-def _check_class(token: Token) -> None:
-    if token.text.upper() not in _CLASSES:
-        raise _error(token, f"class {quoted(token.text)} is not IN")
 
 
 def _checked_type(token: Token) -> str:
