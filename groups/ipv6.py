@@ -39,8 +39,7 @@ def _members_changed(
 ) -> None:
     account = stored_account()
     if account is not None and owner.pk in account.ipv6_enabled_groups:
-        changed = [*added, *removed]
-        for part in batches(changed):
+        for part in batches([*added, *removed]):
             _follow(account, Peer.objects.filter(pk__in=part))
 
 

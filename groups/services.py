@@ -33,8 +33,8 @@ def group_create(
     Raises InvalidArgument with the faulty fields, Conflict for a name in use.
     """
     with account_write():
-        _check(Group(name=name, issued=issued), peers, resources)
         group = Group(name=name, issued=issued)
+        _check(group, peers, resources)
         group.save()
         set_members(GroupPeer, group, peers, new=True)
         set_members(GroupResource, group, resources, new=True)
@@ -55,13 +55,13 @@ def group_update(
     with account_write():
         group = found(Group, group_id, kind=KIND)
         _refuse_all(group, "the group All cannot be changed")
-        wanted = Group(pk=group.pk, name=name, issued=group.issued)
-        _check(wanted, peers or (), resources)
-        if group.name != name:
-            group.name = name
+        before, group.name = group.name, name
+        listed = [] if peers is None else member_keys(GroupPeer, group)
+        _check(group, peers or (), resources, listed)
+        if name != before:
             group.save(update_fields=["name"])
         if peers is not None:
-            set_members(GroupPeer, group, peers)
+            set_members(GroupPeer, group, peers, before=listed)
         set_members(GroupResource, group, resources)
         return group
 
@@ -156,12 +156,18 @@ def _refuse_all(group: Group, message: str) -> None:
 
 
 def _check(
-    group: Group, peers: Sequence[str], resources: Sequence[ResourceKey]
+    group: Group,
+    peers: Sequence[str],
+    resources: Sequence[ResourceKey],
+    listed: Sequence[str] = (),
 ) -> None:
+    # Foreign keys hold the peers that are listed already.
+    there = set(listed)
+    there |= known_ids(Peer, [pk for pk in peers if pk not in there])
     raise_field_errors(
         [
             *rules.name_errors(group.name, taken=_name_is_taken(group)),
-            *rules.peer_errors(peers, known=known_ids(Peer, peers)),
+            *rules.peer_errors(peers, known=there),
             *rules.resource_errors(
                 resources, known=resource_types(key[0] for key in resources)
             ),
