@@ -59,10 +59,6 @@ class Reference(Protocol):
         """Take the group out of them; disable what must not be widened by that."""
 
 
-def _text(owner: Any) -> str:
-    return str(owner)
-
-
 @dataclass(frozen=True, slots=True)
 class ListReference:
     """A list of groups kept as rows of an `OrderedLink`.
@@ -75,17 +71,18 @@ class ListReference:
     link: type[OrderedLink]
     kind: str
     switch: str = ""
-    named: Callable[[Any], str] = _text
+    named: Callable[[Any], str] = str
     related: tuple[str, ...] = ()
-    column: str = "group"
     turned_off: Callable[[Sequence[Any]], None] | None = None
+
+    column = "group"
 
     @property
     def model(self) -> type[models.Model]:
         return self.link
 
     def rows(self, group_id: str) -> models.QuerySet[Any]:
-        return self.link._default_manager.filter(**{self.column: group_id})
+        return self.link._default_manager.filter(group=group_id)
 
     def usages(self, group_id: str) -> list[Usage]:
         """Return the owners of the lists with the group, in their order."""
@@ -110,7 +107,7 @@ class ListReference:
 
     def unlink(self, group_id: str) -> None:
         """Take the group out of every list and turn off owners left with none."""
-        owners = remove_from_lists(self.link, *self.related, **{self.column: group_id})
+        owners = remove_from_lists(self.link, *self.related, group=group_id)
         if not owners or not self.switch:
             return
         kept = self._not_emptied([owner.pk for owner in owners], group_id)
@@ -132,10 +129,9 @@ class ListReference:
         name = f"{self.link.owner_field}_id"
         kept: set[Any] = set()
         for part in batches(owner_ids):
-            rows = self.link._default_manager.filter(**{f"{name}__in": part}).exclude(
-                **{self.column: group_id}
-            )
-            kept.update(rows.order_by().values_list(name, flat=True))
+            rows = self.link._default_manager.filter(**{f"{name}__in": part})
+            others = rows.exclude(group=group_id).order_by()
+            kept.update(others.values_list(name, flat=True))
         return kept
 
 
@@ -150,7 +146,7 @@ class JsonReference:
     column: str
     kind: str
     switch: str = ""
-    named: Callable[[Any], str] = _text
+    named: Callable[[Any], str] = str
 
     @property
     def model(self) -> type[models.Model]:

@@ -1,4 +1,6 @@
-"""What is in a group."""
+"""What is in a group, and the base of every list of groups."""
+
+from typing import ClassVar
 
 from django.db import models
 
@@ -45,3 +47,18 @@ class GroupResource(OrderedLink):
         constraints = listed_once(
             "group_resource_unique", "group", "resource_id", "resource_type"
         )
+
+
+class GroupLink(OrderedLink):
+    """An entry of a list of groups that some object has.
+
+    The foreign key protects: a group goes only by `Group.delete()`, which asks the
+    registry `groups.references` to empty the lists first.
+    """
+
+    member_fields: ClassVar[tuple[str, ...]] = ("group_id",)
+
+    group = models.ForeignKey(Group, on_delete=models.PROTECT, related_name="+")
+
+    class Meta(OrderedLink.Meta):
+        abstract = True
