@@ -7,6 +7,7 @@ for all pages), so it is made anew under the lock and compared with what was sho
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from django import forms
@@ -20,7 +21,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from groups.memberships import Part, carry_out, plan
-from groups.models import GroupPeer
+from groups.models import Group, GroupPeer
 from groups.selectors import static_groups
 from meshmgmt.adminsite.fields import OrderedListField
 from meshmgmt.core.counting import counted
@@ -62,6 +63,11 @@ class Deed:
     asks: Sequence[str]
     fixed: dict[str, list[str]] = field(default_factory=dict)
     then: str = ""
+
+    def action(self, description: str) -> Any:
+        """Return it as an action of a list."""
+        named = admin.action(description=description, permissions=["membership"])
+        return named(partial(self.run))
 
     def run(
         self, pages: Any, request: HttpRequest, peers: QuerySet[Any]
@@ -174,6 +180,11 @@ def _done(part: Part) -> SafeString:
     )
 
 
-def group_link(group: Any) -> SafeString:
-    path = reverse("admin:groups_group_members", args=[group.pk])
-    return format_html('<a href="{}"><bdi>{}</bdi></a>', path, printable(group.name))
+def members_path(group: Group) -> str:
+    return reverse("admin:groups_group_members", args=[group.pk])
+
+
+def group_link(group: Group) -> SafeString:
+    """Return the name of a group, which leads to its members."""
+    name = printable(group.name)
+    return format_html('<a href="{}"><bdi>{}</bdi></a>', members_path(group), name)

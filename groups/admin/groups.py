@@ -13,6 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from events.admin.objectpages import ObjectPage, ObjectPages
+from groups.admin.changing import members_path
 from groups.admin.members import urls as member_urls
 from groups.admin.resources import ResourcesField, key_of
 from groups.audit import resource_names
@@ -140,9 +141,7 @@ class GroupAdmin(ServiceAdmin):
         response = super().response_add(request, obj, post_url_continue)
         if {"_continue", "_addanother", "_popup"} & request.POST.keys():
             return response
-        return HttpResponseRedirect(
-            reverse("admin:groups_group_members", args=[obj.pk])
-        )
+        return HttpResponseRedirect(members_path(obj))
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let `All` be read only."""

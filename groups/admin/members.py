@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.html import format_html
 
-from groups.admin.changing import Deed, group_link
+from groups.admin.changing import Deed, group_link, members_path
 from groups.admin.filters import GroupFilter, members, strangers
 from groups.admin.peers import GroupedPeerAdmin
 from groups.memberships import Plan, carry_out, plan
@@ -68,7 +68,7 @@ class MemberList(GroupedPeerAdmin):
         return self._deed("Add members", "join").run(self, request, peers)
 
     def _deed(self, title: str, side: str) -> Deed:
-        then = "" if self.inside else _members_path(self.group)
+        then = "" if self.inside else members_path(self.group)
         return Deed(self.kept, title, [], {side: [self.group.pk]}, then)
 
     def show(self, request: HttpRequest) -> HttpResponse:
@@ -175,11 +175,7 @@ def _added(request: HttpRequest, group: Group, done: Plan) -> HttpResponse:
         part.same,
     )
     pages.message_user(request, text, messages.SUCCESS)
-    return HttpResponseRedirect(_members_path(group))
-
-
-def _members_path(group: Group) -> str:
-    return reverse("admin:groups_group_members", args=[group.pk])
+    return HttpResponseRedirect(members_path(group))
 
 
 def _group(request: HttpRequest, group_id: str, right: str) -> Group:

@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
@@ -64,9 +64,9 @@ class GroupedPeerList(PeerList):
 
 
 _SHOWN_GROUPS: Final = ("fixed_groups", "all_groups")
-_ADD = Deed("add_to_group", "Add peers to groups", ["join"])
-_REMOVE = Deed("remove_from_group", "Remove peers from groups", ["leave"])
-_MOVE = Deed("move_to_group", "Move peers to other groups", ["leave", "join"])
+_ADD: Final = Deed("add_to_group", "Add peers to groups", ["join"])
+_REMOVE: Final = Deed("remove_from_group", "Remove peers from groups", ["leave"])
+_MOVE: Final = Deed("move_to_group", "Move peers to other groups", ["leave", "join"])
 
 # The inventory, which knows of no groups, has registered its own page.
 admin.site.unregister(Peer)
@@ -82,6 +82,10 @@ class GroupedPeerAdmin(PeerAdmin):
         *("location", "client"),
     ]
     search_help_text = "Name, address, DNS label, host name, owner's e-mail, or group."
+
+    add_to_group = _ADD.action("Add to group")
+    remove_from_group = _REMOVE.action("Remove from group")
+    move_to_group = _MOVE.action("Move to group")
 
     @property
     def media(self) -> forms.Media:
@@ -127,23 +131,6 @@ class GroupedPeerAdmin(PeerAdmin):
     def has_membership_permission(self, request: HttpRequest) -> bool:
         """Tell whether somebody may change groups, which the actions do."""
         return bool(request.user.has_perm("groups.change_group"))
-
-    @admin.action(description="Add to group", permissions=["membership"])
-    def add_to_group(self, request: HttpRequest, peers: QuerySet[Any]) -> HttpResponse:
-        """Ask for groups, then add the peers to them."""
-        return _ADD.run(self, request, peers)
-
-    @admin.action(description="Remove from group", permissions=["membership"])
-    def remove_from_group(
-        self, request: HttpRequest, peers: QuerySet[Any]
-    ) -> HttpResponse:
-        """Ask for groups, then take the peers out of them."""
-        return _REMOVE.run(self, request, peers)
-
-    @admin.action(description="Move to group", permissions=["membership"])
-    def move_to_group(self, request: HttpRequest, peers: QuerySet[Any]) -> HttpResponse:
-        """Ask for groups, then take the peers out of some and add them to others."""
-        return _MOVE.run(self, request, peers)
 
     @admin.display(description="groups")
     def group_names(self, peer: Any) -> SafeString:
