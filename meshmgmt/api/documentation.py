@@ -57,8 +57,7 @@ class DocumentationView(LimitedView):
 
     def options(self, request: Request, *args: Any, **kwargs: Any) -> JsonResponse:  # type: ignore[override]
         """Answer with the methods of this path."""
-        methods = self.allowed_methods
-        return JsonResponse({"methods": methods}, headers={"Allow": ", ".join(methods)})
+        return JsonResponse({"methods": self.allowed_methods})
 
 
 class SchemaView(DocumentationView, SpectacularAPIView):

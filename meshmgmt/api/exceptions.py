@@ -88,11 +88,8 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
     if isinstance(exc, ServiceError):
         body |= exc.details
         headers = exc.headers | headers
-    response = Response(body, status=status, headers=headers)
-    if isinstance(exc, drf.MethodNotAllowed):
-        response["Allow"] = ", ".join(getattr(context["view"], "allowed_methods", ()))
     tell(exc, status)
-    return response
+    return Response(body, status=status, headers=headers)
 
 
 def tell(exc: BaseException, status: int) -> None:

@@ -110,10 +110,7 @@ class ApiView(ConditionalMixin, LimitedView):
         self, request: Request, *args: Any, **kwargs: Any
     ) -> Response:
         """Answer with the methods of this path."""
-        return Response(
-            {"methods": self.allowed_methods},
-            headers={"Allow": ", ".join(self.allowed_methods)},
-        )
+        return Response({"methods": self.allowed_methods})
 
     def get_authenticators(self) -> list[BaseAuthentication]:
         """Return what finds out who asks; methods for everybody do not look."""
