@@ -209,22 +209,7 @@ class StrictJSONParser(BaseParser):
     """Parses every body as a JSON object."""
 
     media_type = "application/json"
-
-    def parse(
-        self,
-        stream: IO[Any],
-        media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """Return the object. Raises BadRequest for anything else."""
-        value = parse_json(stream.read())
-        if not isinstance(value, dict):
-            raise BadRequest("the body must be a JSON object")
-        return value
-
-
-class OptionalJSONParser(StrictJSONParser):
-    """Parses every body as a JSON object; no body at all is the empty one."""
+    may_be_absent = False
 
     def parse(
         self,
@@ -234,6 +219,15 @@ class OptionalJSONParser(StrictJSONParser):
     ) -> dict[str, Any]:
         """Return the object. Raises BadRequest for anything else."""
         body = stream.read()
-        if not body.strip():
+        if self.may_be_absent and not body.strip():
             return {}
-        return super().parse(BytesIO(body), media_type, parser_context)
+        value = parse_json(body)
+        if not isinstance(value, dict):
+            raise BadRequest("the body must be a JSON object")
+        return value
+
+
+class OptionalJSONParser(StrictJSONParser):
+    """Parses every body as a JSON object; no body at all is the empty one."""
+
+    may_be_absent = True

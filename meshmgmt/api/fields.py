@@ -33,16 +33,13 @@ class StrictMixin(serializers.Field[Any, Any, Any, Any]):
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
         """Apply the rules on `null` and on omitted fields."""
         if data is None:
-            if self._null_is_zero():
+            if isinstance(self.zero, str | list | dict):
                 # A copy: the list or dict itself would be shared by all requests.
                 return True, copy(self.zero)
             data = empty
         if data is empty and self.required and settings.SVC.omitted_fields == "empty":
             return True, copy(self.zero)
         return super().validate_empty_values(data)
-
-    def _null_is_zero(self) -> bool:
-        return isinstance(self.zero, str | list | dict)
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the value. Fails with `type` for anything else."""
@@ -107,11 +104,10 @@ class MapField(StrictMixin, serializers.DictField):
 class OptionalArrayField(ArrayField):
     """A JSON array that may be missing; `null` is missing, `[]` is not."""
 
+    zero = None
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, **kwargs)
-
-    def _null_is_zero(self) -> bool:
-        return False
 
 
 def texts(**kwargs: Any) -> ArrayField:
