@@ -19,7 +19,7 @@ from dns.services.zones import RECORDS_AT_ONCE, zone_thin_out, zones
 from groups.selectors import short_groups
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.bulk import SWITCH
-from meshmgmt.adminsite.fields import OrderedListField, part_asked
+from meshmgmt.adminsite.fields import OrderedListField
 from meshmgmt.adminsite.look import enabled, shown
 from meshmgmt.adminsite.pages import ServiceForm, number_of
 from meshmgmt.core.counting import counted
@@ -104,13 +104,6 @@ class ZoneAdmin(PiecesAdmin):
             return shown
         paste = {"fields": ["paste"], "classes": ["collapse"]}
         return [*shown, ("Add records by paste", paste)]
-
-    def get_formset_kwargs(
-        self, request: HttpRequest, obj: Any, inline: Any, prefix: str
-    ) -> dict[str, Any]:
-        """Tell which records are shown, of many."""
-        given = super().get_formset_kwargs(request, obj, inline, prefix)
-        return {**given, **part_asked(request)}
 
     def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
         """Lead on, and offer to take back what was done."""

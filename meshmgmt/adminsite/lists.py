@@ -178,9 +178,10 @@ class ListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
 
 def saved_views(request: HttpRequest, pages: Any) -> models.QuerySet[SavedView]:
     """Return the views of a list that the viewer keeps."""
+    if not pages.keeps_views:
+        return SavedView.objects.none()
     mine: Any = {"user_id": request.user.pk, "list": pages.opts.label_lower}
-    views = SavedView.objects.filter(**mine) if pages.keeps_views else None
-    return SavedView.objects.none() if views is None else views.order_by("name")
+    return SavedView.objects.filter(**mine).order_by("name")
 
 
 def columns_of(

@@ -14,7 +14,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IS_POPUP_VAR
-from django.contrib.admin.utils import quote, unquote
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.forms.utils import pretty_name
@@ -31,6 +31,7 @@ from django.utils.safestring import SafeString
 
 from meshmgmt.adminsite import home, menu, saved, stale, trail
 from meshmgmt.adminsite.bulk import BulkAction
+from meshmgmt.adminsite.fields import part_asked
 from meshmgmt.adminsite.lists import ListAdmin
 from meshmgmt.adminsite.look import spelt
 from meshmgmt.core.errors import ServiceError
@@ -269,6 +270,13 @@ class ServiceAdmin(ListAdmin):
             field.label = spelt(field.label or pretty_name(name))
         return form
 
+    def get_formset_kwargs(
+        self, request: HttpRequest, obj: Any, inline: Any, prefix: str
+    ) -> dict[str, Any]:
+        """Tell which part is shown of many rows; inlines have a `PartFormSet`."""
+        given = super().get_formset_kwargs(request, obj, inline, prefix)
+        return {**given, **part_asked(request)}
+
     def delete_object(self, instance: Any) -> None:
         """Delete through the service. Raises ServiceError."""
         self.form.resource.delete(instance.pk)
@@ -387,8 +395,7 @@ class OneRowAdmin(ServiceAdmin):
             return super().changelist_view(request, extra_context)
         if not self.has_view_permission(request):
             raise PermissionDenied
-        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
-        return HttpResponseRedirect(reverse(name, args=[quote(row.pk)]))
+        return HttpResponseRedirect(home.object_url(row))
 
     def change_view(
         self,

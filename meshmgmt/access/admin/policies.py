@@ -13,7 +13,7 @@ from meshmgmt.access.admin.rules import RuleFormSet, RuleInline
 from meshmgmt.access.models import Policy, PolicyPostureCheck
 from meshmgmt.access.services.policies import policies
 from meshmgmt.adminsite.bulk import SWITCH
-from meshmgmt.adminsite.fields import OrderedListField, part_asked
+from meshmgmt.adminsite.fields import OrderedListField
 from meshmgmt.adminsite.look import enabled
 from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
 from meshmgmt.core.errors import ServiceError
@@ -91,10 +91,3 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
 
     def _may_write(self, request: HttpRequest, obj: Any) -> bool:
         return obj is None or self.has_change_permission(request, obj)
-
-    def get_formset_kwargs(
-        self, request: HttpRequest, obj: Any, inline: Any, prefix: str
-    ) -> dict[str, Any]:
-        """Tell which part of many rules is shown."""
-        given = super().get_formset_kwargs(request, obj, inline, prefix)
-        return {**given, **part_asked(request)}
