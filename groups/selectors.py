@@ -138,15 +138,15 @@ def resource_types(ids: Iterable[str]) -> dict[str, str]:
     return types
 
 
-def group_rows(group_ids: Sequence[str] | None = None, *, name: str = "") -> list[Row]:
+def group_rows(group_id: str = "", *, name: str = "") -> list[Row]:
     """Return groups as the API shows them, in the order of creation.
 
-    `name` keeps those with exactly this name, "" keeps all.
+    All of them, or the one with the id, or those with exactly this name.
     """
     if "\0" in name:  # in no stored name, and PostgreSQL cannot be asked for it
         return []
-    heads = _heads(group_ids, name)
-    chosen = None if group_ids is None and not name else [row[0] for row in heads]
+    heads = _heads(group_id, name)
+    chosen = [row[0] for row in heads] if group_id or name else None
     wants_all = chosen is None or any(_is_all(row[1], row[2]) for row in heads)
     everybody = _every_peer() if wants_all else []
     if chosen is None:
@@ -171,12 +171,10 @@ def group_rows(group_ids: Sequence[str] | None = None, *, name: str = "") -> lis
     return rows
 
 
-def _heads(group_ids: Sequence[str] | None, name: str) -> list[Any]:
-    if group_ids is not None and len(group_ids) == 1 and not name:
-        return [*_HEAD.rows(*group_ids)]
+def _heads(group_id: str, name: str) -> list[Any]:
+    if group_id:
+        return [*_HEAD.rows(group_id)]
     groups = Group.objects.order_by("pk")
-    if group_ids is not None:
-        groups = groups.filter(pk__in=group_ids)
     if name:
         groups = groups.filter(name=name)
     return list(groups.values_list("pk", "name", "issued"))
@@ -220,7 +218,7 @@ def _every_peer() -> list[Row]:
 def group_usage(group_id: str) -> Row:
     """Return what refers to a group and what its deletion would do. Raises NotFound."""
     group = found(Group, group_id, kind=KIND)
-    row = group_rows([group_id])[0]
+    [row] = group_rows(group_id)
     known = resource_types(entry["id"] for entry in row["resources"])
     return {
         "id": group.pk,

@@ -40,8 +40,9 @@ class GroupViewSet(ResourceViewSet):
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         """Return groups; the whole list may be narrowed by `?name=`."""
-        name = self.request.query_params.get("name", "") if ids is None else ""
-        return group_rows(ids, name=name)
+        if ids is not None:
+            return [row for pk in ids for row in group_rows(pk)]
+        return group_rows(name=self.request.query_params.get("name", ""))
 
     def create_object(self, data: dict[str, Any]) -> str:
         return str(group_create(**data).pk)

@@ -36,7 +36,7 @@ def take_over(form: forms.BaseForm, now: forms.BaseForm, sent: str) -> list[str]
     """
     try:
         seen = json.loads(sent)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter for what nests deeply
         return []
     if not isinstance(seen, dict):
         return []

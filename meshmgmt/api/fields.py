@@ -171,7 +171,6 @@ class AbsentKept(serializers.Serializer[Any]):
             field.required = False
             if not (omits_false and name == "enabled" and field.default is False):
                 field.default = empty
-            fields[name] = field
         return fields
 
 

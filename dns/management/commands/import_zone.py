@@ -64,14 +64,15 @@ def _read(path: str) -> str:
         else:
             with Path(path).open("rb") as file:
                 data = file.read(ZONE_FILE_BYTES + 1)
-        text = data.decode("utf-8")
     except OSError as error:
         raise CommandError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CommandError(f"{path} is not UTF-8 text") from error
+    # First: where it was cut off may lie within a character.
     if len(data) > ZONE_FILE_BYTES:
         raise CommandError(f"{path} is larger than {ZONE_FILE_BYTES} bytes")
-    return text
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{path} is not UTF-8 text") from error
 
 
 def _lines(done: Import, *, preview: bool) -> Iterator[str]:
