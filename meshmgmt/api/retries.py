@@ -5,6 +5,9 @@ transaction of the write itself, so it is there if and only if the write is.
 """
 
 import datetime as dt
+import hashlib
+import hmac
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -19,17 +22,19 @@ from meshmgmt.api.conditions import Answered, Condition, Handler
 from meshmgmt.api.exceptions import describe
 from meshmgmt.api.models import KeptAnswer
 from meshmgmt.api.renderers import CONTENT_TYPE, OrjsonRenderer
-from meshmgmt.api.seals import Seal, parse_key
 from meshmgmt.core import clock
-from meshmgmt.core.errors import InvalidArgument
+from meshmgmt.core.errors import BadRequest, InvalidArgument
+from meshmgmt.core.sealing import seal, unseal
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = "Idempotency-Replayed"
 WRITING: Final = ("POST", "PUT", "PATCH", "DELETE")
+KEY_PATTERN: Final = "[!-~]{1,255}"
 KEPT: Final = dt.timedelta(hours=24)
 ANOTHER_REQUEST: Final = (
     f"{HEADER}: this key was used before, with another body, path or method"
 )
+_HALF: Final = 32
 _TOO_MANY: Final = 429
 _SERVER_ERROR: Final = 500
 
@@ -54,7 +59,7 @@ class Retries(Condition):
         self._user_id = str(getattr(request.user, "pk", "") or "")
         self._key = parse_key(header)
         method = request.method or ""
-        self._seal = Seal.of(
+        self._fingerprint, self._secret = marks_of(
             f"{settings.SECRET_KEY} {self._user_id}",
             key=self._key,
             method=method,
@@ -97,7 +102,7 @@ class Retries(Condition):
         """Keep the answer, with the write."""
         # A refusal by a limit says nothing of the write: it may be tried again.
         if response.status_code != _TOO_MANY:
-            self._keep(self._seal.close(_packed(response)))
+            self._keep(seal(self._secret, _packed(response)))
 
     def without_write(self, response: Response) -> None:
         """Look once more: one that came at the same time may have deleted the object."""
@@ -111,16 +116,16 @@ class Retries(Condition):
         if found is None:
             return None
         # Only with the very same request can the answer be opened at all.
-        if found.request == self._seal.fingerprint:
+        if found.request == self._fingerprint:
             sealed = bytes(found.sealed)
-            return _unpacked(self._seal.open(sealed)) if sealed else None
+            return _unpacked(unseal(self._secret, sealed)) if sealed else None
         return self._refusal(InvalidArgument(ANOTHER_REQUEST))
 
     def _keep(self, sealed: bytes) -> None:
         kept = KeptAnswer(
             user_id=self._user_id,
             key=self._key,
-            request=self._seal.fingerprint,
+            request=self._fingerprint,
             sealed=sealed,
         )
         # One that is too old may still be there.
@@ -130,6 +135,37 @@ class Retries(Condition):
             unique_fields=["user_id", "key"],
             update_fields=["request", "sealed", "at"],
         )
+
+
+def marks_of(
+    secret: str, *, key: str, method: str, path: str, body: bytes
+) -> tuple[str, bytes]:
+    """Return what a request is known again by, and what its answer is sealed with.
+
+    Both halves come out of a secret that is not in the database, and all of the request:
+    who reads the database can neither open an answer nor try out passwords that stood in a
+    body. `path` comes with its query.
+    """
+    parts = [key, method, path, hashlib.sha256(body).hexdigest()]
+    whole = hmac.digest(secret.encode(), orjson.dumps(parts), "sha512")
+    # One half is stored, the other never is.
+    return whole[:_HALF].hex(), whole[_HALF:]
+
+
+def parse_key(header: str) -> str:
+    """Return the key that an `Idempotency-Key` header gives.
+
+    The draft of the IETF has it as a quoted string, most clients send it bare: both are
+    the same key. Raises BadRequest.
+    """
+    key = header.strip()
+    if len(key) > len('""') and key[0] == key[-1] == '"':
+        key = key[1:-1]
+    if not re.fullmatch(KEY_PATTERN, key):
+        raise BadRequest(
+            "Idempotency-Key: must be 1 to 255 visible ASCII characters, such as a UUID"
+        )
+    return key
 
 
 def forget_old_answers() -> int:

@@ -9,7 +9,6 @@ from rest_framework import serializers
 from meshmgmt.api import plans, retries, versions
 from meshmgmt.api.permissions import Public
 from meshmgmt.api.planschema import DRY_RUN
-from meshmgmt.api.seals import KEY_PATTERN
 from meshmgmt.api.views import ApiView, ResourceViewSet
 from meshmgmt.core import history
 
@@ -67,7 +66,7 @@ _PARAMETERS: Final = {
         " the same key is answered as it was the first time, for 24 hours, with"
         f" `{retries.REPLAYED}: true`, and not done again; another one is answered 422.",
         maxLength=255,
-        pattern=f"^{KEY_PATTERN}$",
+        pattern=f"^{retries.KEY_PATTERN}$",
     ),
     "IfMatch": _header(
         versions.IF_MATCH,
