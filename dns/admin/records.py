@@ -44,7 +44,7 @@ class RecordForm(ServiceForm):
         return int(self.instance.ttl)
 
     def up_to_date(self) -> bool:
-        """Ask only for a record that was touched: a page has a hundred."""
+        """Ask only for a record that was touched: a page has many."""
         return not self.has_changed() or super().up_to_date()
 
     def apply(self, data: dict[str, Any]) -> Any:
@@ -84,7 +84,7 @@ class RecordFormSet(PartFormSet):
 
 
 class RecordInline(admin.TabularInline):  # type: ignore[type-arg]  # not at run time
-    """Records on the page of their zone, a hundred at once."""
+    """Records on the page of their zone, a part of them at once."""
 
     model = Record
     form = RecordForm
