@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from events.directory import Network, UserFacts, directory
 from meshmgmt.accounts.models import Account, User
-from meshmgmt.accounts.models.users import fold_email
+from meshmgmt.accounts.rules import fold_email
 from meshmgmt.core.queries import rows_with
 
 

@@ -111,6 +111,10 @@ class TestEmail:
     def test_the_longest_address_folds_longer_and_fits(self) -> None:
         person(email="ß" * 250 + "@b.c")
 
+    def test_an_address_that_folds_too_long_is_refused(self) -> None:
+        with pytest.raises(InvalidArgument, match="508 characters when folded"):
+            person(email="\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}" * 30 + "@b.c")
+
 
 class TestDeletion:
     """Users leave with their tokens and peers."""

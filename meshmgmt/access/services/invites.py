@@ -12,7 +12,7 @@ from meshmgmt.access.services.autogroups import errors_of_auto_groups, set_auto_
 from meshmgmt.accounts.audit import user_facts
 from meshmgmt.accounts.authority import check_may_grant
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.models.users import fold_email
+from meshmgmt.accounts.rules import fold_email
 from meshmgmt.accounts.services.userchanges import new_password_errors
 from meshmgmt.accounts.services.users import user_create
 from meshmgmt.accounts.tokens import INVITE_PREFIX, new_token, token_hash

@@ -1,6 +1,5 @@
 """Users: people who sign in, and service users for programs."""
 
-import unicodedata
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -8,11 +7,10 @@ from django.contrib.auth.hashers import check_password, make_password
 from django.db import models
 
 from events.audit.audited import AuditedModel, AuditedQuerySet
+from meshmgmt.accounts.rules import MAX_EMAIL, MAX_EMAIL_KEY, fold_email
 from meshmgmt.core import clock
 from meshmgmt.core.modelmodules import module_of
 from meshmgmt.core.roles import MODULES, Operation, Role, allowed
-
-EMAIL_LENGTH = 254
 
 _ADMIN_OPERATIONS = {
     "add": Operation.CREATE,
@@ -20,11 +18,6 @@ _ADMIN_OPERATIONS = {
     "change": Operation.UPDATE,
     "delete": Operation.DELETE,
 }
-
-
-def fold_email(email: str) -> str | None:
-    """Return the form of an e-mail address for comparisons, None for no address."""
-    return unicodedata.normalize("NFKC", email).casefold() or None
 
 
 class EmailKeyField(models.CharField):  # type: ignore[type-arg]  # not at run time
@@ -70,10 +63,10 @@ class User(AuditedModel, AbstractBaseUser):
         INTEGRATION = "integration"
         JWT = "jwt"
 
-    email = models.EmailField("e-mail address", max_length=EMAIL_LENGTH, blank=True)
+    email = models.EmailField("e-mail address", max_length=MAX_EMAIL, blank=True)
     email_key = EmailKeyField(
         "e-mail address",
-        max_length=2 * EMAIL_LENGTH,  # folding may lengthen a text
+        max_length=MAX_EMAIL_KEY,
         unique=True,
         null=True,
         editable=False,

@@ -8,7 +8,6 @@ from django.db.models import Q
 
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import Account, User
-from meshmgmt.accounts.models.users import fold_email
 from meshmgmt.accounts.oidc.identity import (
     Claims,
     Identity,
@@ -16,6 +15,7 @@ from meshmgmt.accounts.oidc.identity import (
     completed,
     identity_of,
 )
+from meshmgmt.accounts.rules import fold_email
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.core import context
 from meshmgmt.core.errors import Forbidden

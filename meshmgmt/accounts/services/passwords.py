@@ -21,7 +21,7 @@ from events.activities import Activity
 from events.audit.emission import audit_record
 from meshmgmt.accounts.audit import user_facts
 from meshmgmt.accounts.models import User, WrongPassword
-from meshmgmt.accounts.models.users import fold_email
+from meshmgmt.accounts.rules import fold_email
 from meshmgmt.core import clock, context
 from meshmgmt.core.addresses import site
 from meshmgmt.core.errors import TooManyRequests, Unavailable

@@ -17,7 +17,7 @@ import orjson
 
 from events.audit.audited import audited_bulk_create
 from meshmgmt.accounts.models import Account, User
-from meshmgmt.accounts.models.users import fold_email
+from meshmgmt.accounts.rules import fold_email
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.addresses import lowest_address
