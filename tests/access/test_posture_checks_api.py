@@ -103,6 +103,11 @@ BROKEN: list[tuple[Body, str, str]] = [
         "'new' is no version such as 1.2.3",
     ),
     (
+        {"nb_version_check": {"min_version": "1.2+a+b"}},
+        "nb_version_check.min_version",
+        "'1.2+a+b' is no version such as 1.2.3",
+    ),
+    (
         {"os_version_check": {}},
         "os_version_check.android",
         "give at least one of android, ios, darwin, linux, windows",
@@ -137,6 +142,11 @@ BROKEN: list[tuple[Body, str, str]] = [
         _ranges("10.0.0.1/33"),
         "peer_network_range_check.ranges[0]",
         "'10.0.0.1/33' is no network such as 10.1.0.0/16",
+    ),
+    (
+        _ranges("fe80::%eth0/64"),
+        "peer_network_range_check.ranges[0]",
+        "'fe80::%eth0/64' is no network such as 10.1.0.0/16",
     ),
     (
         _ranges("10.0.0.0/8", action=""),

@@ -24,7 +24,11 @@ SYSTEMS: Final = {
 PATHS: Final = ("linux_path", "mac_path", "windows_path")
 MAX_PATH: Final = 1024
 
-_VERSION: Final = re.compile(r"v?\d{1,9}(\.\d{1,9}){0,3}([-+][0-9A-Za-z.+-]{1,64})?")
+# What `mesh.versions` reads: with another text nobody would ever pass.
+_VERSION: Final = re.compile(
+    r"v?\d{1,9}(\.\d{1,9}){0,3}(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?",
+    re.ASCII,
+)
 
 
 def posture_errors(
@@ -101,11 +105,17 @@ def _range_errors(check: Any, countries: Container[str]) -> Iterator[FieldError]
     if not check["ranges"]:
         yield FieldError("ranges", "give at least one network")
     for index, text in enumerate(check["ranges"]):
-        try:
-            ipaddress.ip_network(text, strict=False)
-        except ValueError:
+        if not _is_network(text):
             message = f"{text[:40]!r} is no network such as 10.1.0.0/16"
             yield FieldError(f"ranges[{index}]", message)
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return "%" not in text  # a zone has a meaning on one host alone: RFC 4007
 
 
 def _process_errors(check: Any, countries: Container[str]) -> Iterator[FieldError]:
