@@ -94,6 +94,17 @@ def test_changes_obey_the_rules_of_the_api(client: Client) -> None:
     assert message.startswith("nobody owns this peer")
 
 
+def test_peer_gets_its_owner_and_an_expiration_at_once(
+    client: Client, owner: User
+) -> None:
+    nobodys = peer(wg_public_key=key(1))
+    path = f"{PEERS}{nobodys.pk}/change/"
+    chosen = {"user": owner.pk, "login_expiration_enabled": "on"}
+    response = client.post(path, form_data(client, path) | chosen)
+    assert response.status_code == 302, errors_of(response)
+    assert Peer.objects.filter(user=owner, login_expiration_enabled=True).exists()
+
+
 def test_page_shows_groups_and_state(client: Client) -> None:
     one = peer("one", country_code="DE")
     group("kitchen", one)

@@ -196,7 +196,8 @@ def _without_known_addresses(peer: Peer, changes: Mapping[str, Any]) -> dict[str
 
 def _check_expiration(peer: Peer, changes: Mapping[str, Any]) -> None:
     """Only what somebody signed in for can expire (reference API 13.1)."""
-    if peer.user_id is not None:
+    # Whose it was or will be: both may change at once.
+    if peer.user_id is not None or changes.get("user_id") is not None:
         return
     for kind in ("login", "inactivity"):
         name = f"{kind}_expiration_enabled"
