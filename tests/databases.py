@@ -1,5 +1,6 @@
 """Databases beside that of the suite, of either kind, in the same process."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from itertools import count
@@ -8,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
-from django.db import connections
+from django.db import connection, connections
 
 from meshmgmt import settings
 from meshmgmt.core import account
@@ -77,3 +78,17 @@ def _forget_the_database() -> None:
     """Forget what the process remembers of its one database."""
     account.forget()
     ContentType.objects.clear_cache()
+
+
+@contextmanager
+def few_parameters(number: int) -> Iterator[None]:
+    """Let SQLite take no more parameters in a statement; PostgreSQL bounds them itself."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    raw = connection.connection
+    before = raw.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, number)
+    try:
+        yield
+    finally:
+        raw.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, before)

@@ -1,11 +1,8 @@
 """Networks, their resources and routers over HTTP."""
 
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import pytest
-from django.db import connection
 
 from events.audit.audited import AuditedModel, audited_bulk_create
 from events.models import AuditEvent
@@ -16,6 +13,7 @@ from meshmgmt.inventory.models import NetworkResource
 from meshmgmt.meshstate import load
 from tests.access.bodies import policy, rule
 from tests.api_client import Api
+from tests.databases import few_parameters
 from tests.factories import group_id, network, numbered
 from tests.factories import resource as stored_resource
 from tests.people import api_as
@@ -284,17 +282,3 @@ def test_lists_bear_more_parts_than_a_statement_takes_parameters(api: Api) -> No
         assert len(ok(api.get(resources_of()))) == many
         assert len(ok(api.get(routers_of()))) == many
     assert len(shown["resources"]) == shown["routing_peers_count"] == many
-
-
-@contextmanager
-def few_parameters(number: int) -> Iterator[None]:
-    """Let SQLite take no more parameters in a statement; PostgreSQL bounds them itself."""
-    if connection.vendor != "sqlite":
-        yield
-        return
-    raw = connection.connection
-    before = raw.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, number)
-    try:
-        yield
-    finally:
-        raw.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, before)

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meshmgmt.core.account import account_id
+from meshmgmt.core.queries import BATCH
 from meshmgmt.inventory.addresses import is_for_peers, lowest_address
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Answer, Api
+from tests.databases import few_parameters
 from tests.factories import Trail, group, peer, peers
 from tests.resource_contract import ok
 
@@ -43,6 +45,13 @@ def test_peers_outside_of_a_new_range_have_addresses_inside(api: Api) -> None:
     meta = trail.events[1].meta
     assert (meta["old_ip"], meta["ip"]) == ("100.64.9.1", "10.20.0.2")
     assert meta["reason"] == "the network range was changed"
+
+
+def test_more_peers_move_than_a_statement_takes_parameters(api: Api) -> None:
+    peers(BATCH + 100)
+    with few_parameters(BATCH + 99):
+        ok(change(api, network_range="10.20.0.0/16"))
+    assert all(text.startswith("10.20.") for text in addresses())
 
 
 def test_peer_on_an_address_that_the_new_range_reserves_moves(api: Api) -> None:

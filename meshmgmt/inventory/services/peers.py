@@ -155,10 +155,11 @@ def peer_update(*, peer_id: str, **values: Any) -> Peer:
     with account_write():
         peer = found(Peer, peer_id, kind=KIND)
         changes = _without_known_addresses(peer, values)
+        account = stored_account() or Account()
         _check_expiration(peer, changes)
-        _check_ipv6(peer, changes)
-        taken = asked_taken(stored_account() or Account())
-        raise_field_errors(peer_prepare(peer, changes, taken))
+        if changes.get("ipv6"):
+            _check_ipv6(peer, account)
+        raise_field_errors(peer_prepare(peer, changes, asked_taken(account)))
         # The other columns may be written meanwhile, without the lock.
         peer.save(update_fields=[*changes, "dns_label"])
         return peer
@@ -208,12 +209,9 @@ def _check_expiration(peer: Peer, changes: Mapping[str, Any]) -> None:
             raise PreconditionFailed.about(name, message)
 
 
-def _check_ipv6(peer: Peer, changes: Mapping[str, Any]) -> None:
+def _check_ipv6(peer: Peer, account: Account) -> None:
     """An IPv6 address needs a range, and a group of the peer that has IPv6."""
-    if not changes.get("ipv6") or canonical_ip(changes["ipv6"]) == peer.ipv6:
-        return
-    account = stored_account()
-    if account is None or not account.network_range_v6:
+    if not account.network_range_v6:
         message = "IPv6 is not configured for this account"
         raise PreconditionFailed.about("ipv6", message)
     groups = {group["id"] for group in contributions.peer_groups([peer.pk])(peer.pk)}

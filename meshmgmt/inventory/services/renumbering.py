@@ -1,11 +1,13 @@
 """New addresses for the peers that another network range leaves outside."""
 
 import ipaddress
+from itertools import chain
 from typing import Any, Final
 
 from meshmgmt.accounts.models import Account
 from meshmgmt.core import context
 from meshmgmt.core.errors import InvalidArgument
+from meshmgmt.core.queries import batches
 from meshmgmt.inventory.addresses import Network, is_for_peers, lowest_address
 from meshmgmt.inventory.models import Peer
 
@@ -31,7 +33,10 @@ def _renumber(column: str, setting: str, network: Network | None) -> None:
     outside = [pk for pk, text in held.items() if not _fits(text, network)]
     taken = set(held.values())
     number = 1
-    for peer in Peer.objects.filter(pk__in=outside).order_by("id"):
+    portions = (
+        Peer.objects.filter(pk__in=part).order_by("id") for part in batches(outside)
+    )
+    for peer in chain.from_iterable(portions):
         address = None
         if network is not None:
             # From the last one on: from the first it would take ever longer.
