@@ -42,7 +42,7 @@ class ResourceFacts:
 
 @dataclass
 class Directory:
-    """Look-ups that the upper rooms provide; until then nothing is known."""
+    """Look-ups, each of which one of the upper rooms provides."""
 
     peers: Callable[[Collection[str], Collection[str]], Iterable[PeerFacts]] = (
         lambda ids, addresses: ()

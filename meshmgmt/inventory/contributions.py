@@ -2,7 +2,6 @@
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 ShortGroup = dict[str, Any]
@@ -11,20 +10,17 @@ ShortGroup = dict[str, Any]
 GroupsOfPeer = Callable[[str], list[ShortGroup]]
 
 
-@dataclass(slots=True)
 class Contributions:
-    """Answers of other rooms; each as it is while no room gives one.
+    """What one room above answers each."""
 
-    `peer_groups` takes the ids of the peers it will be asked for, None for all, and gives
-    a function from a peer's id to its groups. `reachable_since` says since when peers can
-    connect without a break: now, when they cannot; None when they do not connect to this
-    deployment at all. Who was away while nobody could connect is not to blame.
+    peer_groups: Callable[[Sequence[str] | None], GroupsOfPeer]
+    """Takes the ids of the peers that the function it returns will be asked for, None: all."""
+    reachable_since: Callable[[], dt.datetime | None]
+    """Since when peers can connect without a break: now, when they cannot.
+
+    None when they do not connect to this deployment at all. Who was away while nobody could
+    connect is not to blame.
     """
-
-    peer_groups: Callable[[Sequence[str] | None], GroupsOfPeer] = lambda peer_ids: (
-        lambda peer_id: []
-    )
-    reachable_since: Callable[[], dt.datetime | None] = lambda: None
 
 
 contributions: Final = Contributions()

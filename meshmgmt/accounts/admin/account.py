@@ -36,11 +36,10 @@ class AccountForm(ServiceForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        column = contributions.auto_group_column
-        if column is not None:
-            for name in self.fields.keys() & set(GROUP_LISTS):  # all, or to be read
-                label = self.fields[name].label
-                self.fields[name] = OrderedListField(column, label=label)
+        for name in self.fields.keys() & set(GROUP_LISTS):  # all, or to be read
+            self.fields[name] = OrderedListField(
+                contributions.auto_group_column, label=self.fields[name].label
+            )
 
     def apply(self, data: dict[str, Any]) -> Account:
         return account_update(settings=data)

@@ -9,9 +9,6 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from meshmgmt.accounts.admin.forms import ByAdmin, ByForm, viewer_of
-from meshmgmt.accounts.authority import (
-    check_may_touch,
-)
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.userchanges import user_update
@@ -29,7 +26,6 @@ from meshmgmt.adminsite.fields import OrderedListField
 from meshmgmt.adminsite.look import badge
 from meshmgmt.adminsite.pages import number_of
 from meshmgmt.core.counting import counted
-from meshmgmt.core.errors import raise_field_errors
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
 
@@ -64,33 +60,23 @@ class UserForm(ByForm):
 
     def apply(self, data: dict[str, Any]) -> User:
         """Create the user, or change what differs."""
-        groups = data.get("auto_groups", ())
         with account_write():
-            raise_field_errors(contributions.auto_group_errors(groups))
             user = self._created(data) if self.adding else self._changed(data)
-            contributions.set_auto_groups(user, groups)
-            return user
+            if password := data["new_password"]:
+                user_set_password(user_id=user.pk, password=password, by=self.by)
+            return user_get(user.pk)
 
     def _created(self, data: dict[str, Any]) -> User:
-        given = ("email", "name", "role", "is_service_user")
-        user = user_create(**{name: data[name] for name in given}, by=self.by)
-        return self._with_password(user, data)
+        given = ("email", "name", "role", "is_service_user", "auto_groups")
+        return user_create(**{name: data[name] for name in given}, by=self.by)
 
     def _changed(self, data: dict[str, Any]) -> User:
-        pk = self.instance.pk
-        user = user_get(pk)
-        check_may_touch(self.by, user)
+        user = user_get(self.instance.pk)
         if (user.name, user.email) != (data["name"], data["email"]):
             email, name = data["email"], data["name"]
-            user_rename(user_id=pk, name=name, email=email, by=self.by)
-        changes = {name: data[name] for name in ("role", "is_blocked")}
-        user_update(user_id=pk, changes=changes, by=self.by)
-        return self._with_password(user, data)
-
-    def _with_password(self, user: User, data: dict[str, Any]) -> User:
-        if password := data["new_password"]:
-            user_set_password(user_id=user.pk, password=password, by=self.by)
-        return User.objects.get(pk=user.pk)
+            user_rename(user_id=user.pk, name=name, email=email, by=self.by)
+        changes = {name: data[name] for name in ("role", "is_blocked", "auto_groups")}
+        return user_update(user_id=user.pk, changes=changes, by=self.by)
 
 
 def _blocking(name: str, *, blocked: bool) -> BulkAction:
@@ -127,15 +113,12 @@ class UserAdmin(ByAdmin):
         """Return the columns of the form; the kind of user is chosen once."""
         if obj is None:
             own = ["is_service_user", "email", "name", "role", "new_password"]
-            return [*own, *self._groups()]
+            return [*own, "auto_groups"]
         return [
-            *("id", "is_service_user", "email", "name", "role", *self._groups()),
+            *("id", "is_service_user", "email", "name", "role", "auto_groups"),
             "is_blocked",
             *("pending_approval", "new_password", "issued", "created_at", "last_login"),
         ]
-
-    def _groups(self) -> list[str]:
-        return [] if contributions.auto_group_column is None else ["auto_groups"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         """Return what a form cannot change."""
@@ -145,13 +128,13 @@ class UserAdmin(ByAdmin):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any
     ) -> Any:
-        """Return the form, with the list of groups where a room above keeps one."""
-        if (column := contributions.auto_group_column) is not None:
-            groups = OrderedListField(
-                column, help_text="Groups that the user's peers join."
-            )
-            # The field needs a model of a room above, which is not there at import.
-            kw["form"] = type("UserForm", (UserForm,), {"auto_groups": groups})
+        """Return the form, with the list of groups that a room above keeps."""
+        groups = OrderedListField(
+            contributions.auto_group_column,
+            help_text="Groups that the user's peers join.",
+        )
+        # The field needs a model of a room above, which is not there at import.
+        kw["form"] = type("UserForm", (UserForm,), {"auto_groups": groups})
         return super().get_form(request, obj, change, **kw)
 
     @admin.display(description="state")
