@@ -1,7 +1,7 @@
 """The cast of the tests: people and service users, each with a token on demand."""
 
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import user_create
 from meshmgmt.core.ids import new_id
 from tests.api_client import Api
@@ -30,8 +30,8 @@ def robot(role: str = "admin", name: str = "robot") -> User:
 
 def token_of(user: User, *, scope: str = "", days: int = 1) -> str:
     """Return a new token of `user`."""
-    made = token_create(user_id=user.pk, name="test", expires_in=days, scope=scope)
-    return made.plain
+    terms = {"name": "test", "expires_in": days, "scope": scope}
+    return access_tokens.create(terms, user.pk).plain
 
 
 def api_of(user: User, *, scope: str = "") -> Api:

@@ -145,8 +145,8 @@ class SecretPages(ServiceAdmin):
 class TokenPages(SecretPages):
     """Pages of tokens, which are revoked rather than deleted.
 
-    `submit_line.html` in the templates of the model carries the word too. The form has the
-    secret of a new one as `plain`.
+    `submit_line.html` in the templates of the model carries the word too. A new one has its
+    secret as `plain`.
     """
 
     hash_column = "hash"
@@ -172,7 +172,7 @@ class TokenPages(SecretPages):
         self, request: HttpRequest, obj: Any, form: Any, change: Any
     ) -> None:
         """Show the token made, this once."""
-        self.show_secret(request, "The token", form.plain)
+        self.show_secret(request, "The token", obj.plain)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Refuse: a token is made and revoked, never changed."""

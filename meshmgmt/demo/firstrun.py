@@ -17,7 +17,7 @@ from meshmgmt.access.rules.setupkeys import VALID, state_of
 from meshmgmt.access.services.setupkeys import setup_key_hash, setup_keys
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import user_create, user_set_password
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Unauthenticated
@@ -56,10 +56,8 @@ def prepare(folder: Path, dns_domain: str) -> FirstRun:
         token_file = folder / "token"
         token = _kept(token_file)
         if not _is_good(token):
-            made = token_create(
-                user_id=owner.pk, name=TOKEN_NAME, expires_in=TOKEN_DAYS
-            )
-            token = made.plain
+            terms = {"name": TOKEN_NAME, "expires_in": TOKEN_DAYS}
+            token = access_tokens.create(terms, owner.pk).plain
             _keep(token_file, token)
         setup_key = _setup_key(folder / "setup_key")
     return FirstRun(owner.email, password_file, token, token_file, setup_key)

@@ -18,7 +18,7 @@ from events.models import AuditEvent
 from meshmgmt.accounts import authentication
 from meshmgmt.accounts.authentication import register_bearer
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.services.tokens import token_delete
+from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.accounts.tokens import new_token
 from meshmgmt.core.errors import Unauthenticated
@@ -90,7 +90,7 @@ def test_bad_tokens_all_get_the_same_answer(header: Header) -> None:
 def test_a_revoked_token_is_invalid() -> None:
     user = person("user")
     api = api_of(user)
-    token_delete(user_id=user.pk, token_id=AccessToken.objects.get().pk)
+    access_tokens.delete(AccessToken.objects.get().pk)
     assert api.call("GET", ME).json["message"] == "token invalid"
 
 

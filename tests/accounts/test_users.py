@@ -12,7 +12,7 @@ from events.models import AuditEvent
 from meshmgmt.accounts.backends import RoleBackend
 from meshmgmt.accounts.models import AccessToken, Account, User
 from meshmgmt.accounts.services.account import account_update
-from meshmgmt.accounts.services.tokens import token_create, token_delete
+from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import (
     user_create,
     user_delete,
@@ -226,10 +226,10 @@ class TestRaces:
 
     def test_between_two_revocations(self) -> None:
         user = person()
-        token = token_create(user_id=user.pk, name="t", expires_in=1).token
+        token = access_tokens.create({"name": "t", "expires_in": 1}, user.pk)
 
         def revoke() -> None:
-            token_delete(user_id=user.pk, token_id=token.pk)
+            access_tokens.delete(token.pk)
 
         results = in_parallel(revoke, revoke)
         assert sum(isinstance(result, NotFound) for result in results) == 1

@@ -15,11 +15,11 @@ from events.models import AuditEvent
 from groups.services import group_create
 from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.home import Card, Figure, Line, Place, Tone
 from meshmgmt.control.models import StreamProcess
-from meshmgmt.control.services.proxies import proxy_token_create
+from meshmgmt.control.services.proxies import proxy_tokens
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import account_write
 from meshmgmt.explain import findings as kept_findings
@@ -87,10 +87,10 @@ def _peers(owner: User) -> None:
 
 def _secrets(owner: User) -> None:
     for days in (1, 6, 8):
-        token_create(user_id=owner.pk, name=f"{days} days", expires_in=days)
+        access_tokens.create({"name": f"{days} days", "expires_in": days}, owner.pk)
         factories.setup_key(f"{days} days", expires_in=days * DAY)
-        proxy_token_create(name=f"{days} days", expires_in=days)
-    token_create(user_id=robot().pk, name="a robot's", expires_in=2)
+        proxy_tokens.create({"name": f"{days} days", "expires_in": days})
+    access_tokens.create({"name": "a robot's", "expires_in": 2}, robot().pk)
     factories.setup_key("for ever")
     made = factories.setup_key("revoked", expires_in=DAY)
     setup_keys.update(made.pk, {"revoked": True})
@@ -285,7 +285,7 @@ def test_the_number_of_queries_does_not_grow(owner: User) -> None:
     factories.peers(40)
     for number in range(20):
         group_create(name=f"group {number}")
-        token_create(user_id=owner.pk, name=f"{number}", expires_in=2)
+        access_tokens.create({"name": f"{number}", "expires_in": 2}, owner.pk)
     cards_of(client)  # computes the DNS findings anew
     assert _queries(client) == few <= BUDGET
 

@@ -14,7 +14,7 @@ from meshmgmt.access.services.setupkeys import (
 )
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.control.models import ProxyToken
-from meshmgmt.control.services.proxies import proxy_token_create
+from meshmgmt.control.services.proxies import proxy_tokens
 from meshmgmt.core import clock
 from meshmgmt.core.orderedlinks import member_keys
 from tests.admin.signed_in import client_of, texts_of
@@ -147,7 +147,7 @@ def test_a_revoked_setup_key_is_replaced_and_stays_revoked(client: Client) -> No
 
 @pytest.mark.parametrize("days", [0, 40])
 def test_a_proxys_token_is_rotated(client: Client, days: int) -> None:
-    old = proxy_token_create(name="edge", expires_in=days).token
+    old = proxy_tokens.create({"name": "edge", "expires_in": days})
     assert rotated(client, f"{PROXIES}{old.pk}/").startswith("nbx_")
     new = ProxyToken.objects.exclude(pk=old.pk).get()
     assert new.name == "edge"

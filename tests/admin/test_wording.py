@@ -8,7 +8,7 @@ from django.test import Client
 from dns.models import Record
 from meshmgmt.access.models import Router, SetupKey
 from meshmgmt.accounts.models import Account
-from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.core import clock
 from meshmgmt.delivery.services import subscription_create
 from tests.admin.signed_in import errors_of, form_data
@@ -53,7 +53,7 @@ def test_headings_name_objects_not_ids(client: Client) -> None:
     assert heading(client, f"/admin/access/router/{router.pk}/change/") == (
         "Change router into office"
     )
-    token = token_create(user_id=person().pk, name="pipeline", expires_in=1).token
+    token = access_tokens.create({"name": "pipeline", "expires_in": 1}, person().pk)
     assert heading(client, f"/admin/accounts/accesstoken/{token.pk}/change/") == (
         "View access token pipeline"
     )

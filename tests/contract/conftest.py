@@ -22,7 +22,7 @@ from meshmgmt.access.models import (
 )
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.oidc.configured import provider_id
-from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.control.models import PeerJob
 from meshmgmt.core.account import account_id
 from meshmgmt.delivery.services import subscription_create
@@ -59,7 +59,7 @@ def mesh(
         seed("demo", 1)
         heads.keep_up()
         owner = User.objects.owners().people()[0]
-        token = token_create(user_id=owner.pk, name="contract", expires_in=1).plain
+        token = access_tokens.create({"name": "contract", "expires_in": 1}, owner.pk).plain
         yield Mesh(token, _ids(owner))
         transaction.set_rollback(True)
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from meshmgmt.control.models import ProxyToken
-from meshmgmt.control.services.proxies import check_proxy_token, proxy_token_create
+from meshmgmt.control.services.proxies import check_proxy_token, proxy_tokens
 from tests.admin.signed_in import texts_of
 
 pytestmark = pytest.mark.django_db
@@ -27,9 +27,8 @@ def test_new_token_is_shown_once(client: Client) -> None:
 
 
 def test_token_is_revoked(client: Client) -> None:
-    made = proxy_token_create(name="edge")
-    token = made.token
-    found = client.post(TOKENS, {"q": made.plain})
+    token = proxy_tokens.create({"name": "edge"})
+    found = client.post(TOKENS, {"q": token.plain})
     assert found["Location"] == f"{TOKENS}{token.pk}/change/"
     asked = client.get(f"{TOKENS}{token.pk}/delete/").content.decode()
     assert "Revoking proxy token" in asked

@@ -14,8 +14,7 @@ from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.protocol import proxy_pb2 as pb
 from meshmgmt.control.services.proxies import (
     check_proxy_token,
-    proxy_token_create,
-    proxy_token_delete,
+    proxy_tokens,
     store_proxy_log,
 )
 from meshmgmt.control.services.refusals import Code, Refused
@@ -121,18 +120,18 @@ def test_entry_that_cannot_be_kept_is_refused(entry: pb.AccessLog):
 
 def test_token_lets_a_proxy_in_until_it_is_revoked():
     trail = Trail()
-    made = proxy_token_create(name="edge")
+    made = proxy_tokens.create({"name": "edge"})
     assert made.plain.startswith("nbx_")
     assert len(made.plain) == 40
-    assert check_proxy_token(f"Bearer {made.plain}") == made.token.pk
-    made.token.refresh_from_db()
-    assert made.token.last_used is not None
-    proxy_token_delete(token_id=made.token.pk)
+    assert check_proxy_token(f"Bearer {made.plain}") == made.pk
+    made.refresh_from_db()
+    assert made.last_used is not None
+    proxy_tokens.delete(made.pk)
     refusal = refusal_of(check_proxy_token, f"Bearer {made.plain}")
     assert refusal.code == Code.UNAUTHENTICATED
     assert trail.targets == [
-        ("personal.access.token.create", made.token.pk),
-        ("personal.access.token.delete", made.token.pk),
+        ("personal.access.token.create", made.pk),
+        ("personal.access.token.delete", made.pk),
     ]
     assert made.plain not in str([event.changes for event in trail.events])
 
@@ -143,7 +142,7 @@ def test_other_texts_let_nobody_in(text: str):
 
 
 def test_token_may_end():
-    made = proxy_token_create(name="edge", expires_in=1)
+    made = proxy_tokens.create({"name": "edge", "expires_in": 1})
     with clock.set_to(clock.now() + dt.timedelta(days=2)), pytest.raises(Refused):
         check_proxy_token(f"Bearer {made.plain}")
 
@@ -151,12 +150,12 @@ def test_token_may_end():
 @pytest.mark.parametrize(("name", "days"), [("", 0), (" ", 0), ("a", -1), ("a", 9999)])
 def test_tokens_have_names_and_sensible_lives(name: str, days: int):
     with pytest.raises(InvalidArgument):
-        proxy_token_create(name=name, expires_in=days)
+        proxy_tokens.create({"name": name, "expires_in": days})
 
 
 def test_unknown_token_cannot_be_revoked():
     with pytest.raises(NotFound):
-        proxy_token_delete(token_id="0" * 20)
+        proxy_tokens.delete("0" * 20)
 
 
 def command(*args: str) -> str:

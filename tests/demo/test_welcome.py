@@ -16,7 +16,7 @@ from meshmgmt.access.models import SetupKey
 from meshmgmt.access.services.setupkeys import setup_key_hash, setup_keys
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.services.tokens import token_delete
+from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import user_set_blocked, user_set_password
 from meshmgmt.core import clock
 from meshmgmt.demo import firstrun
@@ -110,7 +110,7 @@ def test_a_revoked_token_is_replaced(
     welcome(capsys)
     before = secret(folder / "token")
     token = AccessToken.objects.get()
-    token_delete(user_id=token.user_id, token_id=token.pk)
+    access_tokens.delete(token.pk)
     welcome(capsys)
     assert secret(folder / "token") != before
     assert find_token(secret(folder / "token")).user == User.objects.get()

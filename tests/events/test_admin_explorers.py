@@ -19,7 +19,7 @@ from events.streams.catalogue import PROXY, TRAFFIC
 from groups.models import Group
 from groups.services import group_delete
 from meshmgmt.access.models import Policy
-from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.accounts.services.tokens import access_tokens
 from tests.admin.signed_in import client_of
 from tests.events.samples import moment, proxy, traffic
 from tests.factories import group, peer, resource
@@ -120,7 +120,7 @@ def test_an_audit_event_shows_its_changes_and_links_to_its_object(site: Client) 
 
 def test_a_token_event_leads_to_the_token_and_back(site: Client) -> None:
     owner: Any = get_user(site)
-    token = token_create(user_id=owner.pk, name="cli", expires_in=1).token
+    token = access_tokens.create({"name": "cli", "expires_in": 1}, owner.pk)
     event = AuditEvent.objects.get(
         activity_code="personal.access.token.create", target_id=owner.pk
     )

@@ -12,7 +12,7 @@ from events.admin.objectpages import ObjectPages
 from events.models import AuditEvent
 from groups.services import group_create
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.services.tokens import token_create, token_delete
+from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.core.account import account_id
 from tests.admin.signed_in import client_of
 from tests.factories import peer
@@ -48,10 +48,10 @@ def test_an_event_of_the_dns_settings_leads_to_them_and_back(owner: User) -> Non
 
 
 def test_events_of_a_token_that_is_gone_lead_to_its_user(owner: User) -> None:
-    token = token_create(user_id=owner.pk, name="cli", expires_in=1).token
+    token = access_tokens.create({"name": "cli", "expires_in": 1}, owner.pk)
     made = AuditEvent.objects.latest("id")
     assert made.changes["id"] == {"before": None, "after": token.pk}
-    token_delete(user_id=owner.pk, token_id=token.pk)
+    access_tokens.delete(token.pk)
     gone = AuditEvent.objects.latest("id")
     assert gone.changes["id"] == {"before": token.pk, "after": None}
     user = reverse("admin:accounts_user_change", args=[owner.pk])
@@ -60,7 +60,7 @@ def test_events_of_a_token_that_is_gone_lead_to_its_user(owner: User) -> None:
 
 
 def test_objects_that_the_viewer_may_not_see_are_not_linked(owner: User) -> None:
-    token = token_create(user_id=owner.pk, name="cli", expires_in=1).token
+    token = access_tokens.create({"name": "cli", "expires_in": 1}, owner.pk)
     event = AuditEvent.objects.latest("id")
     page = reverse("admin:accounts_accesstoken_change", args=[token.pk])
     assert page in links_of(event, owner)

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
@@ -16,11 +15,7 @@ from meshmgmt.accounts.authority import (
 )
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.models.account import DAY
-from meshmgmt.accounts.services.tokens import (
-    token_create,
-    token_delete,
-    token_rotate,
-)
+from meshmgmt.accounts.services.tokens import access_tokens, token_rotate
 from meshmgmt.adminsite.fields import DurationField
 from meshmgmt.adminsite.filters import EndFilter
 from meshmgmt.adminsite.look import shown
@@ -31,27 +26,15 @@ from meshmgmt.core.roles import Role
 class TokenForm(ByForm):
     """A new token; tokens are never changed."""
 
-    name = forms.CharField(required=False, strip=False)
+    resource = access_tokens
+
     expires_in = DurationField(
         label="Life", unit=DAY, initial=30, help_text="1 to 365 days."
     )
-    plain = ""
 
-    class Meta:
-        model = AccessToken
-        fields = ["user", "name", "scope"]
-
-    def apply(self, data: dict[str, Any]) -> AccessToken:
-        """Create the token and keep it for the one page that shows it."""
+    def apply(self, data: dict[str, Any]) -> Model:
         check_may_manage_tokens(self.by, data["user"])
-        made = token_create(
-            user_id=data["user"].pk,
-            name=data["name"],
-            expires_in=data["expires_in"],
-            scope=data["scope"],
-        )
-        self.plain = made.plain
-        return made.token
+        return super().apply(data)
 
 
 @admin.register(AccessToken)
@@ -112,9 +95,8 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
     ) -> str:
         """Make a token like another of a user whose tokens the viewer manages."""
         check_may_manage_tokens(viewer_of(request), instance.user)
-        owner, key = instance.user_id, instance.pk
-        return token_rotate(user_id=owner, token_id=key, at_once=at_once).plain
+        return token_rotate(token_id=instance.pk, at_once=at_once).plain
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         check_may_revoke_tokens(viewer_of(request), obj.user)
-        token_delete(user_id=obj.user_id, token_id=obj.pk)
+        super().delete_model(request, obj)

@@ -24,7 +24,7 @@ from meshmgmt.accounts.selectors import (
     user_rows,
 )
 from meshmgmt.accounts.services.account import account_update
-from meshmgmt.accounts.services.tokens import token_create, token_delete
+from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.userchanges import (
     check_own_password,
     newcomer_errors,
@@ -175,8 +175,9 @@ class CurrentUserView(ApiView):
 class TokensViewSet(ResourceViewSet):
     """Tokens of one user: their own, or a service user's for owners and admins."""
 
-    kind = "token"
+    resource = access_tokens
     lookup_url_kwarg = "tokenId"
+    whole_url_kwarg = "userId"
     tags = ("tokens",)
     serializer_class = bodies.AccessTokenSerializer
     request_serializer_class = bodies.AccessTokenRequestSerializer
@@ -191,32 +192,19 @@ class TokensViewSet(ResourceViewSet):
             return
         if not manages_foreign_tokens(viewer):  # nor learns which users there are
             raise Forbidden("permission denied: these are the tokens of another user")
-        check_may_manage_tokens(viewer, user_get(self.owner_id))
-
-    @property
-    def owner_id(self) -> str:
-        """The user in the path. Raises NotFound when it cannot be an id."""
-        return path_id("user", self.kwargs["userId"])
+        check_may_manage_tokens(viewer, user_get(self.within))
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         """Return tokens of the user in the path."""
-        return token_rows(self.owner_id, ids)
+        return token_rows(self.within, ids)
 
     @extend_schema(responses={200: bodies.NewAccessTokenSerializer})
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create a token and show it, this once."""
-        data = self.validated(self.request_serializer_class)
-        made = token_create(user_id=self.owner_id, **data)
+        made = access_tokens.create(self.checked(request.data), self.within)
         return Response(
-            {
-                "plain_token": made.plain,
-                "personal_access_token": self.row(made.token.pk),
-            }
+            {"plain_token": made.plain, "personal_access_token": self.row(made.pk)}
         )
-
-    def delete_object(self, identifier: str) -> None:
-        """Revoke a token."""
-        token_delete(user_id=self.owner_id, token_id=identifier)
 
 
 class AccountsView(ApiView):

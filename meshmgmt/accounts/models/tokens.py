@@ -11,7 +11,12 @@ from meshmgmt.core import clock
 
 
 class AccessToken(AuditedModel):
-    """A credential for the API; acts as its user until it expires or is revoked."""
+    """A credential for the API; acts as its user until it expires or is revoked.
+
+    `plain` is the token itself, of one just made.
+    """
+
+    plain = ""
 
     class Scope(models.TextChoices):
         """What a token is good for; the empty scope is all that the role allows."""

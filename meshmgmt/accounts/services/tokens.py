@@ -1,84 +1,69 @@
-"""Writes on access tokens. Every function runs in one account write."""
+"""Writes on access tokens. Each runs in one account write."""
 
 import datetime as dt
-from dataclasses import dataclass
+from typing import Any, Final
 
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.rules import MAX_DAYS, token_errors
 from meshmgmt.accounts.tokens import new_token, token_hash
 from meshmgmt.core import clock, context
 from meshmgmt.core.durations import GRACE, days_between
-from meshmgmt.core.errors import NotFound, raise_field_errors
-from meshmgmt.core.queries import found
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.resources import Resource, Values, Write, column_values
 from meshmgmt.core.transactions import account_write
 
 
-@dataclass(frozen=True, slots=True)
-class NewToken:
-    """A token just made; `plain` is shown once and stored nowhere."""
+class _Users(Resource[User]):
+    """Whose tokens they are; their own writes are in `services.users`."""
 
-    plain: str
-    token: AccessToken
-
-
-def token_create(
-    *, user_id: str, name: str, expires_in: int, scope: str = ""
-) -> NewToken:
-    """Create a token of a user that lives `expires_in` days.
-
-    Raises InvalidArgument, NotFound.
-    """
-    with account_write():
-        raise_field_errors(token_errors(name, expires_in, scope))
-        user = found(User, user_id, kind="user")
-        plain = new_token()
-        now = clock.now()
-        token = AccessToken(
-            user=user,
-            name=name,
-            hash=token_hash(plain),
-            scope=scope,
-            created_by=context.current().actor.id,
-            created_at=now,
-            expires_at=now + dt.timedelta(days=expires_in),
-        )
-        token.save(force_insert=True)
-        return NewToken(plain, token)
+    model = User
+    kind = "user"
 
 
-def token_rotate(*, user_id: str, token_id: str, at_once: bool) -> NewToken:
+class AccessTokens(Resource[AccessToken]):
+    """Tokens of users, never changed; a new one lives `expires_in` days."""
+
+    model = AccessToken
+    kind = "token"
+    whole = _Users()
+
+    def errors(self, write: Write[AccessToken]) -> list[FieldError]:
+        values = write.values
+        return token_errors(values["name"], values["expires_in"], values["scope"])
+
+    def fill(self, instance: AccessToken, values: Values) -> None:
+        super().fill(instance, values)
+        instance.plain = new_token()
+        instance.hash = token_hash(instance.plain)
+        instance.created_by = context.current().actor.id
+        life = dt.timedelta(days=values["expires_in"])
+        instance.expires_at = instance.created_at + life
+
+
+access_tokens: Final = AccessTokens()
+
+
+def token_rotate(*, token_id: str, at_once: bool) -> AccessToken:
     """Make a token like another, which ends at once or within `GRACE`.
 
     Raises NotFound.
     """
     with account_write():
-        old = _token(user_id, token_id)
+        old = access_tokens.get(token_id)
         days = days_between(old.created_at, old.expires_at, MAX_DAYS)
-        made = token_create(
-            user_id=user_id,
-            name=old.name,
-            expires_in=days,
-            scope=old.scope,
-        )
-        if at_once:
-            old.delete()
-        # A token that ends sooner gets no longer life by being replaced.
-        elif old.expires_at > (end := clock.now() + GRACE):
-            old.expires_at = end
-            old.save(update_fields=["expires_at"])
+        alike = {**column_values(old), "expires_in": days}
+        made = access_tokens.create(alike, old.user_id)
+        retire(old, at_once=at_once)
         return made
 
 
-def token_delete(*, user_id: str, token_id: str) -> None:
-    """Revoke a token of a user. Raises NotFound."""
-    with account_write():
-        _token(user_id, token_id).delete()
-
-
-def _token(user_id: str, token_id: str) -> AccessToken:
-    # Its events name the user.
-    tokens = AccessToken.objects.select_related("user")
-    token = tokens.filter(pk=token_id, user_id=user_id).first()
-    if token is None:
-        raise NotFound.of("token", token_id)
-    return token
+def retire(token: Any, *, at_once: bool) -> None:
+    """End a token that another takes the place of: now, or within `GRACE`."""
+    if at_once:
+        token.delete()
+        return
+    end = clock.now() + GRACE
+    # A token that ends sooner gets no longer life by being replaced.
+    if token.expires_at is None or token.expires_at > end:
+        token.expires_at = end
+        token.save(update_fields=["expires_at"])

@@ -6,7 +6,7 @@ from typing import Final
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.passwords import MIN_LENGTH
 from meshmgmt.accounts.rules import email_errors, token_errors
-from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import user_create
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.core.errors import PreconditionFailed, raise_field_errors
@@ -65,8 +65,8 @@ def first_owner_create(
             return FirstOwner(user)
         # The token is their own doing, and the trail says so.
         set_actor(user)
-        made = token_create(user_id=user.pk, name=PURPOSE, expires_in=token_days)
-        return FirstOwner(user, made.plain)
+        terms = {"name": PURPOSE, "expires_in": token_days}
+        return FirstOwner(user, access_tokens.create(terms, user.pk).plain)
 
 
 def _password_errors(password: str) -> list[FieldError]:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 
@@ -14,33 +13,22 @@ from meshmgmt.control.admin import netmap
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.services.proxies import (
     MAX_DAYS,
-    proxy_token_create,
-    proxy_token_delete,
     proxy_token_rotate,
+    proxy_tokens,
 )
 
 
 class ProxyTokenForm(ServiceForm):
     """A new token; stored ones are never changed."""
 
-    name = forms.CharField(required=False, strip=False)
+    resource = proxy_tokens
+
     expires_in = DurationField(
         label="Life",
         unit=24 * 60 * 60,
         initial=365,
         help_text=f"0: for ever; at most {MAX_DAYS} days.",
     )
-    plain = ""
-
-    class Meta:
-        model = ProxyToken
-        fields = ["name"]
-
-    def apply(self, data: dict[str, Any]) -> ProxyToken:
-        """Create the token and keep it for the one page that shows it."""
-        made = proxy_token_create(name=data["name"], expires_in=data["expires_in"])
-        self.plain = made.plain
-        return made.token
 
 
 @admin.register(ProxyToken)
@@ -67,6 +55,3 @@ class ProxyTokenAdmin(TokenPages):
         self, request: HttpRequest, instance: ProxyToken, *, at_once: bool
     ) -> str:
         return proxy_token_rotate(token_id=instance.pk, at_once=at_once).plain
-
-    def delete_object(self, instance: ProxyToken) -> None:
-        proxy_token_delete(token_id=instance.pk)

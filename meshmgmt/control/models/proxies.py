@@ -10,8 +10,11 @@ from meshmgmt.core import clock
 class ProxyToken(AuditedModel):
     """A credential with which a reverse proxy sends its access logs.
 
-    No `expires_at` means for ever. Revoking deletes it.
+    No `expires_at` means for ever. Revoking deletes it. `plain` is the token itself, of one
+    just made.
     """
+
+    plain = ""
 
     name = models.CharField(max_length=255)
     hash = models.CharField(max_length=HASH_LENGTH, unique=True, editable=False)

@@ -2,27 +2,27 @@
 
 import datetime as dt
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any, Final
 
 from events.addresses import host_of
 from events.streams.batches import ingest_events
 from events.streams.catalogue import PROXY
 from events.streams.faults import BatchRefused
+from meshmgmt.accounts.services.tokens import retire
 from meshmgmt.accounts.tokens import is_well_formed, new_token, note_use, token_hash
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.protocol import proxy_pb2
 from meshmgmt.control.services.meta import plain
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock
-from meshmgmt.core.durations import GRACE, days_between
-from meshmgmt.core.errors import raise_field_errors
-from meshmgmt.core.queries import found
+from meshmgmt.core.durations import days_between
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.resources import Resource, Values, Write
 from meshmgmt.core.textrules import name_errors, range_errors
 from meshmgmt.core.transactions import account_write
 
 PREFIX: Final = "nbx_"
-KIND: Final = "proxy token"
 MAX_DAYS: Final = 3650
 BAD_TOKEN: Final = "this token lets no proxy in"  # noqa: S105 - a sentence
 MAX_NUMBER: Final = 2**31 - 1
@@ -35,64 +35,42 @@ MAX_STATUS: Final = 999
 _LOG: Final = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class NewProxyToken:
-    """A token just made; `plain` is shown once and stored nowhere."""
+class ProxyTokens(Resource[ProxyToken]):
+    """Tokens, never changed; a new one is good for `expires_in` days, 0: for ever."""
 
-    plain: str
-    token: ProxyToken
+    model = ProxyToken
+    kind = "proxy token"
+    defaults = {"expires_in": 0}
 
+    def errors(self, write: Write[ProxyToken]) -> Iterator[FieldError]:
+        name, days = write.values["name"], write.values["expires_in"]
+        yield from name_errors("name", name, what="name of a proxy token")
+        yield from range_errors("expires_in", days, 0, MAX_DAYS, what="life in days")
 
-def proxy_token_create(*, name: str, expires_in: int = 0) -> NewProxyToken:
-    """Create a token that is good for `expires_in` days, 0: for ever.
-
-    Raises InvalidArgument.
-    """
-    with account_write():
-        raise_field_errors(
-            [
-                *name_errors("name", name, what="name of a proxy token"),
-                *range_errors(
-                    "expires_in", expires_in, 0, MAX_DAYS, what="life in days"
-                ),
-            ]
-        )
-        now = clock.now()
-        plain_token = new_token(PREFIX)
-        token = ProxyToken(
-            name=name,
-            hash=token_hash(plain_token),
-            created_at=now,
-            expires_at=now + dt.timedelta(days=expires_in) if expires_in else None,
-        )
-        token.save(force_insert=True)
-        return NewProxyToken(plain_token, token)
+    def fill(self, instance: ProxyToken, values: Values) -> None:
+        super().fill(instance, values)
+        instance.plain = new_token(PREFIX)
+        instance.hash = token_hash(instance.plain)
+        life = dt.timedelta(days=values["expires_in"])
+        instance.expires_at = instance.created_at + life if life else None
 
 
-def proxy_token_rotate(*, token_id: str, at_once: bool) -> NewProxyToken:
+proxy_tokens: Final = ProxyTokens()
+
+
+def proxy_token_rotate(*, token_id: str, at_once: bool) -> ProxyToken:
     """Make a token like another, which ends at once or within `GRACE`.
 
     Raises NotFound.
     """
     with account_write():
-        old = found(ProxyToken, token_id, kind=KIND)
+        old = proxy_tokens.get(token_id)
         days = 0
         if old.expires_at is not None:
             days = days_between(old.created_at, old.expires_at, MAX_DAYS)
-        made = proxy_token_create(name=old.name, expires_in=days)
-        end = clock.now() + GRACE
-        if at_once:
-            old.delete()
-        elif old.expires_at is None or old.expires_at > end:
-            old.expires_at = end
-            old.save(update_fields=["expires_at"])
+        made = proxy_tokens.create({"name": old.name, "expires_in": days})
+        retire(old, at_once=at_once)
         return made
-
-
-def proxy_token_delete(*, token_id: str) -> None:
-    """Revoke a token. Raises NotFound."""
-    with account_write():
-        found(ProxyToken, token_id, kind=KIND).delete()
 
 
 def check_proxy_token(authorization: str) -> str:

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from meshmgmt.accounts.management.people import clear_errors, known_user
 from meshmgmt.accounts.models import User
-from meshmgmt.accounts.services.tokens import token_create
+from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import user_create
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
@@ -33,12 +33,12 @@ class Command(BaseCommand):
         """Create the token, and the user when absent, in one transaction."""
         with clear_errors(), account_write():
             user = self._user(options["user"], options["role"])
-            made = token_create(
-                user_id=user.pk,
-                name=options["name"],
-                expires_in=options["days"],
-                scope=options["only"] or "",
-            )
+            terms = {
+                "name": options["name"],
+                "expires_in": options["days"],
+                "scope": options["only"] or "",
+            }
+            made = access_tokens.create(terms, user.pk)
         self.stdout.write(made.plain)
 
     def _user(self, reference: str, role: str | None) -> User:

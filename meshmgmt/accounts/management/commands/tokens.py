@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from meshmgmt.accounts.management.people import clear_errors, find_user
 from meshmgmt.accounts.management.tables import listed
 from meshmgmt.accounts.models import AccessToken
-from meshmgmt.accounts.services.tokens import token_delete
+from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.tokens import is_well_formed, token_hash
 from meshmgmt.api.renderers import to_json
 from meshmgmt.core import clock
@@ -61,7 +61,7 @@ class Command(BaseCommand):
                 found = list(tokens.filter(user=user))
             rows = [_facts(token) for token in found]
             for token in found:
-                token_delete(user_id=token.user_id, token_id=token.pk)
+                access_tokens.delete(token.pk)
         if options["json"]:
             self.stdout.write(to_json(rows).decode(), ending="")
         else:

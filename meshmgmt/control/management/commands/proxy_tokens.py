@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 from meshmgmt.accounts.management.people import clear_errors
 from meshmgmt.accounts.management.tables import listed
 from meshmgmt.control.models import ProxyToken
-from meshmgmt.control.services.proxies import proxy_token_create, proxy_token_delete
+from meshmgmt.control.services.proxies import proxy_tokens
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import account_write
 
@@ -42,14 +42,12 @@ class Command(BaseCommand):
         """Create, list or revoke."""
         with clear_errors():
             if options["deed"] == "create":
-                made = proxy_token_create(
-                    name=options["name"], expires_in=options["days"]
-                )
-                self.stdout.write(made.plain)
+                terms = {"name": options["name"], "expires_in": options["days"]}
+                self.stdout.write(proxy_tokens.create(terms).plain)
             elif options["deed"] == "revoke":
                 with account_write():
                     for token_id in options["tokens"]:
-                        proxy_token_delete(token_id=token_id)
+                        proxy_tokens.delete(token_id)
                 self.stdout.write(f"revoked: {len(options['tokens'])}")
             else:
                 rows = [_facts(token) for token in ProxyToken.objects.all()]
