@@ -1,4 +1,4 @@
-"""Who sends a request: access tokens, bearer tokens of others, admin sessions.
+"""Who sends a request: access tokens, those of the provider, admin sessions.
 
 The texts of refusals are those that clients look at (decisions: Texts clients look at).
 """
@@ -18,6 +18,7 @@ from rest_framework.request import Request
 
 from events.audit.reading import NEWEST_COLUMNS
 from meshmgmt.accounts.models import AccessToken, User
+from meshmgmt.accounts.oidc.bearer import user_of_bearer
 from meshmgmt.accounts.tokens import (
     EXPIRED,
     INVALID,
@@ -32,12 +33,8 @@ from meshmgmt.api.pages import admin_site
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Forbidden, Unauthenticated
 from meshmgmt.core.queries import Prepared, columns_of, loaded
-from meshmgmt.core.registry import Registry
 
-Credentials = tuple[User, Any]
-BearerAuthenticator = Callable[[Request, str], Credentials | None]
-
-_bearer_authenticators: Final = Registry[BearerAuthenticator, BearerAuthenticator]()
+Credentials = tuple[User, AccessToken | None]
 
 # Every request asks this: making its SQL would take longer than the answer does.
 _BY_HASH: Final = Prepared(
@@ -51,20 +48,14 @@ _BY_HASH: Final = Prepared(
 )
 
 
-def register_bearer(authenticator: BearerAuthenticator) -> None:
-    """Let `authenticator` judge bearer tokens that are not ours (JSON Web Tokens).
-
-    It returns the user and what `request.auth` shall be, None for what is not its
-    business, or raises Unauthenticated.
-    """
-    _bearer_authenticators.add(authenticator, authenticator)
-
-
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Token <token>`, or `Bearer <token>` with one of our tokens."""
+    """`Authorization: Token <token>`, or `Bearer <token>` with ours or the provider's."""
 
     def authenticate(self, request: Request) -> Credentials | None:
-        """Return user and token, None without the header. Raises Unauthenticated."""
+        """Return user and token, None without the header.
+
+        Raises Unauthenticated, of tokens of the provider Forbidden and Unavailable too.
+        """
         header = request.headers.get("Authorization", "")
         if not header:
             return None
@@ -75,7 +66,9 @@ class TokenAuthentication(BaseAuthentication):
             raise Unauthenticated(NO_CREDENTIALS)
         # Clients send our own tokens by either scheme.
         if scheme == "bearer" and not credential.startswith(PREFIX):
-            return _bearer(request, credential)
+            user = user_of_bearer(credential)
+            set_actor(user)
+            return user, None
         token = find_token(credential)
         set_actor(token.user, token_id=token.pk)
         note_use(token)
@@ -109,15 +102,6 @@ def _with_user(row: tuple[Any, ...]) -> AccessToken:
     token.user = loaded(User, row[own:newest])
     token.account_state = row[newest:] if row[newest] else None
     return token
-
-
-def _bearer(request: Request, credential: str) -> Credentials:
-    for authenticator in _bearer_authenticators:
-        found = authenticator(request, credential)
-        if found is not None:
-            set_actor(found[0])
-            return found
-    raise Unauthenticated(INVALID)
 
 
 class CsrfSessionAuthentication(SessionAuthentication):

@@ -1,8 +1,6 @@
 """What accounts have for the other rooms."""
 
 from meshmgmt.accounts import audit, eventfacts, gauges, homecards, signin
-from meshmgmt.accounts.authentication import register_bearer
-from meshmgmt.accounts.oidc.bearer import authenticate_bearer
 from meshmgmt.accounts.services import passwords
 from meshmgmt.accounts.setup import account, code
 from meshmgmt.api.exceptions import register_constraint
@@ -18,7 +16,6 @@ def register() -> None:
     eventfacts.register()
     account.register()
     signin.register()
-    register_bearer(authenticate_bearer)
     register_start_notice(code.start_notice)
     register_job("wrong_passwords", HOUR, passwords.forget_wrong_passwords)
     modelmodules.assign("users", "accounts.user")

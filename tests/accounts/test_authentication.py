@@ -3,8 +3,7 @@
 import datetime as dt
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 import time_machine
@@ -12,16 +11,12 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import DjangoAssertNumQueries
-from rest_framework.request import Request
 
 from events.models import AuditEvent
-from meshmgmt.accounts import authentication
-from meshmgmt.accounts.authentication import register_bearer
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.accounts.tokens import new_token
-from meshmgmt.core.errors import Unauthenticated
 from meshmgmt.core.transactions import account_write
 from tests.api_client import Answer, Api
 from tests.people import api_of, person, robot, token_of
@@ -242,33 +237,6 @@ class TestSessions:
         answer = client.get(ME)
         assert answer.status_code == 403
         assert "blocked" in answer.json()["message"]
-
-
-class TestForeignBearers:
-    """Bearer tokens that somebody else judges."""
-
-    @pytest.fixture
-    def judged(self) -> Iterator[list[str]]:
-        seen: list[str] = []
-
-        def judge(request: Request, text: str) -> tuple[User, Any]:
-            seen.append(text)
-            user = User.objects.filter(name=text).first()
-            if user is None:
-                raise Unauthenticated("token invalid")
-            return user, "claims"
-
-        register_bearer(judge)
-        yield seen
-        del authentication._bearer_authenticators[judge]
-
-    def test_they_are_asked_for_what_is_not_ours(self, judged: list[str]) -> None:
-        user = person("auditor", name="a.b.c")
-        assert ask("Bearer a.b.c").json["id"] == user.pk
-        assert ask("Bearer a.b.d").json["message"] == "token invalid"
-        assert ask(f"Bearer {new_token()}").status == 401
-        assert ask("Token a.b.c").status == 401
-        assert judged == ["a.b.c", "a.b.d"]
 
 
 def test_the_actor_of_a_request_is_the_tokens_user() -> None:

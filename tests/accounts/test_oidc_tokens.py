@@ -7,13 +7,16 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from meshmgmt.accounts.models import Account
+from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.oidc import configured
 from meshmgmt.accounts.oidc.identity import claimed_groups, identity_of
 from meshmgmt.accounts.oidc.provider import Keys, Provider, checked_url, fetch_json
+from meshmgmt.accounts.tokens import new_token
 from meshmgmt.core.errors import Unauthenticated, Unavailable
-from tests.accounts.identities import bearer, newcomers, parts
+from tests.accounts.identities import ME, bearer, newcomers, parts
+from tests.api_client import Api
 from tests.oidc_provider import RunningProvider, configure, running_provider
+from tests.people import token_of
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
@@ -26,6 +29,16 @@ def test_token_for_another_audience_is_invalid(
     answer = bearer(provider.id_token("ann", client_id="other"))
     assert (answer.status, answer.json["message"]) == (401, "token invalid")
     assert not newcomers().exists()
+
+
+def test_token_of_ours_is_no_business_of_the_provider(
+    provider: RunningProvider, account: Account
+) -> None:
+    owner = User.objects.get()
+    assert ok(bearer(token_of(owner)))["id"] == owner.pk
+    assert bearer(new_token()).json["message"] == "token invalid"
+    theirs = Api().get(ME, Authorization=f"Token {provider.token_of()}")
+    assert (theirs.status, theirs.json["message"]) == (401, "token invalid")
 
 
 def forged(token: str, **changes: Any) -> str:
