@@ -63,7 +63,8 @@ def is_well_formed(text: str, prefix: str = PREFIX) -> bool:
 def token_hash(token: str) -> str:
     """Return what is stored of a token: SHA-256 in hexadecimal digits.
 
-    A fast hash is enough, for the secret holds 178 random bits: nobody can try them out.
+    A fast hash is enough, for the secret holds 178 random bits, that of a setup key 122:
+    nobody can try them out.
     """
     return hashlib.sha256(token.encode("utf-8")).hexdigest()
 

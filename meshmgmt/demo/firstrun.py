@@ -14,11 +14,12 @@ from typing import Final
 
 from meshmgmt.access.models import SetupKey
 from meshmgmt.access.rules.setupkeys import VALID, state_of
-from meshmgmt.access.services.setupkeys import setup_key_hash, setup_keys
+from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import user_create, user_set_password
+from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Unauthenticated
 from meshmgmt.core.roles import Role
@@ -66,7 +67,7 @@ def prepare(folder: Path, dns_domain: str) -> FirstRun:
 def _setup_key(path: Path) -> str:
     """Return a key that any number of machines may enrol with."""
     kept = _kept(path)
-    known = SetupKey.objects.filter(key_hash=setup_key_hash(kept)).first()
+    known = SetupKey.objects.filter(key_hash=token_hash(kept)).first()
     if known is not None and _state_tomorrow(known) == VALID:
         return kept
     seconds = int(dt.timedelta(days=TOKEN_DAYS).total_seconds())

@@ -9,8 +9,8 @@ from django.conf import settings
 from django.test import Client
 
 from meshmgmt.access import models as access
-from meshmgmt.access.services.setupkeys import setup_key_hash
 from meshmgmt.accounts.models import User
+from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.core.orderedlinks import member_keys
 from tests.access.test_admin import one_of_each, path
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
@@ -41,7 +41,7 @@ def test_setup_key_is_shown_once(client: Client) -> None:
     command = f"--management-url http://testserver:{port} --setup-key {found[1]}"
     assert f"<code>netbird up {command}</code>" in texts_of(response)
     made = access.SetupKey.objects.get()
-    assert made.key_hash == setup_key_hash(found[1])
+    assert made.key_hash == token_hash(found[1])
     client.get(path("access/setupkey"))  # shows the message
     there = path("access/setupkey", f"{made.pk}/change/")
     pasted = client.post(path("access/setupkey"), {"q": f'"{found[1].lower()}"'})

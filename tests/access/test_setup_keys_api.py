@@ -8,7 +8,7 @@ import pytest
 
 from groups.selectors import all_group_id
 from meshmgmt.access.models import SetupKey
-from meshmgmt.access.services.setupkeys import setup_key_hash
+from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.core import clock
 from tests.api_client import Api
 from tests.factories import group_id
@@ -89,7 +89,7 @@ def test_new_key_is_shown_once_and_stored_as_hash(api: Api) -> None:
     made = ok(api.post(PATH, setup_key()))
     assert re.fullmatch(r"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}", made["key"])
     stored = SetupKey.objects.get()
-    assert stored.key_hash == setup_key_hash(made["key"])
+    assert stored.key_hash == token_hash(made["key"])
     shown = ok(api.get(f"{PATH}/{made['id']}"))
     assert shown == made | {"key": made["key"][:5] + "****"}
     assert ok(api.get(PATH)) == [shown]
@@ -200,4 +200,4 @@ def test_events_mask_the_key(api: Api) -> None:
     ]
     changes = str([event.changes for event in events])
     assert made["key"] not in changes
-    assert setup_key_hash(made["key"]) not in changes
+    assert token_hash(made["key"]) not in changes

@@ -13,11 +13,12 @@ from django.core.management import CommandError, call_command
 from events.models import AuditEvent
 from events.proof import heads, published
 from meshmgmt.access.models import SetupKey
-from meshmgmt.access.services.setupkeys import setup_key_hash, setup_keys
+from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.accounts.services.users import user_set_blocked, user_set_password
+from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.core import clock
 from meshmgmt.demo import firstrun
 from meshmgmt.demo.addresses import addresses
@@ -223,7 +224,7 @@ def test_machines_are_told_where_and_with_which_key_they_enrol(
     printed = welcome(capsys)
     key = secret(folder / "setup_key")
     assert f"Peers          http://127.0.0.1:33073  setup key {key}" in printed
-    stored = SetupKey.objects.get(key_hash=setup_key_hash(key))
+    stored = SetupKey.objects.get(key_hash=token_hash(key))
     assert stored.type == "reusable"
 
 
@@ -232,7 +233,7 @@ def test_a_revoked_setup_key_is_replaced(
 ) -> None:
     welcome(capsys)
     before = secret(folder / "setup_key")
-    stored = SetupKey.objects.get(key_hash=setup_key_hash(before))
+    stored = SetupKey.objects.get(key_hash=token_hash(before))
     setup_keys.update(stored.pk, {"revoked": True})
     assert welcome(capsys).count(before) == 0
     assert secret(folder / "setup_key") != before

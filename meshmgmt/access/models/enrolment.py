@@ -5,12 +5,11 @@ from django.db import models
 
 from events.audit.audited import AuditedModel
 from groups.models import GroupLink
+from meshmgmt.accounts.tokens import HASH_LENGTH
 from meshmgmt.core import clock
 from meshmgmt.core.ids import ID_LENGTH
 from meshmgmt.core.orderedlinks import listed_once
 from meshmgmt.core.roles import Role
-
-SHA256_HEX_LENGTH = 64
 
 
 class KeyType(models.TextChoices):
@@ -34,7 +33,7 @@ class SetupKey(AuditedModel):
     type = models.CharField(
         max_length=8, choices=KeyType.choices, default=KeyType.REUSABLE
     )
-    key_hash = models.CharField(max_length=SHA256_HEX_LENGTH, editable=False)
+    key_hash = models.CharField(max_length=HASH_LENGTH, editable=False)
     key_prefix = models.CharField(max_length=8, editable=False)
     created_at = models.DateTimeField(default=clock.now, editable=False)
     updated_at = models.DateTimeField(default=clock.now, editable=False)
@@ -113,7 +112,7 @@ class Invite(AuditedModel):
         choices=[(role.value, role.value) for role in Role],
         default=Role.USER.value,
     )
-    token_hash = models.CharField(max_length=SHA256_HEX_LENGTH, editable=False)
+    token_hash = models.CharField(max_length=HASH_LENGTH, editable=False)
     token_prefix = models.CharField(max_length=8, editable=False)
     created_by = models.CharField(max_length=ID_LENGTH, blank=True, editable=False)
     accepted_by = models.CharField(max_length=ID_LENGTH, blank=True, editable=False)

@@ -1,7 +1,6 @@
 """Writes of setup keys, and their use."""
 
 import datetime as dt
-import hashlib
 import uuid
 from collections.abc import Iterator
 from typing import Final
@@ -16,6 +15,7 @@ from meshmgmt.access.rules.setupkeys import (
     state_of,
 )
 from meshmgmt.access.services.autogroups import errors_of_auto_groups
+from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.core import clock
 from meshmgmt.core.durations import GRACE
 from meshmgmt.core.errors import NotFound, PreconditionFailed
@@ -26,14 +26,6 @@ from meshmgmt.core.resources import Resource, Values, Write
 from meshmgmt.core.transactions import account_write
 
 SHOWN_LENGTH: Final = 5
-
-
-def setup_key_hash(plain: str) -> str:
-    """Return what is stored of a key: SHA-256 in hexadecimal digits.
-
-    A fast hash is enough, for a key holds 122 random bits.
-    """
-    return hashlib.sha256(plain.encode("utf-8")).hexdigest()
 
 
 class SetupKeys(Resource[SetupKey]):
@@ -66,7 +58,7 @@ class SetupKeys(Resource[SetupKey]):
             instance.usage_limit = ONE_USE
         # In capitals, as in the reference: `usable_setup_key` looks for them so.
         instance.plain = plain = str(uuid.uuid4()).upper()
-        instance.key_hash = setup_key_hash(plain)
+        instance.key_hash = token_hash(plain)
         instance.key_prefix = plain[:SHOWN_LENGTH]
 
 
@@ -109,7 +101,7 @@ def usable_setup_key(plain: str) -> SetupKey:
 
     Raises NotFound, and PreconditionFailed for a key that is not valid.
     """
-    rows = _BY_HASH.rows(setup_key_hash(plain.upper()))
+    rows = _BY_HASH.rows(token_hash(plain.upper()))
     return _usable(next((loaded(SetupKey, row) for row in rows), None))
 
 
