@@ -2,11 +2,7 @@
 
 from collections.abc import Sequence
 
-from meshmgmt.access.api.serializers.policies import (
-    PolicyRequestSerializer,
-    PolicySerializer,
-    PolicyUpdateSerializer,
-)
+from meshmgmt.access.api.serializers import policies as bodies
 from meshmgmt.access.selectors.policies import policy_rows
 from meshmgmt.access.services.policies import policies
 from meshmgmt.api.views import ResourceViewSet
@@ -20,9 +16,9 @@ class PolicyViewSet(ResourceViewSet):
     audited = True
     resource = policies
     lookup_url_kwarg = "policyId"
-    serializer_class = PolicySerializer
-    request_serializer_class = PolicyRequestSerializer
-    update_serializer_class = PolicyUpdateSerializer
+    serializer_class = bodies.PolicySerializer
+    request_serializer_class = bodies.PolicyRequestSerializer
+    update_serializer_class = bodies.PolicyUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         return policy_rows(ids)

@@ -1,10 +1,6 @@
 """Endpoints of posture checks."""
 
-from meshmgmt.access.api.serializers.posture import (
-    PostureCheckRequestSerializer,
-    PostureCheckSerializer,
-    PostureCheckUpdateSerializer,
-)
+from meshmgmt.access.api.serializers import posture as bodies
 from meshmgmt.access.services.posture import posture_checks
 from meshmgmt.api.views import ResourceViewSet
 
@@ -17,6 +13,6 @@ class PostureCheckViewSet(ResourceViewSet):
     tags = ("posture-checks",)
     resource = posture_checks
     lookup_url_kwarg = "postureCheckId"
-    serializer_class = PostureCheckSerializer
-    request_serializer_class = PostureCheckRequestSerializer
-    update_serializer_class = PostureCheckUpdateSerializer
+    serializer_class = bodies.PostureCheckSerializer
+    request_serializer_class = bodies.PostureCheckRequestSerializer
+    update_serializer_class = bodies.PostureCheckUpdateSerializer

@@ -2,11 +2,7 @@
 
 from collections.abc import Sequence
 
-from meshmgmt.access.api.serializers.routes import (
-    RouteRequestSerializer,
-    RouteSerializer,
-    RouteUpdateSerializer,
-)
+from meshmgmt.access.api.serializers import routes as bodies
 from meshmgmt.access.selectors.routes import route_rows
 from meshmgmt.access.services.routes import routes
 from meshmgmt.api.views import ResourceViewSet
@@ -20,9 +16,9 @@ class RouteViewSet(ResourceViewSet):
     audited = True
     resource = routes
     lookup_url_kwarg = "routeId"
-    serializer_class = RouteSerializer
-    request_serializer_class = RouteRequestSerializer
-    update_serializer_class = RouteUpdateSerializer
+    serializer_class = bodies.RouteSerializer
+    request_serializer_class = bodies.RouteRequestSerializer
+    update_serializer_class = bodies.RouteUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         return route_rows(ids)

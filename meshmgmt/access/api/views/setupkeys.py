@@ -6,11 +6,7 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from meshmgmt.access.api.serializers.setupkeys import (
-    SetupKeyRequestSerializer,
-    SetupKeySerializer,
-    SetupKeyUpdateSerializer,
-)
+from meshmgmt.access.api.serializers import setupkeys as bodies
 from meshmgmt.access.selectors.setupkeys import setup_key_rows
 from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.api.views import ResourceViewSet
@@ -23,9 +19,9 @@ class SetupKeyViewSet(ResourceViewSet):
     module = "setup_keys"
     resource = setup_keys
     lookup_url_kwarg = "keyId"
-    serializer_class = SetupKeySerializer
-    request_serializer_class = SetupKeyRequestSerializer
-    update_serializer_class = SetupKeyUpdateSerializer
+    serializer_class = bodies.SetupKeySerializer
+    request_serializer_class = bodies.SetupKeyRequestSerializer
+    update_serializer_class = bodies.SetupKeyUpdateSerializer
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         return setup_key_rows(ids)
