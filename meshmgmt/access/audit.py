@@ -13,6 +13,7 @@ from events.audit.specs import (
     MemberRule,
     Meta,
     register_members,
+    switched,
     written,
 )
 from groups.models import Group
@@ -94,7 +95,11 @@ def _register_enrolment() -> None:
         written(
             SetupKey,
             "setupkey",
-            fields={"revoked": _revoked},
+            fields={
+                "revoked": switched(
+                    "revoked", Activity.SETUPKEY_REVOKE, Activity.SETUPKEY_UPDATE
+                )
+            },
             # A use has an event already: that of the peer that the key let in.
             unaudited=frozenset({"used_times", "last_used", "updated_at"}),
             secret=frozenset({"key_hash"}),
@@ -150,12 +155,6 @@ def _invite_target(change: Change, activity: Activity) -> str:
     """Return the user who came by the invite, else the invite."""
     accepted = activity is Activity.USER_INVITE_LINK_ACCEPT
     return str(change.after["accepted_by"] if accepted else change.pk)
-
-
-def _revoked(change: Change) -> Activity:
-    if change.after["revoked"]:
-        return Activity.SETUPKEY_REVOKE
-    return Activity.SETUPKEY_UPDATE
 
 
 def _key_meta(key: SetupKey) -> Meta:

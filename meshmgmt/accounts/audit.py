@@ -5,12 +5,7 @@ from typing import Any, Final
 from events.activities import Activity
 from events.audit import specs
 from events.audit.changes import Change
-from events.audit.specs import (
-    ActivityOf,
-    AuditSpec,
-    Meta,
-    switches,
-)
+from events.audit.specs import ActivityOf, AuditSpec, Meta, switches
 from meshmgmt.accounts.models import AccessToken, Account, User
 
 _SWITCHES: Final = {

@@ -7,13 +7,7 @@ from events.activities import Activity
 from events.audit import specs
 from events.audit.changes import Change
 from events.audit.lookup import objects_by_id, related_object
-from events.audit.specs import (
-    AuditSpec,
-    Meta,
-    switched,
-    switches,
-    written,
-)
+from events.audit.specs import AuditSpec, Meta, switched, switches, written
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.account import account_id
 from meshmgmt.inventory.models import Network, NetworkResource, Peer

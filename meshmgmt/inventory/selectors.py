@@ -14,12 +14,7 @@ from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.inventory.contributions import GroupsOfPeer, contributions
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.models.peers import (
-    CONNECTION,
-    MACHINE,
-    SWITCHES,
-    PeerQuerySet,
-)
+from meshmgmt.inventory.models.peers import CONNECTION, MACHINE, SWITCHES, PeerQuerySet
 
 PeerRow = dict[str, Any]
 ObjectT = TypeVar("ObjectT", bound=Model)

@@ -14,11 +14,7 @@ from meshmgmt.access.admin.fields import groups_field
 from meshmgmt.access.models import Invite, InviteAutoGroup
 from meshmgmt.access.rules.invites import DEFAULT_LIFE, HOUR
 from meshmgmt.access.selectors.invites import is_valid
-from meshmgmt.access.services.invites import (
-    invite_create,
-    invite_regenerate,
-    invites,
-)
+from meshmgmt.access.services.invites import invite_create, invite_regenerate, invites
 from meshmgmt.accounts.admin.forms import ByAdmin, ByForm
 from meshmgmt.adminsite.bulk import refuse_too_many
 from meshmgmt.adminsite.fields import DurationField

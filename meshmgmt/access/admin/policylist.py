@@ -84,12 +84,16 @@ def _hits(request: HttpRequest, policy_ids: list[str]) -> dict[str, int] | None:
     return events_by(TRAFFIC_SUBJECT, "policy", policy_ids, clock.now() - WEEK)
 
 
-def traffic_text(rule: PolicyRule) -> str:
-    """Return which traffic a rule is about: `TCP 80, 443`."""
+def ports_text(rule: PolicyRule) -> str:
+    """Return the ports of a rule as its form takes them."""
     ranges = (f"{ports['start']}-{ports['end']}" for ports in rule.port_ranges)
-    ports = ", ".join([*rule.ports, *ranges])
+    return ", ".join([*rule.ports, *ranges])
+
+
+def _traffic_text(rule: PolicyRule) -> str:
+    """Return which traffic a rule is about: `TCP 80, 443`."""
     protocol = "any traffic" if rule.protocol == "all" else rule.protocol.upper()
-    return f"{protocol} {ports}".strip()
+    return f"{protocol} {ports_text(rule)}".strip()
 
 
 def _side(
@@ -110,7 +114,7 @@ def rule_line(
     `names` are those of what stands in place of groups.
     """
     arrow = "\N{LEFT RIGHT ARROW}" if rule.bidirectional else "\N{RIGHTWARDS ARROW}"
-    words = [traffic_text(rule)]
+    words = [_traffic_text(rule)]
     words += ["dropped"] * (rule.action == "drop") + ["off"] * (not rule.enabled)
     name: Callable[[Group], Any] = group_link if linked else _plain_name
     return format_html(

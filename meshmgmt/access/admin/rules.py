@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from groups.models import Group, GroupPeer
 from meshmgmt.access.admin.fields import KeyField, groups_field
-from meshmgmt.access.admin.policylist import names_of, rule_line, ruled
+from meshmgmt.access.admin.policylist import names_of, ports_text, rule_line, ruled
 from meshmgmt.access.models import (
     Action,
     PolicyRule,
@@ -23,11 +23,7 @@ from meshmgmt.access.models import (
     RuleDestination,
     RuleSource,
 )
-from meshmgmt.access.rules.policies import (
-    PortRange,
-    ResourceRef,
-    RuleDraft,
-)
+from meshmgmt.access.rules.policies import PortRange, ResourceRef, RuleDraft
 from meshmgmt.access.services.policies import stored_rule, stored_rules
 from meshmgmt.adminsite.fields import LinesField, PartFormSet
 from meshmgmt.adminsite.look import enabled, spelt
@@ -85,11 +81,6 @@ class ResourceField(forms.CharField):
 class PortsField(forms.CharField):
     """Ports and ranges of ports, separated by commas or blanks."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        kwargs.setdefault("required", False)
-        kwargs.setdefault("help_text", "Numbers, or ranges such as 8000-8010.")
-        super().__init__(**kwargs)
-
     def clean(self, value: Any) -> tuple[list[str], list[PortRange]]:
         words = re.split(r"[\s,]+", super().clean(value).strip())
         found = [re.fullmatch(r"(\d{1,5})-(\d{1,5})", word) for word in words]
@@ -98,17 +89,11 @@ class PortsField(forms.CharField):
         return [word for word, match in pairs if word and match is None], ranges
 
 
-def ports_text(rule: RuleDraft) -> str:
-    """Return the ports of a rule as the form shows them."""
-    ranges = (f"{ports.start}-{ports.end}" for ports in rule.port_ranges)
-    return ", ".join([*rule.ports, *ranges])
-
-
 PROTOCOLS: Final = [(value, spelt(label)) for value, label in Protocol.choices]
 
 
-class RuleForm(ServiceForm):
-    """The fields of a rule: on the page of its policy, and on one of its own."""
+class RuleRow(ServiceForm):
+    """A rule on the page of its policy, which writes it with all others."""
 
     rule_name = forms.CharField(label="Rule name", required=False, strip=False)
     description = forms.CharField(required=False, strip=False)
@@ -117,7 +102,9 @@ class RuleForm(ServiceForm):
     bidirectional = forms.BooleanField(
         required=False, initial=True, label="Both directions"
     )
-    ports = PortsField()
+    ports = PortsField(
+        required=False, help_text="Numbers, or ranges such as 8000-8010."
+    )
     sources = groups_field(
         RuleSource, label="Source groups", help_text="Or one of the next two."
     )
@@ -145,23 +132,34 @@ class RuleForm(ServiceForm):
         fields = ["description", "enabled"]
 
     reads_lists = True
+    is_open = True
+    """Whether the page shows its fields from the start."""
 
-    def __init__(
-        self, *args: Any, resources: Resources | None = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, *args: Any, resources: Resources, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.resources = known_resources() if resources is None else resources
+        self.resources = resources
         for end in _ENDS:
             field: Any = self.fields[f"{end}_resource"]
             field.known = self.resources
         if not self.adding:
             self.initial.update(_shown(self.instance))
 
-    def of_stored(self, stored: Model) -> "RuleForm":
+    def of_stored(self, stored: Model) -> "RuleRow":
         """Return the form of the rule as it is stored."""
         return type(self)(instance=stored, resources=self.resources)
 
-    def rule_draft(self, data: dict[str, Any]) -> RuleDraft:
+    def _post_clean(self) -> None:
+        """Leave the writing to the policy."""
+
+    def draft(self) -> RuleDraft | None:
+        """Return the rule as it is to be; None where the row says what is wrong."""
+        try:
+            return self._sent(self.cleaned_data) if self.up_to_date() else None
+        except ServiceError as error:
+            self.show(error)
+            return None
+
+    def _sent(self, data: dict[str, Any]) -> RuleDraft:
         """Return the rule as a client would send it. Raises ServiceError."""
         ports, ranges = data["ports"]
         return RuleDraft(
@@ -197,7 +195,7 @@ def _shown(rule: PolicyRule) -> dict[str, Any]:
         name: getattr(draft, name)
         for name in ("action", "protocol", "bidirectional", "sources", "destinations")
     }
-    found |= {"rule_name": draft.name, "ports": ports_text(draft)}
+    found |= {"rule_name": draft.name, "ports": ports_text(rule)}
     found["authorized_groups"] = list(_signing_in(draft.authorized_groups))
     for end in _ENDS:
         kind = getattr(rule, f"{end}_resource_type")
@@ -252,25 +250,7 @@ def _resource(data: dict[str, Any], end: str) -> ResourceRef | None:
     return ResourceRef(peer, "peer") if peer else resource
 
 
-_Placed = tuple[RuleDraft | None, "RuleRow | None"]
-
-
-class RuleRow(RuleForm):
-    """A rule on the page of its policy, which writes it with all others."""
-
-    is_open = True
-    """Whether the page shows its fields from the start."""
-
-    def _post_clean(self) -> None:
-        """Leave the writing to the policy."""
-
-    def draft(self) -> RuleDraft | None:
-        """Return the rule as it is to be; None where the row says what is wrong."""
-        try:
-            return self.rule_draft(self.cleaned_data) if self.up_to_date() else None
-        except ServiceError as error:
-            self.show(error)
-            return None
+_Placed = tuple[RuleDraft | None, RuleRow | None]
 
 
 class RuleFormSet(PartFormSet):

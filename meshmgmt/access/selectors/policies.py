@@ -53,10 +53,9 @@ class _RuleLists:
         self.groups = self._groups(narrow=rule_ids is not None)
 
     def _groups(self, *, narrow: bool) -> Mapping[str, ShortGroup]:
+        # All rules name most groups, and a list of ids has its bounds.
         if not narrow:
-            return (
-                short_groups()
-            )  # all rules name most groups, and a list has its bounds
+            return short_groups()
         lists = [*self.sources.values(), *self.destinations.values()]
         return short_groups(sorted({group for groups in lists for group in groups}))
 

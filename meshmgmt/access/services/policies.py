@@ -20,12 +20,7 @@ from meshmgmt.access.rules.policies import (
     policy_errors,
 )
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.core.orderedlinks import (
-    OrderedLink,
-    ids_by_owner,
-    link_rows,
-    set_members,
-)
+from meshmgmt.core.orderedlinks import OrderedLink, ids_by_owner, link_rows, set_members
 from meshmgmt.core.resources import Resource, Row, Write, columns
 
 _OWN: Final = [
