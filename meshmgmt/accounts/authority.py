@@ -4,11 +4,19 @@ Every check takes the acting user, or None for commands: whoever reaches the com
 holds the database anyway. All raise Forbidden.
 """
 
+from typing import Any
+
 from meshmgmt.accounts.models import User
 from meshmgmt.core.errors import Forbidden, InvalidArgument
 from meshmgmt.core.roles import Role
 
 _TOKEN_MANAGERS = frozenset({Role.OWNER, Role.ADMIN})
+
+
+def viewer_of(request: Any) -> User:
+    """Return who sends a request that permissions, or the admin site, have let in."""
+    assert isinstance(request.user, User)
+    return request.user
 
 
 def check_may_touch(by: User | None, user: User) -> None:

@@ -1,15 +1,12 @@
 """Inventory gauges of users and tokens."""
 
-import datetime as dt
-
 from django.db.models import Q
 
 from meshmgmt.accounts.models import AccessToken, User
+from meshmgmt.adminsite.filters import SOON
 from meshmgmt.core import clock
 from observability.metrics.counting import by_state
 from observability.registries import InventoryRows, register_inventory
-
-SOON = dt.timedelta(days=7)
 
 
 def register() -> None:

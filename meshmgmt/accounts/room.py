@@ -1,6 +1,7 @@
 """What accounts have for the other rooms."""
 
 from meshmgmt.accounts import audit, eventfacts, gauges, homecards, signin
+from meshmgmt.accounts.rules import EMAIL_TAKEN
 from meshmgmt.accounts.services import passwords
 from meshmgmt.accounts.setup import account, code
 from meshmgmt.api.exceptions import register_constraint
@@ -22,7 +23,5 @@ def register() -> None:
     modelmodules.assign("pats", "accounts.accesstoken")
     modelmodules.assign("accounts", "accounts.account")
     register_constraint(
-        "another user has this e-mail address",
-        "accounts_user_email_key",
-        "accounts_user.email_key",
+        EMAIL_TAKEN, "accounts_user_email_key", "accounts_user.email_key"
     )

@@ -13,6 +13,7 @@ MAX_EMAIL_KEY: Final = 2 * MAX_EMAIL  # folding may lengthen a text
 MIN_DAYS: Final = 1
 MAX_DAYS: Final = 365
 SCOPES: Final = ("", "ingest")
+EMAIL_TAKEN: Final = "another user has this e-mail address"
 
 _EMAIL: Final = re.compile(r"[^@\s\x00-\x1f\x7f]+@[^@\s\x00-\x1f\x7f]+")
 

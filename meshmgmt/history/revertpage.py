@@ -13,7 +13,7 @@ from events.admin.objectpages import ObjectPages, kind_of
 from events.audit.histories import member_events
 from events.audit.reading import event_by_id, events_of_request
 from events.models import AuditEvent
-from meshmgmt.accounts.admin.forms import viewer_of
+from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.api.plans import Plan
 from meshmgmt.core.counting import counted
 from meshmgmt.core.errors import NotFound, ServiceError

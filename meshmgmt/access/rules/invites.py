@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from meshmgmt.accounts.rules import email_errors, role_errors
+from meshmgmt.accounts.rules import EMAIL_TAKEN, email_errors, role_errors
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.roles import Role
 from meshmgmt.core.textrules import name_errors, range_errors
@@ -30,8 +30,7 @@ def invite_errors(
     if invite["role"] == Role.OWNER:
         errors.append(FieldError("role", "nobody can be invited as owner"))
     if user_exists:
-        text = "another user has this e-mail address"
-        errors.append(FieldError("email", text, conflict=True))
+        errors.append(FieldError("email", EMAIL_TAKEN, conflict=True))
     elif invite_exists:
         text = "this e-mail address is invited already: regenerate or delete the invite"
         errors.append(FieldError("email", text, conflict=True))

@@ -4,13 +4,9 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.accounts.models import User
 from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
-
-
-def viewer_of(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)  # the admin site lets in nobody else
-    return request.user
 
 
 class ByForm(ServiceForm):

@@ -7,11 +7,12 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from meshmgmt.accounts.admin.forms import ByAdmin, ByForm, viewer_of
+from meshmgmt.accounts.admin.forms import ByAdmin, ByForm
 from meshmgmt.accounts.authority import (
     check_may_manage_tokens,
     check_may_revoke_tokens,
     manages_foreign_tokens,
+    viewer_of,
 )
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.models.account import DAY

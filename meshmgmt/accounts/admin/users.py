@@ -8,7 +8,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from meshmgmt.accounts.admin.forms import ByAdmin, ByForm, viewer_of
+from meshmgmt.accounts.admin.forms import ByAdmin, ByForm
+from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.userchanges import user_update

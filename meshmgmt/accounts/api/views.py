@@ -11,7 +11,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from meshmgmt.accounts.api import serializers as bodies
-from meshmgmt.accounts.authority import check_may_manage_tokens, manages_foreign_tokens
+from meshmgmt.accounts.authority import (
+    check_may_manage_tokens,
+    manages_foreign_tokens,
+    viewer_of,
+)
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.passwords import new_password
 from meshmgmt.accounts.selectors import (
@@ -52,12 +56,6 @@ from meshmgmt.core.errors import (
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.roles import Operation
 from meshmgmt.core.transactions import read_snapshot
-
-
-def viewer_of(request: Request) -> User:
-    """Return the authenticated user."""
-    assert isinstance(request.user, User)  # permissions have seen to it
-    return request.user
 
 
 @extend_schema_view(
@@ -118,8 +116,8 @@ class UserViewSet(ResourceViewSet):
     @action(detail=True, methods=["post"], operation=Operation.UPDATE)
     def approve(self, request: Request, **kwargs: Any) -> Response:
         """Approve the user and return them."""
-        user = user_approve(user_id=self.identifier, by=viewer_of(request))
-        return Response(self.row(user.pk))
+        user_approve(user_id=self.identifier, by=viewer_of(request))
+        return Response(self.row(self.identifier))
 
     @extend_schema(responses={200: OpenApiTypes.OBJECT})
     @action(detail=True, methods=["delete"])
@@ -143,15 +141,11 @@ class UserViewSet(ResourceViewSet):
     @action(detail=True, methods=["put"], module=None, plannable=False)
     def password(self, request: Request, **kwargs: Any) -> Response:
         """Replace the password."""
-        viewer, user_id = viewer_of(request), self.kwargs[self.lookup_url_kwarg]
-        check_own_password(viewer, user_id)
+        viewer = viewer_of(request)
+        check_own_password(viewer, self.kwargs[self.lookup_url_kwarg])
         data = self.validated(bodies.PasswordChangeSerializer)
-        own_password_change(
-            user_id=user_id,
-            old=data["old_password"],
-            new=data["new_password"],
-            by=viewer,
-        )
+        old, new = data["old_password"], data["new_password"]
+        own_password_change(old=old, new=new, by=viewer)
         return Response({})
 
 

@@ -142,26 +142,27 @@ def _name(claims: Claims) -> str:
 
 def _role(claims: Claims, role_claim: str) -> str:
     """Return the highest role among the claim's values; owner is never given."""
-    values = claims.get(role_claim) if role_claim else None
-    named = [values] if isinstance(values, str) else values
-    if not isinstance(named, list):
-        return ""
+    named = _values(claims, role_claim)
     given = [role for role in Role if role in named and role != Role.OWNER]
     return given[0].value if given else ""
 
 
 def claimed_groups(claims: Claims, claim: str) -> Sequence[str]:
     """Return the names of groups in a claim; what cannot be a name is left out."""
-    values = claims.get(claim)
-    named = [values] if isinstance(values, str) else values
-    if not claim or not isinstance(named, list):
-        return ()
     names = [
         name
-        for name in named
+        for name in _values(claims, claim)
         if isinstance(name, str)
         and name.strip()
         and len(name) <= MAX_NAME
         and "\0" not in name
     ]
     return tuple(dict.fromkeys(names))[:MAX_GROUPS]
+
+
+def _values(claims: Claims, claim: str) -> list[Any]:
+    """Return what a claim lists, or a text alone; nothing for other types, and for no claim."""
+    values = claims.get(claim) if claim else None
+    if isinstance(values, str):
+        return [values]
+    return values if isinstance(values, list) else []

@@ -49,7 +49,7 @@ def user_of(claims: Claims, userinfo: Userinfo) -> SignIn:
     identity = identity_of(claims, role_claim=settings.SVC.oidc_role_claim)
     account = Account.objects.get()
     groups = _groups(claims, account)
-    subject = _stored_subject(identity)
+    subject = f"{settings.SVC.oidc_issuer}|{identity.subject}"
     user = User.objects.filter(subject=subject).first()
     if user is not None and (not user.is_active or not _is_newer(identity, user)):
         return SignIn(user)
@@ -79,10 +79,6 @@ def user_of(claims: Claims, userinfo: Userinfo) -> SignIn:
         ).unaudited_update(last_login=identity.signed_in_at)
         user.last_login = identity.signed_in_at
     return SignIn(user, signed_in=identity.tells_sign_in and not joined)
-
-
-def _stored_subject(identity: Identity) -> str:
-    return f"{settings.SVC.oidc_issuer}|{identity.subject}"
 
 
 def _is_newer(identity: Identity, user: User) -> bool:

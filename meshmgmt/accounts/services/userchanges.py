@@ -108,15 +108,14 @@ def check_own_password(by: User, user_id: str) -> None:
         raise Forbidden("permission denied: people change their passwords themselves")
 
 
-def own_password_change(*, user_id: str, old: str, new: str, by: User) -> None:
+def own_password_change(*, old: str, new: str, by: User) -> None:
     """Let a user replace their own password.
 
-    Raises Forbidden for another user's, PreconditionFailed for a user without password,
-    InvalidArgument when the old one is wrong or the new one weak, TooManyRequests,
-    Unavailable, Conflict when it changes meanwhile.
+    Raises PreconditionFailed for a user without password, InvalidArgument when the old one
+    is wrong or the new one weak, TooManyRequests, Unavailable, Conflict when it changes
+    meanwhile.
     """
-    check_own_password(by, user_id)
-    user = user_get(user_id)
+    user = user_get(by.pk)
     if not user.has_usable_password():
         raise PreconditionFailed("this user does not sign in by password")
     # Hashing takes long: the lock is taken after it.
@@ -127,7 +126,7 @@ def own_password_change(*, user_id: str, old: str, new: str, by: User) -> None:
     user.set_password(new)
     with account_write():
         # The password that was shown to be known is no longer theirs.
-        if user_get(user_id).password != known:
+        if user_get(user.pk).password != known:
             raise Conflict("the password was changed by another request")
         user.save(update_fields=["password", "password_is_temporary"])
 

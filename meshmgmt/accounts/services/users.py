@@ -22,7 +22,12 @@ from meshmgmt.accounts.authority import (
 )
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.rules import email_errors, role_errors, user_name_errors
+from meshmgmt.accounts.rules import (
+    EMAIL_TAKEN,
+    email_errors,
+    role_errors,
+    user_name_errors,
+)
 from meshmgmt.accounts.signals import user_blocked, user_deleting
 from meshmgmt.core.errors import Conflict, InvalidArgument, raise_field_errors
 from meshmgmt.core.fielderrors import FieldError
@@ -30,8 +35,6 @@ from meshmgmt.core.ids import new_id
 from meshmgmt.core.queries import found
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
-
-EMAIL_TAKEN = "another user has this e-mail address"
 
 
 def user_create(
@@ -82,17 +85,23 @@ def user_create(
 
 def _newcomer_errors(user: User) -> list[FieldError]:
     service = user.is_service_user
-    errors = [
-        *([] if service else email_errors(user.email)),
+    return [
+        *([] if service else _email_errors(user)),
         *user_name_errors(user.name),
         *role_errors(user.role, is_service_user=service),
     ]
-    if not errors and User.objects.with_email(user.email).exists():
-        errors.append(FieldError("email", EMAIL_TAKEN, conflict=True))
+
+
+def _email_errors(user: User) -> list[FieldError]:
+    """Check the address of a person, which nobody else may have."""
+    errors = email_errors(user.email)
+    others = User.objects.with_email(user.email).exclude(pk=user.pk)
+    if not errors and others.exists():
+        return [FieldError("email", EMAIL_TAKEN, conflict=True)]
     return errors
 
 
-def user_rename(*, user_id: str, name: str, email: str, by: User | None = None) -> User:
+def user_rename(*, user_id: str, name: str, email: str, by: User | None = None) -> None:
     """Change name and e-mail. Raises NotFound, InvalidArgument, Conflict.
 
     A service user has no e-mail: anything given for it is left out.
@@ -103,18 +112,14 @@ def user_rename(*, user_id: str, name: str, email: str, by: User | None = None) 
         errors = user_name_errors(name)
         # People whose provider told no address have none, and may keep it so.
         if not user.is_service_user and email != user.email:
-            errors += email_errors(email)
-            others = User.objects.with_email(email).exclude(pk=user.pk)
-            if not errors and others.exists():
-                errors.append(FieldError("email", EMAIL_TAKEN, conflict=True))
             user.email = email
+            errors += _email_errors(user)
         raise_field_errors(errors)
         user.name = name
         user.save(update_fields=["name", "email"])
-        return user
 
 
-def user_set_role(*, user_id: str, role: str, by: User | None = None) -> User:
+def user_set_role(*, user_id: str, role: str, by: User | None = None) -> None:
     """Give a user another role. Raises NotFound, InvalidArgument.
 
     Raises Conflict when nobody who can act would be owner any more.
@@ -123,17 +128,16 @@ def user_set_role(*, user_id: str, role: str, by: User | None = None) -> User:
         user = user_get(user_id)
         raise_field_errors(role_errors(role, is_service_user=user.is_service_user))
         if user.role == role:
-            return user
+            return
         check_may_set_role(by, user, role)
         if role != Role.OWNER:
             keep_an_owner(user, "take the owner role from")
         user.role = role
         user.save(update_fields=["role"])
-        return user
 
 
-def owner_role_transfer(*, from_id: str, to_id: str) -> User:
-    """Make `to_id` an owner and the owner `from_id` an admin; return the new owner.
+def owner_role_transfer(*, from_id: str, to_id: str) -> None:
+    """Make `to_id` an owner and the owner `from_id` an admin.
 
     Raises NotFound, InvalidArgument for a service user, Conflict when `from_id` is no
     owner or `to_id` cannot act.
@@ -154,10 +158,9 @@ def owner_role_transfer(*, from_id: str, to_id: str) -> User:
             target_type="user",
             meta=user_facts(new),
         )
-        return user_get(new.pk)
 
 
-def user_set_blocked(*, user_id: str, blocked: bool, by: User | None = None) -> User:
+def user_set_blocked(*, user_id: str, blocked: bool, by: User | None = None) -> None:
     """Block or unblock a user. Raises NotFound.
 
     Raises Conflict when nobody who can act would be owner any more.
@@ -165,7 +168,7 @@ def user_set_blocked(*, user_id: str, blocked: bool, by: User | None = None) -> 
     with account_write():
         user = user_get(user_id)
         if user.is_blocked == blocked:
-            return user
+            return
         check_may_block(by, user, blocked=blocked)
         if blocked:
             keep_an_owner(user, "block")
@@ -173,10 +176,9 @@ def user_set_blocked(*, user_id: str, blocked: bool, by: User | None = None) -> 
         user.save(update_fields=["is_blocked"])
         if blocked:
             user_blocked.send(sender=None, user=user)
-        return user
 
 
-def user_approve(*, user_id: str, by: User | None = None) -> User:
+def user_approve(*, user_id: str, by: User | None = None) -> None:
     """Let a pending user in. Raises NotFound, InvalidArgument when nothing is pending."""
     with account_write():
         user = user_get(user_id)
@@ -184,10 +186,9 @@ def user_approve(*, user_id: str, by: User | None = None) -> User:
         check_pending(user)
         user.pending_approval = user.is_blocked = False
         user.save(update_fields=["pending_approval", "is_blocked"])
-        return user
 
 
-def user_set_password(*, user_id: str, password: str, by: User | None = None) -> User:
+def user_set_password(*, user_id: str, password: str, by: User | None = None) -> None:
     """Set the password for signing in. Raises NotFound, InvalidArgument."""
     with account_write():
         user = user_get(user_id)
@@ -198,7 +199,6 @@ def user_set_password(*, user_id: str, password: str, by: User | None = None) ->
         raise_field_errors(errors)
         user.set_password(password)
         user.save(update_fields=["password", "password_is_temporary"])
-        return user
 
 
 def user_delete(*, user_id: str, by: User | None = None) -> None:

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from dns.content import RECORD_TYPES
-from meshmgmt.accounts.api.views import viewer_of
+from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.api.permissions import READING
 from meshmgmt.api.querystring import choice, required_text
 from meshmgmt.api.views import ApiView, path_id

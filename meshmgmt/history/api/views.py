@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from events.audit.reading import event_by_id, events_of_request
-from meshmgmt.accounts.api.views import viewer_of
+from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.api.bodies import OptionalJSONParser
 from meshmgmt.api.fields import TruthField
 from meshmgmt.api.views import ApiView

@@ -4,7 +4,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from meshmgmt.accounts.api.views import viewer_of
+from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.api.permissions import READING
 from meshmgmt.api.views import ApiView, path_id, replaced
 from meshmgmt.core.transactions import read_snapshot

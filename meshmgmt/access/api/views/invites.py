@@ -16,7 +16,7 @@ from meshmgmt.access.services.invites import (
     invite_regenerate,
     invites,
 )
-from meshmgmt.accounts.api.views import viewer_of
+from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.api.bodies import OptionalJSONParser
 from meshmgmt.api.limits import check_guess
 from meshmgmt.api.views import ApiView, ResourceViewSet, path_id
