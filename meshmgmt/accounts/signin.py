@@ -2,18 +2,12 @@
 
 from typing import Any
 
-from django.contrib.auth.signals import user_logged_in
-
 from events.activities import Activity
 from events.audit.emission import audit_record
 from meshmgmt.accounts.audit import user_facts
 from meshmgmt.accounts.models import User
 from meshmgmt.core import clock, context
 from meshmgmt.core.context import Actor
-
-
-def register() -> None:
-    user_logged_in.connect(record_sign_in, dispatch_uid="accounts.record_sign_in")
 
 
 def record_sign_in(user: User, **kwargs: Any) -> None:
