@@ -10,6 +10,7 @@ from events.audit.lookup import objects_by_id, related_object
 from events.audit.specs import AuditSpec, Meta, switched, switches, written
 from meshmgmt.accounts.models import Account
 from meshmgmt.core.account import account_id
+from meshmgmt.inventory.labels import full_name
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 from meshmgmt.inventory.models.peers import CONNECTION, MACHINE, REPORTED
 
@@ -43,7 +44,7 @@ def under_domain() -> Callable[[str], str]:
     """Return a function that makes a DNS label a name under the account's domain."""
     account = objects_by_id(Account, [account_id()]).get(account_id())
     domain = account.peers_domain if account is not None else ""
-    return lambda label: f"{label}.{domain}" if domain else label
+    return lambda label: full_name(label, domain)
 
 
 def _peer_spec() -> AuditSpec:
@@ -113,8 +114,7 @@ def peer_meta(peer: Peer) -> Meta:
 
 def _peer_update_meta(change: Change, activity: Activity) -> Meta:
     peer = change.instance
-    if not isinstance(peer, Peer):
-        raise TypeError(f"{peer!r} is not a peer")
+    assert isinstance(peer, Peer)
     meta = peer_meta(peer)
     if activity is Activity.PEER_IP_UPDATE:
         # The reference has these two keys alone; the event's changes tell both addresses.

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from events.directory import PeerFacts, ResourceFacts, directory
 from meshmgmt.accounts.selectors import account_domain
 from meshmgmt.core.queries import rows_with
+from meshmgmt.inventory.labels import full_name
 from meshmgmt.inventory.models import NetworkResource, Peer
 
 
@@ -31,7 +32,7 @@ def peers(ids: Collection[str], addresses: Collection[str]) -> Iterator[PeerFact
                     name=name,
                     address=address,
                     os=system,
-                    dns_label=f"{label}.{domain}" if domain else label,
+                    dns_label=full_name(label, domain),
                     user_id=user_id or "",
                 )
 

@@ -51,6 +51,11 @@ def _to_ascii(text: str, limit: int) -> str:
     return encoded if len(encoded) <= limit else text
 
 
+def full_name(label: str, domain: str) -> str:
+    """Return the name of a peer in the domain of the peers, "" for none."""
+    return f"{label}.{domain}" if domain else label
+
+
 def free_label(
     name: str, ip: str, *, taken: Callable[[str], bool], suffixed: bool = False
 ) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.selectors import the_account
 from meshmgmt.core import clock
+from meshmgmt.core.queries import batches
 from meshmgmt.inventory.models import Peer
 
 BLOCKED: Final = "the owner of this peer is blocked"
@@ -16,7 +17,6 @@ PENDING: Final = "the owner of this peer is pending approval"
 EXPIRED: Final = "peer login has expired: please sign in again"
 DELETED: Final = "this peer is not registered"
 
-AT_ONCE: Final = 500
 _COLUMNS: Final = (
     *("pk", "user_id", "user__is_blocked", "user__pending_approval", "login_expired"),
     *("login_expiration_enabled", "last_login", "created_at"),
@@ -58,9 +58,9 @@ def standings(peer_ids: Iterable[str]) -> dict[str, Standing]:
     account = the_account()
     wanted = list(peer_ids)
     found = dict.fromkeys(wanted, Standing(DELETED))
-    for start in range(0, len(wanted), AT_ONCE):
-        peers = Peer.objects.filter(pk__in=wanted[start : start + AT_ONCE]).order_by()
-        for row in peers.values(*_COLUMNS):
+    rows = Peer.objects.order_by().values(*_COLUMNS)
+    for part in batches(wanted):
+        for row in rows.filter(pk__in=part):
             found[row["pk"]] = _standing(account, row)
     return found
 

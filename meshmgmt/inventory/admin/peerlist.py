@@ -11,34 +11,37 @@ from django.utils.safestring import SafeString
 
 from meshmgmt.accounts.models import Account
 from meshmgmt.adminsite.lists import ServiceList
+from meshmgmt.adminsite.look import badge
 from meshmgmt.core import clock
 from meshmgmt.core.printable import printable
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.standing import BLOCKED, EXPIRED, PENDING, standing_of
 
 _HINDRANCES: Final = {
-    BLOCKED: ("bad", "owner blocked"),
-    PENDING: ("warn", "owner pending approval"),
-    EXPIRED: ("bad", "login expired"),
+    BLOCKED: ("owner blocked", "bad"),
+    PENDING: ("owner pending approval", "warn"),
+    EXPIRED: ("login expired", "bad"),
 }
+"""By what keeps a peer away: the text of a badge, and its tone."""
 _UNITS: Final = (("day", 86_400), ("hour", 3600), ("minute", 60))
 
-Badge = tuple[str, str]
-"""Kind (ok, warn, bad, off) and text."""
+
+def badges(peer: Peer, reason: str) -> SafeString:
+    """Return what there is to say of a peer's state; `reason` is that of its standing."""
+    return format_html_join(" ", "{}", ((mark,) for mark in _marks(peer, reason)))
 
 
-def badges(peer: Peer, reason: str, now: dt.datetime) -> Iterator[Badge]:
-    """Yield what there is to say of a peer's state; `reason` is that of its standing."""
+def _marks(peer: Peer, reason: str) -> Iterator[SafeString]:
     if peer.connected:
-        yield "ok", "connected"
+        yield badge("connected")
     elif peer.last_seen is None:
-        yield "off", "never connected"
+        yield badge("never connected")
     else:
-        yield "off", f"offline for {_span(now - peer.last_seen)}"
+        yield badge(f"offline for {_span(clock.now() - peer.last_seen)}")
     if peer.approval_required:
-        yield "warn", "pending approval"
+        yield badge("pending approval")
     if reason:
-        yield _HINDRANCES[reason]
+        yield badge(*_HINDRANCES[reason])
 
 
 def _span(length: dt.timedelta) -> str:
@@ -71,8 +74,7 @@ class PeerColumns:
     @admin.display(description="state, last seen (UTC)", ordering="last_seen")
     def state(self, peer: Any) -> SafeString:
         """Badges: whether it is connected, and what hinders it; when it was last."""
-        shown = badges(peer, peer.standing.reason, clock.now())
-        marks = format_html_join(" ", '<span class="badge badge--{}">{}</span>', shown)
+        marks = badges(peer, peer.standing.reason)
         return format_html("{}{}", marks, _moment(peer.last_seen))
 
     @admin.display(description="address", ordering="ip")

@@ -4,16 +4,16 @@ import datetime as dt
 from typing import Final
 
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from events.admin.cells import plain
 from events.admin.facts import Fact, joined, present
 from meshmgmt.accounts.models import Account
 from meshmgmt.accounts.selectors import account_domain
-from meshmgmt.adminsite.look import badge, shown
-from meshmgmt.core import clock
+from meshmgmt.adminsite.look import badge, second, shown
 from meshmgmt.inventory.admin.peerlist import badges, place_of
+from meshmgmt.inventory.labels import full_name
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.standing import standing_of
 from meshmgmt.mesh.versions import parse
@@ -30,11 +30,9 @@ _SWITCHES: Final = {
 def state_facts(peer: Peer) -> list[Fact]:
     """Return how a peer is: connected or not, since when, from where, as what."""
     standing = standing_of(peer, Account.objects.get())
-    found = badges(peer, standing.reason, clock.now())
-    marks = ((badge(text, tone),) for tone, text in found)
     return present(
         [
-            Fact("State", format_html_join(" ", "{}", marks)),
+            Fact("State", badges(peer, standing.reason)),
             Fact(
                 "Online since" if peer.connected else "Last seen", _moment(_since(peer))
             ),
@@ -69,15 +67,13 @@ def _since(peer: Peer) -> dt.datetime | None:
 
 
 def _moment(moment: dt.datetime | None) -> str:
-    if moment is None:
-        return ""
-    return f"{moment.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"{second(moment)} UTC" if moment else ""
 
 
 def _names(peer: Peer) -> SafeString:
     domain = account_domain()
     labels = (peer.dns_label, *peer.extra_dns_labels)
-    return joined(*(f"{label}.{domain}" if domain else label for label in labels))
+    return joined(*(full_name(label, domain) for label in labels))
 
 
 def _owner(peer: Peer) -> SafeString | str:
