@@ -14,7 +14,7 @@ class Contributions:
     """What one room above answers each."""
 
     peer_groups: Callable[[Sequence[str] | None], GroupsOfPeer]
-    """Takes the ids of the peers that the function it returns will be asked for, None: all."""
+    """Takes the ids of peers, None for all, and gives a function from an id to groups."""
     reachable_since: Callable[[], dt.datetime | None]
     """Since when peers can connect without a break: now, when they cannot.
 

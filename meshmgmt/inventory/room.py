@@ -1,24 +1,15 @@
 """What the inventory has for the other rooms, and what it does when theirs change."""
 
-from typing import Final
-
 from meshmgmt.accounts.signals import ranges_changed, user_blocked, user_deleting
 from meshmgmt.api.exceptions import register_constraint
 from meshmgmt.core import modelmodules
 from meshmgmt.core.jobs import register_job
 from meshmgmt.inventory import audit, eventfacts, gauges, homecards, selectors
+from meshmgmt.inventory.rules import UNIQUE
 from meshmgmt.inventory.services import expiry
 from meshmgmt.inventory.services.peers import peers_of_user_delete, peers_of_user_expire
 from meshmgmt.inventory.services.renumbering import peers_renumber
 from observability.registries import register_host_names
-
-_UNIQUE: Final = {
-    "wg_public_key": "WireGuard public key",
-    # Before "ip", which is the beginning of its name.
-    "ipv6": "IPv6 address",
-    "ip": "IPv4 address",
-    "dns_label": "DNS label",
-}
 
 
 def register() -> None:
@@ -33,7 +24,7 @@ def register() -> None:
     register_job("expire_logins", expiry.EVERY_SECONDS, expiry.expire_logins)
     modelmodules.assign("peers", "inventory.peer")
     modelmodules.assign("networks", "inventory")
-    for column, what in _UNIQUE.items():
+    for column, what in UNIQUE.items():
         register_constraint(
             f"another peer has this {what}",
             f"inventory_peer_{column}_key",

@@ -29,6 +29,15 @@ MAX_TEXT: Final = {
 }
 MAX_GEONAME: Final = 2**31 - 1  # what PostgreSQL holds in the column
 
+UNIQUE: Final = {
+    "wg_public_key": "WireGuard public key",
+    # Before "ip", which is the beginning of its name.
+    "ipv6": "IPv6 address",
+    "ip": "IPv4 address",
+    "dns_label": "DNS label",
+}
+"""The columns of which no two peers have the same, as people call them."""
+
 Values = Mapping[str, Any]
 """Columns of a peer that are to be set, by name; addresses as text."""
 
@@ -44,17 +53,19 @@ class Holders(Protocol):
 class Taken:
     """What exists already, and where free IPv4 addresses come from.
 
-    `free_ip` raises InvalidArgument when the range has none.
+    `holders` has an entry for each of the `UNIQUE` columns; `free_ip` raises
+    InvalidArgument when the range has none.
     """
 
-    keys: Holders
-    ips: Holders
-    ipv6s: Holders
-    labels: Holders
+    holders: Mapping[str, Holders]
     users: Container[str]
     free_ip: Callable[[], str]
-    network_range: str = "100.64.0.0/10"
-    network_range_v6: str = ""
+    network_range: str
+    network_range_v6: str
+
+    def by_another(self, column: str, value: str, peer_id: str) -> bool:
+        """Tell whether another peer has a value."""
+        return self.holders[column].get(value, peer_id) != peer_id
 
 
 def canonical_ip(text: str) -> str:
@@ -95,7 +106,7 @@ def _key_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldErr
     if not _is_public_key(key):
         message = "wg_public_key must be the base64 text of 32 bytes"
         yield FieldError("wg_public_key", message)
-    elif taken.keys.get(key, peer_id) != peer_id:
+    elif taken.by_another("wg_public_key", key, peer_id):
         message = "another peer has this WireGuard public key"
         yield FieldError("wg_public_key", message, conflict=True)
 
@@ -124,7 +135,7 @@ def _ip_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldErro
         yield FieldError("ip", message)
     elif not is_for_peers(address, network):
         yield FieldError("ip", f"{address} cannot be the address of a peer")
-    elif taken.ips.get(str(address), peer_id) != peer_id:
+    elif taken.by_another("ip", str(address), peer_id):
         yield FieldError("ip", f"another peer has the address {address}", conflict=True)
 
 
@@ -148,7 +159,7 @@ def _ipv6_errors(values: Values, taken: Taken, peer_id: str) -> Iterator[FieldEr
         if not is_for_peers(address, network):
             yield FieldError("ipv6", f"{address} cannot be the address of a peer")
             return
-    if taken.ipv6s.get(str(address), peer_id) != peer_id:
+    if taken.by_another("ipv6", str(address), peer_id):
         message = f"another peer has the address {address}"
         yield FieldError("ipv6", message, conflict=True)
 

@@ -161,7 +161,7 @@ def claimed_groups(claims: Claims, claim: str) -> Sequence[str]:
 
 
 def _values(claims: Claims, claim: str) -> list[Any]:
-    """Return what a claim lists, or a text alone; nothing for other types, and for no claim."""
+    """Return what a claim lists, or its one text; nothing for other types, or no claim."""
     values = claims.get(claim) if claim else None
     if isinstance(values, str):
         return [values]

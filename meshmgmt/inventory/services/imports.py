@@ -9,7 +9,7 @@ import datetime as dt
 import ipaddress
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.addresses import lowest_address
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.models.peers import SWITCHES
-from meshmgmt.inventory.rules import MAX_TEXT, Taken
+from meshmgmt.inventory.rules import MAX_TEXT, UNIQUE, Taken
 from meshmgmt.inventory.services.peers import no_free_address, peer_prepare
 
 MAX_LINE: Final = 64 * 1024
@@ -64,8 +64,7 @@ class LineFault:
     message: str
 
     def __str__(self) -> str:
-        place = f"line {self.line}"
-        return f"{place}: {self.message}"
+        return f"line {self.line}: {self.message}"
 
 
 class ImportFault(Exception):
@@ -94,16 +93,13 @@ class _KnownValues:
 
     def __init__(self, account: Account) -> None:
         self.account = account
-        self.holders: dict[str, dict[str, str]] = {name: {} for name in _UNIQUE}
+        self.holders: dict[str, dict[str, str]] = {name: {} for name in UNIQUE}
         self._next_host = 1
 
     def taken(self, users: Collection[str]) -> Taken:
         """Return them as the rules want them."""
         return Taken(
-            keys=self.holders["wg_public_key"],
-            ips=self.holders["ip"],
-            ipv6s=self.holders["ipv6"],
-            labels=self.holders["dns_label"],
+            holders=self.holders,
             users=users,
             free_ip=self._free_ip,
             network_range=self.account.network_range,
@@ -132,14 +128,11 @@ class _KnownValues:
         return found[0]
 
 
-_UNIQUE: Final = ("wg_public_key", "ip", "ipv6", "dns_label")
-
-
 @dataclass(slots=True)
 class _Import:
     """The state of a running import."""
 
-    known_values: "_KnownValues"
+    known_values: _KnownValues
     taken: Taken
     users: dict[str, str]
     known: dict[str, Peer]
@@ -160,24 +153,19 @@ def peers_import(
     `watched` wraps the lines (a progress bar). Raises ImportFault with every fault
     found, at most MAX_FAULTS of them.
     """
-    result = ImportResult()
-    try:
-        with _arrived(lines) as kept, account_write():
-            state = _begin()
-            faults: list[LineFault] = []
-            for number, line in enumerate(watched(kept), 1):
-                faults += _take(state, number, line)
-                if len(faults) >= MAX_FAULTS:
-                    break
-            if faults:
-                raise ImportFault(faults[:MAX_FAULTS])
-            _write(state)
-            result = ImportResult(len(state.new), len(state.changed), state.unchanged)
-            if dry_run:
-                raise _DryRunError
-    except _DryRunError:
-        return result
-    return result
+    with suppress(_DryRunError), _arrived(lines) as kept, account_write():
+        state = _begin()
+        faults: list[LineFault] = []
+        for number, line in enumerate(watched(kept), 1):
+            faults += _take(state, number, line)
+            if len(faults) >= MAX_FAULTS:
+                break
+        if faults:
+            raise ImportFault(faults[:MAX_FAULTS])
+        _write(state)
+        if dry_run:
+            raise _DryRunError
+    return ImportResult(len(state.new), len(state.changed), state.unchanged)
 
 
 @contextmanager

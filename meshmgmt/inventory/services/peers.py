@@ -15,7 +15,13 @@ from meshmgmt.inventory.addresses import lowest_address, probed_address
 from meshmgmt.inventory.contributions import contributions
 from meshmgmt.inventory.labels import free_label
 from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.rules import Taken, Values, canonical_ip, peer_errors
+from meshmgmt.inventory.rules import (
+    UNIQUE,
+    Taken,
+    Values,
+    canonical_ip,
+    peer_errors,
+)
 
 KIND: Final = "peer"
 
@@ -38,10 +44,7 @@ class _Column:
         return bool(self.get(str(value), ""))
 
 
-_KEYS: Final = _Column("wg_public_key")
-_IPS: Final = _Column("ip")
-_IPV6S: Final = _Column("ipv6")
-_LABELS: Final = _Column("dns_label")
+_COLUMNS: Final = {name: _Column(name) for name in UNIQUE}
 
 
 class _Users:
@@ -54,10 +57,7 @@ class _Users:
 def asked_taken(account: Account) -> Taken:
     """Return what exists, for the write of one peer: nothing is read in advance."""
     return Taken(
-        keys=_KEYS,
-        ips=_IPS,
-        ipv6s=_IPV6S,
-        labels=_LABELS,
+        holders=_COLUMNS,
         users=_Users(),
         free_ip=lambda: free_ip(account.network_range),
         network_range=account.network_range,
@@ -69,7 +69,7 @@ def free_ip(network_range: str) -> str:
     """Return a free IPv4 address. Raises InvalidArgument when there is none."""
     network = ipaddress.IPv4Network(network_range)
     # Most ranges are nearly empty: some tries cost less than reading every address.
-    found = probed_address(network, _IPS.__contains__)
+    found = probed_address(network, _COLUMNS["ip"].__contains__)
     if found is None:
         taken = set(Peer.objects.values_list("ip", flat=True))
         lowest = lowest_address(network, taken)
@@ -83,7 +83,7 @@ def free_ipv6(network_range: str) -> str:
     """Return a free IPv6 address. Raises InvalidArgument when there is none."""
     # No search from the lowest on, as above: such a range is too large to walk through.
     network = ipaddress.IPv6Network(network_range)
-    found = probed_address(network, _IPV6S.__contains__)
+    found = probed_address(network, _COLUMNS["ipv6"].__contains__)
     if found is None:
         raise no_free_address(network_range)
     return found
@@ -126,7 +126,7 @@ def peer_prepare(peer: Peer, values: Values, taken: Taken) -> list[FieldError]:
         peer.dns_label = free_label(
             peer.name,
             peer.ip,
-            taken=lambda label: taken.labels.get(label, peer.pk) != peer.pk,
+            taken=lambda label: taken.by_another("dns_label", label, peer.pk),
             suffixed=peer.ephemeral,
         )
     return []

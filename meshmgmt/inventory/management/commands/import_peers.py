@@ -2,8 +2,8 @@
 
 import contextlib
 import sys
-from collections.abc import Iterable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -38,9 +38,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the import; exit status 1 when a line is faulty."""
+        terms = {"dry_run": options["dry_run"], "watched": partial(bar, "peers")}
         try:
             with _opened(options["file"]) as lines:
-                result = peers_import(lines, dry_run=options["dry_run"], watched=_bar)
+                result = peers_import(lines, **terms)
         except ImportFault as error:
             self._print_faults(error, as_json=options["json"])
             raise CommandError("nothing was imported") from error
@@ -75,7 +76,3 @@ def _opened(path: str) -> contextlib.AbstractContextManager[BinaryIO]:
         return Path(path).open("rb")
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _bar(lines: Iterable[bytes]) -> Iterable[bytes]:
-    return bar("peers", lines)
