@@ -1,6 +1,6 @@
 """Writes of policies and their rules."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -19,8 +19,9 @@ from meshmgmt.access.rules.policies import (
     RuleDraft,
     policy_errors,
 )
+from meshmgmt.access.selectors.policies import RuleLists
 from meshmgmt.core.fielderrors import FieldError
-from meshmgmt.core.orderedlinks import OrderedLink, ids_by_owner, link_rows, set_members
+from meshmgmt.core.orderedlinks import OrderedLink, set_members
 from meshmgmt.core.resources import Resource, Row, Write, columns
 
 _OWN: Final = [
@@ -99,28 +100,14 @@ def stored_rule(rule: PolicyRule) -> RuleDraft:
 
 def stored_rules(rules: Sequence[PolicyRule]) -> list[RuleDraft]:
     """Return stored rules in that form; what they list is read for all at once."""
-    ids = [rule.pk for rule in rules]
-    sources = ids_by_owner(RuleSource, ids)
-    destinations = ids_by_owner(RuleDestination, ids)
-    authorized: dict[str, dict[str, list[str]]] = {pk: {} for pk in ids}
-    rows = link_rows(RuleAuthorizedGroup, ids, "group_id", "local_users")
-    for rule_id, group_id, users in rows:
-        authorized[rule_id][group_id] = users.splitlines()
+    lists = RuleLists([rule.pk for rule in rules])
     return [
         RuleDraft(
             id=rule.pk,
             **_own(rule),
-            sources=None if rule.source_resource_id else sources.get(rule.pk, []),
-            destinations=None
-            if rule.destination_resource_id
-            else destinations.get(rule.pk, []),
-            source_resource=_resource(
-                rule.source_resource_id, rule.source_resource_type
-            ),
-            destination_resource=_resource(
-                rule.destination_resource_id, rule.destination_resource_type
-            ),
-            authorized_groups=authorized[rule.pk],
+            **_end(rule, "source", lists.sources),
+            **_end(rule, "destination", lists.destinations),
+            authorized_groups=lists.authorized.get(rule.pk, {}),
         )
         for rule in rules
     ]
@@ -131,8 +118,15 @@ def _own(rule: PolicyRule) -> dict[str, Any]:
     return {**own, "port_ranges": [PortRange(**ports) for ports in rule.port_ranges]}
 
 
-def _resource(identifier: str, kind: str) -> ResourceRef | None:
-    return ResourceRef(identifier, kind) if identifier else None
+def _end(
+    rule: PolicyRule, end: str, groups: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Return who is at one end of a rule: a resource, else groups."""
+    identifier = getattr(rule, f"{end}_resource_id")
+    if not identifier:
+        return {f"{end}s": groups.get(rule.pk, [])}
+    kind = getattr(rule, f"{end}_resource_type")
+    return {f"{end}_resource": ResourceRef(identifier, kind)}
 
 
 def _write_rule(
