@@ -75,6 +75,7 @@ admin.site.unregister(Peer)
 @admin.register(Peer)
 class GroupedPeerAdmin(PeerAdmin):
     form = GroupedPeerForm
+    list_class = GroupedPeerList
     actions = ["add_to_group", "remove_from_group", "move_to_group"]
     list_filter = [GroupFilter, *PeerAdmin.list_filter]
     list_display = [
@@ -92,11 +93,6 @@ class GroupedPeerAdmin(PeerAdmin):
         """What the pages load, with what the filter needs."""
         own = forms.Media(css={"all": ["groups/peers.css"]}, js=["groups/pages.js"])
         return super().media + FilterForm().media + own
-
-    def get_changelist(
-        self, request: HttpRequest, **kwargs: Any
-    ) -> type[GroupedPeerList]:
-        return GroupedPeerList
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

@@ -116,6 +116,7 @@ class AccessTestAdmin(ServiceAdmin):
     """Promises, the failing ones first."""
 
     form = AccessTestForm
+    list_class = AccessTestList
     list_display = ["name", "standing", "promise", "enforce", "checked_at"]
     list_filter = [StandingFilter, "enforce", "kind", "expect"]
     search_fields = ["name", "description", "=id"]
@@ -145,11 +146,6 @@ class AccessTestAdmin(ServiceAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return [*self.readonly_fields, "promise"]
-
-    def get_changelist(
-        self, request: HttpRequest, **kwargs: Any
-    ) -> type[AccessTestList]:
-        return AccessTestList
 
     @admin.display(description="state", ordering="state")
     def standing(self, test: AccessTest) -> SafeString:

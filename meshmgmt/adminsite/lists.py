@@ -111,10 +111,11 @@ class ListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     tools: tuple[str, ...] = ()
     """Columns that are there to be clicked: they stand in no file."""
     keeps_views = True
+    list_class: type[ServiceList] = ServiceList
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ServiceList]:
         """Return the class of the list."""
-        return ServiceList
+        return self.list_class
 
     def changelist_view(
         self, request: HttpRequest, extra_context: Any = None

@@ -41,6 +41,7 @@ class PolicyForm(ServiceForm):
 @admin.register(Policy)
 class PolicyAdmin(PolicyColumns, ServiceAdmin):
     form = PolicyForm
+    list_class = PolicyList
     list_display = ["name", "rules_shown", "posture", "flows", "switch"]
     list_filter = ["enabled"]
     search_fields = ["name", "description", "=id"]
@@ -54,9 +55,6 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
         page = path("<str:pk>/switch/", view, name="access_policy_switch")
         # First, for the last of Django's patterns takes any path for an id.
         return [page, *super().get_urls()]
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PolicyList]:
-        return PolicyList
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """Show the switch to those who may turn it, to others the state."""

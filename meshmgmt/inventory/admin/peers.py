@@ -101,6 +101,7 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
     """Peers: also the way to make some without the peer protocol."""
 
     form = PeerForm
+    list_class = PeerList
     list_display = ["title", "state", "address", "owner", "location", "client"]
     list_filter = [
         PeerStateFilter,
@@ -184,9 +185,6 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
         return HttpResponseRedirect(
             reverse("admin:inventory_peer_change", args=[obj.pk])
         )
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PeerList]:
-        return PeerList
 
     def delete_object(self, instance: Peer) -> None:
         peer_delete(peer_id=instance.pk)
