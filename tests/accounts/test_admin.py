@@ -8,6 +8,7 @@ from django.test import Client
 from events.models import AuditEvent
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import Account, User
+from meshmgmt.accounts.services.users import user_create
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
 from tests.factories import Trail, group
 from tests.people import person, robot, token_of
@@ -207,6 +208,18 @@ class TestUsers:
         event = AuditEvent.objects.filter(target_id=user.pk).order_by("-id").first()
         assert event is not None
         assert event.activity_code == "user.approve"
+
+    def test_as_many_are_let_in_at_once_as_other_actions_take(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("meshmgmt.adminsite.bulk.MOST", 1)
+        chosen = [
+            user_create(email=f"{name}@mesh.dev", role="user", pending=True).pk
+            for name in ("bob", "eve")
+        ]
+        data = {"action": "let_in", "_selected_action": chosen}
+        assert "choose at most 1 at once" in texts_of(client.post(USERS, data))
+        assert User.objects.filter(pending_approval=True).count() == 2
 
     def test_an_admin_lets_no_owner_in(self, owner: User) -> None:
         owner.pending_approval = True

@@ -22,7 +22,7 @@ from meshmgmt.accounts.services.users import (
     user_set_blocked,
     user_set_password,
 )
-from meshmgmt.adminsite.bulk import BulkAction
+from meshmgmt.adminsite.bulk import BulkAction, refuse_too_many
 from meshmgmt.adminsite.fields import OrderedListField
 from meshmgmt.adminsite.look import badge
 from meshmgmt.adminsite.pages import number_of
@@ -147,8 +147,10 @@ class UserAdmin(ByAdmin):
     @admin.action(description="Let selected pending users in", permissions=["change"])
     def let_in(self, request: HttpRequest, users: QuerySet[User]) -> None:
         """Approve users; those not pending stay as they are."""
-        pending = list(users.filter(pending_approval=True))
+        refuse_too_many(users)
         with account_write():
+            # Read under the lock: who was let in meanwhile is not among them.
+            pending = list(users.filter(pending_approval=True))
             for user in pending:
                 user_approve(user_id=user.pk, by=viewer_of(request))
         self.message_user(request, f"Let in: {counted(len(pending), 'user')}.")
