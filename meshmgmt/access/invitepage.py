@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
-from meshmgmt.access.models import Invite
 from meshmgmt.access.selectors.invites import invite_facts, is_valid, open_invite
 from meshmgmt.access.services.invites import invite_accept, invites
 from meshmgmt.accounts.models import User
@@ -81,27 +80,19 @@ def _page(request: HttpRequest, token: str) -> HttpResponse:
     form = InviteForm(request.POST or None, initial=shown)
     status = 200
     if form.is_valid():
+        data = form.cleaned_data
+        name, password = data["name"], data["password"]
         try:
-            return _welcomed(request, _accepted(token, form))
+            user = invite_accept(token=token, name=name, password=password)
+            return _welcomed(request, user)
         except NotFound:
             # The link was used or replaced since the form was shown: no field is wrong.
             raise
         except ServiceError as error:
             _show(form, error)
             status = error.status
-    return _form(request, invite, form, status)
-
-
-def _form(
-    request: HttpRequest, invite: Invite, form: InviteForm, status: int
-) -> HttpResponse:
     facts = {"title": "Welcome to the mesh", "form": form, **invite_facts(invite)}
     return render(request, "pages/invite.html", facts, status=status)
-
-
-def _accepted(token: str, form: InviteForm) -> User:
-    data = form.cleaned_data
-    return invite_accept(token=token, name=data["name"], password=data["password"])
 
 
 def _welcomed(request: HttpRequest, user: User) -> HttpResponse:
