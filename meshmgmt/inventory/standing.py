@@ -38,21 +38,6 @@ class Standing:
         return not self.reason
 
 
-def session_end(
-    *,
-    account: Account,
-    owned: bool,
-    enabled: bool,
-    last_login: dt.datetime | None,
-    created_at: dt.datetime,
-) -> dt.datetime | None:
-    """Return when a login ends; only what somebody signed in for does."""
-    if not (owned and enabled and account.peer_login_expiration_enabled):
-        return None
-    period = dt.timedelta(seconds=account.peer_login_expiration)
-    return (last_login or created_at) + period
-
-
 def standings(peer_ids: Iterable[str]) -> dict[str, Standing]:
     """Return the standing of each peer; who does not exist may not be connected."""
     account = the_account()
@@ -83,13 +68,7 @@ def standing_of(peer: Peer, account: Account) -> Standing:
 
 
 def _standing(account: Account, row: dict[str, Any]) -> Standing:
-    until = session_end(
-        account=account,
-        owned=row["user_id"] is not None,
-        enabled=row["login_expiration_enabled"],
-        last_login=row["last_login"],
-        created_at=row["created_at"],
-    )
+    until = _session_end(account, row)
     if row["user__is_blocked"]:
         return Standing(BLOCKED)
     if row["user__pending_approval"]:
@@ -98,3 +77,13 @@ def _standing(account: Account, row: dict[str, Any]) -> Standing:
     if row["login_expired"] or (until is not None and until <= clock.now()):
         return Standing(EXPIRED)
     return Standing(until=until)
+
+
+def _session_end(account: Account, row: dict[str, Any]) -> dt.datetime | None:
+    """Return when a login ends; only what somebody signed in for does."""
+    if row["user_id"] is None or not row["login_expiration_enabled"]:
+        return None
+    if not account.peer_login_expiration_enabled:
+        return None
+    began: dt.datetime = row["last_login"] or row["created_at"]
+    return began + dt.timedelta(seconds=account.peer_login_expiration)
