@@ -1,6 +1,6 @@
 """`/invite/<secret>`: the page on which an invited person chooses name and password."""
 
-from typing import Any, Final
+from typing import Final
 
 from django import forms
 from django.contrib import messages
@@ -13,6 +13,7 @@ from django.views.decorators.debug import sensitive_variables
 from meshmgmt.access.selectors.invites import invite_facts, is_valid, open_invite
 from meshmgmt.access.services.invites import invite_accept, invites
 from meshmgmt.accounts.models import User
+from meshmgmt.accounts.newpassword import PasswordTwiceForm, password_field
 from meshmgmt.api.limits import check_guess
 from meshmgmt.api.methods import serves
 from meshmgmt.api.pages import error_page, sentence
@@ -26,7 +27,7 @@ EXPIRED: Final = "this link has expired: ask whoever invited you for another one
 _TITLE: Final = "This invite cannot be used"
 
 
-class InviteForm(forms.Form):
+class InviteForm(PasswordTwiceForm):
     """Who accepts; the services judge the values."""
 
     email = forms.CharField(
@@ -37,22 +38,11 @@ class InviteForm(forms.Form):
         widget=forms.EmailInput(attrs={"autocomplete": "username"}),
     )
     name = forms.CharField(widget=forms.TextInput(attrs={"autocomplete": "name"}))
-    password = forms.CharField(
-        strip=False,
+    password = password_field(
+        "Password",
         help_text="At least 8 characters: a capital letter, a digit, a special character.",
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
-    password_again = forms.CharField(
-        label="Password again",
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-    )
-
-    def clean(self) -> dict[str, Any]:
-        data: dict[str, Any] = self.cleaned_data
-        if data.get("password") != data.get("password_again"):
-            self.add_error("password_again", "The two passwords differ.")
-        return data
+    password_again = password_field("Password again")
 
 
 @never_cache

@@ -12,6 +12,7 @@ from meshmgmt.accounts.admin.forms import ByAdmin, ByForm
 from meshmgmt.accounts.authority import viewer_of
 from meshmgmt.accounts.contributions import contributions
 from meshmgmt.accounts.models import User
+from meshmgmt.accounts.newpassword import password_field
 from meshmgmt.accounts.services.userchanges import user_update
 from meshmgmt.accounts.services.users import (
     user_approve,
@@ -41,10 +42,9 @@ class UserForm(ByForm):
     role = forms.ChoiceField(
         choices=[(role.value, role.value) for role in Role], initial=Role.USER
     )
-    new_password = forms.CharField(
+    new_password = password_field(
+        "New password",
         required=False,
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
         help_text="For signing in here. Leave empty to keep what is.",
     )
 

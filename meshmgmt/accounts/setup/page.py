@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
+from meshmgmt.accounts.newpassword import PasswordTwiceForm, password_field
 from meshmgmt.accounts.setup.code import WHERE, check_setup_code
 from meshmgmt.accounts.setup.owner import (
     MAX_PASSWORD,
@@ -23,14 +24,7 @@ from meshmgmt.core.errors import Forbidden, PreconditionFailed, ServiceError
 _WRONG_CODE: Final = "This is not the code that the server printed."
 
 
-def _password_field(label: str, hint: str = "") -> forms.CharField:
-    widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
-    return forms.CharField(
-        label=label, help_text=hint, strip=False, max_length=MAX_PASSWORD, widget=widget
-    )
-
-
-class SetupForm(forms.Form):
+class SetupForm(PasswordTwiceForm):
     """The first owner; the services judge the values."""
 
     setup_code = forms.CharField(
@@ -43,15 +37,10 @@ class SetupForm(forms.Form):
         widget=forms.EmailInput(attrs={"autocomplete": "username"}),
     )
     name = forms.CharField(label="Name")
-    password = _password_field("Password", "8 to 72 characters.")
-    password_again = _password_field("Password again")
-
-    def clean(self) -> dict[str, Any]:
-        """Compare the two passwords: nobody else could let a mistyped owner in."""
-        data: dict[str, Any] = self.cleaned_data
-        if data.get("password") != data.get("password_again"):
-            self.add_error("password_again", "The two passwords differ.")
-        return data
+    password = password_field(
+        "Password", help_text="8 to 72 characters.", max_length=MAX_PASSWORD
+    )
+    password_again = password_field("Password again", max_length=MAX_PASSWORD)
 
 
 @never_cache
