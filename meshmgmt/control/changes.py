@@ -132,8 +132,7 @@ def _record(changes: Sequence[Change], **kwargs: Any) -> None:
     touched = [
         _touched(change)
         for change in changes
-        if type(change.instance) in followed
-        and not (change.created and change.deleted)
+        if type(change.instance) in followed and not (change.created and change.deleted)
     ]
     for _, callback, *_ in transaction.get_connection().run_on_commit:
         if isinstance(callback, _Note) and not callback.taken:

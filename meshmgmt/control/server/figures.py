@@ -60,7 +60,7 @@ class Figures:
 
 
 def name_of(number: int | None) -> str:
-    """Return what the files of the process with that number, or the one alone, are called."""
+    """Return what the files of that process are called; None is the one alone."""
     return f"peers-{number}" if number else "peers"
 
 

@@ -116,9 +116,7 @@ class PeerServer:
 
     def _server(self) -> grpc.aio.Server:
         shared = ("grpc.so_reuseport", int(self.number is not None))
-        server = grpc.aio.server(
-            interceptors=[Decoding()], options=[*OPTIONS, shared]
-        )
+        server = grpc.aio.server(interceptors=[Decoding()], options=[*OPTIONS, shared])
         management_pb2_grpc.add_ManagementServiceServicer_to_server(
             ManagementService(
                 self.envelopes, self.threads, self.hub, self.jobs, self.bus
