@@ -110,14 +110,7 @@ def picture(drawn: Graph) -> Picture:
         (i, rows[edge.rule]) for edge in drawn.edges for i in edge.destinations
     )
     boxes = [
-        Box(
-            x,
-            _ROW * row,
-            id_,
-            ends[id_].name,
-            _short(ends[id_].name),
-            members(ends[id_]),
-        )
+        _end(ends[id_], x, row)
         for x, column in ((_LEFT, left), (_RIGHT, right))
         for id_, row in column.items()
     ]
@@ -139,6 +132,10 @@ def _rows(uses: Iterable[tuple[str, int]]) -> dict[str, int]:
     # By their mean row, lines cross little.
     ranked = sorted(found, key=lambda id_: sum(found[id_]) / len(found[id_]))
     return {id_: row for row, id_ in enumerate(ranked)}
+
+
+def _end(end: End, x: int, row: int) -> Box:
+    return Box(x, _ROW * row, end.id, end.name, _short(end.name), members(end))
 
 
 def _rule(edge: Edge, row: int) -> Box:

@@ -3,8 +3,14 @@
 from django.contrib import admin
 from django.urls import path
 
-from meshmgmt.explain.admin import questions
 from meshmgmt.explain.admin.graph import graph_page
+from meshmgmt.explain.admin.questions import (
+    explain_page,
+    lint_page,
+    names_page,
+    peer_page,
+    reach_page,
+)
 from meshmgmt.explain.api.reports import (
     AccessGraphView,
     AccessiblePeersView,
@@ -14,13 +20,15 @@ from meshmgmt.explain.api.reports import (
     ReachView,
 )
 
+_view = admin.site.admin_view
+
 urlpatterns = [
-    *questions.urls(),
-    path(
-        "admin/access/graph/",
-        admin.site.admin_view(graph_page),
-        name="admin-graph",
-    ),
+    path("admin/dns/zone/explain/", _view(explain_page), name="admin-dns-explain"),
+    path("admin/dns/zone/lint/", _view(lint_page), name="admin-dns-lint"),
+    path("admin/dns/zone/peer/<str:peer_id>/", _view(peer_page), name="admin-dns-peer"),
+    path("admin/access/reach/", _view(reach_page), name="admin-reach"),
+    path("admin/access/reach/names/", _view(names_page), name="admin-reach-names"),
+    path("admin/access/graph/", _view(graph_page), name="admin-graph"),
     path("api/access/explain", ReachView.as_view()),
     path("api/access/graph", AccessGraphView.as_view()),
     path("api/dns/explain", ExplainView.as_view()),

@@ -8,7 +8,7 @@ from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, JsonResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse_lazy
+from django.urls import reverse_lazy
 
 from dns.content import RECORD_TYPES
 from events.admin.names import Kinds, suggestions
@@ -103,21 +103,6 @@ class ReachForm(forms.Form):
 
 def may_read(user: Any, module: str = "dns") -> bool:
     return allowed(getattr(user, "role", ""), module, Operation.READ)
-
-
-def urls() -> list[URLPattern]:
-    view = admin.site.admin_view
-    return [
-        path("admin/dns/zone/explain/", view(explain_page), name="admin-dns-explain"),
-        path("admin/access/reach/", view(reach_page), name="admin-reach"),
-        path("admin/access/reach/names/", view(names_page), name="admin-reach-names"),
-        path("admin/dns/zone/lint/", view(lint_page), name="admin-dns-lint"),
-        path(
-            "admin/dns/zone/peer/<str:peer_id>/",
-            view(peer_page),
-            name="admin-dns-peer",
-        ),
-    ]
 
 
 def explain_page(request: HttpRequest) -> TemplateResponse:
