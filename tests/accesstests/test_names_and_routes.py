@@ -1,19 +1,22 @@
 """Promises about how names resolve, and about what is routed."""
 
+import sqlite3
 from collections.abc import Callable
 from functools import partial
 
 import pytest
+from django.db import connection
 
 from dns.models import Zone
 from meshmgmt.access.models import Router
 from meshmgmt.accesstests.models import AccessTest
-from meshmgmt.core.transactions import in_pieces, write_number
+from meshmgmt.accesstests.services import let_go
+from meshmgmt.core.transactions import account_write, in_pieces, write_number
 from meshmgmt.inventory.models import NetworkResource
 from tests.accesstests.test_enforcement import rule_body
 from tests.accesstests.world import World, state
 from tests.api_client import Answer, Api
-from tests.factories import group, network
+from tests.factories import account_settings, group, network
 from tests.people import api_as
 from tests.races import race
 from tests.resource_contract import Body, ok, stored
@@ -218,3 +221,27 @@ def test_of_two_writes_that_together_break_a_promise_one_is_refused() -> None:
     ]
     assert sorted(answer.status for answer in race(calls)) == [200, 409]
     assert state(AccessTest.objects.get()) == "passing"
+
+
+def test_name_of_a_peer_in_a_domain_beyond_ascii_is_looked_at(
+    api: Api, world: World
+) -> None:
+    account_settings(dns_domain="münchen.internal")
+    name = f"{world.server.dns_label}.münchen.internal"
+    made = resolving(world, of=name, contents=(world.server.ip,))
+    assert state(made) == "passing"
+    body = {"name": "Servers", "peers": []}
+    answer = api.put(f"/api/groups/{world.servers.pk}", body)
+    assert answer.status == 409, answer.json
+
+
+@pytest.mark.sqlite
+def test_more_peers_are_let_go_at_once_than_a_statement_takes(world: World) -> None:
+    made = world.reach()
+    connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 1100)
+    others = [f"{number:020}" for number in range(600)]
+    with account_write():
+        let_go("peer", [*others, world.laptop.pk])
+    made.refresh_from_db()
+    assert (made.source_ref, made.enabled) == ("", False)
+    connection.close()

@@ -4,13 +4,19 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
 from meshmgmt.control.protocol import management_pb2 as pb
+from meshmgmt.meshstate import load
 from tests.control.agents import awaited, enrolled
 from tests.control.deployment import Deployment
+from tests.factories import account_settings
+from tests.oidc_provider import configure
+from tests.servers import free_port
 
 CLIENT = "mesh-client"
 
@@ -35,13 +41,20 @@ class Discovery(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@pytest.fixture
-def issuer() -> Iterator[str]:
-    """The issuer of a provider that can be asked what it offers."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Discovery) as server:
+@contextmanager
+def published(port: int = 0) -> Iterator[str]:
+    """Let a provider be asked what it offers; yields its issuer."""
+    with ThreadingHTTPServer(("127.0.0.1", port), Discovery) as server:
         threading.Thread(target=server.serve_forever).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+@pytest.fixture
+def issuer() -> Iterator[str]:
+    """The issuer of a provider that can be asked what it offers."""
+    with published() as name:
+        yield name
 
 
 @pytest.fixture
@@ -80,3 +93,26 @@ async def test_audience_is_the_client_id_in_all_that_clients_are_told(
             assert list(jwt.audiences) == [CLIENT]
             assert jwt.keysLocation == f"{issuer}/keys"
             break
+
+
+@pytest.mark.django_db
+def test_a_provider_that_was_away_is_asked_again_where_its_keys_are(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("meshmgmt.accounts.oidc.provider.PAUSE_SECONDS", 0.0)
+    # Each look is in a period of its own.
+    monkeypatch.setattr("meshmgmt.meshstate.tables.FRESH_SECONDS", 1e-9)
+    account_settings()
+    port = free_port()
+    issuer = f"http://127.0.0.1:{port}"
+    configure(settings, issuer)
+    assert keys_location() == f"{issuer}/.well-known/jwks.json"
+    with published(port):
+        assert keys_location() == f"{issuer}/keys"
+    assert keys_location() == f"{issuer}/keys"
+
+
+def keys_location() -> str:
+    jwt = load().settings.jwt
+    assert jwt is not None
+    return jwt.keys_location

@@ -105,3 +105,11 @@ class TestCollecting:
         root.write_text("a file where the folder should be")
         collect()
         assert "static files keep plain names" in caplog.text
+
+    def test_a_manifest_that_was_cut_off_is_made_anew(self, root: Path) -> None:
+        collect()
+        manifest = root / "staticfiles.json"
+        whole = json.loads(manifest.read_text())["paths"]
+        manifest.write_text("")
+        collect()
+        assert json.loads(manifest.read_text())["paths"] == whole

@@ -347,6 +347,15 @@ def test_large_map_is_warned_of_once_per_peer_and_hour(
     assert {entry.levelno for entry in caplog.records} == {logging.WARNING}
 
 
+def test_large_map_is_warned_of_where_nobody_can_note_it(
+    caplog: pytest.LogCaptureFixture, settings: Any
+) -> None:
+    settings.SVC = replace(settings.SVC, runtime_dir=Path("/proc/nowhere"))
+    for _ in range(2):
+        observe_map(_large_map("p3", 5001), seconds=0.1)
+    assert [vars(entry)["peer_id"] for entry in caplog.records] == ["p3"]
+
+
 def test_each_configuration_is_measured() -> None:
     store(_account_of(2))
     before = _count("management_account_network_map_object_count_count")

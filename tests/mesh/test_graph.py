@@ -125,6 +125,20 @@ def test_groups_that_stand_for_resources_or_routes_are_somebody() -> None:
     )
 
 
+def test_what_is_disabled_is_nobody() -> None:
+    office = Route(
+        "t", "office", frozenset(), "10.1.0.0/16", access_groups=frozenset({"none"})
+    )
+    off = Resource("s", "n", "printer", "10.2.0.1/32", groups=frozenset({"lan"}))
+    off = replace(off, enabled=False)
+    everything = {"resources": (off,), "routes": (replace(office, enabled=False),)}
+    for target in (side("lan"), side("none"), RuleSide(resource="s")):
+        found = drawn(account(rule("r", side("staff"), target), **everything))
+        assert only(found).state == "nobody"
+        counts = {(end.resources, end.routes) for end in found.nodes}
+        assert counts == {(0, 0)}
+
+
 @pytest.mark.parametrize(
     ("focus", "rules", "own"),
     [

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from meshmgmt.env import BASE_DIR
-from observability.debug import debugrun
+from observability.debug import capture, debugrun
 from observability.logs import loglevels
 from tests.servers import Server
 from tests.waiting import PATIENCE, until
@@ -184,6 +184,8 @@ def test_an_interrupted_run_restores_the_level_and_leaves_no_bundle(
         text=True,
     )
     until(lambda: "trace" in level(server), "level trace")
+    kept = server.runtime_dir / capture.FILE
+    kept.touch()
     run.send_signal(number)
     out, err = run.communicate(timeout=PATIENCE)
     assert list(tmp_path.iterdir()) == []
@@ -196,6 +198,7 @@ def test_an_interrupted_run_restores_the_level_and_leaves_no_bundle(
         loglevels.reset(server.runtime_dir)
     else:
         assert rule is None
+        assert not kept.exists()
         assert run.returncode == 130
         assert "the log level is restored and no bundle was made" in err
 

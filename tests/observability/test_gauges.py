@@ -1,6 +1,9 @@
 """Gauges of the inventory: right numbers, few series, and silence without a database."""
 
 import datetime as dt
+import itertools
+import threading
+import time
 
 import pytest
 from django.db import DatabaseError
@@ -106,6 +109,40 @@ def test_a_mistake_in_one_gauge_does_not_end_the_scrape(
     monkeypatch.setitem(registries.INVENTORY, "mesh_broken", entry)
     assert gauges.measure()[0].samples[0].value == 0
     assert "inventory gauges are missing" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_measurement_that_ended_long_ago_is_no_new_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ready, numbers = threading.Event(), itertools.count(1)
+
+    def slow() -> registries.InventoryRows:
+        ready.wait(60)
+        return {(): next(numbers)}
+
+    entry = registries.Inventory("mesh_slow", "x", (), slow)
+    monkeypatch.setitem(registries.INVENTORY, "mesh_slow", entry)
+    sampler, elapsed = gauges.Sampler(), 0.0
+    monotonic = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + elapsed)
+    assert sampler.families() == [gauges._up(0)]
+    ready.set()
+    assert sampler._pending is not None
+    sampler._pending.result(60)
+    assert shown(sampler) == 1  # just now
+    elapsed += gauges.FRESH_SECONDS
+    ready.clear()
+    assert shown(sampler) == 1  # the next one takes its time
+    ready.set()
+    sampler._pending.result(60)
+    elapsed += gauges.LATE_SECONDS
+    assert shown(sampler) == 3  # the one that took its time is old by now
+
+
+def shown(sampler: gauges.Sampler) -> float:
+    [slow] = [each for each in sampler.families() if each.name == "mesh_slow"]
+    return slow.samples[0].value
 
 
 def test_names_are_registered_once() -> None:

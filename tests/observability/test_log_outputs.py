@@ -244,3 +244,19 @@ def test_a_record_carries_the_request_it_was_made_in(
         background.handle(record("inside"))
     background.close()
     assert json.loads(output.path.read_text())["request_id"] == "r1"
+
+
+def test_a_record_that_makes_no_line_is_counted_and_told_of_without_it(
+    output: outputs.LogFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    background = Background([output])
+    lost = instruments.counter("mesh.log.write.errors.total")
+    before = lost._value.get()
+    made = record("secret")
+    vars(made)["number"] = 2**64
+    background.handle(made)
+    background.close()
+    assert lost._value.get() == before + 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"log output {output.path}: ")
+    assert "secret" not in line

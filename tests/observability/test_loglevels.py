@@ -143,9 +143,10 @@ def test_an_unreadable_file_leaves_the_levels(levels: Levels) -> None:
     change(levels, Rule("debug"))
     assert levels.runtime_dir is not None
     (levels.runtime_dir / loglevels.FILE).write_text("{")
-    with pytest.raises(json.JSONDecodeError):
-        levels.refresh()
-    assert passes(levels, "x", logging.DEBUG)
+    for _ in range(2):  # what could not be read is looked at again
+        with pytest.raises(json.JSONDecodeError):
+            levels.refresh()
+        assert passes(levels, "x", logging.DEBUG)
 
 
 def test_a_request_goes_on_with_an_unreadable_file(levels: Levels) -> None:

@@ -166,3 +166,31 @@ def test_folded_values_do_not_grow_with_workers_that_ended(directory: Path) -> N
     shutil.copy(directory / "counter_folded.db", directory / "counter_999999999.db")
     metricfiles.fold_dead(directory)
     assert sum(path.stat().st_size for path in directory.glob("*.db")) == size
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing that the process meant to do follows."""
+
+
+@pytest.mark.parametrize("step", ["rename", "replace", "unlink"])
+def test_a_fold_that_is_killed_neither_loses_nor_doubles_values(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    for _ in range(2):
+        worker = Worker(directory, 30)
+        worker.counted()
+        worker.kill()
+    does = getattr(Path, step)
+
+    def killed(path: Path, *args: object, **kwargs: object) -> object:
+        if path.name.startswith(("counter", "folding")) and not kwargs:
+            raise Killed
+        return does(path, *args, **kwargs)
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(Path, step, killed)
+        metricfiles.fold_dead(directory)
+    for _ in range(2):
+        assert value(text(directory), TOTAL) == 60
+        metricfiles.fold_dead(directory)
+    assert names(directory) == {"counter_folded.db", "histogram_folded.db"}

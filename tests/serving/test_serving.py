@@ -398,3 +398,14 @@ def test_a_taken_runtime_directory_names_the_process_that_runs(tmp_path: Path) -
     assert not runtime.is_draining(tmp_path)
     os.close(holder)
     os.close(runtime.claim(tmp_path))
+
+
+def test_a_server_of_another_version_is_told_of_as_far_as_it_is_known(
+    tmp_path: Path,
+) -> None:
+    holder = runtime.claim(tmp_path)
+    runtime.write_json(tmp_path / runtime.INFO, {"pid": 7, "colour": "red"})
+    found = runtime.running(tmp_path)
+    assert found is not None
+    assert (found.pid, found.bind) == (7, "")
+    os.close(holder)

@@ -1,0 +1,44 @@
+"""The housekeeping process: who leads, and where it answers."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from meshmgmt.serving import metricsport
+from meshmgmt.serving.housekeeping import Housekeeping
+from meshmgmt.serving.leadership import Leadership
+from tests.servers import free_port
+
+
+class Asking(Leadership):
+    """Counts how often it asks for the lead."""
+
+    asked = 0
+
+    def held(self) -> bool:
+        self.asked += 1
+        return super().held()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_does_not_lead_asks_for_it_no_more_often_than_it_gives_signs_of_life(
+    settings: Any, tmp_path: Path
+) -> None:
+    leader = Leadership(tmp_path)
+    assert leader.held()
+    follower = Housekeeping(replace(settings.SVC, runtime_dir=tmp_path))
+    follower.leadership = asking = Asking(tmp_path)
+    for _ in range(5):
+        follower.run_due()
+    assert not follower.leads
+    assert asking.asked == 1
+    leader.release()
+    assert asking.held()
+    asking.release()
+
+
+def test_an_address_of_ipv6_is_told_in_brackets(settings: Any) -> None:
+    config = replace(settings.SVC, metrics_host="::1", metrics_port=free_port())
+    assert metricsport.serve(config, bytes) == f"[::1]:{config.metrics_port}"
