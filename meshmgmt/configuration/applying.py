@@ -66,14 +66,14 @@ class _Applying:
 
     document: Row
     names: dict[tuple[str, str], str] = field(default_factory=dict)
-    ids: dict[tuple[str, str], str] = field(default_factory=dict)
+    ids: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    """By kind and name; None where several share a name, which stands for none of them."""
     gone: list[tuple[ResourceViewSet, str]] = field(default_factory=list)
 
     def run(self) -> None:
         # Under the lock, so what a name stands for stays so until all is done.
         for kind, pk, name in referable():
-            self.names[kind, pk] = name
-            self.ids[kind, name] = pk
+            self._know(kind, pk, name)
         for section in SECTIONS:
             if section.name in self.document:
                 self._section(section, self.document[section.name], section.name, "")
@@ -81,6 +81,10 @@ class _Applying:
         # Last, when nothing in the document refers to them any more; parts before wholes.
         for view, identifier in reversed(self.gone):
             view.delete_object(identifier)
+
+    def _know(self, kind: str, pk: str, name: str) -> None:
+        self.names[kind, pk] = name
+        self.ids[kind, name] = None if (kind, name) in self.ids else pk
 
     def _section(
         self, section: Section, entries: list[Row], place: str, within: str
@@ -119,8 +123,7 @@ class _Applying:
             made: str = _told(where, lambda: view.create_object(view.checked(body)))
             # What follows in the document may name it.
             if section.kind:
-                self.ids[section.kind, str(entry["name"])] = made
-                self.names[section.kind, made] = str(entry["name"])
+                self._know(section.kind, made, str(entry["name"]))
             return made
         # Rules have no names that last: by their place, so that what differs is changed and
         # nothing is made anew.
@@ -153,8 +156,9 @@ class _Applying:
         try:
             return translated(entry, self.ids)
         except UnknownReferenceError as error:
+            many = "more than one" if (error.kind, error.name) in self.ids else "no"
             raise InvalidArgument(
-                f"{where}: there is no {error.kind} named {error.name[:64]!r}"
+                f"{where}: there is {many} {error.kind} named {error.name[:64]!r}"
             ) from error
         # Names are exchanged for ids before a serializer looks at what holds them.
         except (AttributeError, KeyError, TypeError) as error:

@@ -6,6 +6,8 @@ from typing import Any, Final
 Row = dict[str, Any]
 Ids = Mapping[tuple[str, str], str]
 """Our id by kind and id of the other service."""
+Known = Mapping[tuple[str, str], str | None]
+"""The same; None for what must not be named."""
 
 GROUP_LISTS: Final = (
     "groups",
@@ -46,7 +48,7 @@ class UnknownReferenceError(NotCopiedError):
         self.name = name
 
 
-def translated(row: Row, ids: Ids) -> Row:
+def translated(row: Row, ids: Known) -> Row:
     """Return a row with our ids in place of the other service's.
 
     Objects that stand for ids in answers (`{"id": ..., "name": ...}`) become plain ids.
@@ -55,7 +57,7 @@ def translated(row: Row, ids: Ids) -> Row:
     return {name: _value(name, value, ids) for name, value in row.items()}
 
 
-def _value(name: str, value: Any, ids: Ids) -> Any:
+def _value(name: str, value: Any, ids: Known) -> Any:
     if not value:
         return value
     if name == "rules":
@@ -77,14 +79,14 @@ def _value(name: str, value: Any, ids: Ids) -> Any:
     return _end(value, ids) if name in _ENDS else value
 
 
-def _end(value: Any, ids: Ids) -> Any:
+def _end(value: Any, ids: Known) -> Any:
     if not value.get("id"):
         return value
     kind = _END_KINDS.get(value["kind"], value["kind"])
     return {**value, "id": _ours(kind, value["id"], ids)}
 
 
-def _ours(kind: str, entry: Any, ids: Ids) -> str:
+def _ours(kind: str, entry: Any, ids: Known) -> str:
     old = str(entry["id"] if isinstance(entry, dict) else entry)
     new = ids.get((kind, old))
     if new is None:

@@ -222,6 +222,19 @@ def test_faults_are_named_with_their_place(
     assert stored() == before
 
 
+def test_a_name_that_two_groups_have_stands_for_neither(tmp_path: Path) -> None:
+    ok(api_as().post("/api/policies", bodies.policy()))
+    group("people", issued="jwt")
+    found = document()
+    file = tmp_path / "config.yaml"
+    file.write_text(as_yaml(found))
+    assert run("plan", str(file))[0] == 0
+    found["policies"][0]["description"] = "another"
+    file.write_text(as_yaml(found))
+    with pytest.raises(CommandError, match=r"policies\[0\]: there is more than one gr"):
+        run("apply", str(file))
+
+
 def test_rules_that_are_taken_away_by_null_are_told(
     filled: Body, tmp_path: Path
 ) -> None:
