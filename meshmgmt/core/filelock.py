@@ -44,7 +44,7 @@ def open_locked(
 def locked(
     path: Path | str, *, wait: float | None = None, shared: bool = False
 ) -> Iterator[int]:
-    """Run a block holding the lock on a file, as `open_locked` does; yields its descriptor."""
+    """Run a block holding the lock that `open_locked` takes; yields its descriptor."""
     descriptor = open_locked(path, wait=wait, shared=shared)
     try:
         yield descriptor

@@ -78,9 +78,7 @@ class _DryRunError(Exception):
     """Takes back what a dry run wrote."""
 
 
-def account_copy(
-    foreign: Foreign, *, keys: Mapping[str, str], dry_run: bool
-) -> Report:
+def account_copy(foreign: Foreign, *, keys: Mapping[str, str], dry_run: bool) -> Report:
     """Copy what is not copied yet, all or nothing; `keys` are public keys by address.
 
     Raises PreconditionFailed without an owner, Conflict for an account that holds
