@@ -2,12 +2,11 @@
 
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.names import InvalidNameError, parse_name
-from meshmgmt.core.textrules import not_found
 
 HOUR: Final = 3600
 MAX_PERIOD: Final = 180 * 24 * HOUR  # as in the reference
@@ -39,13 +38,14 @@ _VERSION: Final = re.compile(
 
 def settings_errors(values: Mapping[str, Any]) -> list[FieldError]:
     """Check the settings as they would be after a change; types are right already."""
+    v6 = values["network_range_v6"]
     return [
         *_period("peer_login_expiration", values, HOUR, "one hour"),
         *_period("peer_inactivity_expiration", values, 60, "one minute"),
         *_domain("dns_domain", values["dns_domain"]),
         *_domain("default_dns_domain", values["default_dns_domain"]),
         *_range("network_range", values["network_range"], version=4),
-        *_range_or_none("network_range_v6", values["network_range_v6"]),
+        *(_range("network_range_v6", v6, version=6) if v6 else []),
         *_version(values["auto_update_version"]),
         *_exposure(values),
         *_texts(values),
@@ -75,14 +75,6 @@ def range_change_errors(name: str, text: str) -> list[FieldError]:
     return [FieldError(name, f"{network} is not private: choose a range in {known}")]
 
 
-def unknown_group_errors(name: str, unknown: Iterable[str]) -> list[FieldError]:
-    """Return the error for the first group of a list that does not exist."""
-    return [
-        FieldError(name, not_found("group", identifier))
-        for identifier in list(unknown)[:1]
-    ]
-
-
 def _period(
     name: str, values: Mapping[str, Any], least: int, least_text: str
 ) -> list[FieldError]:
@@ -106,10 +98,6 @@ def _domain(name: str, text: str) -> list[FieldError]:
         long = f"the DNS domain is longer than {MAX_TEXT} characters in ASCII"
         return [FieldError(name, long)]
     return []
-
-
-def _range_or_none(name: str, text: str) -> list[FieldError]:
-    return _range(name, text, version=6) if text else []
 
 
 def _range(name: str, text: str, *, version: int) -> list[FieldError]:

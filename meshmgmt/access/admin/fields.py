@@ -23,10 +23,10 @@ class KeyField(forms.ModelChoiceField):  # type: ignore[type-arg]  # not at run 
 
     def __init__(self, column: "models.Field[Any, Any]", **kwargs: Any) -> None:
         assert isinstance(column, models.ForeignKey)
-        kwargs.setdefault("required", False)
         super().__init__(
             queryset=column.remote_field.model._default_manager.all(),
             widget=AutocompleteSelect(column, admin.site),
+            required=False,
             **kwargs,
         )
 

@@ -12,11 +12,12 @@ from meshmgmt.accounts.settingrules import (
     canonical_settings,
     range_change_errors,
     settings_errors,
-    unknown_group_errors,
 )
 from meshmgmt.accounts.setup.account import ensure_account
 from meshmgmt.accounts.signals import ranges_changed
 from meshmgmt.core.errors import raise_field_errors
+from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.textrules import not_found
 from meshmgmt.core.transactions import account_write
 
 _OTHERS: Final = ("default_dns_domain", "first_steps_dismissed")
@@ -38,10 +39,9 @@ def account_update(*, settings: dict[str, Any]) -> Account:
         # Only right values have a canonical form, and rooms above compare by that.
         wanted = canonical_settings(wanted)
         errors = [
-            error
+            FieldError(name, not_found("group", unknown[0]))
             for name in GROUP_LISTS
-            if (ids := wanted[name])
-            for error in unknown_group_errors(name, contributions.unknown_groups(ids))
+            if (unknown := contributions.unknown_groups(wanted[name]))
         ]
         # The one in use: either column may change without changing that.
         domain = peers_domain(wanted["dns_domain"], wanted["default_dns_domain"])
