@@ -113,7 +113,9 @@ class TestEmail:
 
     def test_an_address_that_folds_too_long_is_refused(self) -> None:
         with pytest.raises(InvalidArgument, match="508 characters when folded"):
-            person(email="\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}" * 30 + "@b.c")
+            person(
+                email="\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}" * 30 + "@b.c"
+            )
 
 
 class TestDeletion:

@@ -59,7 +59,9 @@ def mesh(
         seed("demo", 1)
         heads.keep_up()
         owner = User.objects.owners().people()[0]
-        token = access_tokens.create({"name": "contract", "expires_in": 1}, owner.pk).plain
+        token = access_tokens.create(
+            {"name": "contract", "expires_in": 1}, owner.pk
+        ).plain
         yield Mesh(token, _ids(owner))
         transaction.set_rollback(True)
 

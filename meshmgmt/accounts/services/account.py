@@ -39,9 +39,9 @@ def account_update(*, settings: dict[str, Any]) -> Account:
         # Only right values have a canonical form, and rooms above compare by that.
         wanted = canonical_settings(wanted)
         errors = [
-            FieldError(name, not_found("group", unknown[0]))
+            FieldError(name, not_found("group", missing[0]))
             for name in GROUP_LISTS
-            if (unknown := contributions.unknown_groups(wanted[name]))
+            if (missing := contributions.unknown_groups(wanted[name]))
         ]
         # The one in use: either column may change without changing that.
         domain = peers_domain(wanted["dns_domain"], wanted["default_dns_domain"])
