@@ -48,7 +48,6 @@ _PEER: Final = (
 
 def run(workspace: Workspace, report: Report) -> None:
     """Measure on the large profile, filled up to a thousand policies."""
-    workspace.large_mesh()
     fill_policies()
     _compare(workspace, report, "/api/peers", _peers_by_hand)
     _compare(workspace, report, "/api/policies", _policies_by_hand)

@@ -81,7 +81,6 @@ _OTHERS: Final = (
 
 def run(workspace: Workspace, report: Report) -> None:
     """Measure on the large profile."""
-    workspace.large_mesh()
     _list_of_zones(workspace, report)
     _peers(report)
     fill_policies()

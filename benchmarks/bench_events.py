@@ -1,6 +1,6 @@
 """The event streams at size: ingest, big pages, filters, deep pages, audit lists.
 
-150,000 traffic events and as many log entries (BENCH_EVENTS changes it); every reference
+100,000 traffic events and as many log entries (BENCH_EVENTS changes it); every reference
 is measured in the same run.
 """
 
@@ -111,7 +111,7 @@ class EventsBench:
     def __init__(self, workspace: Workspace, report: Report) -> None:
         self.report = report
         self.postgresql = workspace.vendor == "postgresql"
-        self.rows = int(os.environ.get("BENCH_EVENTS", "150000"))
+        self.rows = int(os.environ.get("BENCH_EVENTS", "100000"))
         self.environment = workspace.environment
         self.token = workspace.token()
         self.server = workspace.server()
@@ -213,7 +213,7 @@ class EventsBench:
             lambda: self.get(client, path), lambda: self._plain(plain), times=7
         )
         name = f"page of {BIG_PAGE} over HTTP"
-        self.report.at_most(name, ours, theirs, 1.5, guard=2.3)
+        self.report.at_most(name, ours, theirs, 1.5, guard=2.0)
 
     def exports(self) -> None:
         """All events as NDJSON and CSV against what the database's client writes."""

@@ -32,7 +32,6 @@ Table = tuple[str, list[str], list[tuple[Any, ...]]]
 
 def run(workspace: Workspace, report: Report) -> None:
     """Compare the request with its rows, and the lock with what is bearable."""
-    workspace.large_mesh()
     peers = list(Peer.objects.order_by("pk").values_list("pk", flat=True))
     _compare_request(workspace, report, peers)
     _hold_the_lock(report, peers)

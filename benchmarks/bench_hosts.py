@@ -29,7 +29,6 @@ def run(workspace: Workspace, report: Report) -> None:
     if workspace.vendor != "postgresql":
         report.note("several processes for peers need PostgreSQL")
         return
-    workspace.large_mesh()
     give_keys(2 * EACH)
     server = workspace.server()
     bench = _Bench(workspace, report, Api(server.port, workspace.token()))

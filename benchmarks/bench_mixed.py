@@ -74,7 +74,6 @@ class Mix:
 
 def run(workspace: Workspace, report: Report) -> None:
     """Report each number of connections, then what may not happen."""
-    workspace.large_mesh()
     server = workspace.server()
     mix = Mix(server.port, workspace.token())
     rates: dict[int, float] = {}

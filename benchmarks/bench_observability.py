@@ -14,7 +14,6 @@ CALLS = 20_000
 
 def run(workspace: Workspace, report: Report) -> None:
     """Report the cost of being observed."""
-    workspace.large_mesh()  # a list that is too long to be kept
     token = workspace.token()
     other = workspace.other_server
     with (

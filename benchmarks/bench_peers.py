@@ -130,7 +130,6 @@ class ApiLatency(threading.Thread):
 
 def run(workspace: Workspace, report: Report) -> None:
     """Measure with 5,000 agents in a process of their own, that only read bytes."""
-    workspace.large_mesh()
     give_keys(AGENTS)
     server = workspace.server()
     port = free_port()

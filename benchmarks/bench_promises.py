@@ -30,7 +30,6 @@ TRAFFIC: Final[tuple[dict[str, Any], ...]] = (
 
 def run(workspace: Workspace, report: Report) -> None:
     """Compare the same write with the tests switched on and off."""
-    workspace.large_mesh()
     sites = Group.objects.filter(name__startswith="site-").order_by("name")
     teams = Group.objects.filter(name__startswith="team-").order_by("name")
     for pair in zip(sites, teams, strict=True):

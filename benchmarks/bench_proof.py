@@ -55,7 +55,6 @@ _KINDS: Final = {
 
 def run(workspace: Workspace, report: Report) -> None:
     """Compare writes first, while the trail is short, then take a long one in."""
-    workspace.large_mesh()
     heads.keep_up()
     _compare_writes(report)
     with connection.cursor() as cursor:

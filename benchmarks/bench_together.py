@@ -26,7 +26,7 @@ from benchmarks.report import Report
 from benchmarks.workspace import Workspace
 from tests.servers import free_port
 
-SECONDS: Final = max(20, int(os.environ.get("BENCH_TOGETHER", "60")))
+SECONDS: Final = max(20, int(os.environ.get("BENCH_TOGETHER", "45")))
 SETTLE: Final = 5.0
 AGENTS: Final = 2000
 PATIENCE: Final = 120.0
@@ -90,7 +90,6 @@ class Everybody:
 
 def run(workspace: Workspace, report: Report) -> None:
     """Let all work, then tell of what they saw and what it took."""
-    workspace.large_mesh()
     give_keys(AGENTS)
     server, port = workspace.server(), free_port()
     environment = {

@@ -19,7 +19,6 @@ ROUNDS: Final = 3
 
 def run(workspace: Workspace, report: Report) -> None:
     """Compare updates of one zone, one record and one nameserver group."""
-    workspace.large_mesh()
     port, token = workspace.server().port, workspace.token()
     empty = request("POST", "/api/bench/empty", token, b"{}")
     for name, build in _writes(port, token):

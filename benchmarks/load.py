@@ -99,7 +99,7 @@ def _same(message: bytes, number: int) -> bytes:
 def alternating_rates(
     *targets: tuple[int, bytes],
     connections: int = 4,
-    times: int = 7,
+    times: int = 5,
     seconds: float = 1.0,
 ) -> list[float]:
     """Return the median rates of servers that take turns, by port and request."""
