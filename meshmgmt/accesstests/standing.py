@@ -157,9 +157,7 @@ def _kept(tests: Sequence[AccessTest], touch: Touch) -> set[AccessTest]:
         return set()
     # With one member left a test may be about nobody, which pairs do not tell.
     thin = touch.thin_groups()
-    chosen = [
-        test for test in between if thin.isdisjoint(ref for _, ref in test.ends)
-    ]
+    chosen = [test for test in between if thin.isdisjoint(ref for _, ref in test.ends)]
     mesh = read_near(chosen, touch)
     return {each for each in chosen if is_kept_by(mesh, each, touch.moved)}
 

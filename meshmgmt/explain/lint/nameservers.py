@@ -86,7 +86,10 @@ def empty_groups(facts: Facts) -> Iterator[Finding]:
             users[group_id].append(item.name)
     for group_id in sorted(users):
         if not facts.has_members(group_id):
-            group, names = group_of(facts.snapshot, group_id), ", ".join(users[group_id][:3])
+            group, names = (
+                group_of(facts.snapshot, group_id),
+                ", ".join(users[group_id][:3]),
+            )
             text = f"group {group.name} has no peers, but {names} is meant for it"
             yield Finding("group_empty", group, text)
 
