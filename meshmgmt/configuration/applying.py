@@ -72,7 +72,7 @@ class _Applying:
 
     def run(self) -> None:
         # Under the lock, so what a name stands for stays so until all is done.
-        for kind, pk, name in referable():
+        for (kind, pk), name in referable().items():
             self._know(kind, pk, name)
         for section in SECTIONS:
             if section.name in self.document:

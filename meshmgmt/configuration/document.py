@@ -33,7 +33,7 @@ def configuration() -> Row:
 
     To be called in a `read_snapshot()`.
     """
-    return _configuration(_names(), identified=False)
+    return _configuration(referable(), identified=False)
 
 
 def configuration_at(moment: str, called: Names | None = None) -> Row:
@@ -43,17 +43,13 @@ def configuration_at(moment: str, called: Names | None = None) -> Row:
     """
     # Names of another moment win: what was renamed between the two is the same object.
     with account_at(moment), read_snapshot():
-        return _configuration({**_names(), **(called or {})}, identified=True)
+        return _configuration({**referable(), **(called or {})}, identified=True)
 
 
 def names_at(moment: str) -> Names:
     """Return what objects were called at a moment. Raises as `configuration_at` does."""
     with account_at(moment), read_snapshot():
-        return _names()
-
-
-def _names() -> Names:
-    return {(kind, pk): name for kind, pk, name in referable()}
+        return referable()
 
 
 def _configuration(names: Names, *, identified: bool) -> Row:
@@ -96,7 +92,7 @@ def dns_settings(names: Names) -> Row:
 
 def stored(section: Section, names: Names, within: str) -> Stored:
     """Return what the account has of a section, `within` the object with this id."""
-    rows = section.rows(section.opened(within))
+    rows = section.rows(within)
     entries = [_entry(section, row, names) for row in rows]
     by_key = keyed(section, entries)
     return {
@@ -148,8 +144,8 @@ def _sorted(name: str, value: Any) -> Any:
     return value
 
 
-def referable() -> list[tuple[str, str, str]]:
-    """Return kind, id and name of everything that can be referred to."""
+def referable() -> Names:
+    """Return the names of everything that can be referred to, by kind and id."""
     kinds = {
         "group": (Group, "name"),
         "posture check": (PostureCheck, "name"),
@@ -157,8 +153,8 @@ def referable() -> list[tuple[str, str, str]]:
         "peer": (Peer, "dns_label"),  # unlike names, one of a kind
         "user": (User, "email"),  # access tests name people
     }
-    return [
-        (kind, pk, name)
+    return {
+        (kind, pk): name
         for kind, (model, column) in kinds.items()
         for pk, name in model._default_manager.values_list("pk", column)
-    ]
+    }

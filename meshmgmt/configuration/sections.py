@@ -43,9 +43,9 @@ class Section:
         ids = {self.view.whole_url_kwarg: within} if within else {}
         return self.view.apart(**ids)
 
-    def rows(self, view: ResourceViewSet) -> list[Row]:
+    def rows(self, within: str) -> list[Row]:
         """Return the objects as the API shows them, in creation order."""
-        rows = view.rows()
+        rows = self.opened(within).rows()
         if self.kind == "group":
             return [row for row in rows if row["name"] != EVERYBODY]
         return rows

@@ -41,8 +41,8 @@ _LOST: Final = instruments.counter("mesh.delivery.dead.letters.lost.total")
 _running: Final[dict[str, threading.Thread]] = {}
 
 
-def serve_due(patience: float = 0.0) -> None:
-    """Begin to serve what is due; wait at most `patience` seconds for it to end."""
+def serve_due() -> None:
+    """Begin to serve what is due, without waiting for it."""
     for pk in [pk for pk, thread in _running.items() if not thread.is_alive()]:
         del _running[pk]
     due = Q(enabled=True) & (Q(next_attempt=None) | Q(next_attempt__lte=clock.now()))
@@ -55,9 +55,6 @@ def serve_due(patience: float = 0.0) -> None:
             target=_serve, args=[pk], name=f"delivery-{pk}", daemon=True
         )
         _running[pk].start()
-    deadline = time.monotonic() + patience
-    for thread in _running.values():
-        thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def _serve(pk: str) -> None:

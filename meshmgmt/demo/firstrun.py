@@ -68,17 +68,14 @@ def _setup_key(path: Path) -> str:
     """Return a key that any number of machines may enrol with."""
     kept = _kept(path)
     known = SetupKey.objects.filter(key_hash=token_hash(kept)).first()
-    if known is not None and _state_tomorrow(known) == VALID:
+    tomorrow = clock.now() + SHORTEST_LIFE
+    if known is not None and state_of(known, tomorrow) == VALID:
         return kept
     seconds = int(dt.timedelta(days=TOKEN_DAYS).total_seconds())
     terms = {"name": TOKEN_NAME, "type": "reusable", "expires_in": seconds}
     made = setup_keys.create(terms).plain
     _keep(path, made)
     return made
-
-
-def _state_tomorrow(key: SetupKey) -> str:
-    return state_of(key, clock.now() + SHORTEST_LIFE)
 
 
 def _owner(dns_domain: str) -> User:

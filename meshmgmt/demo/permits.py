@@ -75,7 +75,7 @@ def policy_create(
     destinations: list[str],
     protocol: str = "all",
     ports: Sequence[str] = (),
-) -> Policy:
+) -> None:
     """Add a policy with one rule that accepts from groups (ids) to groups (ids)."""
     rule = RuleDraft(
         name,
@@ -86,7 +86,7 @@ def policy_create(
         sources=sources,
         destinations=destinations,
     )
-    return policies.create({"name": name, "rules": [rule]})
+    policies.create({"name": name, "rules": [rule]})
 
 
 def policy_enabled(story: Story, name: str, enabled: bool) -> None:

@@ -34,13 +34,21 @@ class Load:
     seconds: float
 
 
+def serve_due(patience: float) -> None:
+    """Serve as housekeeping does, and wait so many seconds for it to end."""
+    worker.serve_due()
+    deadline = time.monotonic() + patience
+    for thread in worker._running.values():
+        thread.join(max(0.0, deadline - time.monotonic()))
+
+
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Try again quickly; end what still runs."""
     monkeypatch.setattr(rules, "FIRST_WAIT", 0.05)
     monkeypatch.setattr(rules, "LONGEST_WAIT", 0.2)
     yield
-    worker.serve_due(patience=10)
+    serve_due(10)
 
 
 def _send_in(load: Load) -> float:
@@ -74,11 +82,11 @@ def _housekeep(receiver: Receiver, load: Load) -> None:
         if kills and time.monotonic() - begun > kills[0]:
             kills.pop(0)
             receiver.kill()
-            worker.serve_due(patience=0.3)
+            serve_due(0.3)
             receiver.start()
             receiver.behaviours = [hang_up, answer(503, Retry_After="soon"), lie]
             random.shuffle(receiver.behaviours)
-        worker.serve_due(patience=0.1)
+        serve_due(0.1)
         time.sleep(0.02)
     assert not kills
 
@@ -91,7 +99,7 @@ def _check(subscribe: Make, receiver: Receiver, load: Load) -> float:
         _housekeep(receiver, load)
         confirmed = time.monotonic()
         lag = confirmed - source.result()
-    worker.serve_due(patience=5)
+    serve_due(5)
     wanted = [f"e{n:06}" for n in range(load.events)]
     assert list(dict.fromkeys(receiver.confirmed)) == wanted
     # What came twice came as the same message, or is known by its events' ids.
@@ -145,8 +153,8 @@ def test_a_receiver_that_hangs_holds_up_no_other(
     until(lambda: not receiver.behaviours, "a receiver that was asked")
     subscribe("proxy", name="works")
     batches.ingest_events(PROXY, [proxy(id="b")])
-    worker.serve_due(patience=0.5)
+    serve_due(0.5)
     assert receiver.confirmed == ["b"]
     release.set()
-    worker.serve_due(patience=5)
+    serve_due(5)
     assert Subscription.objects.get(pk=hanging.pk).failures == 1

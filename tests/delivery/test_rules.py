@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshmgmt.core import appending
+from meshmgmt.core import appending, clock
 from meshmgmt.core.sealing import Unreadable
 from meshmgmt.delivery import rules
 from meshmgmt.delivery.feeds import Event
@@ -32,12 +32,12 @@ NOW = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
 
 def test_the_signature_is_that_of_the_specifications_example() -> None:
     # The example of Standard Webhooks' own libraries.
-    headers = webhook.signed(
-        [key_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")],
-        "msg_p5jXN8AQM9LWM0D4loKWxJek",
-        b'{"test": 2432232314}',
-        1614265330,
-    )
+    with clock.set_to(datetime.fromtimestamp(1614265330, UTC)):
+        headers = webhook.signed(
+            [key_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")],
+            "msg_p5jXN8AQM9LWM0D4loKWxJek",
+            b'{"test": 2432232314}',
+        )
     assert headers == {
         "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
         "webhook-timestamp": "1614265330",
