@@ -92,10 +92,16 @@ def _is_port(text: str) -> bool:
     return digits is not None and 0 < int(text) <= MAX_PORT
 
 
-def parse_port(text: str) -> int | None:
-    """Return a TCP port, or None for `off`. Raises ValueError."""
-    if text.strip().lower() == "off":
-        return None
+def _or_off(parse: Callable[[str], Any], off: Any = None) -> Callable[[str], Any]:
+    """Read what `parse` does, or the word `off`, for which another value stands."""
+
+    def read(text: str) -> Any:
+        return off if text.strip().lower() == "off" else parse(text)
+
+    return read
+
+
+def _port(text: str) -> int:
     if not _is_port(text):
         raise ValueError(f"{text!r} is not a port: use 1 to 65535, or off")
     return int(text)
@@ -137,9 +143,6 @@ def _issuer(text: str) -> str:
 
 
 def _grpc_bind(text: str) -> str:
-    """Return `HOST:PORT`, or "" for `off`."""
-    if text.strip().lower() == "off":
-        return ""
     host, _, port = text.rpartition(":")
     if not host or host == "unix" or not _is_port(port):
         raise ValueError(f"{text!r} is not HOST:PORT, or off")
@@ -196,12 +199,6 @@ _turns: Final = _helpers(
 _relays: Final = _helpers(rf"rels?://{_HOST}", "rel(s)://HOST:PORT")
 
 
-def _interval(text: str) -> int | None:
-    if text.strip().lower() == "off":
-        return None
-    return _whole(1, 3600)(text)
-
-
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
@@ -232,10 +229,8 @@ def _whole(low: int, high: int) -> Callable[[str], int]:
 _UNITS: Final = {"s": 1, "min": 60, "h": 3600}
 
 
-def _rate(text: str) -> Limit | None:
+def _rate(text: str) -> Limit:
     """Return how many requests are let through in a second, minute or hour."""
-    if text.strip().lower() == "off":
-        return None
     match = re.fullmatch(r"([1-9][0-9]{0,8})/(s|min|h)", text.strip().lower())
     if match is None:
         raise ValueError(f"{text!r} is not COUNT/s, COUNT/min, COUNT/h, or off")
@@ -367,13 +362,13 @@ class Config:
     csrf_trusted_origins: tuple[str, ...] = _setting(_words, ())
     cors_allowed_origins: tuple[str, ...] = _setting(_words, ())
     max_body_bytes: int = _setting(_whole(1024, 2**31), 2**20)
-    api_rate_limit: Limit | None = _setting(_rate, None)
-    anonymous_rate_limit: Limit | None = _setting(_rate, Limit(300, 60))
+    api_rate_limit: Limit | None = _setting(_or_off(_rate), None)
+    anonymous_rate_limit: Limit | None = _setting(_or_off(_rate), Limit(300, 60))
     omitted_fields: str = _setting(_one_of("refuse", "empty"), "refuse")
     default_policy: str = _setting(_one_of("none", "all"), "none")
     api_docs: str = _setting(_one_of("public", "token", "off"), "public")
     dns_domain: str = _setting(str, "mesh.internal")
-    metrics_port: int | None = _setting(parse_port, 9090)
+    metrics_port: int | None = _setting(_or_off(_port), 9090)
     metrics_port_explicit: bool = _setting(
         lambda text: True, False, name="METRICS_PORT"
     )
@@ -403,7 +398,9 @@ class Config:
     oidc_audience: tuple[str, ...] = _setting(_words, ())
     oidc_owner: str = _setting(_email, "")
     oidc_role_claim: str = _setting(str, "")
-    grpc_bind: str = _setting(_grpc_bind, lambda given: _beside(given["bind"]))
+    grpc_bind: str = _setting(
+        _or_off(_grpc_bind, ""), lambda given: _beside(given["bind"])
+    )
     access_tests: int = _setting(_whole(1, 10_000), 1_000)
     peer_processes: int = _setting(_whole(1, 64), 1)
     grpc_certificate: Path | None = _setting(_file, None)
@@ -414,7 +411,7 @@ class Config:
     turn_secret: str = _setting(str, "")
     relay_urls: tuple[str, ...] = _setting(_relays, ())
     relay_secret: str = _setting(str, "")
-    flow_interval: int | None = _setting(_interval, None)
+    flow_interval: int | None = _setting(_or_off(_whole(1, 3600)), None)
 
 
 def _name(one: "Field[Any]") -> str:
