@@ -161,7 +161,7 @@ def require_valid(*forms_: forms.BaseForm) -> None:
         raise BadRequest(errors[0].message, errors)
 
 
-def faults_of(form: forms.BaseForm) -> dict[str, list[str]]:
+def faults_of(form: forms.BaseForm) -> dict[str, Any]:
     """Return what is wrong with parameters, those given twice included."""
     return {**form.errors, **_repeated(form)}
 

@@ -28,7 +28,8 @@ def course(
 ) -> list[int]:
     """Return a metric of whole hours (UTC), oldest first; the last one has just begun.
 
-    It is added up from groups `by` a field of few values. `matching` are rows with the filters that made them; default: all.
+    It is added up from groups `by` a field of few values. `matching` are rows with the
+    filters that made them; default: all.
     """
     rows, asked = matching or (subject.model._default_manager.all(), {})
     start = first_hour(hours)

@@ -33,7 +33,7 @@ class Total(Aggregate):
     empty_result_set_value = 0
     output_field = BigIntegerField()
 
-    def as_sql(self, compiler: Any, connection: Any, **_: Any) -> Any:
+    def as_sql(self, compiler: Any, connection: Any, *_: Any, **__: Any) -> Any:
         compiled = [compiler.compile(each) for each in self.source_expressions]
         columns = [column for column, _ in compiled]
         params = [value for _, values in compiled for value in values]
