@@ -26,7 +26,7 @@ def parse_nameserver_ip(text: str) -> str:
         raise InvalidContentError("it is not an IPv4 or IPv6 address")
     # ::ffff:0.0.0.0 reaches what 0.0.0.0 does: the address inside is judged too.
     embedded = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    for candidate in filter(None, (address, embedded)):
+    for candidate in (address, embedded or address):
         if candidate.is_unspecified:
             raise InvalidContentError("the unspecified address cannot be a nameserver")
         if candidate.is_multicast:

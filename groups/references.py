@@ -82,7 +82,7 @@ class ListReference:
         return self.link
 
     def rows(self, group_id: str) -> models.QuerySet[Any]:
-        return self.link._default_manager.filter(group=group_id)
+        return self.link._default_manager.filter(**{self.column: group_id})
 
     def usages(self, group_id: str) -> list[Usage]:
         """Return the owners of the lists with the group, in their order."""
@@ -107,7 +107,7 @@ class ListReference:
 
     def unlink(self, group_id: str) -> None:
         """Take the group out of every list and turn off owners left with none."""
-        owners = remove_from_lists(self.link, *self.related, group=group_id)
+        owners = remove_from_lists(self.link, *self.related, **{self.column: group_id})
         if not owners or not self.switch:
             return
         kept = self._not_emptied([owner.pk for owner in owners], group_id)
@@ -130,7 +130,7 @@ class ListReference:
         kept: set[Any] = set()
         for part in batches(owner_ids):
             rows = self.link._default_manager.filter(**{f"{name}__in": part})
-            others = rows.exclude(group=group_id).order_by()
+            others = rows.exclude(**{self.column: group_id}).order_by()
             kept.update(others.values_list(name, flat=True))
         return kept
 

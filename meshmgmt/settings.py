@@ -166,7 +166,7 @@ MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "meshmgmt.api.middleware.RequestContextMiddleware",
     "observability.middleware.ObservabilityMiddleware",
-    "meshmgmt.api.pages.PagesMiddleware",
+    "meshmgmt.api.middleware.PagesMiddleware",
     "meshmgmt.api.middleware.TransportMiddleware",
     "meshmgmt.api.cors.CorsMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -177,7 +177,7 @@ MIDDLEWARE = [
     "meshmgmt.api.middleware.SessionActorMiddleware",
     "meshmgmt.accounts.authentication.TemporaryPasswordMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "meshmgmt.api.pages.EndedSessionMiddleware",
+    "meshmgmt.api.middleware.EndedSessionMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "observability.middleware.AfterMiddleware",
 ]

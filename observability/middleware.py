@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, resolve
 from django_prometheus.middleware import PrometheusAfterMiddleware
 
-from meshmgmt.api.methods import NOT_ALLOWED
+from meshmgmt.api.middleware import NOT_ALLOWED
 from meshmgmt.api.permissions import OPERATIONS
 from meshmgmt.core import context
 from observability.logs.loglevels import LEVELS, TRACE

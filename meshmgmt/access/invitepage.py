@@ -15,8 +15,7 @@ from meshmgmt.access.services.invites import invite_accept, invites
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.newpassword import PasswordTwiceForm, password_field
 from meshmgmt.api.limits import check_guess
-from meshmgmt.api.methods import serves
-from meshmgmt.api.pages import error_page, sentence
+from meshmgmt.api.pages import error_page, sentence, serves
 from meshmgmt.core.errors import NotFound, ServiceError
 
 UNKNOWN: Final = (

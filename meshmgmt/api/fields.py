@@ -90,7 +90,7 @@ class ArrayField(StrictMixin, serializers.ListField):
 
     python_type = list
     json_type = "array"
-    zero = []
+    zero: Any = []
 
 
 class MapField(StrictMixin, serializers.DictField):

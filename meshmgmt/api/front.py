@@ -10,8 +10,7 @@ from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 
 import meshmgmt
-from meshmgmt.api.methods import serves
-from meshmgmt.api.pages import wants_page
+from meshmgmt.api.pages import serves, wants_page
 from meshmgmt.api.renderers import CONTENT_TYPE, to_json
 
 

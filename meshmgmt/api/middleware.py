@@ -1,18 +1,26 @@
-"""Middleware for every request: its context, its transport rules, its actor."""
+"""Middleware for every request: its context, its transport rules, its actor, its page."""
 
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port, validate_host
+from django.urls import reverse
 
 from meshmgmt.api.bodies import discard_rest
-from meshmgmt.api.exceptions import describe, error_answer, tell
-from meshmgmt.api.methods import NOT_ALLOWED, not_allowed, refusal
+from meshmgmt.api.exceptions import describe, error_answer, error_response, tell
+from meshmgmt.api.pages import (
+    CONTENT_SECURITY_POLICY,
+    accepts_html,
+    error_page,
+    in_admin,
+    sign_in_again,
+)
+from meshmgmt.api.permissions import OPERATIONS
 from meshmgmt.core import context
 from meshmgmt.core.account import account_id, known_account_id
 from meshmgmt.core.context import Actor, RequestContext
@@ -31,6 +39,9 @@ WITHOUT_DATABASE: Final = frozenset({"/livez", "/metrics"})
 
 SLASHES: Final = re.compile(r"/{2,}")
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
+NOT_ALLOWED: Final = 405
+_PAGES: Final = ("GET", "HEAD", "POST", "OPTIONS")
+"""What Django's own pages tell apart: they take any other method for GET."""
 
 
 def source_address(request: HttpRequest) -> str:
@@ -61,11 +72,15 @@ def is_trusted_proxy(address: str) -> bool:
     return any(parsed in network for network in networks)
 
 
-class RequestContextMiddleware:
-    """Gives each request its id and context, and answers with `X-Request-Id`."""
+class _Wrapped:
+    """What all middleware is made with: the way on to the view."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
+
+
+class RequestContextMiddleware(_Wrapped):
+    """Gives each request its id and context, and answers with `X-Request-Id`."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Run the request in a context of its own."""
@@ -99,11 +114,8 @@ def _drop_body(response: Any) -> None:
         response.content = b""
 
 
-class TransportMiddleware:
+class TransportMiddleware(_Wrapped):
     """Host, length, NUL and slashes; errors before any view is found."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Refuse what no view should see, else pass on."""
@@ -132,15 +144,23 @@ class TransportMiddleware:
             response, "content", b""
         ):
             # Django's decorators say no more than that.
-            return not_allowed(request, response["Allow"])
+            return _not_allowed(request, response["Allow"])
         return response
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], *args: Any
     ) -> HttpResponse | None:
-        """Answer a method that the path does not serve, before its form is looked at."""
+        """Answer a method that the path does not serve, before its form is looked at.
+
+        Views of the API find out by themselves, for they ask first who wants to know; but
+        a method that no path serves is refused to everybody.
+        """
         del args
-        return refusal(request, view)
+        method = request.method or ""
+        asks_first = method in OPERATIONS and hasattr(view, "cls")
+        if asks_first or method in (allowed := served_by(view)):
+            return None
+        return _not_allowed(request, ", ".join(allowed))
 
     def process_exception(
         self, request: HttpRequest, exception: Exception
@@ -155,6 +175,37 @@ class TransportMiddleware:
         if isinstance(exception, TooManyRequests):
             answer["Retry-After"] = str(exception.retry_after)
         return answer
+
+
+def served_by(view: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the methods of what a path leads to."""
+    kind = getattr(view, "cls", None) or getattr(view, "view_class", None)
+    if methods := getattr(view, "methods", ()):  # by `serves`
+        return tuple(methods)
+    if actions := getattr(view, "actions", None):  # of a view set
+        return _in_order({*actions, "options"})
+    if kind is None:
+        return _PAGES
+    return _in_order(name for name in kind.http_method_names if hasattr(kind, name))
+
+
+def _in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Return methods by their names in views; whoever answers GET answers HEAD."""
+    found = {name.upper() for name in names}
+    if "GET" in found:
+        found.add("HEAD")
+    return tuple(method for method in OPERATIONS if method in found)
+
+
+def _not_allowed(request: HttpRequest, allow: str) -> HttpResponse:
+    """Return 405: a page for browsers, JSON for programs, on pages too."""
+    if accepts_html(request) and not request.path.startswith("/api/"):
+        response = error_page("this address cannot be asked so", NOT_ALLOWED)
+    else:
+        text = "this method is not allowed on this path"
+        response = error_response(text, NOT_ALLOWED)
+    response["Allow"] = allow
+    return response
 
 
 def _account_id(request: HttpRequest) -> str:
@@ -203,11 +254,8 @@ def _bound_to_loopback() -> bool:
         return False
 
 
-class SessionActorMiddleware:
+class SessionActorMiddleware(_Wrapped):
     """Names the signed-in user of the admin site as the initiator of changes."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Set the actor from the session, except under `/api`, which authenticates."""
@@ -223,3 +271,30 @@ def set_actor(user: Any, *, token_id: str = "") -> None:
     """Name `user` as the one who acts for the rest of the request."""
     actor = Actor(id=user.pk, name=user.name, email=user.email)
     context.update(actor=actor, user_id=user.pk, token_id=token_id)
+
+
+class PagesMiddleware(_Wrapped):
+    """Gives HTML its security policy."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer, and say what the page may load."""
+        response = self.get_response(request)
+        if response.get("Content-Type", "").startswith("text/html"):
+            response.headers.setdefault(
+                "Content-Security-Policy", CONTENT_SECURITY_POLICY
+            )
+        return response
+
+
+class EndedSessionMiddleware(_Wrapped):
+    """Says why whoever sent a form of the admin site sees the sign-in page instead."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Pass on; say it where the answer leads to the sign-in page."""
+        response = self.get_response(request)
+        if request.method == "POST" and response.status_code == 302:  # noqa: PLR2004
+            sign_in = f"{reverse('admin:login')}?"
+            led = response["Location"].startswith(sign_in) and in_admin(request)
+            if led and not request.user.is_authenticated:
+                return sign_in_again(request)
+        return response

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -34,23 +34,17 @@ _TITLES: Final = {
 }
 _INTERNAL: Final = "Something went wrong here"
 
-GetResponse = Callable[[HttpRequest], HttpResponse]
+View = TypeVar("View", bound=Callable[..., Any])
 
 
-class PagesMiddleware:
-    """Gives HTML its security policy."""
+def serves(*methods: str) -> Callable[[View], View]:
+    """Say which methods the page that a function makes is for; others are 405."""
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
+    def mark(view: View) -> View:
+        view.__dict__["methods"] = methods
+        return view
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer, and say what the page may load."""
-        response = self.get_response(request)
-        if response.get("Content-Type", "").startswith("text/html"):
-            response.headers.setdefault(
-                "Content-Security-Policy", CONTENT_SECURITY_POLICY
-            )
-        return response
+    return mark
 
 
 def wants_page(request: HttpRequest) -> bool:
@@ -60,7 +54,7 @@ def wants_page(request: HttpRequest) -> bool:
     """
     if request.path.startswith("/api/"):
         return False
-    return _in_admin(request) or accepts_html(request)
+    return in_admin(request) or accepts_html(request)
 
 
 def accepts_html(request: Any) -> bool:
@@ -88,7 +82,7 @@ def sentence(message: str) -> str:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Say what to do about a form that cannot be trusted (CSRF_FAILURE_VIEW)."""
     signing_in = request.path == reverse("admin:login")
-    if _in_admin(request) and not signing_in and not request.user.is_authenticated:
+    if in_admin(request) and not signing_in and not request.user.is_authenticated:
         return sign_in_again(request)
     if signing_in and request.user.is_authenticated:  # in another tab meanwhile
         return HttpResponseRedirect(reverse("admin:index"))
@@ -106,28 +100,12 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(f"{reverse('admin:login')}?{query}")
 
 
-class EndedSessionMiddleware:
-    """Says why whoever sent a form of the admin site sees the sign-in page instead."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass on; say it where the answer leads to the sign-in page."""
-        response = self.get_response(request)
-        if request.method == "POST" and response.status_code == 302:  # noqa: PLR2004
-            sign_in = f"{reverse('admin:login')}?"
-            led = response["Location"].startswith(sign_in) and _in_admin(request)
-            if led and not request.user.is_authenticated:
-                return sign_in_again(request)
-        return response
-
-
 @cache
 def admin_site() -> str:
     """Return the path under which the admin site is."""
     return reverse("admin:index")
 
 
-def _in_admin(request: HttpRequest) -> bool:
+def in_admin(request: HttpRequest) -> bool:
+    """Tell whether a page of the admin site is asked for."""
     return request.path.startswith(admin_site())

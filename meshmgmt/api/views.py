@@ -1,7 +1,8 @@
 """Base views: what every endpoint under `/api` shares."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar, Final, Self, cast
 
@@ -15,15 +16,17 @@ from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
 from rest_framework.viewsets import ViewSetMixin
 
+from meshmgmt.api import plans, retries, versions
 from meshmgmt.api.answers import note_size, room_for
 from meshmgmt.api.bodies import ApiRequest
-from meshmgmt.api.conditional import ConditionalMixin
+from meshmgmt.api.conditions import Condition, answered
 from meshmgmt.api.limits import LimitedView
 from meshmgmt.api.permissions import Public
-from meshmgmt.api.querystring import require_utf8
+from meshmgmt.api.querystring import once, refuse_misspelt, require_utf8, truth
 from meshmgmt.api.renderers import to_json
-from meshmgmt.api.versions import etag_of
-from meshmgmt.core.errors import NotFound
+from meshmgmt.api.versions import ConditionalRead, etag_of
+from meshmgmt.core import history
+from meshmgmt.core.errors import BadRequest, NotFound
 from meshmgmt.core.ids import is_id
 from meshmgmt.core.replica import read_through, reading_replica
 from meshmgmt.core.resources import Resource, Row, stored_rows
@@ -32,6 +35,8 @@ from meshmgmt.core.transactions import read_snapshot
 
 OK: Final = 200
 
+Handler = Callable[..., HttpResponseBase]
+
 
 def _size(response: HttpResponseBase) -> int:
     if isinstance(response, HttpResponse):
@@ -39,8 +44,12 @@ def _size(response: HttpResponseBase) -> int:
     return int(response.get("Content-Length", "0"))
 
 
-class ApiView(ConditionalMixin, LimitedView):
-    """A view with a module for its permission and a limit for its body."""
+class ApiView(LimitedView):
+    """A view with a module for its permission and a limit for its body.
+
+    Its handlers know nothing of versions, retries, plans and the past: what headers,
+    `?dry_run=` and `?at=` ask for is done around them.
+    """
 
     module: ClassVar[str | None] = None
     operation: ClassVar[Operation | None] = None
@@ -51,6 +60,16 @@ class ApiView(ConditionalMixin, LimitedView):
     reads_long: ClassVar[bool] = False
     """Whether what it reads is better read from a replica, if there is one."""
     tags: ClassVar[tuple[str, ...]] = ()
+    repeatable: ClassVar[bool] = False
+    """Whether its writes may be repeated anyway, so that no answer need be kept."""
+    audited: ClassVar[bool] = False
+    """Whether what it reads changes only with an event of the audit trail."""
+    tells_past: ClassVar[bool] = False
+    """Whether it answers `?at=` though more than audited changes decide."""
+    plannable: ClassVar[bool] = False
+    """Whether its writes are in the database alone, so that they can be tried."""
+    write_parameters: ClassVar[tuple[str, ...]] = ()
+    """What the query of its writes may hold beside what all writes take."""
 
     def initialize_request(
         self, request: HttpRequest, *args: Any, **kwargs: Any
@@ -75,7 +94,7 @@ class ApiView(ConditionalMixin, LimitedView):
     ) -> HttpResponseBase:
         """Answer; what is read is rendered while it has its room, and held as text."""
         with ExitStack() as self._room:
-            response = super().dispatch(request, *args, **kwargs)
+            response = self._answer(request, *args, **kwargs)
             if request.method in ("GET", "HEAD") and response.status_code == OK:
                 if isinstance(response, Response):
                     response.render()
@@ -87,6 +106,23 @@ class ApiView(ConditionalMixin, LimitedView):
         if isinstance(response, StreamingHttpResponse) and self.reads_long:
             response.streaming_content = read_through(iter(response))
         return response
+
+    def _answer(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        """Do what DRF's `dispatch` does, but for calling the handler by `handle`."""
+        self.args, self.kwargs = args, kwargs
+        wrapped = self.initialize_request(request, *args, **kwargs)
+        self.request = wrapped
+        self.headers = self.default_response_headers
+        response: Any
+        try:
+            self.initial(wrapped, *args, **kwargs)
+            response = self.handle(wrapped)
+        except Exception as error:
+            response = self.handle_exception(error)
+        self.response = self.finalize_response(wrapped, response, *args, **kwargs)
+        return self.response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check permission, then what holds for every query; reading waits for room."""
@@ -105,6 +141,66 @@ class ApiView(ConditionalMixin, LimitedView):
     def _kind(self) -> str:
         """What answers of the same size come from."""
         return f"{type(self).__qualname__}.{getattr(self, 'action', 'get')}"
+
+    def handle(self, request: Request) -> HttpResponseBase:
+        """Call the method's handler as the request asks for it."""
+        assert isinstance(request, ApiRequest)
+        name = (request.method or "").lower()
+        known = name in self.http_method_names and hasattr(self, name)
+        if not known:
+            return self.http_method_not_allowed(request)
+        handler: Handler = partial(
+            getattr(self, name), request, *self.args, **self.kwargs
+        )
+        if request.method in ("GET", "HEAD"):
+            return self._read(request, handler)
+        writes = request.method in retries.WRITING
+        conditions = self._conditions(request) if writes else []
+        return answered(handler, conditions) if conditions else handler()
+
+    def depends_on(self, request: Request) -> Hashable | None:
+        """Return what an answer depends on beside audited data; None: on anything."""
+        return () if self.audited else None
+
+    def _read(self, request: ApiRequest, handler: Handler) -> HttpResponseBase:
+        self._reading = ConditionalRead(request, self.depends_on(request))
+        refuse_misspelt(request, [history.PARAMETER])
+        moment = once(request, history.PARAMETER)
+        if moment is None:
+            return self._reading.known() or handler()
+        if not (self.audited or self.tells_past):
+            raise BadRequest("what is read here has no history")
+        with history.account_at(moment):
+            return handler()
+
+    def _conditions(self, request: ApiRequest) -> list[Condition]:
+        """Return what a write is asked for. Raises BadRequest for what cannot be."""
+        found: list[Condition] = []
+        key = request.headers.get(retries.HEADER)
+        wanted = request.headers.get(versions.IF_MATCH)
+        planned = request.headers.get(plans.HEADER)
+        known = [history.PARAMETER, plans.PARAMETER, *self.write_parameters]
+        refuse_misspelt(request, known)
+        if history.PARAMETER in request.query_params:
+            raise BadRequest(f"{history.PARAMETER}: what was cannot be written")
+        once(request, plans.PARAMETER)  # what is taken for false is written
+        dry = truth(request, plans.PARAMETER, default=False)
+        if (dry or planned is not None) and not self.plannable:
+            raise BadRequest("what this request does cannot be planned")
+        if dry and not (key is None and planned is None):
+            other = plans.HEADER if key is None else retries.HEADER
+            raise BadRequest(f"{plans.PARAMETER} and {other} exclude each other")
+        if key is not None and not self.repeatable:
+            found.append(retries.Retries(request, key, self.handle_exception))
+        if wanted is not None:
+            read = getattr(self, "get", None)
+            now = read and partial(read, request, *self.args, **self.kwargs)
+            found.append(versions.Version(wanted, now))
+        if dry:
+            found.append(plans.DryRun(request))
+        elif planned is not None:
+            found.append(plans.PlanGuard(request, planned))
+        return found
 
     def options(  # type: ignore[override]  # DRF hands its own Request to handlers
         self, request: Request, *args: Any, **kwargs: Any

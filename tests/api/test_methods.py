@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from meshmgmt.api.methods import served_by
+from meshmgmt.api.middleware import served_by
 from tests.api_client import Answer, Api
 from tests.people import api_as
 

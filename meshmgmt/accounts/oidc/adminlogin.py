@@ -21,7 +21,7 @@ from meshmgmt.accounts.oidc.identity import Claims, checked_claims
 from meshmgmt.accounts.oidc.provider import fetch_json
 from meshmgmt.accounts.oidc.provisioning import Userinfo, user_of
 from meshmgmt.accounts.setup.owner import setup_is_open
-from meshmgmt.api.methods import serves
+from meshmgmt.api.pages import serves
 from meshmgmt.core.errors import ServiceError, Unauthenticated
 
 _SESSION: Final = "oidc"

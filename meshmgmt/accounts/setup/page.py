@@ -17,8 +17,7 @@ from meshmgmt.accounts.setup.owner import (
     check_setup_is_open,
     first_owner_create,
 )
-from meshmgmt.api.methods import serves
-from meshmgmt.api.pages import sentence
+from meshmgmt.api.pages import sentence, serves
 from meshmgmt.core.errors import Forbidden, PreconditionFailed, ServiceError
 
 _WRONG_CODE: Final = "This is not the code that the server printed."
