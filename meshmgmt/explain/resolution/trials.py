@@ -174,4 +174,5 @@ def _with(snapshot: Snapshot, excluded: Excluded, **values: object) -> Snapshot:
     chosen, place = _item(snapshot, excluded), _PLACES[excluded.subject.kind]
     changed: Any = replace(chosen, **values)  # type: ignore[arg-type]  # of both kinds
     items = [changed if each is chosen else each for each in getattr(snapshot, place)]
-    return replace(snapshot, **{place: tuple(items)})
+    there: Any = {place: tuple(items)}
+    return replace(snapshot, **there)
