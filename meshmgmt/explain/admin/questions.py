@@ -22,7 +22,6 @@ from meshmgmt.explain.findings import findings, is_behind
 from meshmgmt.explain.lint.finding import Finding, Severity
 from meshmgmt.explain.live import LiveAnswer, ask_all
 from meshmgmt.explain.reaching import destination_of, headline, reach, traffic_of
-from meshmgmt.explain.resolution.model import Explanation
 from meshmgmt.explain.resolution.render import ENDS, STAGES
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.selectors import peer_known_as
@@ -110,7 +109,7 @@ def explain_page(request: HttpRequest) -> TemplateResponse:
     check(request)
     asked = "name" in request.GET
     form = ExplainForm(request.GET if asked else None, initial=request.GET.dict())
-    explanation: Explanation | None = None
+    explanation = None
     answers: list[LiveAnswer] = []
     if asked and form.is_valid():
         data = form.cleaned_data
