@@ -131,6 +131,11 @@ def account_settings(**changes: Any) -> Account:
     return account
 
 
+def newest_event() -> AuditEvent:
+    """Return the event that was written last."""
+    return AuditEvent.objects.order_by("-id")[0]
+
+
 class Trail:
     """The audit events written since this object was made."""
 

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from tests.api_client import Api
-
 
 def nameserver_group(**changes: Any) -> dict[str, Any]:
     """Return the body of a nameserver group with match domains."""
@@ -36,13 +34,3 @@ def record(**changes: Any) -> dict[str, Any]:
     """Return the body of an A record."""
     body = {"name": "www.svc.test", "type": "A", "content": "10.0.0.1", "ttl": 300}
     return body | changes
-
-
-def trail(api: Api, pattern: str = "") -> list[dict[str, Any]]:
-    """Return the audit events whose code begins with `pattern`, oldest first."""
-    events = api.get("/api/events/audit").json
-    return [
-        event
-        for event in reversed(events)
-        if event["activity_code"].startswith(pattern)
-    ]

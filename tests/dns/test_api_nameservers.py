@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.api_client import Api
-from tests.dns.bodies import nameserver_group, trail
-from tests.factories import group_id
+from tests.dns.bodies import nameserver_group
+from tests.factories import Trail, group_id
 from tests.resource_contract import TAKEN, Body, Fault, ReplacedResourceContract, ok
 
 pytestmark = pytest.mark.django_db
@@ -190,6 +190,7 @@ def test_fields_that_are_not_ours_are_ignored(api: Api) -> None:
 
 def test_each_write_is_one_event(api: Api) -> None:
     groups = [group_id(name) for name in ("a", "b")]
+    trail = Trail()
     made = ok(api.post(PATH, nameserver_group(groups=groups)))
     path = f"{PATH}/{made['id']}"
     ok(api.put(path, nameserver_group(groups=groups)))  # changes nothing
@@ -197,12 +198,11 @@ def test_each_write_is_one_event(api: Api) -> None:
     ok(api.put(path, nameserver_group(name="new", groups=groups[::-1])))
     ok(api.put(path, nameserver_group(name="new", groups=[groups[0]])))
     ok(api.delete(path))
-    events = trail(api, "nameserver")
-    assert [(e["activity_code"], e["meta"]) for e in events] == [
+    assert [(e.activity_code, e.meta) for e in trail.events] == [
         ("nameserver.group.add", {"name": "office"}),
         ("nameserver.group.update", {"name": "new"}),
         ("nameserver.group.update", {"name": "new"}),
         ("nameserver.group.update", {"name": "new"}),
         ("nameserver.group.delete", {"name": "new"}),
     ]
-    assert {event["target_id"] for event in events} == {made["id"]}
+    assert {event.target_id for event in trail.events} == {made["id"]}

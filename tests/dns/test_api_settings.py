@@ -6,8 +6,7 @@ import pytest
 
 from meshmgmt.core.account import account_id
 from tests.api_client import Api
-from tests.dns.bodies import trail
-from tests.factories import group_id
+from tests.factories import Trail, group_id
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
@@ -46,39 +45,39 @@ def test_bad_list_is_refused(
 ) -> None:
     group = group_id("a")
     ok(api.put(PATH, {KEY: [group]}))
+    trail = Trail()
     answer = api.put(PATH, body)
     assert answer.status == status
     assert list(answer.fields) == [field]
     assert text in answer.fields[field]
     assert ok(api.get(PATH)) == {KEY: [group]}
-    assert len(trail(api, "dns.setting")) == 1
+    assert trail.codes == []
 
 
 def test_one_event_for_each_group_that_came_or_went(api: Api) -> None:
     a, b, c = (group_id(name) for name in "abc")
+    trail = Trail()
     ok(api.put(PATH, {KEY: [a, b]}))
     ok(api.put(PATH, {KEY: [a, b]}))
     ok(api.put(PATH, {KEY: [a, c]}))
-    events = trail(api, "dns.setting")
     added = "dns.setting.disabled.management.group.add"
     removed = "dns.setting.disabled.management.group.delete"
-    assert [(e["activity_code"], e["meta"]) for e in events] == [
+    assert [(e.activity_code, e.meta) for e in trail.events] == [
         (added, {"group": "a", "group_id": a}),
         (added, {"group": "b", "group_id": b}),
         (removed, {"group": "b", "group_id": b}),
         (added, {"group": "c", "group_id": c}),
     ]
-    assert {event["target_id"] for event in events} == {account_id()}
+    assert {event.target_id for event in trail.events} == {account_id()}
 
 
 def test_new_order_alone_is_an_event_of_the_settings(api: Api) -> None:
     a, b = (group_id(name) for name in "ab")
     ok(api.put(PATH, {KEY: [a, b]}))
+    trail = Trail()
     ok(api.put(PATH, {KEY: [b, a]}))
     ok(api.put(PATH, {KEY: [b, a]}))
-    events = trail(api, "dns.setting.update")
-    assert [(event["target_id"], event["meta"]) for event in events] == [
-        (account_id(), {})
-    ]
-    found = ok(api.get(f"/api/events/audit/{events[0]['id']}"))
-    assert found["changes"] == {KEY: {"added": [], "removed": [], "order": [b, a]}}
+    assert trail.targets == [("dns.setting.update", account_id())]
+    [event] = trail.events
+    assert event.meta == {}
+    assert event.changes == {KEY: {"added": [], "removed": [], "order": [b, a]}}

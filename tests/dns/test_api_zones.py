@@ -9,8 +9,8 @@ from dns.models import Zone
 from dns.services.zones import zones
 from meshmgmt.accounts.models import Account
 from tests.api_client import Api
-from tests.dns.bodies import record, trail, zone
-from tests.factories import group_id
+from tests.dns.bodies import record, zone
+from tests.factories import Trail, group_id
 from tests.resource_contract import Body, Fault, ResourceContract, ok
 
 pytestmark = pytest.mark.django_db
@@ -169,15 +169,15 @@ def test_delete_removes_records_first_with_their_events(api: Api) -> None:
     records = [
         ok(api.post(f"{path}/records", record(content=f"10.0.0.{n}"))) for n in (1, 2)
     ]
+    trail = Trail()
     assert ok(api.delete(path)) == {}
     assert api.get(path).status == 404
-    events = trail(api, "dns.zone")[3:]
-    assert [(e["activity_code"], e["target_id"]) for e in events] == [
+    assert trail.targets == [
         ("dns.zone.record.delete", records[0]["id"]),
         ("dns.zone.record.delete", records[1]["id"]),
         ("dns.zone.delete", made["id"]),
     ]
-    assert events[-1]["meta"] == {"name": "Services", "domain": "svc.test"}
+    assert trail.events[-1].meta == {"name": "Services", "domain": "svc.test"}
 
 
 @pytest.mark.parametrize("count", [1, 20])
@@ -194,13 +194,13 @@ def test_delete_needs_few_queries_whatever_the_records(
 
 def test_events_tell_what_happened(api: Api) -> None:
     groups = [group_id(name) for name in ("a", "b")]
+    trail = Trail()
     made = ok(api.post(PATH, zone(distribution_groups=groups)))
     path = f"{PATH}/{made['id']}"
     ok(api.put(path, made))
     ok(api.put(path, {"name": "New"}))
     ok(api.put(path, {"distribution_groups": groups[:1]}))
-    events = trail(api, "dns.zone")
-    assert [(e["activity_code"], e["meta"]["name"]) for e in events] == [
+    assert [(e.activity_code, e.meta["name"]) for e in trail.events] == [
         ("dns.zone.create", "Services"),
         ("dns.zone.update", "New"),
         ("dns.zone.update", "New"),

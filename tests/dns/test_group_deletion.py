@@ -4,8 +4,8 @@ import pytest
 
 from groups.models import Group
 from tests.api_client import Api
-from tests.dns.bodies import nameserver_group, trail, zone
-from tests.factories import group_id
+from tests.dns.bodies import nameserver_group, zone
+from tests.factories import Trail, group_id
 from tests.resource_contract import ok
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +25,7 @@ def test_objects_that_lose_their_last_group_are_disabled(api: Api) -> None:
             made = ok(api.post(path, body(**changes)))
             paths.append((f"{path}/{made['id']}", field))
     ok(api.put("/api/dns/settings", {"disabled_management_groups": [lost]}))
-    before = len(trail(api))
+    trail = Trail()
 
     Group.objects.get(pk=lost).delete()
 
@@ -38,10 +38,9 @@ def test_objects_that_lose_their_last_group_are_disabled(api: Api) -> None:
     ]
     settings = ok(api.get("/api/dns/settings"))
     assert settings == {"disabled_management_groups": []}
-    events = trail(api)[before:]
-    codes = [event["activity_code"] for event in events]
+    codes = trail.codes
     assert codes.count("nameserver.group.update") == 2
     assert codes.count("dns.zone.update") == 2
     assert codes.count("dns.setting.disabled.management.group.delete") == 1
     assert codes[-1] == "group.delete"
-    assert all("lost" in event["meta"]["reason"] for event in events[:-1])
+    assert all("lost" in event.meta["reason"] for event in trail.events[:-1])

@@ -9,7 +9,8 @@ from events.models import AuditEvent
 from groups.models import Group
 from groups.services import group_create, group_delete, group_update
 from meshmgmt.inventory.models import Peer
-from tests.factories import Trail, group, groups_of_peer, peer
+from tests.admin.signed_in import client_of
+from tests.factories import Trail, group, groups_of_peer, newest_event, peer
 from tests.people import person
 from tests.resource_contract import stored
 
@@ -19,13 +20,7 @@ QUIET = {"django_session", "accounts_user"}  # signing in leaves traces there
 
 
 def signed_in(role: str = "owner") -> Client:
-    client = Client()
-    client.force_login(person(role))
-    return client
-
-
-def newest() -> AuditEvent:
-    return AuditEvent.objects.order_by("-id")[0]
+    return client_of(person(role))
 
 
 def page(event: AuditEvent, query: str = "") -> str:
@@ -41,7 +36,7 @@ def plan_on(text: str) -> str:
 def test_an_event_leads_to_a_page_that_takes_it_back() -> None:
     made = group("web", peer("alpha"))
     group_delete(group_id=made.pk)
-    event = newest()
+    event = newest_event()
     client = signed_in()
     shown = client.get(f"/admin/events/auditevent/{event.pk}/change/").content.decode()
     assert page(event) in shown
@@ -60,7 +55,7 @@ def test_an_event_leads_to_a_page_that_takes_it_back() -> None:
 def test_what_would_do_something_else_by_now_is_shown_again() -> None:
     made = group("web", peer("alpha"))
     group_delete(group_id=made.pk)
-    event = newest()
+    event = newest_event()
     client = signed_in()
     text = client.post(page(event), {"plan": "0" * 64}).content.decode()
     assert "Something else would be done by now" in text
@@ -72,7 +67,7 @@ def test_what_would_do_something_else_by_now_is_shown_again() -> None:
 def test_a_refusal_says_what_stands_in_the_way() -> None:
     made = group_create(name="web")
     group_update(group_id=made.pk, name="second", peers=[], resources=[])
-    renamed = newest()
+    renamed = newest_event()
     group_update(group_id=made.pk, name="third", peers=[], resources=[])
     text = signed_in().get(page(renamed)).content.decode()
     assert "name was changed since" in text
@@ -83,7 +78,7 @@ def test_a_deleted_group_comes_back_with_all_that_went_unless_told_otherwise() -
     made = group("web", peer("alpha"))
     client = signed_in()
     client.post(f"/admin/groups/group/{made.pk}/delete/", {"post": "yes"})
-    gone = newest()
+    gone = newest_event()
     text = client.get(page(gone)).content.decode()
     assert "With everything else of its request (1 more)." in text
     alone = client.get(page(gone, "?alone=1")).content.decode()
@@ -96,7 +91,7 @@ def test_a_refusal_names_what_is_gone() -> None:
     alpha = peer("alpha")
     made = group("web", alpha)
     group_update(group_id=made.pk, name="web", peers=[], resources=[])
-    left = newest()
+    left = newest_event()
     group_delete(group_id=made.pk)
     text = signed_in().get(page(left)).content.decode()
     assert "group web was deleted since" in text
@@ -104,7 +99,7 @@ def test_a_refusal_names_what_is_gone() -> None:
 
 def test_readers_may_look_and_others_not() -> None:
     group_create(name="web")
-    event = newest()
+    event = newest_event()
     assert (
         "not yours to change" in signed_in("auditor").get(page(event)).content.decode()
     )

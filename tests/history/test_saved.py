@@ -36,7 +36,7 @@ from meshmgmt.history.saved import Effect, effect_of, in_words
 from meshmgmt.inventory.models import Peer
 from meshmgmt.plans.peers import PeersBefore
 from tests.admin.signed_in import client_of, form_data
-from tests.factories import group, peer, peers, rule
+from tests.factories import group, newest_event, peer, peers, rule
 from tests.history.writes import Writer
 from tests.people import api_of, person
 
@@ -60,10 +60,6 @@ def leave(settings: Any, serial: int, waiting: dict[str, tuple[float, int]]) -> 
     now = time.time()
     left = figures.Figures(os.getpid(), now, "", 1, 0, 0.0, serial, "this", waiting)
     figures.write(settings.SVC.runtime_dir, left)
-
-
-def newest() -> AuditEvent:
-    return AuditEvent.objects.order_by("-id")[0]
 
 
 def saved_text(client: Client, path: str) -> str:
@@ -91,12 +87,12 @@ def test_afterwards_the_same_is_told_as_a_plan_told_before(
     ids = [made.pk for made in peers(4)]
     writer = Writer(api, Random(seed), ids)
     for _ in range(4):
-        last = newest().pk
+        last = newest_event().pk
         before = PeersBefore()
         before.read()
         writer.write()
         told = before.compared().essence
-        event = newest()
+        event = newest_event()
         if event.pk != last and event.request_id:
             assert sorted(effect_of(event).peer_ids) == told
 
@@ -105,7 +101,7 @@ def test_a_later_change_does_not_count(owner: User, web: Group) -> None:
     more = group("more", peer("delta"))
     with context.scope(request_id="first"):
         rule([web], [more])
-    event = newest()
+    event = newest_event()
     with context.scope(request_id="second"):
         group_delete(group_id=web.pk)
     names = Peer.objects.filter(pk__in=effect_of(event).peer_ids)
@@ -119,7 +115,7 @@ def test_the_page_after_a_switch_counts_peers_and_leads_to_the_change(
     done = switch(client, policy, on=False)
     said = saved_text(client, done["Location"])
     assert said == ("3 peers get another map; none of them is online. What was changed")
-    event = newest()
+    event = newest_event()
     trail = f"/admin/events/auditevent/?search={event.request_id}"
     assert client.get(trail).context["rows"]
 
@@ -147,7 +143,7 @@ def test_counts_follow_what_peers_have(
     before = newest_serial()
     leave(settings, before, {})
     switch(client, Policy.objects.exclude(name="Default").get(), on=False)
-    path = f"/admin/events/auditevent/{newest().pk}/peers/"
+    path = f"/admin/events/auditevent/{newest_event().pk}/peers/"
     renewal = {"X-Renewal": "1"}
 
     def said() -> str:
@@ -213,7 +209,7 @@ def test_the_write_itself_asks_for_nothing_of_it(client: Client, web: Group) -> 
     with CaptureQueriesContext(connection) as asked:
         done = switch(client, policy, on=False)
     [message] = get_messages(done.wsgi_request)
-    assert message.extra_tags == f"saved-{newest().request_id}"
+    assert message.extra_tags == f"saved-{newest_event().request_id}"
     assert not [query for query in asked if "TEMPORARY" in query["sql"]]
     wrote = max(n for n, q in enumerate(asked) if "control_mapchange" in q["sql"])
     assert len(asked) - wrote <= 8, "little is asked after the write"
@@ -248,7 +244,7 @@ def test_what_changed_since_is_counted_past_without_more_queries(
 
 
 def test_who_may_not_read_peers_is_refused(web: Group) -> None:
-    path = f"/admin/events/auditevent/{newest().pk}/peers/"
+    path = f"/admin/events/auditevent/{newest_event().pk}/peers/"
     assert client_of(person("auditor")).get(path).status_code == 200
     assert client_of(person("user")).get(path).status_code in {302, 403}
     gone = "/admin/events/auditevent/0/peers/"
