@@ -118,8 +118,19 @@ def account_write(*, savepoint: bool = True) -> AbstractContextManager[None]:
     if joined is not None and not joined.inside:
         return joined.part()
     if _writer.number:
-        return transaction.atomic(savepoint=savepoint)
+        return _nested_write(savepoint=savepoint)
     return _whole_write()
+
+
+@contextmanager
+def _nested_write(*, savepoint: bool) -> Iterator[None]:
+    try:
+        with transaction.atomic(savepoint=savepoint):
+            yield
+    except BaseException:
+        # What objects know since they were saved in it is not so any more.
+        _writer.number = next(_numbers)
+        raise
 
 
 def nothing() -> None:

@@ -20,7 +20,7 @@ from meshmgmt.core import context
 from meshmgmt.core.orderedlinks import OrderedLink, all_links, set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
-from tests.factories import peers
+from tests.factories import newest_event, peers
 
 pytestmark = pytest.mark.django_db
 
@@ -34,10 +34,6 @@ def codes() -> list[str]:
     return list(
         AuditEvent.objects.order_by("id").values_list("activity_code", flat=True)
     )
-
-
-def newest() -> AuditEvent:
-    return AuditEvent.objects.order_by("-id")[0]
 
 
 def forget() -> None:
@@ -63,9 +59,9 @@ def test_update_keeps_the_values_before_and_after():
     group = Group.objects.create(name="one")
     group.name = "two"
     group.save()
-    assert newest().changes == {"name": {"before": "one", "after": "two"}}
-    assert newest().meta == {"old_name": "one", "new_name": "two"}
-    assert newest().target_id == group.pk
+    assert newest_event().changes == {"name": {"before": "one", "after": "two"}}
+    assert newest_event().meta == {"old_name": "one", "new_name": "two"}
+    assert newest_event().target_id == group.pk
 
 
 def test_saving_without_a_change_leaves_no_event():
@@ -93,7 +89,7 @@ def test_several_saves_in_one_write_are_one_event():
         group.name = "two"
         group.save()
     assert codes() == ["group.add"]
-    assert newest().changes["name"] == {"before": None, "after": "two"}
+    assert newest_event().changes["name"] == {"before": None, "after": "two"}
 
 
 def test_failed_write_leaves_neither_change_nor_event():
@@ -111,7 +107,19 @@ def test_rolled_back_savepoint_leaves_no_event():
             Group.objects.create(name="undone")
             raise RuntimeError
     assert codes() == ["group.add"]
-    assert newest().meta == {"name": "kept"}
+    assert newest_event().meta == {"name": "kept"}
+
+
+def test_what_was_rolled_back_and_is_saved_again_is_an_event():
+    group = Group.objects.create(name="one")
+    forget()
+    with account_write():
+        group.name = "two"
+        with pytest.raises(RuntimeError), account_write():
+            group.save()
+            raise RuntimeError
+        group.save()
+    assert newest_event().changes == {"name": {"before": "one", "after": "two"}}
 
 
 def test_violated_constraint_leaves_no_event_of_its_object():
@@ -138,7 +146,7 @@ def test_values_before_are_those_under_the_lock_not_those_loaded_earlier():
     made.save()
     stale.name = "three"
     stale.save()
-    assert newest().changes == {"name": {"before": "two", "after": "three"}}
+    assert newest_event().changes == {"name": {"before": "two", "after": "three"}}
 
 
 def test_deletion_shows_what_was_stored_not_what_was_loaded_earlier():
@@ -147,7 +155,7 @@ def test_deletion_shows_what_was_stored_not_what_was_loaded_earlier():
     made.name = "two"
     made.save()
     stale.delete()
-    event = newest()
+    event = newest_event()
     assert event.activity_code == "group.delete"
     assert event.meta == {"name": "two"}
     assert event.changes["name"] == {"before": "two", "after": None}
@@ -202,7 +210,7 @@ def test_order_of_members_is_kept_and_its_change_is_an_event():
     rows = GroupPeer.objects.filter(group=group).order_by("position")
     assert [row.peer_id for row in rows] == turned
     assert codes() == ["group.order.update"]
-    assert newest().changes["peers"]["order"] == turned
+    assert newest_event().changes["peers"]["order"] == turned
 
 
 def test_same_members_again_leave_no_event_and_repeats_are_folded():
@@ -257,7 +265,7 @@ def test_writes_that_would_leave_no_event_are_refused(write):
 def test_a_single_audit_event_cannot_be_deleted():
     Group.objects.create(name="g")
     with pytest.raises(TypeError, match="retention"):
-        newest().delete()
+        newest_event().delete()
 
 
 def test_only_unaudited_columns_can_be_updated_silently():
@@ -268,7 +276,7 @@ def test_only_unaudited_columns_can_be_updated_silently():
 
 def test_initiator_is_the_system_outside_of_requests():
     Group.objects.create(name="g")
-    assert newest().initiator_id == "system"
+    assert newest_event().initiator_id == "system"
 
 
 def test_initiator_request_and_reason_come_from_the_context():
@@ -280,7 +288,7 @@ def test_initiator_request_and_reason_come_from_the_context():
     }
     with context.scope(actor=actor, reason="because", **request):
         Group.objects.create(name="g")
-    event = newest()
+    event = newest_event()
     assert (event.initiator_id, event.initiator_name) == ("u1", "Ada")
     assert event.initiator_email == "ada@mesh.internal"
     assert (event.request_id, event.source_address) == ("r1", "10.0.0.9")
@@ -293,7 +301,7 @@ def test_initiator_survives_the_deletion_of_the_user():
     actor = context.Actor(id=user.pk, name=user.name, email=user.email)
     with context.scope(actor=actor):
         Group.objects.create(name="g")
-    event = newest()
+    event = newest_event()
     user.delete()
     event.refresh_from_db()
     assert event.initiator_email == "gone@mesh.internal"
@@ -305,12 +313,12 @@ def test_secrets_are_kept_as_changed_only():
     user.save()
     text = str(AuditEvent.objects.values_list("changes", "meta"))
     assert user.password not in text
-    assert newest().changes["password"] == {"before": None, "after": "changed"}
+    assert newest_event().changes["password"] == {"before": None, "after": "changed"}
 
 
 def test_activities_without_a_row_are_recorded_explicitly():
     audit_record(Activity.DASHBOARD_LOGIN, target_id="u1", meta={"n": 3600})
-    assert newest().meta == {"n": "3600"}
+    assert newest_event().meta == {"n": "3600"}
 
 
 @pytest.mark.parametrize(
