@@ -3,7 +3,7 @@
 Models and pages are named by text, for this room stands below those they live in.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,108 +31,66 @@ class Entry:
         return any(_covers(target, view) for target in (self.target, *self.inner))
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading with its entries."""
-
-    name: str
-    entries: tuple[Entry, ...]
-
-
-MENU: Final = (
-    Section(
-        "Overview",
-        (
-            Entry(
-                "Overview",
-                "admin:index",
-                ("admin:search", "admin-first-steps"),
-            ),
+MENU: Final[Mapping[str, tuple[Entry, ...]]] = {
+    "Overview": (
+        Entry("Overview", "admin:index", ("admin:search", "admin-first-steps")),
+    ),
+    "Peers": (
+        Entry(
+            "Peers",
+            "inventory.peer",
+            ("admin:control_netmap", "admin:control_jobs", "admin-dns-peer"),
+        ),
+        Entry("Setup keys", "access.setupkey"),
+    ),
+    "Groups": (Entry("Groups", "groups.group"),),
+    "Access": (
+        Entry("Policies", "access.policy", ("access.policyrule",)),
+        Entry("Posture checks", "access.posturecheck"),
+        Entry("Access tests", "accesstests.accesstest"),
+        Entry("Can A reach B?", "admin-reach", ("admin-reach-names",), "policies"),
+        Entry("Who reaches whom", "admin-graph", module="policies"),
+    ),
+    "Networks": (
+        Entry(
+            "Networks",
+            "inventory.network",
+            ("inventory.networkresource", "access.router"),
+        ),
+        Entry("Routes", "access.route"),
+    ),
+    "DNS": (
+        Entry("Zones", "dns.zone", ("dns.record",)),
+        Entry("Nameservers", "dns.nameservergroup"),
+        Entry("Explain a look-up", "admin-dns-explain", module="dns"),
+        Entry("DNS findings", "admin-dns-lint", module="dns"),
+        Entry("DNS settings", "dns.dnssettings"),
+    ),
+    "Events": (
+        Entry(
+            "Audit trail", "events.auditevent", ("admin-audit-revert", "admin-saved")
+        ),
+        Entry("Compare two moments", "admin-compare", module="settings"),
+        Entry("Network traffic", "events.trafficevent"),
+        Entry("Proxy logs", "events.proxyentry"),
+        Entry(
+            "Subscriptions",
+            "delivery.subscription",
+            ("delivery.deadletter", "admin:delivery_sending"),
         ),
     ),
-    Section(
-        "Peers",
-        (
-            Entry(
-                "Peers",
-                "inventory.peer",
-                ("admin:control_netmap", "admin:control_jobs", "admin-dns-peer"),
-            ),
-            Entry("Setup keys", "access.setupkey"),
-        ),
+    "People": (
+        Entry("Users", "accounts.user", ("access.invite", "access.userautogroup")),
+        Entry("Access tokens", "accounts.accesstoken"),
     ),
-    Section("Groups", (Entry("Groups", "groups.group"),)),
-    Section(
-        "Access",
-        (
-            Entry("Policies", "access.policy", ("access.policyrule",)),
-            Entry("Posture checks", "access.posturecheck"),
-            Entry("Access tests", "accesstests.accesstest"),
-            Entry("Can A reach B?", "admin-reach", ("admin-reach-names",), "policies"),
-            Entry("Who reaches whom", "admin-graph", module="policies"),
-        ),
+    "System": (
+        Entry("Metrics and checks", "admin-metrics", ("admin-log-level",), "events"),
+        Entry("Account settings", "accounts.account"),
+        Entry("Proxy tokens", "control.proxytoken"),
+        Entry("API documentation", "docs"),
     ),
-    Section(
-        "Networks",
-        (
-            Entry(
-                "Networks",
-                "inventory.network",
-                ("inventory.networkresource", "access.router"),
-            ),
-            Entry("Routes", "access.route"),
-        ),
-    ),
-    Section(
-        "DNS",
-        (
-            Entry("Zones", "dns.zone", ("dns.record",)),
-            Entry("Nameservers", "dns.nameservergroup"),
-            Entry("Explain a look-up", "admin-dns-explain", module="dns"),
-            Entry("DNS findings", "admin-dns-lint", module="dns"),
-            Entry("DNS settings", "dns.dnssettings"),
-        ),
-    ),
-    Section(
-        "Events",
-        (
-            Entry(
-                "Audit trail",
-                "events.auditevent",
-                ("admin-audit-revert", "admin-saved"),
-            ),
-            Entry("Compare two moments", "admin-compare", module="settings"),
-            Entry("Network traffic", "events.trafficevent"),
-            Entry("Proxy logs", "events.proxyentry"),
-            Entry(
-                "Subscriptions",
-                "delivery.subscription",
-                ("delivery.deadletter", "admin:delivery_sending"),
-            ),
-        ),
-    ),
-    Section(
-        "People",
-        (
-            Entry("Users", "accounts.user", ("access.invite", "access.userautogroup")),
-            Entry("Access tokens", "accounts.accesstoken"),
-        ),
-    ),
-    Section(
-        "System",
-        (
-            Entry(
-                "Metrics and checks",
-                "admin-metrics",
-                ("admin-log-level",),
-                module="events",
-            ),
-            Entry("Account settings", "accounts.account"),
-            Entry("Proxy tokens", "control.proxytoken"),
-            Entry("API documentation", "docs"),
-        ),
-    ),
-)
+}
+"""The entries of each section."""
 
 
 def is_model(target: str) -> bool:
@@ -142,16 +100,14 @@ def is_model(target: str) -> bool:
 
 def models() -> Iterator[str]:
     """Yield the models (`app.model`) in the order of the menu, inner ones behind theirs."""
-    for section in MENU:
-        for entry in section.entries:
+    for entries in MENU.values():
+        for entry in entries:
             yield from filter(is_model, (entry.target, *entry.inner))
 
 
-def place_of(view: str) -> tuple[Section, Entry] | None:
-    """Return where in the menu the page with this name of a path belongs."""
-    return next(
-        ((section, entry) for section, entry in _all() if entry.holds(view)), None
-    )
+def place_of(view: str) -> tuple[str, Entry] | None:
+    """Return the section and the entry that the page with this name of a path is in."""
+    return next((place for place in _all() if place[1].holds(view)), None)
 
 
 def name_of(label: str) -> str:
@@ -159,10 +115,10 @@ def name_of(label: str) -> str:
     return next((entry.name for _, entry in _all() if entry.target == label), "")
 
 
-def _all() -> Iterator[tuple[Section, Entry]]:
+def _all() -> list[tuple[str, Entry]]:
+    pairs = ((name, entry) for name, entries in MENU.items() for entry in entries)
     # Pages before models: the path of a page may be named as those of a model are.
-    pairs = [(section, entry) for section in MENU for entry in section.entries]
-    return iter(sorted(pairs, key=lambda pair: pair[1].is_model))
+    return sorted(pairs, key=lambda pair: pair[1].is_model)
 
 
 def _covers(target: str, view: str) -> bool:

@@ -1,5 +1,6 @@
 """The admin site, with our menu in place of Django's list of applications."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from django.contrib.admin import AdminSite
@@ -7,7 +8,7 @@ from django.http import HttpRequest
 from django.urls import path, reverse
 from django.utils.functional import SimpleLazyObject
 
-from meshmgmt.adminsite.menu import MENU, Entry, Section, place_of
+from meshmgmt.adminsite.menu import MENU, Entry, place_of
 from meshmgmt.core.roles import Operation, allowed
 
 
@@ -40,9 +41,11 @@ class Site(AdminSite):
             for app in found
             for model in app["models"]
         }
-        here = _place(request)
-        sections = (_shown(request, section, models, here) for section in MENU)
-        return [section for section in sections if section["models"]]
+        sections = (
+            (name, [*_lines(request, entries, models)])
+            for name, entries in MENU.items()
+        )
+        return [_section(name, lines) for name, lines in sections if lines]
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Add where in the menu the page is."""
@@ -50,7 +53,7 @@ class Site(AdminSite):
         if (here := _place(request)) is not None:
             section, entry = here
             context["place"] = {
-                "section": section.name,
+                "section": section,
                 "entry": entry.name,
                 "target": entry.target,
                 "url": _url(entry),
@@ -58,27 +61,27 @@ class Site(AdminSite):
         return context
 
 
-def _place(request: HttpRequest) -> tuple[Section, Entry] | None:
+def _place(request: HttpRequest) -> tuple[str, Entry] | None:
     match = request.resolver_match
     return None if match is None else place_of(match.view_name)
 
 
-def _shown(
-    request: HttpRequest,
-    section: Section,
-    models: dict[str, Any],
-    here: tuple[Section, Entry] | None,
-) -> dict[str, Any]:
+def _section(name: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
     """Return a section as templates of Django expect an application."""
-    lines = []
-    for entry in section.entries:
+    url = lines[0]["admin_url"]
+    return {"name": name, "app_label": name.lower(), "app_url": url, "models": lines}
+
+
+def _lines(
+    request: HttpRequest, entries: Iterable[Entry], models: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the entries that the viewer may see, as templates expect models."""
+    here = _place(request)
+    for entry in entries:
         line = models.get(entry.target) if entry.is_model else _page(request, entry)
         if line is not None:
             current = here is not None and here[1] is entry
-            lines.append({**line, "name": entry.name, "current": current})
-    url = lines[0]["admin_url"] if lines else ""
-    label = section.name.lower()
-    return {"name": section.name, "app_label": label, "app_url": url, "models": lines}
+            yield {**line, "name": entry.name, "current": current}
 
 
 def _page(request: HttpRequest, entry: Entry) -> dict[str, Any] | None:

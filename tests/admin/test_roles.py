@@ -47,8 +47,8 @@ def test_the_tables_name_every_model_and_page() -> None:
     assert {line[0] for line in MODELS} == registered
     targets = {
         target
-        for section in MENU
-        for entry in section.entries
+        for entries in MENU.values()
+        for entry in entries
         for target in (entry.target, *entry.inner)
     }
     assert {line[0] for line in PAGES} == {

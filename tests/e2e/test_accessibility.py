@@ -111,8 +111,8 @@ def walk(page: Page) -> Iterator[str]:
     page.goto("/admin/")
     lists = addresses(page, "#menu a") + [
         f"/admin/{model.replace('.', '/')}/"
-        for section in MENU
-        for entry in section.entries
+        for entries in MENU.values()
+        for entry in entries
         for model in entry.inner
         if is_model(model)
     ]
