@@ -7,6 +7,8 @@ them, so they never change. `user.update`, `peer.update`, `account.setting.updat
 `access_test.*` and `audit.*` are ours: they name what the reference has no code for.
 """
 
+from typing import Final
+
 from django.db import models
 
 
@@ -403,3 +405,8 @@ class Activity(models.TextChoices):
     USER_ROLE_UPDATE = "user.role.update", "A user's role was changed"
     USER_UNBLOCK = "user.unblock", "A user was unblocked"
     USER_UPDATE = "user.update", "A user's details were changed"
+
+
+# Enumerations answer `values` and `choices` by going through all members.
+LABELS: Final = {activity.value: str(activity.label) for activity in Activity}
+"""What people call an activity, by its code."""

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from events.activities import Activity
+from events.activities import LABELS
 from events.admin.cells import only, plain
 from events.admin.changetable import change_table, mentioned_ids, shown_value
 from events.admin.explorer import Explorer
@@ -18,7 +18,7 @@ from events.admin.objectpages import EVERY_KIND, ObjectPages, kind_of
 from events.admin.pageparts import TIME, Column, View
 from events.api.audit import AuditEventsView
 from events.api.auditfilters import AuditFilterSet
-from events.audit.rows import LABELS, detail_row
+from events.audit.rows import detail_row
 from events.audit.specs import all_specs
 from events.models import AuditEvent
 from events.streams.subjects import AUDIT_SUBJECT
@@ -29,7 +29,7 @@ _LEFT: Final = ["peer.group.delete", "resource.group.delete"]
 
 def codes() -> dict[str, str]:
     """Return codes and families of codes, with what they mean."""
-    families = dict.fromkeys(f"{code.partition('.')[0]}.*" for code in Activity.values)
+    families = dict.fromkeys(f"{code.partition('.')[0]}.*" for code in LABELS)
     return dict.fromkeys(families, "all of them") | LABELS
 
 
@@ -91,18 +91,17 @@ class AuditEventAdmin(Explorer):
         if row.target_type == "accesstoken":  # filed under its user
             kind += f" of {row.meta.get('user_name') or row.meta.get('email')}"
         return [
-            only(here, "activity_code", code, LABELS.get(code, code), code),
-            only(here, "initiator_id", row.initiator_id, initiator_name(row)),
+            only(here, "activity_code", code, row.activity, code),
+            only(here, "initiator_id", row.initiator_id, row.initiator),
             only(here, "target_id", row.target_id, row.target_name, kind),
             only(here, "group_id", group, row.meta.get("group", "")),
             only(here, "source_address", row.source_address),
         ]
 
     def names(self, row: AuditEvent) -> dict[str, str]:
-        who = initiator_name(row)
         return {
-            "initiator_id": who,
-            "user_id": who,
+            "initiator_id": row.initiator,
+            "user_id": row.initiator,
             "group_id": str(row.meta.get("group", "")) or row.target_name,
             "target_type": kind_of(row.target_type),
         }
@@ -118,8 +117,8 @@ class AuditEventAdmin(Explorer):
         changes = change_table(row.changes, known) if row.changes else "none"
         return [
             Fact("Time", instant(row.timestamp)),
-            Fact("Activity", joined(LABELS.get(row.activity_code), row.activity_code)),
-            Fact("Initiator", named(known, row.initiator_id, initiator_name(row))),
+            Fact("Activity", joined(row.activity, row.activity_code)),
+            Fact("Initiator", named(known, row.initiator_id, row.initiator)),
             Fact("Object", format_html("{} {}", kind_of(row.target_type), object_)),
             Fact("Group", named(known, group, str(row.meta.get("group", "")))),
             Fact("Reason", plain(row.meta.get("reason", ""))),
@@ -149,7 +148,3 @@ class AuditEventAdmin(Explorer):
 
     def raw(self, row: AuditEvent) -> dict[str, Any]:
         return detail_row(row)
-
-
-def initiator_name(event: AuditEvent) -> str:
-    return event.initiator_name or event.initiator_email

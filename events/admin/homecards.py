@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 
 from django.http import HttpRequest
 
-from events.admin.audit import initiator_name
 from events.api.filters import ProxyFilterSet, TrafficFilterSet
 from events.audit.reading import newest_first
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
@@ -101,9 +100,7 @@ def _last_hour(request: HttpRequest) -> Iterator[Figure]:
 
 def _changes(request: HttpRequest) -> Iterator[Line]:
     for event in newest_first(home.visible(request, AuditEvent))[:NEWEST]:
-        who = initiator_name(event) or event.initiator_id
-        yield Line(
-            event.activity,
-            f"{event.target_name}, by {who}, {second(event.timestamp)} UTC",
-            home.object_url(event),
+        done = (
+            f"{event.target_name}, by {event.initiator}, {second(event.timestamp)} UTC"
         )
+        yield Line(event.activity, done, home.object_url(event))

@@ -6,7 +6,6 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from events.admin.audit import initiator_name
 from events.admin.cells import shown_size
 from events.audit.reading import newest_first
 from events.models import AuditEvent, TrafficEvent
@@ -99,7 +98,7 @@ def changes_of(request: HttpRequest, target_id: str) -> list[Told] | None:
 def _told(event: AuditEvent) -> Told:
     return Told(
         event.activity,
-        initiator_name(event) or event.initiator_id,
+        event.initiator,
         moment(event.timestamp),
         _detail(event),
         home.object_url(event),

@@ -5,13 +5,11 @@ from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from events.activities import Activity
+from events.activities import LABELS
 from events.instants import render_instant
 from events.models import AuditEvent
 
 Row = dict[str, Any]
-
-LABELS: Final = {code.value: str(code.label) for code in Activity}
 
 
 class AuditRow(TypedDict):

@@ -5,12 +5,9 @@ from typing import Any, ClassVar, Final, NoReturn
 
 from django.db import models
 
-from events.activities import Activity
+from events.activities import LABELS
 from events.search import search_text
 from meshmgmt.core import clock
-
-# Enumerations answer `values` and `choices` by going through all members.
-_LABELS: Final = {activity.value: str(activity.label) for activity in Activity}
 
 _NAMES: Final = (
     *("name", "new_name", "setupkey", "user_name", "username", "email", "peer_fqdn"),
@@ -24,7 +21,7 @@ def trail_text(event: Any) -> str:
     return search_text(
         (
             code,
-            _LABELS.get(code, ""),
+            LABELS.get(code, ""),
             event.initiator_id,
             event.initiator_name,
             event.initiator_email,
@@ -116,11 +113,17 @@ class AuditEvent(models.Model):
         verbose_name = "audit event"
 
     def __str__(self) -> str:
-        return f"{self.id}: {_LABELS.get(self.activity_code, self.activity_code)}"
+        return f"{self.id}: {self.activity}"
 
     @property
     def activity(self) -> str:
-        return str(Activity(self.activity_code).label)
+        """What people call it; the code, where only a later version knows it."""
+        return LABELS.get(self.activity_code, self.activity_code)
+
+    @property
+    def initiator(self) -> str:
+        """What who did it was called then, else their id."""
+        return self.initiator_name or self.initiator_email or self.initiator_id
 
     @property
     def target_name(self) -> str:

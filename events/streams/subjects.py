@@ -17,7 +17,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce, NullIf
 
-from events.activities import Activity
+from events.activities import LABELS
 from events.directory import directory
 from events.models import (
     AuditEvent,
@@ -174,7 +174,7 @@ def _target(key: str, newest: Newest) -> str:
 
 
 def _activity(key: str, newest: Newest) -> str:
-    return str(Activity(key).label) if key in Activity.values else ""
+    return LABELS.get(key, "")
 
 
 SUCCESS: Final = Q(status_code__gte=200, status_code__lt=400)

@@ -141,6 +141,16 @@ def test_lists_show_seconds_in_utc_and_names(site: Client) -> None:
     assert "2.0 KiB" in text
 
 
+def test_what_only_a_later_version_knows_is_shown_by_its_code(site: Client) -> None:
+    event = AuditEvent(activity_code="of.tomorrow")
+    event.save()
+    back = reverse("admin-audit-revert", args=[event.pk])
+    for path in ("/admin/", page("change", AuditEvent, event.pk), back):
+        answer = site.get(path)
+        assert answer.status_code == 200
+        assert "of.tomorrow" in answer.content.decode(), path
+
+
 def test_an_event_has_no_history_of_its_own(site: Client) -> None:
     event = AuditEvent.objects.latest("id")
     assert (

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from events.api.auditfilters import expand_codes
 from events.api.queries import parse_query_instant
 from events.audit.reading import Trail, every_row, last_id
-from events.audit.rows import DETAIL_COLUMNS, LABELS, Row, detail_rows
+from events.audit.rows import DETAIL_COLUMNS, Row, detail_rows
 from events.management import proofs
 from events.models import AuditEvent
 from events.search import fold
@@ -135,8 +135,7 @@ def _line(row: Row) -> str:
     """
     who = row["initiator_email"] or row["initiator_name"] or row["initiator_id"]
     meta = " ".join(f"{name}={value}" for name, value in row["meta"].items())
-    label = LABELS.get(row["activity_code"], "")
     return printable(
         f"{row['timestamp'][:19]}Z {row['activity_code']:28} {who or '-':28}"
-        f" {row['target_id']:22} {label}{' | ' if meta else ''}{meta}"
+        f" {row['target_id']:22} {row['activity']}{' | ' if meta else ''}{meta}"
     )
