@@ -12,6 +12,7 @@ from events.activities import Activity
 from events.admin.objectpages import ObjectPages, kind_of
 from events.audit.reading import last_id, newest_first
 from events.models import AuditEvent
+from meshmgmt.core.counting import counted
 from meshmgmt.core.transactions import account_write
 
 MOST: Final = 500
@@ -62,15 +63,16 @@ class Foresight:
                 newest = last_id()
                 write()
             coming = AuditEvent.objects.filter(id__gt=newest).defer("search")
-            events = list(coming.order_by("id")[: MOST + 1])
+            events = list(coming.order_by("id")[:MOST])
+            more = coming.count() - len(events)
             # Nothing may stay, though nothing failed.
             transaction.set_rollback(True)
         pages = ObjectPages(request)
-        pages.look_up(events[:MOST])
+        pages.look_up(events)
         gone = {event.target_id: event.target_name for event in events}
-        lines = [_line(event, pages, gone) for event in events[:MOST]]
-        if len(events) > MOST:
-            lines.append(format_html("and more than {} further changes", MOST))
+        lines = [_line(event, pages, gone) for event in events]
+        if more:
+            lines.append(format_html("and {}", counted(more, "further change")))
         return lines
 
 

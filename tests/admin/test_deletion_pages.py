@@ -40,6 +40,16 @@ def test_asking_writes_nothing(client: Client) -> None:
     assert Group.objects.filter(pk=made.pk).exists()
 
 
+def test_of_many_changes_the_first_are_told_and_the_others_counted(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("events.admin.foresight.MOST", 2)
+    made = group("g", *peers(3))
+    text = said(client, f"/admin/groups/group/{made.pk}/delete/")
+    assert text.count("leaves group g") == 2
+    assert "and 2 further changes" in text
+
+
 def test_a_person_with_peers_is_deleted_as_the_api_does(client: Client) -> None:
     ann = person("user", name="ann")
     owned = peer("laptop", user=ann)
