@@ -1,5 +1,6 @@
 """What became of each object in a write, for people and for comparing two writes."""
 
+import re
 from typing import Any, Final
 
 import orjson
@@ -11,6 +12,7 @@ from events.audit.specs import spec_of
 
 NEW: Final = "new-{}"
 """Stands for the id of the n-th object made, which the next time has another id."""
+_WORD: Final = re.compile(r"\w+")
 
 
 def action(change: Change) -> str:
@@ -40,12 +42,14 @@ def essence(changes: list[Change]) -> list[Any]:
     Times and what is drawn at random are left out, for a write at another moment has
     others, and ids made anew are numbered. What the request says is compared beside it.
     """
-    # Ids are replaced in the text: they stand in lists and values of other objects, too.
+    made = (str(change.pk) for change in changes if change.created)
+    new = {key: NEW.format(number) for number, key in enumerate(made, start=1)}
+    # Ids are replaced in the text: they stand in lists and values of other objects, too. In
+    # one go, for the write lock is held meanwhile.
     told = orjson.dumps([_essential(change) for change in changes]).decode()
-    made = [str(change.pk) for change in changes if change.created]
-    for number, key in enumerate(made, start=1):
-        told = told.replace(key, NEW.format(number))
-    found: list[Any] = orjson.loads(told)
+    found: list[Any] = orjson.loads(
+        _WORD.sub(lambda word: new.get(word[0], word[0]), told)
+    )
     return found
 
 
