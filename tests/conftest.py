@@ -1,17 +1,21 @@
 """Fixtures of the whole suite."""
 
 import os
+import sqlite3
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from hypothesis import settings as hypothesis_settings
 
 from tests import runfolder
 from tests.logscan import log_scan
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from django.test import Client
 
     from meshmgmt.accounts.models import User
@@ -68,6 +72,19 @@ def api(db: None) -> "Api":
     from tests.people import api_as  # noqa: PLC0415
 
     return api_as("owner")
+
+
+@pytest.fixture
+def few_parameters(db: None) -> "Iterator[None]":
+    """Let SQLite's statements take no more parameters than they do at worst."""
+    from meshmgmt.core.queries import MOST_PARAMETERS  # noqa: PLC0415
+
+    connection.ensure_connection()
+    usual = connection.connection.setlimit(
+        sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, MOST_PARAMETERS
+    )
+    yield
+    connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, usual)
 
 
 def on_postgresql() -> bool:

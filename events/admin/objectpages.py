@@ -18,6 +18,7 @@ from events.directory import directory
 from events.models import AuditEvent
 from meshmgmt.adminsite import home, search
 from meshmgmt.core.account import account_id
+from meshmgmt.core.queries import batches
 
 EVERY_KIND: Final = ("*",)
 
@@ -114,7 +115,8 @@ class ObjectPages:
     def _having(self, model: type[Model], ids: Iterable[str]) -> Iterator[Model]:
         # Numbers would name the object of another kind that has the same.
         if isinstance(model._meta.pk, CharField):
-            yield from self._visible(model).filter(pk__in=list(ids))
+            for part in batches(list(ids)):
+                yield from self._visible(model).filter(pk__in=part)
 
     def _visible(self, model: type[Model]) -> QuerySet[Any]:
         return home.visible(self._request, model)

@@ -17,6 +17,7 @@ from django.db.models import Max, Min, QuerySet
 from events.audit.specs import MemberRule, spec_of
 from events.models import AuditEvent
 from meshmgmt.core.orderedlinks import OrderedLink, all_links
+from meshmgmt.core.queries import batches
 
 CAME: Final = "+"
 WENT: Final = "-"
@@ -78,23 +79,20 @@ def _text(member: Any) -> str:
     return "/".join(member) if isinstance(member, tuple) else str(member)
 
 
-def members_prefix(link: Link, owner: str = "") -> str:
-    """Return what keys of a list's members begin with; without an owner, of all lists."""
-    return f"{link._meta.model_name}/" + (f"{owner}/" if owner else "")
-
-
 def has_member_events(link: Link) -> bool:
     """Tell whether who comes to a list, or goes, has an event of its own."""
     return any(link is one for one, *_ in member_events().values())
 
 
-def prefixes(link: Link, owners: Collection[str] | None) -> list[str]:
-    """Return what keys of the members of owners' lists, None: of all, begin with.
+def prefixes(kind: type[models.Model], owners: Collection[str] | None) -> list[str]:
+    """Return what keys about owners, None: about all, of a kind begin with.
 
     With many owners it is what those of all begin with: one statement, not hundreds.
     """
-    few = owners is not None and len(owners) <= ONE_BY_ONE
-    return [members_prefix(link, owner) for owner in (owners if few else None) or [""]]
+    name = kind._meta.model_name
+    if owners is None or len(owners) > ONE_BY_ONE:
+        return [f"{name}/"]
+    return [f"{name}/{owner}/" for owner in owners]
 
 
 def read_member(link: Link, key: str) -> tuple[str, Any, bool]:
@@ -139,6 +137,15 @@ def events_by_id(ids: Iterable[int]) -> Iterator[ToldEvent]:
         for pk, code, target, kind, meta, changes in cursor.fetchall():
             facts = orjson.loads(meta), orjson.loads(changes)
             yield ToldEvent(pk, code, target, kind, *facts)
+
+
+def ids_of(keys: Sequence[str], most: int, **where: Any) -> set[int]:
+    """Return the ids of events with one of the keys, the newest `most` among them."""
+    events = AuditEvent.objects.filter(**where).order_by("-id")
+    ids = events.values_list("id", flat=True)
+    return {
+        pk for part in batches(keys) for pk in ids.filter(history_key__in=part)[:most]
+    }
 
 
 def firsts_after(prefix: str, event_id: int, most: int) -> list[tuple[str, int]]:

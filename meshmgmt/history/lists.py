@@ -15,6 +15,7 @@ from events.audit.histories import (
     CAME,
     ONE_BY_ONE,
     WENT,
+    ids_of,
     ToldEvent,
     events_by_id,
     has_member_events,
@@ -196,10 +197,11 @@ def _of_lists(
         for key, _ in lasts_before(prefix, event_id)
         if tells_lists(key)
     ]
-    of_keys = models.Q(history_key__in=keys) | models.Q(history_key=None)
-    told = AuditEvent.objects.filter(of_keys, id__lt=event_id).order_by("-id")
-    ids = told.values_list("id", flat=True)[:_LISTS_READ]
-    for event in events_by_id(ids):
+    # What the version before wrote has no key.
+    without = AuditEvent.objects.filter(history_key=None, id__lt=event_id)
+    ids = ids_of(keys, _LISTS_READ, id__lt=event_id)
+    ids |= {*without.order_by("-id").values_list("id", flat=True)[:_LISTS_READ]}
+    for event in events_by_id(sorted(ids)[-_LISTS_READ:]):
         for (of, owner), change in list_changes(event):
             if of is link:
                 yield owner, event.pk, change

@@ -23,6 +23,7 @@ from events.audit.histories import (
     events_by_id,
     firsts_after,
     has_member_events,
+    ids_of,
     owner_of,
     prefixes,
     read_member,
@@ -163,11 +164,11 @@ class _Past:
     def _of_whole_lists(self, link: type[OrderedLink]) -> list[ToldEvent]:
         kind = f"{owner_of(link)._meta.model_name}/"
         keys = [key for key, _ in self._firsts(kind) if tells_lists(key)]
-        ids = AuditEvent.objects.filter(history_key__in=keys, id__gt=self._last)
         # All of them, not the first of each key: each tells of other members.
-        return self._newest_first(
-            ids.order_by().values_list("id", flat=True)[: MOST + 1]
-        )
+        return self._newest_first(self._all_of(keys))
+
+    def _all_of(self, keys: list[str]) -> set[int]:
+        return ids_of(keys, MOST + 1, id__gt=self._last)
 
     def _firsts(self, prefix: str) -> list[tuple[str, int]]:
         if prefix not in self._known:

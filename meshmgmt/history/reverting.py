@@ -22,6 +22,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.core import context
 from meshmgmt.core.errors import Forbidden, ServiceError
 from meshmgmt.core.orderedlinks import OrderedLink, member_keys, set_members
+from meshmgmt.core.queries import known_ids
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.core.transactions import account_write
 from meshmgmt.history.inverse import (
@@ -245,7 +246,7 @@ def _check_there(undo: Undo, link: type[OrderedLink], keys: Sequence[Any]) -> No
         there = set(resource_names(keys))
     else:
         other: Any = link._meta.get_field(link.member_fields[0]).related_model
-        there = set(other.objects.filter(pk__in=keys).values_list("pk", flat=True))
+        there = known_ids(other, keys)
     if gone := [key for key in keys if key not in there]:
         first = gone[0][0] if isinstance(gone[0], tuple) else gone[0]
         name = last_name(str(first)) or repr(first)

@@ -14,8 +14,9 @@ from groups.services import group_create
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.core.account import account_id
+from meshmgmt.core.queries import MOST_PARAMETERS
 from tests.admin.signed_in import client_of
-from tests.factories import peer
+from tests.factories import peer, peers
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -74,6 +75,15 @@ def test_a_peer_is_found_by_its_address(request_of_owner: HttpRequest) -> None:
     )
     assert page is not None
     assert page.url == reverse("admin:inventory_peer_change", args=[one.pk])
+
+
+@pytest.mark.usefixtures("few_parameters")
+@pytest.mark.sqlite
+def test_more_objects_are_found_than_a_statement_can_name(
+    request_of_owner: HttpRequest,
+) -> None:
+    ids = {one.pk for one in peers(MOST_PARAMETERS + 1)}
+    assert ObjectPages(request_of_owner).of_ids(ids).keys() == ids
 
 
 @pytest.mark.parametrize("kind", ["peer", "peers", "auto_groups", ""])

@@ -10,7 +10,7 @@ from django.db import connection, models
 from django.test.utils import CaptureQueriesContext
 
 from events.activities import Activity
-from events.audit.histories import firsts_after, history_key, lasts_before
+from events.audit.histories import ONE_BY_ONE, firsts_after, history_key, lasts_before
 from events.audit.reading import last_id_at
 from events.models import AuditEvent
 from groups.models import Group, GroupPeer
@@ -23,11 +23,12 @@ from meshmgmt.core.orderedlinks import (
     member_keys,
     set_members,
 )
+from meshmgmt.core.queries import MOST_PARAMETERS
 from meshmgmt.history.lists import orders_before
 from meshmgmt.history.past import account_at
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
-from tests.factories import group, peer, peers
+from tests.factories import group, newest_event, peer, peers
 from tests.people import person
 from tests.resource_contract import ok
 
@@ -207,7 +208,7 @@ def test_what_the_version_before_wrote_is_taken_back_too(busy: Group, api: Api) 
 
 
 def test_clocks_a_few_hours_apart_do_no_harm(busy: Group) -> None:
-    newest = AuditEvent.objects.order_by("-id")[0]
+    newest = newest_event()
     rows = changeable()
     rows.filter(pk=newest.pk).update(timestamp=newest.timestamp - timedelta(hours=9))
     moment = AuditEvent.objects.order_by("-timestamp")[0].timestamp
@@ -226,6 +227,29 @@ def test_too_many_changes_are_refused_at_once(
     assert answer.status == 422
     assert "more than 3 things were changed" in answer.json["message"]
     assert not any("CREATE TEMPORARY" in sql for sql in found)
+
+
+@pytest.mark.usefixtures("few_parameters")
+@pytest.mark.sqlite
+def test_more_lists_are_looked_at_than_a_statement_can_name() -> None:
+    one, made = peer(), group("web")
+    moment, before = clock.now(), AuditEvent.objects.latest("id").pk
+    told = {"peers": {"added": [one.pk], "removed": []}}
+    AuditEvent.objects.bulk_create(
+        AuditEvent(
+            activity_code="group.add",
+            target_id=f"gone {number}",
+            target_type="group",
+            changes=told,
+        )
+        for number in range(MOST_PARAMETERS + 1)
+    )
+    append_members(GroupPeer, made, [one.pk])
+    with account_at(moment):
+        assert not GroupPeer.objects.exists()
+    lists = {f"gone {number}": [one.pk] for number in range(ONE_BY_ONE + 1)}
+    assert orders_before(GroupPeer, lists, 10**9) == lists
+    assert not any(orders_before(GroupPeer, lists, before).values())
 
 
 def test_members_of_several_columns_have_histories() -> None:
