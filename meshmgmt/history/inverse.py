@@ -14,7 +14,7 @@ from events.models import AuditEvent
 from groups.models import GroupPeer
 from meshmgmt.core.errors import Conflict
 from meshmgmt.core.orderedlinks import OrderedLink
-from meshmgmt.history.lists import arranged, list_changes, owner_id
+from meshmgmt.history.lists import Change, arranged, list_changes, owner_id
 from meshmgmt.inventory.models import Peer
 
 _FOLLOWING: Final = frozenset({Activity.ACCESS_TEST_FAIL, Activity.ACCESS_TEST_PASS})
@@ -27,18 +27,29 @@ class Irreversible(Conflict):
 
 @dataclass(slots=True)
 class Members:
-    """What a list gets back, and what it loses; `order` is what it was left in."""
+    """Who must be in a list `now` and who was `then`; `order` is what it was left in."""
 
-    back: dict[Any, None] = field(default_factory=dict)
-    out: dict[Any, None] = field(default_factory=dict)
+    now: dict[Any, bool] = field(default_factory=dict)
+    then: dict[Any, bool] = field(default_factory=dict)
     order: list[Any] | None = None
 
-    def undo(self, change: Mapping[str, list[Any]]) -> None:
+    @property
+    def back(self) -> list[Any]:
+        """Who comes back."""
+        return [key for key, was in self.then.items() if was and not self.now[key]]
+
+    @property
+    def out(self) -> set[Any]:
+        """Who goes."""
+        return {key for key, there in self.now.items() if there and not self.then[key]}
+
+    def undo(self, change: Change) -> None:
         """Take one more event back, older than those before."""
-        for key in change["added"]:
-            self._move(key, self.back, self.out)
-        for key in change["removed"]:
-            self._move(key, self.out, self.back)
+        # The same may be told twice: by the event of a list, and by that of a member.
+        for deed, came in (("added", True), ("removed", False)):
+            for key in change[deed]:
+                self.now.setdefault(key, came)
+                self.then[key] = not came
         # Events come newest first: the first order met is the one that was left.
         self.order = self.order or change.get("order")
 
@@ -49,17 +60,10 @@ class Members:
         """
         there = set(now)
         if whole:
-            return there == self.out.keys()
+            return there == self.out
         if arranged(now, self.order or []) != now:
             return False
         return there.issuperset(self.out) and there.isdisjoint(self.back)
-
-    @staticmethod
-    def _move(key: Any, away: dict[Any, None], to: dict[Any, None]) -> None:
-        if key in away:  # it came and went within what is taken back
-            del away[key]
-        else:
-            to[key] = None
 
 
 @dataclass(slots=True)

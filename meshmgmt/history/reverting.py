@@ -78,7 +78,7 @@ def _orders(undos: Sequence[Undo], event_id: int) -> dict[Listing, list[Any]]:
 
     Who only loses members keeps the order it has, whatever that was.
     """
-    back: defaultdict[type[OrderedLink], dict[str, dict[Any, None]]] = defaultdict(dict)
+    back: defaultdict[type[OrderedLink], dict[str, list[Any]]] = defaultdict(dict)
     for undo in undos:
         for link, members in undo.lists.items():
             if members.back or members.order:
@@ -175,9 +175,7 @@ class _Reverting:
     def _make(self, undo: Undo) -> None:
         instance = undo.model(pk=undo.pk, **undo.values)
         self._check_relations(undo, instance)
-        lists = {
-            link.relation: list(members.back) for link, members in undo.lists.items()
-        }
+        lists = {link.relation: members.back for link, members in undo.lists.items()}
         self._found[undo.model, undo.pk] = instance
         self._with_rules(undo, lambda: KINDS[undo.model].prepare(instance, lists))
         instance.save(force_insert=True)
@@ -204,11 +202,11 @@ class _Reverting:
             instance.save()
         for link, members in undo.lists.items():
             before = [] if undo.create else member_keys(link, instance)
-            wanted = [key for key in before if key not in members.out]
-            if members.back or members.order:
-                _check_there(undo, link, list(members.back))
-                order = self._orders[link, undo.pk]
-                wanted = arranged([*wanted, *members.back], order)
+            back, out = members.back, members.out
+            wanted = [key for key in before if key not in out]
+            if back or members.order:
+                _check_there(undo, link, back)
+                wanted = arranged([*wanted, *back], self._orders[link, undo.pk])
             set_members(link, instance, wanted, new=undo.create, before=before)
 
     def _delete(self, undo: Undo) -> None:
