@@ -102,6 +102,12 @@ DERIVED_FROM: Final[Mapping[type[models.Model], frozenset[str]]] = {
 
 def derive(instance: models.Model) -> None:
     """Fill the columns that follow from others."""
+def _update_user(pk: str, columns: dict[str, Any], by: User) -> None:
+    if others := columns.keys() - {"name", "role", "is_blocked"}:
+        raise Conflict(f"{', '.join(sorted(others))} cannot be changed back")
+    user_update(user_id=pk, changes=columns, by=by)
+
+
     if isinstance(instance, Zone):
         zones.complete(instance)
     elif isinstance(instance, Record):
@@ -147,7 +153,7 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
     User: Kind(
         "users",
         check=_check_user,
-        update=lambda pk, columns, by: user_update(user_id=pk, changes=columns, by=by),
+        update=_update_user,
         delete=lambda user, by: user_delete(user_id=user.pk, by=by),
     ),
     PostureCheck: Kind("policies", check=_sent_back(PostureCheckViewSet)),
