@@ -19,6 +19,9 @@ from meshmgmt.inventory.models import Peer
 
 _FOLLOWING: Final = frozenset({Activity.ACCESS_TEST_FAIL, Activity.ACCESS_TEST_PASS})
 """What follows from other changes, and goes with them."""
+_LEAVING: Final = (Activity.PEER_IP_UPDATE, Activity.USER_PEER_DELETE)
+"""By which a peer gives up its address."""
+
 
 
 class Irreversible(Conflict):
@@ -88,10 +91,8 @@ class Undo:
 
     @property
     def rows(self) -> Any:
-        """The row, to be changed unseen; some events name a peer by its address."""
-        by_address = self.model is Peer and "." in self.pk
-        column = "ip" if by_address else "pk"
-        return models.QuerySet(self.model).filter(**{column: self.pk})
+        """The row, to be changed unseen."""
+        return models.QuerySet(self.model).filter(pk=self.pk)
 
     @property
     def values(self) -> dict[str, Any]:
@@ -146,7 +147,9 @@ def inverse_of(events: Iterable[AuditEvent]) -> list[Undo]:
     for event in events:
         meta, kind = event.meta, event.target_type
         for (link, pk), change in list_changes(event):
-            undo = of(owner_of(link)._meta.model_name, pk, _owner_name(meta, link))
+            # Events about a member call the group of a peer so.
+            name = meta.get("group", "") if link is GroupPeer else ""
+            undo = of(owner_of(link)._meta.model_name, pk, name)
             undo.lists.setdefault(link, Members()).undo(change)
         if event.activity_code in _FOLLOWING or event.activity_code in member_events():
             continue
@@ -154,13 +157,22 @@ def inverse_of(events: Iterable[AuditEvent]) -> list[Undo]:
             raise Irreversible(
                 f"event {event.pk} ({event.activity}) is not a change of an object"
             )
-        take_back(of(kind, owner_id(event), meta.get("name", "")), event)
+        take_back(of(kind, _object_id(event), meta.get("name", "")), event)
     return list(found.values())
 
 
-def _owner_name(meta: Mapping[str, Any], link: type[OrderedLink]) -> str:
-    """Return what an event calls the owner of a list, where that is a group."""
-    return str(meta.get("group", "")) if link is GroupPeer else ""
+def _object_id(event: AuditEvent) -> str:
+    """Return the key of the object; some events name a peer by its address of then."""
+    address = event.target_id
+    if event.target_type != Peer._meta.model_name or "." not in address:
+        return owner_id(event)
+    # Another peer may have the address by now: who had it is who left it first since.
+    leaving = AuditEvent.objects.filter(
+        id__gt=event.pk, activity_code__in=_LEAVING, changes__ip__before=address
+    )
+    holders = Peer.objects.filter(ip=address).values_list("pk", flat=True)
+    left = leaving.order_by("id").values_list("target_id", flat=True)
+    return left.first() or holders.first() or address
 
 
 def take_back(

@@ -137,12 +137,17 @@ class _Past:
 
     def _told_of_objects(self, model: Table) -> list[ToldEvent]:
         """Return the first event of each history of the objects, newest first."""
-        ids = [first for _, first in self._firsts(f"{model._meta.model_name}/")]
-        if model is Peer:  # some events name a peer by the address that it had then
+        firsts = self._firsts(f"{model._meta.model_name}/")
+        ids = {first for _, first in firsts}
+        if model is Peer:
             moves = AuditEvent.objects.filter(
                 activity_code=Activity.PEER_IP_UPDATE, id__gt=self._last
             )
-            ids += moves.values_list("id", flat=True)[: MOST + 1]
+            if moved := moves.values_list("id", flat=True)[: MOST + 1]:
+                # Some events name a peer by the address that it had then, which another
+                # had later: the first of such a history tells of one of them alone.
+                by_address = [key for key, _ in firsts if "." in key]
+                ids |= {*moved, *self._all_of(by_address)}
         return self._newest_first(ids)
 
     def _told_of_lists(

@@ -17,8 +17,9 @@ from meshmgmt.core.account import account_id
 from meshmgmt.core.history import account_at
 from meshmgmt.explain.answers import peer_dns
 from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.services.peers import peer_update
 from tests.api_client import Api
-from tests.factories import account_settings, group, peer, peers, rule
+from tests.factories import account_settings, group, newest_event, peer, peers, rule
 from tests.history.writes import Writer, check_at_random
 from tests.people import api_as, person
 from tests.races import lock_held_elsewhere
@@ -92,6 +93,20 @@ def test_peers_and_settings_are_shown_as_they_were(api: Api) -> None:
     ok(api.put(path, {"settings": shown | {"dns_domain": "other.example"}}))
     assert answers(api) != before
     assert answers(api, moment) == before
+
+
+@pytest.mark.usefixtures("wide_range")
+def test_peers_that_had_one_address_after_another_have_their_own_past() -> None:
+    first = peer(ip="100.64.9.1", ssh_enabled=False)
+    second = peer(ip="100.64.9.2", ssh_enabled=False)
+    moment = now()
+    peer_update(peer_id=first.pk, ssh_enabled=True)
+    peer_update(peer_id=first.pk, ip="100.64.9.3")
+    peer_update(peer_id=second.pk, ip="100.64.9.1")
+    peer_update(peer_id=second.pk, ssh_enabled=True)
+    with account_at(moment):
+        assert not Peer.objects.filter(ssh_enabled=True).exists()
+        assert Peer.objects.get(pk=second.pk).ip == "100.64.9.2"
 
 
 def test_one_object_and_one_that_is_gone(api: Api) -> None:
@@ -193,9 +208,7 @@ def test_no_moment_has_half_a_write() -> None:
     web = group("web", *peers(3))
     before = answers(api)
     ok(api.delete(f"/api/groups/{web.pk}"))
-    written = AuditEvent.objects.filter(
-        request_id=AuditEvent.objects.order_by("-id")[0].request_id
-    )
+    written = AuditEvent.objects.filter(request_id=newest_event().request_id)
     times = set(written.values_list("timestamp", flat=True))
     assert (len(written), len(times)) == (4, 1)
     just_before = clock.rfc3339(times.pop() - timedelta(microseconds=1)) or ""

@@ -9,13 +9,18 @@ from events.activities import Activity
 from events.audit.emission import audit_record
 from events.models import AuditEvent
 from groups.models import Group
+from groups.services import group_update
 from meshmgmt.access.models import Policy, SetupKey
 from meshmgmt.access.services.setupkeys import setup_key_rotate
+from meshmgmt.accounts.services.users import user_approve, user_create, user_rename
 from meshmgmt.core import context
 from meshmgmt.core.account import account_id
 from meshmgmt.core.orderedlinks import all_links, link_rows
+from meshmgmt.core.queries import MOST_PARAMETERS
+from meshmgmt.inventory.models import Peer
+from meshmgmt.inventory.services.peers import peer_update
 from tests.api_client import Api
-from tests.factories import Trail, group, peer, peers, rule, setup_key
+from tests.factories import Trail, group, newest_event, peer, peers, rule, setup_key
 from tests.history.writes import Writer, check_at_random
 from tests.people import api_as, person, robot
 from tests.resource_contract import Body, ok, stored
@@ -43,7 +48,7 @@ def state() -> dict[str, list[Any]]:
 
 
 def newest() -> int:
-    return AuditEvent.objects.order_by("-id").values_list("id", flat=True)[0]
+    return newest_event().pk
 
 
 def revert(api: Api, event: int, query: str = "", **headers: str) -> Any:
@@ -110,6 +115,42 @@ class TestWhatComesBack:
         ok(revert(api, newest()))
         after = state()
         assert {name: after[name] for name in before} == before
+
+    def test_a_switch_of_a_peer_that_its_event_names_by_address(self, api: Api) -> None:
+        one = peer("alpha", ssh_enabled=False)
+        ok(api.put(f"/api/peers/{one.pk}", {"name": "alpha", "ssh_enabled": True}))
+        event = AuditEvent.objects.get(pk=newest())
+        assert event.target_id == one.ip
+        ok(revert(api, event.pk))
+        one.refresh_from_db()
+        assert not one.ssh_enabled
+
+    @pytest.mark.usefixtures("wide_range")
+    def test_a_switch_of_the_peer_that_had_the_address_then(self, api: Api) -> None:
+        first = peer(ip="100.64.9.1", ssh_enabled=False)
+        second = peer(ip="100.64.9.2", ssh_enabled=True)
+        peer_update(peer_id=first.pk, ssh_enabled=True)
+        event = newest()
+        peer_update(peer_id=first.pk, ip="100.64.9.3")
+        peer_update(peer_id=second.pk, ip="100.64.9.1")
+        ok(revert(api, event))
+        switched = Peer.objects.filter(ssh_enabled=True)
+        assert list(switched.values_list("pk", flat=True)) == [second.pk]
+
+    def test_what_several_writes_of_one_request_did(self, api: Api) -> None:
+        with context.scope(request_id="r"):
+            made = group("web", peer())
+            group_update(group_id=made.pk, name="web", peers=[], resources=[])
+        ok(revert(api, newest()))
+        assert not Group.objects.filter(pk=made.pk).exists()
+
+    @pytest.mark.usefixtures("few_parameters")
+    @pytest.mark.sqlite
+    def test_a_group_of_more_than_a_statement_can_name(self, api: Api) -> None:
+        made = group("web", *peers(MOST_PARAMETERS + 1))
+        ok(api.delete(f"/api/groups/{made.pk}"))
+        ok(revert(api, newest()))
+        assert made.peer_links.count() == MOST_PARAMETERS + 1
 
     def test_it_is_a_change_of_its_own(self, api: Api, web: Group) -> None:
         ok(api.put(f"/api/groups/{web.pk}", {"name": "other", "peers": []}))
@@ -184,6 +225,15 @@ class TestWhatStandsInTheWay:
         assert revert(api_as("auditor"), event).status == 403
         assert revert(api_as("user"), event).status == 403
         assert revert(api_as("network_admin"), event).status == 200
+
+    @pytest.mark.parametrize("change", ["email", "pending_approval"])
+    def test_what_the_api_does_not_change(self, api: Api, change: str) -> None:
+        email = "ada@mesh.dev"
+        user = user_create(role="user", name="Ada", email=email, pending=True)
+        user_approve(user_id=user.pk)
+        if change == "email":
+            user_rename(user_id=user.pk, name="Ada", email="other@mesh.dev")
+        refused(api, newest(), f"{change} cannot be changed back")
 
     def test_an_admin_gives_no_ownership(self, api: Api) -> None:
         second = person("owner")
