@@ -61,7 +61,8 @@ def _ids(limit: datetime) -> str:
     """Return the ids of events before `limit` as `1-500, 512`.
 
     The first range begins where the trail did, so the newest such event tells of all that
-    was ever removed; those behind it have times out of the order of their commits.
+    was removed before the first event that is kept; those behind it have times out of the
+    order of their commits, and are told once.
     """
     kept = AuditEvent.objects.filter(timestamp__gte=limit)
     end = kept.aggregate(first=Min("id"))["first"] or last_id() + 1
