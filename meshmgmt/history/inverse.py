@@ -1,8 +1,7 @@
 """The inverse of what events of the audit trail tell, object by object."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Final
 
 from django.db import models
@@ -19,9 +18,9 @@ from meshmgmt.inventory.models import Peer
 
 _FOLLOWING: Final = frozenset({Activity.ACCESS_TEST_FAIL, Activity.ACCESS_TEST_PASS})
 """What follows from other changes, and goes with them."""
+
 _LEAVING: Final = (Activity.PEER_IP_UPDATE, Activity.USER_PEER_DELETE)
 """By which a peer gives up its address."""
-
 
 
 class Irreversible(Conflict):
@@ -97,8 +96,8 @@ class Undo:
     @property
     def values(self) -> dict[str, Any]:
         """What to store, of the columns that the events tell of."""
-        columns = columns_by_name(self.model)
-        return {name: columns[name].to_python(v) for name, v in self.then.items()}
+        column: Any = self.model._meta.get_field
+        return {name: column(name).to_python(v) for name, v in self.then.items()}
 
     @property
     def label(self) -> str:
@@ -118,9 +117,6 @@ class Undo:
             list_.back or list_.out or list_.order for list_ in self.lists.values()
         )
         return not (self.create or self.delete or self.then or members)
-
-    def members(self, link: type[OrderedLink]) -> Members:
-        return self.lists.setdefault(link, Members())
 
 
 def last_name(pk: str) -> str:
@@ -184,13 +180,13 @@ def take_back(
     `to_look`: then secrets stay as they are.
     """
     spec, audited = undo.spec, undo.spec.columns
-    fields = columns_by_name(spec.model)
+    column: Any = spec.model._meta.get_field
     came = went = False
     for name, value in event.changes.items():
         if name not in audited:
             continue
         before, after = value["before"], value["after"]
-        if not fields[name].null:  # must have a value, unless there is no object
+        if not column(name).null:  # must have a value, unless there is no object
             came, went = came or before is None, went or after is None
         if name in spec.secret and to_look:
             continue
@@ -207,8 +203,3 @@ def take_back(
     elif came:
         undo.create, undo.delete = False, not undo.create
         undo.existed = False
-
-
-@cache
-def columns_by_name(model: type[models.Model]) -> Mapping[str, Any]:
-    return {column.attname: column for column in model._meta.concrete_fields}

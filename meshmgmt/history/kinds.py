@@ -70,7 +70,8 @@ class Kind:
     `prepare` checks and completes a row that is made again, given its lists; `check` has
     the rules look at an object that was made or changed, `check_gone` at what one leaves
     behind that was deleted. Where columns have rules of their own, `update` changes them,
-    in place of the row; where going has, `delete` deletes.
+    in place of the row; where going has, `delete` deletes. `complete` fills columns that
+    the trail does not hold: what they follow from is `derived_from`.
     """
 
     module: str
@@ -79,6 +80,8 @@ class Kind:
     prepare: Callable[[Any, Lists], None] = _nothing
     update: Callable[[str, dict[str, Any], User], object] | None = None
     delete: Check = _delete
+    derived_from: frozenset[str] = frozenset()
+    complete: Callable[[Any], None] = _nothing
 
 
 def _sent_back(viewset: type[ResourceViewSet], **parents: str) -> Check:
@@ -93,35 +96,16 @@ def _sent_back(viewset: type[ResourceViewSet], **parents: str) -> Check:
     return check
 
 
-DERIVED_FROM: Final[Mapping[type[models.Model], frozenset[str]]] = {
-    Zone: frozenset(["domain"]),
-    Record: frozenset(["name", "type", "content"]),
-}
-"""Columns that others, which the trail does not hold, follow from."""
+# A rule has no address of its own in the API: its policy is looked at, with all of them.
+def _check_policy_of(rule: PolicyRule, by: User) -> None:
+    for policy in Policy.objects.filter(pk=rule.policy_id):
+        KINDS[Policy].check(policy, by)
 
 
-def derive(instance: models.Model) -> None:
-    """Fill the columns that follow from others."""
 def _update_user(pk: str, columns: dict[str, Any], by: User) -> None:
     if others := columns.keys() - {"name", "role", "is_blocked"}:
         raise Conflict(f"{', '.join(sorted(others))} cannot be changed back")
     user_update(user_id=pk, changes=columns, by=by)
-
-
-    if isinstance(instance, Zone):
-        zones.complete(instance)
-    elif isinstance(instance, Record):
-        records.complete(instance)
-
-
-# A rule has no address of its own in the API: its policy is looked at, with all of them.
-def _check_rule(rule: PolicyRule, by: User) -> None:
-    KINDS[Policy].check(rule.policy, by)
-
-
-def _check_rest_of_policy(rule: PolicyRule, by: User) -> None:
-    for policy in Policy.objects.filter(pk=rule.policy_id):
-        KINDS[Policy].check(policy, by)
 
 
 def _check_user(user: User, by: User) -> None:
@@ -158,7 +142,7 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
     ),
     PostureCheck: Kind("policies", check=_sent_back(PostureCheckViewSet)),
     Policy: Kind("policies", check=_sent_back(PolicyViewSet)),
-    PolicyRule: Kind("policies", check=_check_rule, check_gone=_check_rest_of_policy),
+    PolicyRule: Kind("policies", check=_check_policy_of, check_gone=_check_policy_of),
     Route: Kind("routes", check=_sent_back(RouteViewSet)),
     Network: Kind("networks", check=_sent_back(NetworkViewSet)),
     NetworkResource: Kind(
@@ -174,11 +158,19 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
         update=lambda pk, columns, by: setup_keys.update(pk, columns),
     ),
     NameserverGroup: Kind("nameservers", check=_sent_back(NameserverGroupViewSet)),
-    Zone: Kind("dns", check=_sent_back(ZoneViewSet), prepare=zones.prepare),
+    Zone: Kind(
+        "dns",
+        check=_sent_back(ZoneViewSet),
+        prepare=zones.prepare,
+        derived_from=frozenset(["domain"]),
+        complete=zones.complete,
+    ),
     Record: Kind(
         "dns",
         check=_sent_back(RecordViewSet, zoneId="zone_id"),
         prepare=records.prepare,
+        derived_from=frozenset(["name", "type", "content"]),
+        complete=records.complete,
     ),
     DnsSettings: Kind("dns", check=_check_dns_settings, delete=_stays),
     AccessTest: Kind("policies", check=_sent_back(AccessTestViewSet)),

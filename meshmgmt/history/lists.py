@@ -7,26 +7,25 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, Final
 
-from django.db import models
-
 from dns.models import DnsSettings
 from dns.models.settings import SINGLE_ROW
 from events.audit.histories import (
     CAME,
-    ONE_BY_ONE,
     WENT,
-    ids_of,
     ToldEvent,
     events_by_id,
     has_member_events,
+    ids_of,
     lasts_before,
     lasts_of,
     member_events,
     member_key,
     owner_of,
+    prefixes,
     tells_lists,
 )
 from events.models import AuditEvent
+from meshmgmt.core import resources
 from meshmgmt.core.orderedlinks import OrderedLink, all_links, link_rows
 from meshmgmt.core.queries import batches
 
@@ -49,15 +48,9 @@ def arranged(members: Sequence[Any], order: Iterable[Any]) -> list[Any]:
 
 
 @cache
-def lists_of(model: type[models.Model]) -> list[type[OrderedLink]]:
-    """Return the ordered lists of a model."""
-    return [link for link in all_links() if owner_of(link) is model]
-
-
-@cache
-def _lists_by_kind() -> dict[str, list[type[OrderedLink]]]:
+def _lists_by_kind() -> dict[str, dict[str, type[OrderedLink]]]:
     owners = {owner_of(link) for link in all_links()}
-    return {owner._meta.model_name or "": lists_of(owner) for owner in owners}
+    return {owner._meta.model_name or "": resources.lists(owner) for owner in owners}
 
 
 def owner_id(event: AuditEvent | ToldEvent) -> str:
@@ -79,9 +72,8 @@ def list_changes(
         there, gone = ([member], []) if came else ([], [member])
         yield (link, owner), {"added": there, "removed": gone}
         return
-    for link in _lists_by_kind().get(event.target_type, ()):
-        if link.relation in event.changes:
-            told = event.changes[link.relation]
+    for relation, link in _lists_by_kind().get(event.target_type, {}).items():
+        if told := event.changes.get(relation):
             listed = {deed: [_key(key) for key in keys] for deed, keys in told.items()}
             yield (link, owner_id(event)), listed
 
@@ -187,13 +179,12 @@ def _of_lists(
     link: type[OrderedLink], owners: Sequence[str], event_id: int
 ) -> Iterator[tuple[str, int, Change]]:
     """Yield owner and event with what it tells of a whole list."""
-    kind = owner_of(link)._meta.model_name
+    kind = owner_of(link)
     # Events of the DNS settings are about the account, whose id is not their owner's.
-    alone = len(owners) <= ONE_BY_ONE and owner_of(link) is not DnsSettings
-    prefixes = [f"{kind}/{owner}/" for owner in owners] if alone else [f"{kind}/"]
+    named = None if kind is DnsSettings else owners
     keys = [
         key
-        for prefix in prefixes
+        for prefix in prefixes(kind, named)
         for key, _ in lasts_before(prefix, event_id)
         if tells_lists(key)
     ]

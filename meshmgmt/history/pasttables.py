@@ -10,9 +10,9 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from events.audit.histories import ToldEvent, has_member_events
 from events.audit.specs import spec_of
 from meshmgmt.core.orderedlinks import OrderedLink
-from meshmgmt.core.queries import batches, insert_rows
-from meshmgmt.history.inverse import Undo, columns_by_name, take_back
-from meshmgmt.history.kinds import DERIVED_FROM, derive
+from meshmgmt.core.queries import batches, columns_of, insert_rows
+from meshmgmt.history.inverse import Undo, take_back
+from meshmgmt.history.kinds import KINDS
 from meshmgmt.history.lists import Change, arranged, members_of, orders_before
 from meshmgmt.inventory.models import Peer
 
@@ -40,7 +40,7 @@ class Told:
             self.note(event, owner, key, stood=True)
         if "order" in change:
             self.reordered.add(owner)
-            self.members[owner].update()
+            self.members.setdefault(owner, {})  # a list to read, whoever moved in it
 
     def among(self, owners: Set[str]) -> Self:
         """Leave out all but the lists of these owners."""
@@ -62,7 +62,7 @@ class PastTables:
         if not undos:
             return
         self._copy(model, "id")
-        sources = DERIVED_FROM.get(model, frozenset())
+        sources = KINDS[model].derived_from
         changed: defaultdict[tuple[str, ...], list[Undo]] = defaultdict(list)
         for pk, undo in list(undos.items()):
             if undo.existed is None and sources.isdisjoint(undo.then):
@@ -128,7 +128,7 @@ def _undos(model: Table, events: Iterable[ToldEvent]) -> dict[str, Undo]:
 
 def _change(model: Table, names: Sequence[str], undos: Sequence[Undo]) -> None:
     """Let objects that were there all the time have the values of then in some columns."""
-    fields = [columns_by_name(model)[name] for name in names]
+    fields: list[Any] = [model._meta.get_field(name) for name in names]
     database = connections[DEFAULT_DB_ALIAS]  # `connection` looks for itself each time
     quote = database.ops.quote_name
     table, told = quote(model._meta.db_table), f"told_{model._meta.db_table}"
@@ -161,32 +161,28 @@ def _make_anew(model: Table, undos: Mapping[str, Undo]) -> None:
     """Let objects that came or went, or whose other columns follow, be as they were."""
     there: dict[str, Any] = {}
     for part in batches(list(undos)):
-        rows = _rows(model).filter(pk__in=part)
-        there |= {row.pk: row for row in rows}
-        rows._raw_delete(rows.db)
+        found = _rows(model).filter(pk__in=part)
+        there |= {row.pk: row for row in found}
+        found._raw_delete(found.db)
     then = [
         _as_it_was(undo, there.get(pk) or model(pk=pk))
         for pk, undo in undos.items()
         if undo.existed or (undo.existed is None and pk in there)
     ]
-    fields = columns_by_name(model)
-    insert_rows(
-        model,
-        list(fields),
+    rows = [
         [
-            [
-                field.get_db_prep_save(getattr(one, name), connection)
-                for name, field in fields.items()
-            ]
-            for one in then
-        ],
-    )
+            field.get_db_prep_save(getattr(one, field.attname), connection)
+            for field in model._meta.concrete_fields
+        ]
+        for one in then
+    ]
+    insert_rows(model, columns_of(model), rows)
 
 
 def _as_it_was(undo: Undo, instance: models.Model) -> models.Model:
     for name, value in undo.values.items():
         setattr(instance, name, value)
-    derive(instance)
+    KINDS[type(instance)].complete(instance)
     return instance
 
 

@@ -19,27 +19,15 @@ from events.models import AuditEvent
 from groups.audit import resource_names
 from groups.models import GroupResource
 from meshmgmt.accounts.models import User
-from meshmgmt.core import context
+from meshmgmt.core import context, resources
 from meshmgmt.core.errors import Forbidden, ServiceError
 from meshmgmt.core.orderedlinks import OrderedLink, member_keys, set_members
 from meshmgmt.core.queries import known_ids
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.core.transactions import account_write
-from meshmgmt.history.inverse import (
-    Irreversible,
-    Members,
-    Undo,
-    inverse_of,
-    last_name,
-)
+from meshmgmt.history.inverse import Irreversible, Members, Undo, inverse_of, last_name
 from meshmgmt.history.kinds import KINDS
-from meshmgmt.history.lists import (
-    Listing,
-    arranged,
-    lists_of,
-    members_of,
-    orders_before,
-)
+from meshmgmt.history.lists import Listing, arranged, members_of, orders_before
 
 _ORDER: Final = list(KINDS)
 
@@ -107,13 +95,9 @@ def _check_permissions(undos: Sequence[Undo], by: User) -> None:
             raise Irreversible(
                 f"{undo.label}: objects of this kind are not brought back"
             )
-        operation = (
-            Operation.CREATE
-            if undo.create
-            else Operation.DELETE
-            if undo.delete
-            else Operation.UPDATE
-        )
+        operation = Operation.UPDATE
+        if undo.create or undo.delete:
+            operation = Operation.CREATE if undo.create else Operation.DELETE
         if not allowed(by.role, kind.module, operation):
             raise Forbidden(f"permission denied: {undo.label} is not yours to change")
 
@@ -164,7 +148,7 @@ class _Reverting:
         ]
         changed += [
             link.relation
-            for link in lists_of(undo.model)
+            for link in resources.lists(undo.model).values()
             if (undo.delete or link in undo.lists)
             and not undo.lists.get(link, Members()).is_as_left(
                 member_keys(link, instance), whole=undo.delete

@@ -21,7 +21,8 @@ PART: Final = "admin/history/includes/saved.html"
 
 def saved_page(request: HttpRequest, event_id: str) -> TemplateResponse:
     """Tell how far the change of an event has come; to a script, that alone."""
-    _check(request)
+    if not _may_read(request):
+        raise PermissionDenied
     try:
         event = event_by_id(event_id)
     except NotFound as error:
@@ -63,11 +64,6 @@ def _facts(request: HttpRequest, event: AuditEvent) -> dict[str, Any]:
         path = reverse("admin:events_auditevent_changelist")
         trail = f"{path}?{urlencode({'search': event.request_id})}"
     return {"saved_url": reverse("admin-saved", args=[event.pk]), "trail_url": trail}
-
-
-def _check(request: HttpRequest) -> None:
-    if not _may_read(request):
-        raise PermissionDenied
 
 
 def _may_read(request: HttpRequest) -> bool:

@@ -1,6 +1,7 @@
 """Doing something for its plan: it is kept only if its plan may be."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from meshmgmt.api.plans import Plan
 from meshmgmt.core import context
@@ -28,14 +29,12 @@ def carried_out(do: Callable[[], object], may_stay: Callable[[Plan], bool]) -> P
         if not may_stay(plans[0]):
             raise _Undone
 
-    try:
-        with (
-            # One id for all its events, so that it can be taken back as one.
-            context.scope(request_id=context.current().request_id or new_id()),
-            joined_write(planner.begin, end),
-            account_write(),
-        ):
-            do()
-    except _Undone:
-        pass
+    with (
+        suppress(_Undone),
+        # One id for all its events, so that it can be taken back as one.
+        context.scope(request_id=context.current().request_id or new_id()),
+        joined_write(planner.begin, end),
+        account_write(),
+    ):
+        do()
     return plans[0]
