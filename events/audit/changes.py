@@ -104,6 +104,18 @@ class Change:
         return [name for name in self.after if self.changed(name)]
 
     @property
+    def values(self) -> dict[str, tuple[Any, Any]]:
+        """What fields were and are: those that differ, of what came or went all."""
+        if self.created:
+            return {name: (None, value) for name, value in self.after.items()}
+        if self.deleted:
+            return {name: (value, None) for name, value in self.before.items()}
+        return {
+            name: (self.before.get(name), self.after[name])
+            for name in self.changed_fields
+        }
+
+    @property
     def happened(self) -> bool:
         """Whether anything is another than before."""
         if self.created or self.deleted:

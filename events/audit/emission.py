@@ -25,7 +25,8 @@ changes_written: Final = Signal()
 SECRET = "changed"  # noqa: S105 - stands where a secret would
 
 
-def write_pending() -> None:
+def write_pending(sender: object, **kwargs: Any) -> None:
+    """Write the events of what the running write noted, just before it ends."""
     changes = take_pending()
     with lookup.emission(changes):
         rows = [event for change in with_owners(changes) for event in events_of(change)]
@@ -67,40 +68,35 @@ def events_of(change: Change) -> Iterator[AuditEvent]:
     # the newest first, always has the list to put them into.
     if change.deleted:
         yield from _member_events(spec, change)
-        yield from _deleted(spec, change)
+        yield from _whole(spec, change, spec.deleted, change.meta_at_deletion)
     elif change.created:
-        yield from _created(spec, change)
+        yield from _whole(spec, change, spec.created, spec.meta(change.instance))
         yield from _member_events(spec, change)
     else:
         yield from _updated(spec, change)
         yield from _member_events(spec, change)
 
 
-def _created(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
-    activity = _resolve(spec.created, change)
-    if activity is not None:
-        values = {name: (None, value) for name, value in change.after.items()}
-        # Under another target, such as a peer's address, nothing else would tell which.
-        if spec.target(change, activity) != str(change.pk):
-            values = {"id": (None, change.pk), **values}
-        meta = spec.meta(change.instance)
-        yield _owner_event(spec, change, activity, meta, _shown(spec, values, change))
-
-
-def _deleted(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
-    activity = _resolve(spec.deleted, change)
-    if activity is not None:
-        values = {name: (value, None) for name, value in change.before.items()}
-        if spec.target(change, activity) != str(change.pk):
-            values = {"id": (change.pk, None), **values}
-        meta = change.meta_at_deletion
-        yield _owner_event(spec, change, activity, meta, _shown(spec, values, change))
+def _whole(
+    spec: AuditSpec, change: Change, choice: ActivityOf | None, meta: Meta
+) -> Iterator[AuditEvent]:
+    """Yield the event of an object that came or went, if that has one."""
+    activity = _resolve(choice, change)
+    if activity is None:
+        return
+    values = change.values
+    # Under another target, such as that of a token's user, nothing else would tell which.
+    if spec.target(change, activity) != str(change.pk):
+        own = (None, change.pk) if change.created else (change.pk, None)
+        values = {"id": own, **values}
+    yield _owner_event(spec, change, activity, meta, _shown(spec, values, change))
 
 
 def _updated(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
     """One event per distinct code among the changed fields, lists and parts."""
     by_activity: dict[Activity, list[str]] = {}
-    for name in change.changed_fields:
+    fields = change.values
+    for name in fields:
         activity = _resolve(spec.activity_for(name), change)
         if activity is not None:
             by_activity.setdefault(activity, []).append(name)
@@ -115,11 +111,7 @@ def _updated(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
     if activity is not None:
         by_activity.setdefault(activity, []).extend(change.parts)
     for activity, names in by_activity.items():
-        values = {
-            name: (change.before.get(name), change.after[name])
-            for name in names
-            if name in change.after
-        }
+        values = {name: both for name, both in fields.items() if name in names}
         describe = spec.update_meta
         meta = (
             spec.meta(change.instance)
@@ -133,18 +125,7 @@ def _updated(spec: AuditSpec, change: Change) -> Iterator[AuditEvent]:
 def shown_change(change: Change) -> dict[str, Any]:
     """Return all that became another, as events show it; {} of what is not audited."""
     spec = spec_of(type(change.instance))
-    if spec is None:
-        return {}
-    if change.created:
-        values = {name: (None, value) for name, value in change.after.items()}
-    elif change.deleted:
-        values = {name: (value, None) for name, value in change.before.items()}
-    else:
-        values = {
-            name: (change.before.get(name), change.after[name])
-            for name in change.changed_fields
-        }
-    return _shown(spec, values, change)
+    return {} if spec is None else _shown(spec, change.values, change)
 
 
 def _owner_event(

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from django.db import models
 
 from events.audit.changes import Change
-from meshmgmt.core.queries import stored
+from meshmgmt.core.queries import batches, stored
 
 ModelT = TypeVar("ModelT", bound=models.Model)
 _Known = dict[tuple[type[models.Model], Any], models.Model | None]
@@ -66,9 +66,8 @@ def objects_by_id(model: type[ModelT], ids: Iterable[Any]) -> dict[Any, ModelT]:
     # What is not there is remembered, too: who names it again asks no second time.
     known.update({(model, pk): None for pk in missing})
     known.update({(model, found.pk): found for found in stored(model, missing)})
-    found = {pk: known[model, pk] for pk in wanted}
     return {
-        pk: instance for pk, instance in found.items() if isinstance(instance, model)
+        pk: instance for pk in wanted if isinstance(instance := known[model, pk], model)
     }
 
 
@@ -79,19 +78,15 @@ def facts_by_id(
 
     For events about thousands of objects: loading one takes ten times as long as its row.
     """
-    known = _known.get() or {}
-    found: dict[Any, tuple[Any, ...]] = {}
-    missing: list[Any] = []
-    for pk in dict.fromkeys(ids):
-        instance = known.get((model, pk))
-        if instance is None:
-            missing.append(pk)
-        else:
-            found[pk] = tuple(getattr(instance, name) for name in columns)
-    for start in range(0, len(missing), 500):
-        rows = model._default_manager.filter(pk__in=missing[start : start + 500])
-        for pk, *values in rows.order_by().values_list("pk", *columns):
-            found[pk] = tuple(values)
+    known, wanted = _known.get() or {}, dict.fromkeys(ids)
+    found = {
+        pk: tuple(getattr(instance, name) for name in columns)
+        for pk in wanted
+        if (instance := known.get((model, pk))) is not None
+    }
+    for part in batches([pk for pk in wanted if pk not in found]):
+        rows = model._default_manager.filter(pk__in=part).order_by()
+        found |= {row[0]: row[1:] for row in rows.values_list("pk", *columns)}
     return found
 
 

@@ -94,13 +94,12 @@ def read_page(
 
 def _since(cursor: Cursor | None, found: list[tuple[Any, ...]], size: int) -> After:
     """Return the cursor that gives what is not read yet, or will be committed."""
-    if isinstance(cursor, After) and len(found) == size:
+    if not isinstance(cursor, After):
+        return After(last_id())
+    if len(found) == size:
         # A full page may have left out older commits than the newest of all.
         return After(max(row[0] for row in found))
-    newest = last_id()
-    if isinstance(cursor, After):
-        return After(max(newest, cursor.id))
-    return After(newest)
+    return After(max(last_id(), cursor.id))
 
 
 def event_by_id(text: str) -> AuditEvent:

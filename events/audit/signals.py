@@ -20,7 +20,7 @@ def register() -> None:
 
     Of no other: rows that somebody hears of are loaded one by one before they are deleted.
     """
-    write_ending.connect(before_commit, dispatch_uid="audit.before_commit")
+    write_ending.connect(write_pending, dispatch_uid="audit.before_commit")
     rows_created.connect(after_bulk_create, dispatch_uid="audit.after_bulk_create")
     members_changed.connect(
         after_members_change, dispatch_uid="audit.after_members_change"
@@ -34,15 +34,11 @@ def register() -> None:
             post_delete.connect(after_link_delete, model, dispatch_uid="audit")
 
 
-def before_commit(sender: object, **kwargs: Any) -> None:
-    write_pending()
-
-
 def current_values(spec: AuditSpec, instance: models.Model) -> Values:
     """Return the audited columns of `instance` as the database would hold them."""
-    fields = {column.attname: column for column in spec.model._meta.concrete_fields}
+    field: Any = spec.model._meta.get_field
     return copied(
-        {name: fields[name].to_python(getattr(instance, name)) for name in spec.columns}
+        {name: field(name).to_python(getattr(instance, name)) for name in spec.columns}
     )
 
 
@@ -88,18 +84,18 @@ def after_save(
             if column.name in update_fields or column.attname in update_fields
         }
         after = {name: after[name] for name in after if name in written}
-    changed = {name for name in after if before.get(name) != after[name]}
+    changed = [name for name in after if before.get(name) != after[name]]
     if changed:
         record(
             Step(
                 "updated",
                 instance,
                 instance.pk,
-                before={name: before.get(name) for name in after if name in changed},
-                after={name: after[name] for name in after if name in changed},
+                before={name: before.get(name) for name in changed},
+                after={name: after[name] for name in changed},
             )
         )
-    instance._audit_loaded = (write_number(), {**before, **copied(after)})
+    instance._audit_loaded = (write_number(), {**before, **after})
 
 
 def after_bulk_create(
@@ -115,7 +111,7 @@ def _note_created(instance: AuditedModel) -> None:
         return
     values = current_values(spec, instance)
     record(Step("created", instance, instance.pk, after=values))
-    instance._audit_loaded = (write_number(), copied(values))
+    instance._audit_loaded = (write_number(), values)
 
 
 def before_delete(
