@@ -7,12 +7,7 @@ from typing import Any, ClassVar, Final
 import orjson
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import (
-    HttpRequest,
-    HttpResponse,
-    HttpResponseRedirect,
-    QueryDict,
-)
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import path, reverse

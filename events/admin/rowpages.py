@@ -28,22 +28,21 @@ def read_rows(
     matching: QuerySet[Any], time: str, size: int, cursor: str = ""
 ) -> RowPage:
     """Return a page of `matching`. Raises BadRequest for a cursor that is none."""
-    newest_first = (f"-{time}", "-pk")
-    if not cursor:
-        # One more than shown tells whether there are others, without counting.
-        found = list(matching.order_by(*newest_first)[: size + 1])
-        rows = found[:size]
-        return RowPage(rows, older=_place(rows[-1:], time) if len(found) > size else "")
-    upwards, moment, key = _parsed(cursor, matching.model)
-    wanted = matching.filter(beyond(time, moment, key, newer=upwards))
-    order = (time, "pk") if upwards else newest_first
-    found = list(wanted.order_by(*order)[: size + 1])
+    upwards = False
+    if cursor:
+        upwards, moment, key = _parsed(cursor, matching.model)
+        matching = matching.filter(beyond(time, moment, key, newer=upwards))
+    order = (time, "pk") if upwards else (f"-{time}", "-pk")
+    # One more than shown tells whether there are others, without counting.
+    found = list(matching.order_by(*order)[: size + 1])
     more, rows = len(found) > size, found[:size]
     if upwards:
         rows.reverse()
+    # What one came from is there; whoever came by no cursor is at the newest.
+    newer = more if upwards else bool(cursor)
     return RowPage(
         rows,
-        newer=_place(rows[:1], time, newer=True) if more or not upwards else "",
+        newer=_place(rows[:1], time, newer=True) if newer else "",
         older=_place(rows[-1:], time) if more or upwards else "",
     )
 

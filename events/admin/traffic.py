@@ -114,10 +114,7 @@ class TrafficEventAdmin(Explorer):
             Fact("Window", f"{content['window_start']} to {content['window_end']}"),
             Fact("Source", _end_fact(known, ends[0])),
             Fact("Destination", _end_fact(known, ends[1])),
-            Fact(
-                "User",
-                joined(named(known, user["id"], user["name"]), user["email"]),
-            ),
+            Fact("User", joined(named(known, user["id"], user["name"]), user["email"])),
             Fact("Policy", named(known, policy["id"], policy["name"])),
             Fact("Reported by", named(known, row.reporter_id)),
             Fact("Protocol", PROTOCOL_NAMES.get(row.protocol, str(row.protocol))),
