@@ -5,7 +5,7 @@ rules must accept what comes back, and nothing else may change with it.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from typing import Any, Final
 
@@ -224,8 +224,9 @@ class _Reverting:
 
 def _check_there(undo: Undo, link: type[OrderedLink], keys: Sequence[Any]) -> None:
     """Raise Irreversible when something that is to come back to a list is gone."""
+    there: Collection[Any]
     if link is GroupResource:
-        there = set(resource_names(keys))
+        there = resource_names(keys)
     else:
         other: Any = link._meta.get_field(link.member_fields[0]).related_model
         there = known_ids(other, keys)
