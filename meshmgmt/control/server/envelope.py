@@ -16,7 +16,6 @@ from nacl.exceptions import CryptoError
 from nacl.public import Box, PrivateKey, PublicKey
 
 from meshmgmt.control.protocol.management_pb2 import EncryptedMessage
-from meshmgmt.control.server.entries import TooManyEntries, check_entries
 from meshmgmt.control.services.refusals import Code, Refused
 
 _KEY_BYTES: Final = 32
@@ -67,18 +66,14 @@ class Envelopes:
         self.refuse_long(envelope)
         try:
             box = Box(self._private, PublicKey(_bytes(envelope.wgPubKey)))
-            content = box.decrypt(envelope.body)
-            # Before decoding, which makes an object of each.
-            check_entries(content, kind, MOST_ENTRIES)
             message = kind()
-            message.ParseFromString(content)
-        except TooManyEntries as error:
-            text = f"the message has more than {MOST_ENTRIES} entries in its lists"
-            raise Refused(Code.INVALID_ARGUMENT, text) from error
+            message.ParseFromString(box.decrypt(envelope.body))
         except (CryptoError, DecodeError, ValueError, TypeError) as error:
             raise Refused(
                 Code.INVALID_ARGUMENT, "the message cannot be opened", reason=str(error)
             ) from error
+        # Cheap so far: until somebody looks at it, no entry is an object of Python.
+        _check_entries(message, MOST_ENTRIES)
         # Only now: who cannot seal for a peer must not use up its nonces.
         nonce = envelope.body[:_NONCE_BYTES]
         if nonce in self._seen:
@@ -91,6 +86,23 @@ class Envelopes:
     def seal(self, box: Box, message: bytes) -> EncryptedMessage:
         """Return the serialized `message` in an envelope."""
         return EncryptedMessage(wgPubKey=self.public_key, body=box.encrypt(message))
+
+
+def _check_entries(message: Message, most: int) -> int:
+    """Return how many entries less than `most` the lists of a message have.
+
+    Nested lists count, too. Raises Refused when there are more.
+    """
+    for field, value in message.ListFields():
+        if field.is_repeated:
+            most -= len(value)
+        if most < 0:
+            text = f"the message has more than {MOST_ENTRIES} entries in its lists"
+            raise Refused(Code.INVALID_ARGUMENT, text)
+        if field.message_type is not None:
+            for part in value if field.is_repeated else [value]:
+                most = _check_entries(part, most)
+    return most
 
 
 def _bytes(key: str) -> bytes:
