@@ -6,7 +6,6 @@ from meshmgmt.control.protocol import management_pb2
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.inventory.flags import DISABLE_IPV6, LOCAL_FLAGS
 
-MAX_ITEMS: Final = 1000
 MAX_TEXT: Final = 255
 MAX_VERSION: Final = 64
 MAX_PATH: Final = 4096
@@ -38,16 +37,11 @@ _FLAGS: Final = dict(
 def facts_of(meta: management_pb2.PeerSystemMeta) -> dict[str, Any]:
     """Return the columns that `meta` gives; none at all when it says nothing.
 
-    Texts lose what cannot be printed and are cut to what their columns hold. Raises
-    Refused for more addresses or files than MAX_ITEMS: cut lists could make posture
-    checks pass.
+    Texts lose what cannot be printed and are cut to what their columns hold. Lists are
+    not, for that could make posture checks pass: envelopes bound them.
     """
     if not meta.ByteSize():
         return {}
-    for name, items in (("addresses", meta.networkAddresses), ("files", meta.files)):
-        if len(items) > MAX_ITEMS:
-            text = f"a peer may report at most {MAX_ITEMS} {name}"
-            raise Refused(Code.INVALID_ARGUMENT, text)
     os_version = plain(meta.OSVersion or meta.core)
     facts = {
         "hostname": plain(meta.hostname),
