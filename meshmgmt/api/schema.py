@@ -1,5 +1,6 @@
 """OpenAPI document: read from the views' serializers, with the errors of every answer."""
 
+from functools import partial
 from typing import Any, Final
 
 from drf_spectacular.openapi import AutoSchema
@@ -9,7 +10,7 @@ from rest_framework import serializers
 from meshmgmt.api import plans, retries, versions
 from meshmgmt.api.permissions import Public
 from meshmgmt.api.planschema import DRY_RUN
-from meshmgmt.api.views import ApiView, ResourceViewSet
+from meshmgmt.api.views import ApiView
 from meshmgmt.core import history
 
 _ERRORS: Final = {
@@ -49,14 +50,19 @@ _ERROR_SCHEMA: Final = {
 }
 
 
-def _header(name: str, description: str, **schema: Any) -> dict[str, Any]:
+def _parameter(
+    where: str, name: str, description: str, **schema: Any
+) -> dict[str, Any]:
     return {
         "name": name,
-        "in": "header",
+        "in": where,
         "required": False,
         "description": description,
-        "schema": {"type": "string", "minLength": 1, **schema},
+        "schema": schema,
     }
+
+
+_header: Final = partial(_parameter, "header", type="string", minLength=1)
 
 
 _PARAMETERS: Final = {
@@ -82,24 +88,21 @@ _PARAMETERS: Final = {
         "The `plan_hash` of a dry run: the write is refused (409), with the new plan,"
         " when it would do something else now.",
     ),
-    "At": {
-        "name": history.PARAMETER,
-        "in": "query",
-        "required": False,
-        "description": "Answer as it was at this moment, from the audit trail.",
-        "schema": {"type": "string", "format": "date-time"},
-    },
-    "DryRun": {
-        "name": plans.PARAMETER,
-        "in": "query",
-        "required": False,
-        "description": (
-            "Do the write, tell what it did as `plan` beside its `result`, and undo it."
-            " With `source`, `destination`, `protocol` and `port` as of"
-            " `/api/access/explain`, `plan.explain` answers that before and after."
-        ),
-        "schema": {"type": "boolean"},
-    },
+    "At": _parameter(
+        "query",
+        history.PARAMETER,
+        "Answer as it was at this moment, from the audit trail.",
+        type="string",
+        format="date-time",
+    ),
+    "DryRun": _parameter(
+        "query",
+        plans.PARAMETER,
+        "Do the write, tell what it did as `plan` beside its `result`, and undo it."
+        " With `source`, `destination`, `protocol` and `port` as of"
+        " `/api/access/explain`, `plan.explain` answers that before and after.",
+        type="boolean",
+    ),
 }
 
 
@@ -140,42 +143,30 @@ class ApiSchema(AutoSchema):
             operation["responses"]["422"] = _error_response("422")
         if "DryRun" in names:
             schema = {"schema": {"$ref": "#/components/schemas/DryRun"}}
-            operation["responses"]["200"].setdefault("content", {})[
-                plans.MEDIA_TYPE
-            ] = schema
+            content = operation["responses"]["200"].setdefault("content", {})
+            content[plans.MEDIA_TYPE] = schema
         return operation
 
     def get_request_serializer(self) -> Any:
         """Return the serializer of the body."""
-        view = self.view
-        if isinstance(view, ResourceViewSet):
-            if view.action == "update":
-                return view.update_serializer_class or view.request_serializer_class
-            return view.request_serializer_class if view.action == "create" else None
-        return getattr(view, "request_serializer_class", None)
+        own = getattr(self.view, "request_serializer_class", None)
+        if self.method == "PUT":
+            return getattr(self.view, "update_serializer_class", None) or own
+        return own
 
     def get_response_serializers(self) -> Any:
         """Return the serializer of the answer, with its status."""
-        view = self.view
-        if isinstance(view, ResourceViewSet):
-            if view.action == "destroy":
-                return {200: build_object_type()}
-            many = view.action == "list"
-            return {200: view.serializer_class(many=many)}
+        view, action = self.view, getattr(self.view, "action", "")
         serializer = getattr(view, "serializer_class", None)
-        if serializer is None:
+        if serializer is None or action == "destroy":
             return {200: build_object_type()}
-        if isinstance(serializer, type) and issubclass(
-            serializer, serializers.BaseSerializer
-        ):
-            return {200: serializer(many=getattr(view, "answers_list", False))}
-        return {200: serializer}
+        many = action == "list" or getattr(view, "answers_list", False)
+        return {200: serializer(many=many)}
 
     def get_auth(self) -> list[dict[str, Any]]:
         """Ask for a token wherever one is needed; sessions are for the admin site."""
-        public = Public in self.view.permission_classes or self.method in getattr(
-            self.view, "public_methods", ()
-        )
+        open_to_all = self.method in getattr(self.view, "public_methods", ())
+        public = open_to_all or Public in self.view.permission_classes
         return [{}] if public else [{"token": []}]
 
     def get_paginated_name(self, serializer_name: str) -> str:
