@@ -38,11 +38,6 @@ class RecordForm(ServiceForm):
     content = forms.CharField(required=False, widget=MEDIUM)
     ttl = DurationField(label="TTL", initial=300)
 
-    @property
-    def seconds(self) -> int:
-        """The lifetime that the page shows in words."""
-        return int(self.instance.ttl)
-
     def up_to_date(self) -> bool:
         """Ask only for a record that was touched: a page has many."""
         return not self.has_changed() or super().up_to_date()

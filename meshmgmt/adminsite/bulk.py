@@ -103,20 +103,13 @@ def _counted(pages: Any, rows: list[Any]) -> str:
     return f"{len(rows):,} {model_ngettext(pages.opts, len(rows))}"
 
 
-def _set_enabled(*, enabled: bool) -> Callable[[Any, HttpRequest, Any], object]:
-    return lambda pages, request, row: pages.set_enabled(row, enabled=enabled)
+def _switch(name: str, *, enabled: bool) -> BulkAction:
+    return BulkAction(
+        *(name, name.capitalize(), f"{name}d"),
+        lambda pages, request, row: pages.set_enabled(row, enabled=enabled),
+        lambda row: row.enabled != enabled,
+    )
 
 
-SWITCH: Final = (
-    BulkAction(
-        *("enable", "Enable", "enabled"),
-        _set_enabled(enabled=True),
-        lambda row: not row.enabled,
-    ),
-    BulkAction(
-        *("disable", "Disable", "disabled"),
-        _set_enabled(enabled=False),
-        lambda row: bool(row.enabled),
-    ),
-)
+SWITCH: Final = (_switch("enable", enabled=True), _switch("disable", enabled=False))
 """For objects with a field `enabled`, whose pages have `set_enabled`."""
