@@ -226,7 +226,7 @@ def test_of_two_writes_that_together_break_a_promise_one_is_refused() -> None:
 def test_name_of_a_peer_in_a_domain_beyond_ascii_is_looked_at(
     api: Api, world: World
 ) -> None:
-    account_settings(dns_domain="münchen.internal")
+    account_settings(dns_domain="xn--mnchen-3ya.internal")  # as it is stored
     name = f"{world.server.dns_label}.münchen.internal"
     made = resolving(world, of=name, contents=(world.server.ip,))
     assert state(made) == "passing"
