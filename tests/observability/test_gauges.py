@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, connections
 
 from meshmgmt.core import clock
 from observability import registries
@@ -138,6 +138,7 @@ def test_a_measurement_that_ended_long_ago_is_no_new_one(
     sampler._pending.result(60)
     elapsed += gauges.LATE_SECONDS
     assert shown(sampler) == 3  # the one that took its time is old by now
+    sampler._pool.submit(connections.close_all).result(60)
 
 
 def shown(sampler: gauges.Sampler) -> float:
