@@ -43,7 +43,8 @@ _MOST_ON_SQLITE: Final = 10_000
 LATE: Final = timedelta(hours=1)
 """How long after its end a span is added up: most late events are there by then."""
 
-_BEGINNING: Final = -(2**63)
+BEGINNING: Final = -(2**63)
+"""The mark before anything is summed up."""
 _UNION: Final = " UNION ALL "
 
 
@@ -64,7 +65,7 @@ def roll_up(*, least: int = LEAST) -> None:
 def reach(stream: Stream) -> tuple[int, int]:
     """Return the arrival number up to which events are in, and where wider spans end."""
     marks = RollUpMark.objects.filter(stream=stream.name)
-    return marks.values_list("arrival", "until").first() or (_BEGINNING, 0)
+    return marks.values_list("arrival", "until").first() or (BEGINNING, 0)
 
 
 def gaps(stream: Stream) -> list[date]:
@@ -113,7 +114,7 @@ def _lock(stream: Stream) -> RollUpMark:
     """Return the mark, which nobody else moves until the transaction ends."""
     marks = RollUpMark.objects.select_for_update()
     found, made = marks.get_or_create(
-        stream=stream.name, defaults={"arrival": _BEGINNING}
+        stream=stream.name, defaults={"arrival": BEGINNING}
     )
     if made:
         leave_gap(stream, set(_days_from_before(stream)))

@@ -195,8 +195,13 @@ def _parts(
     if kept is None or hours is None or fields is None:
         yield events(question.start, question.end)
         return
-    holes = [day_span(day) for day in rollups.gaps(kept.stream)]
     arrival, until = rollups.reach(kept.stream)
+    if arrival == rollups.BEGINNING:
+        # By arrival all events of the stream would be looked at, and those from before
+        # arrivals were counted would not.
+        yield events(question.start, question.end)
+        return
+    holes = [day_span(day) for day in rollups.gaps(kept.stream)]
     summed = [
         each for span in hours.without(holes) for each in span.by_width(widths, until)
     ]
