@@ -15,7 +15,7 @@ ALLOWED_HEADERS: Final = (
 )
 EXPOSED_HEADERS: Final = (
     "X-Request-Id, Link, X-Total-Count, X-Total-Count-Precision, Retry-After,"
-    " Idempotency-Replayed, ETag"
+    " Idempotency-Replayed, ETag, X-Search-Scope, Audit-Tree-Head"
 )
 PREFLIGHT_SECONDS: Final = 600
 

@@ -7,6 +7,7 @@ import pytest
 from django.db import OperationalError
 
 from events.api import audit
+from events.api.audit import HEAD_HEADER
 from events.api.pagination import PRECISION_HEADER
 from events.models import AuditEvent
 from meshmgmt.core.ids import is_id
@@ -218,7 +219,7 @@ def test_allowed_origin_may_read_answers_and_errors(api: Api, settings):
         answer = api.get(path, Origin="https://d.company")
         assert answer.headers["Access-Control-Allow-Origin"] == "https://d.company"
         exposed = answer.headers["Access-Control-Expose-Headers"].split(", ")
-        assert {"X-Request-Id", PRECISION_HEADER} <= set(exposed)
+        assert {"X-Request-Id", PRECISION_HEADER, HEAD_HEADER} <= set(exposed)
     other = api.get(PATH, Origin="https://evil.company")
     assert "Access-Control-Allow-Origin" not in other.headers
     assert "Origin" in other.headers["Vary"]
