@@ -87,12 +87,15 @@ def _metrics(config: Config) -> str:
 
 
 def _logs(config: Config) -> Iterator[Section]:
-    for path in handlers.log_paths(config):
+    paths = handlers.log_paths(config)
+    are_alike = len({path.name for path in paths}) < len(paths)
+    for path in paths:
         # The older half first, as the spool and logrotate call it.
         for part in (Path(f"{path}.1"), path):
             if part.is_file():
+                name = str(part).lstrip("/") if are_alike else part.name
                 yield Section(
-                    f"logs/{part.name}",
+                    f"logs/{name}",
                     f"the end of {part}",
                     lambda part=part: _tail(part),  # type: ignore[misc]
                 )

@@ -109,6 +109,20 @@ def test_an_anonymised_bundle_names_no_network(busy: tuple[Server, str]) -> None
     assert json.loads(status)["server"]["running"] is True
 
 
+def test_log_files_of_one_name_are_both_in_a_bundle(
+    busy: tuple[Server, str], tmp_path: Path
+) -> None:
+    files = [tmp_path / folder / "mesh.json" for folder in ("one", "two")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(f"of {file.parent.name}\n")
+    outputs = ",".join(map(str, files))
+    answer = busy[0].manage("debug", "bundle", SVC_LOG_FILE=outputs)
+    held = read(answer.splitlines()[-1])
+    for file in files:
+        assert f"of {file.parent.name}\n" in held[f"logs{file}"]
+
+
 def level(server: Server) -> str:
     return server.manage("log_level")
 
