@@ -213,7 +213,7 @@ class EventsBench:
             lambda: self.get(client, path), lambda: self._plain(plain), times=7
         )
         name = f"page of {BIG_PAGE} over HTTP"
-        self.report.at_most(name, ours, theirs, 1.5, guard=2.0)
+        self.report.at_most(name, ours, theirs, 1.5, guard=2.3)
 
     def exports(self) -> None:
         """All events as NDJSON and CSV against what the database's client writes."""
