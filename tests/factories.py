@@ -17,7 +17,7 @@ from meshmgmt.access.models import (
 )
 from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.accounts.models import Account
-from meshmgmt.core.orderedlinks import set_members
+from meshmgmt.core.orderedlinks import member_keys, set_members
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Network, NetworkResource, Peer
 
@@ -52,6 +52,11 @@ def group(name: str = "", *members: Peer, **facts: Any) -> Group:
     """Store a group of peers."""
     chosen = name or f"group {next(_numbers)}"
     return group_create(name=chosen, peers=[member.pk for member in members], **facts)
+
+
+def members_of(made: Group) -> list[str]:
+    """Return the ids of the peers that a group lists, in their order."""
+    return list(member_keys(GroupPeer, made))
 
 
 def numbered(number: int) -> Peer:

@@ -26,6 +26,13 @@ def texts_of(response: Any) -> str:
     return " ".join(str(m) for m in get_messages(response.wsgi_request))
 
 
+def looked_up(client: Client, model: str, field: str, term: str = "") -> list[Any]:
+    """Return what a column of the groups' lists offers as one types."""
+    column = {"app_label": "groups", "model_name": model, "field_name": field}
+    found = client.get("/admin/autocomplete/", {**column, "term": term})
+    return list(found.json()["results"])
+
+
 def form_data(client: Client, path: str) -> dict[str, Any]:
     """Return what a browser would send when the form at `path` is saved as it is."""
     response = client.get(path)

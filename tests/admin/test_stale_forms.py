@@ -171,7 +171,9 @@ def test_switches_of_a_zone_changed_meanwhile_stay(client: Client) -> None:
     assert (zone.name, zone.enabled, zone.enable_search_domain) == ("crew", False, True)
 
 
-@pytest.mark.parametrize("seen", ["", "nonsense", "[1]", '"x"', '{"peers": null}'])
+@pytest.mark.parametrize(
+    "seen", ["", "nonsense", "[1]", '"x"', '{"peers": null}', "[" * 100_000]
+)
 def test_unreadable_marks_are_no_failure(client: Client, seen: str) -> None:
     team = group("team", *peers(1))
     late = {**opened(client, at(team)), "seen": seen}

@@ -12,7 +12,7 @@ from groups.models import ALL, Group, GroupResource
 from groups.selectors import all_group_id
 from meshmgmt.accounts.models import User
 from meshmgmt.core.orderedlinks import member_keys
-from tests.admin.signed_in import errors_of, form_data, texts_of
+from tests.admin.signed_in import errors_of, form_data, looked_up, texts_of
 from tests.factories import Trail, group, peer, peers, resource, rule
 
 pytestmark = pytest.mark.django_db
@@ -172,17 +172,9 @@ def test_peers_are_found_by_typing(client: Client) -> None:
     one = peer("printer")
     peer("laptop")
 
-    response = client.get(
-        "/admin/autocomplete/",
-        {
-            "app_label": "groups",
-            "model_name": "grouppeer",
-            "field_name": "peer",
-            "term": "print",
-        },
-    )
+    found = looked_up(client, "grouppeer", "peer", "print")
 
-    assert [found["id"] for found in response.json()["results"]] == [one.pk]
+    assert [each["id"] for each in found] == [one.pk]
 
 
 @pytest.mark.parametrize("size", [1200, pytest.param(5000, marks=pytest.mark.slow)])

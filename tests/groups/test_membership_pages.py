@@ -8,13 +8,12 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from groups.models import Group, GroupPeer, Issued
+from groups.models import Issued
 from groups.selectors import all_group_id
 from groups.services import change_groups_of_peers
-from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.inventory.models import Peer
-from tests.admin.signed_in import client_of, texts_of
-from tests.factories import Trail, group, peer, peers
+from tests.admin.signed_in import client_of, looked_up, texts_of
+from tests.factories import Trail, group, members_of, peer, peers
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -39,10 +38,6 @@ def confirmed(
     assert preview.status_code == 200
     mark = preview.context["plan"].mark
     return act(client, action, peers, path, **sent, apply="1", shown=mark)
-
-
-def members(of: Group) -> list[str]:
-    return list(member_keys(GroupPeer, of))
 
 
 def test_the_preview_says_who_would_join_and_writes_nothing(client: Client) -> None:
@@ -73,7 +68,7 @@ def test_peers_join_at_the_end_with_an_event_each_and_the_message_links(
     done = confirmed(client, "add_to_group", made, join=[team.pk])
 
     assert done.status_code == 302
-    assert members(team) == [one.pk for one in made]
+    assert members_of(team) == [one.pk for one in made]
     assert trail.targets == [("peer.group.add", one.pk) for one in made[2:]]
     told = texts_of(done)
     assert "4 peers joined" in told
@@ -99,8 +94,8 @@ def test_all_pages_are_taken_when_all_are_selected(client: Client) -> None:
     )
 
     assert done["Location"] == f"{PEERS}?q=peer"
-    assert members(team) == [one.pk for one in made]
-    assert others.pk not in members(team)
+    assert members_of(team) == [one.pk for one in made]
+    assert others.pk not in members_of(team)
 
 
 def test_moving_leaves_one_group_and_joins_another(client: Client) -> None:
@@ -110,8 +105,8 @@ def test_moving_leaves_one_group_and_joins_another(client: Client) -> None:
 
     confirmed(client, "move_to_group", [one, two], leave=[old.pk], join=[new.pk])
 
-    assert members(old) == [three.pk]
-    assert members(new) == [two.pk, one.pk]
+    assert members_of(old) == [three.pk]
+    assert members_of(new) == [two.pk, one.pk]
     assert sorted(trail.codes) == [
         "peer.group.add",
         "peer.group.delete",
@@ -146,7 +141,7 @@ def test_a_change_meanwhile_is_shown_before_anything_is_done(client: Client) -> 
     late = act(client, "add_to_group", made, **sent, apply="1", shown=mark)
 
     assert "somebody changed these peers or groups meanwhile" in late.content.decode()
-    assert members(team) == [made[0].pk]
+    assert members_of(team) == [made[0].pk]
     again = act(
         client,
         "add_to_group",
@@ -156,7 +151,7 @@ def test_a_change_meanwhile_is_shown_before_anything_is_done(client: Client) -> 
         shown=late.context["plan"].mark,
     )
     assert again.status_code == 302
-    assert len(members(team)) == 3
+    assert len(members_of(team)) == 3
 
 
 def test_a_peer_deleted_meanwhile_is_noticed(client: Client) -> None:
@@ -169,7 +164,7 @@ def test_a_peer_deleted_meanwhile_is_noticed(client: Client) -> None:
     late = act(client, "add_to_group", made, **sent, apply="1", shown=mark)
 
     assert late.status_code == 200
-    assert members(team) == []
+    assert members_of(team) == []
 
 
 def test_a_group_cannot_be_left_and_joined_at_once(client: Client) -> None:
@@ -200,11 +195,7 @@ def test_groups_on_offer_are_those_that_people_fill(client: Client) -> None:
     group("of claims", issued=Issued.JWT)
 
     def offered(model: str) -> set[str]:
-        found = client.get(
-            "/admin/autocomplete/",
-            {"app_label": "groups", "model_name": model, "field_name": "group"},
-        )
-        return {entry["text"] for entry in found.json()["results"]}
+        return {each["text"] for each in looked_up(client, model, "group")}
 
     assert offered("grouppeer") == {wanted.name}
     assert offered("groupresource") == {"All", "team", "of claims"}

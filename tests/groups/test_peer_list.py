@@ -14,7 +14,7 @@ from meshmgmt.core import clock
 from meshmgmt.inventory.admin.peerlist import badges
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.standing import BLOCKED, EXPIRED, PENDING
-from tests.admin.signed_in import client_of, form_data
+from tests.admin.signed_in import client_of, form_data, looked_up
 from tests.factories import Trail, group, peer, peers
 from tests.people import person
 
@@ -162,17 +162,7 @@ def test_search_finds_the_members_of_a_group_by_its_name(
 def test_looking_a_peer_up_in_a_form_does_not_search_groups(client: Client) -> None:
     group("kitchen", peer("laptop"))
 
-    found = client.get(
-        "/admin/autocomplete/",
-        {
-            "app_label": "groups",
-            "model_name": "grouppeer",
-            "field_name": "peer",
-            "term": "kitchen",
-        },
-    )
-
-    assert found.json()["results"] == []
+    assert looked_up(client, "grouppeer", "peer", "kitchen") == []
 
 
 def test_groups_are_changed_on_the_page_of_a_peer(client: Client) -> None:

@@ -8,11 +8,11 @@ from events.models import AuditEvent
 from groups.models import GroupPeer
 from groups.selectors import members_among
 from groups.services import change_groups_of_peers, group_create, group_update
-from meshmgmt.core.orderedlinks import drop_members, member_keys
+from meshmgmt.core.orderedlinks import drop_members
 from meshmgmt.core.queries import BATCH, MOST_PARAMETERS
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import Peer
-from tests.factories import Trail, account_settings, group, peers
+from tests.factories import Trail, account_settings, group, members_of, peers
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +49,21 @@ def test_a_change_of_a_few_reads_and_writes_a_few() -> None:
         change_groups_of_peers([one.pk for one in made[:3]], leave=[team.pk])
 
     assert len(captured) < 30
-    assert member_keys(GroupPeer, team) == [one.pk for one in made[3:]]
+    assert members_of(team) == [one.pk for one in made[3:]]
+
+
+def test_a_list_sent_whole_asks_only_for_who_is_new_in_it() -> None:
+    ids = [one.pk for one in peers(MANY)]
+    team = group("team")
+    group_update(group_id=team.pk, name="team", peers=ids[:-1], resources=[])
+
+    with CaptureQueriesContext(connection) as captured:
+        group_update(group_id=team.pk, name="team", peers=ids, resources=[])
+
+    assert members_of(team) == ids
+    asked = " ".join(each["sql"] for each in captured)
+    assert ids[-1] in asked
+    assert ids[0] not in asked
 
 
 def test_members_are_looked_up_among_the_peers_in_question_alone() -> None:
