@@ -11,8 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from dns.admin import zonefiles
-from dns.admin.pieces import PiecesAdmin
-from dns.admin.records import WIDE, RecordInline
+from dns.admin.records import WIDE, PiecesAdmin, RecordInline
 from dns.models import Record, Zone, ZoneGroup
 from dns.services.zonefiles import zone_import
 from dns.services.zones import RECORDS_AT_ONCE, zone_thin_out, zones
