@@ -17,6 +17,7 @@ from meshmgmt.core import context
 from meshmgmt.core.orderedlinks import OrderedLink, remove_from_lists, set_members
 from meshmgmt.core.queries import batches
 from meshmgmt.core.registry import Registry
+from meshmgmt.core.resources import lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +194,12 @@ class JsonReference:
 
 
 REFERENCES: Final = Registry[tuple[type[models.Model], str], Reference]()
-OWNED: Final = Registry[type[OrderedLink], str]()
-"""Lists of what is in a group, with the field that names the group."""
 
 
 def register(*references: Reference) -> None:
     """Add references, in the order in which deletion takes them out."""
     for reference in references:
         REFERENCES.add((reference.model, reference.column), reference)
-
-
-def register_members(link: type[OrderedLink]) -> None:
-    """Add a list that belongs to the group itself: what is in it."""
-    OWNED.add(link, link.owner_field)
 
 
 def usages_of(group_id: str) -> list[Usage]:
@@ -217,17 +211,12 @@ def usages_of(group_id: str) -> list[Usage]:
     ]
 
 
-def deletion_reason(name: str) -> str:
-    """Return what the events of objects touched by the deletion give as reason."""
-    return f"group {name!r} was deleted"
-
-
-def unlink_group(group: models.Model, *, name: str) -> None:
+def unlink_group(group: Any) -> None:
     """Empty a group that is about to be deleted and take it out of everything."""
-    with context.scope(reason=deletion_reason(name)):
+    with context.scope(reason=f"group {group.name!r} was deleted"):
         for reference in _referring(group.pk):
             reference.unlink(group.pk)
-        for link in OWNED:
+        for link in lists(group._meta.model).values():
             set_members(link, group, [])
 
 

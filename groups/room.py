@@ -6,8 +6,7 @@ from typing import Any
 from events.directory import directory
 from events.models import AuditEvent
 from groups import audit, ipv6
-from groups.models import ALL, Group, GroupPeer, GroupResource, Issued
-from groups.references import register_members
+from groups.models import ALL, Group, Issued
 from groups.selectors import (
     all_group_id,
     members_among,
@@ -35,8 +34,6 @@ def register() -> None:
     inventory.contributions.peer_groups = short_groups_by_peer
     peers_deleting.connect(take_peers_out, dispatch_uid="groups.peers")
     resources_deleting.connect(take_resources_out, dispatch_uid="groups.resources")
-    register_members(GroupPeer)
-    register_members(GroupResource)
     modelmodules.assign("groups", "groups")
     register_constraint(
         "a group with this name exists already",

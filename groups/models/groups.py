@@ -1,5 +1,6 @@
 """Groups: what policies, routes and DNS refer to."""
 
+from collections import Counter
 from typing import Any, Final
 
 from django.db import models, router
@@ -27,14 +28,12 @@ class GroupQuerySet(AuditedQuerySet["Group"]):
 
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete the groups one by one, in one write."""
-        deleted: dict[str, int] = {}
+        deleted: Counter[str] = Counter()
         with account_write():
             # One by one: what refers to a group is to be let go before it goes.
             for group in self.order_by("id"):
-                _, counts = group.delete()
-                for model, count in counts.items():
-                    deleted[model] = deleted.get(model, 0) + count
-        return sum(deleted.values()), deleted
+                deleted.update(group.delete()[1])
+        return deleted.total(), dict(deleted)
 
     delete.alters_data = True  # type: ignore[attr-defined]
     delete.queryset_only = True  # type: ignore[attr-defined]
@@ -81,7 +80,7 @@ class Group(AuditedModel):
         All of it is one write; each touched object gets its own event with the reason.
         """
         with account_write():
-            unlink_group(self, name=self.name)
+            unlink_group(self)
             # Nothing refers to it any more; Django would ask each relation once more.
             collector = Collector(router.db_for_write(Group, instance=self), self)
             collector.collect([self], collect_related=False)

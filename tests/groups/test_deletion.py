@@ -7,7 +7,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from groups.models import Group
-from groups.references import deletion_reason
 from groups.services import group_delete
 from meshmgmt.access import models as access
 from meshmgmt.core import clock
@@ -154,7 +153,7 @@ def test_policy_left_without_an_enabled_rule_is_disabled_too() -> None:
 
     changed = [e for e in trail.events if e.activity_code == "policy.update"]
     assert {event.target_id for event in changed} == {alone.policy_id, first.policy_id}
-    assert {event.meta["reason"] for event in changed} == {deletion_reason("gone")}
+    assert {event.meta["reason"] for event in changed} == {"group 'gone' was deleted"}
     enabled = dict(access.Policy.objects.values_list("pk", "enabled"))
     assert (enabled[alone.policy_id], enabled[first.policy_id]) == (False, True)
     [off] = [event for event in changed if event.target_id == alone.policy_id]
