@@ -26,12 +26,13 @@ class Zones(Resource[Zone]):
     kind = "zone"
 
     def errors(self, write: Write[Zone]) -> list[FieldError]:
+        # The domain of a stored one cannot change: nobody asks whose it is.
+        new = write.is_new
         return zone_errors(
             write.values,
             known_groups=write.known("distribution_groups"),
-            peer_domain=account_domain(),
-            # That of a stored one cannot change: nobody asks whose it is.
-            domain_taken=write.is_new and _is_taken(write.values["domain"]),
+            peer_domain=account_domain() if new else "",
+            domain_taken=new and _is_taken(write.values["domain"]),
             stored_domain=write.before.get("domain"),
         )
 
