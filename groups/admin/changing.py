@@ -67,6 +67,7 @@ class Deed:
     def action(self, description: str) -> Any:
         """Return it as an action of a list."""
         named = admin.action(description=description, permissions=["membership"])
+        # A partial, for Django writes what it is called onto it, which no method takes.
         return named(partial(self.run))
 
     def run(
