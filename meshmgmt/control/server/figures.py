@@ -84,12 +84,7 @@ def forget_dead(runtime_dir: Path) -> None:
 
 def current() -> list[Figures]:
     """Return the figures of those that serve peers here and are well."""
-    runtime_dir = settings.SVC.runtime_dir
-    return [
-        figures
-        for name, figures in _read(runtime_dir).items()
-        if not _problem(runtime_dir, name, figures)
-    ]
+    return [figures for figures, problem in _looked_at() if not problem]
 
 
 def _streams() -> InventoryRows:
@@ -118,11 +113,12 @@ def unserved() -> str:
 
     Nobody is asked for where the setting says that no peers are served.
     """
-    runtime_dir = settings.SVC.runtime_dir
-    if _read(runtime_dir):
-        return problem(runtime_dir)
+    if problems := [problem for _, problem in _looked_at()]:
+        # Those that share a port take over from one that died.
+        return problems[0] if all(problems) else ""
     if not settings.SVC.grpc_bind:
         return ""
+    runtime_dir = settings.SVC.runtime_dir
     locks = [path.name for path in runtime_dir.glob("peers*.lock")]
     if any(runtime.is_locked(runtime_dir, name) for name in locks):
         return "the process that serves peers is starting"
@@ -134,16 +130,13 @@ def unserved() -> str:
     )
 
 
-def problem(runtime_dir: Path) -> str:
-    """Return what is wrong with all processes, "" when one works or all left in order.
-
-    Those that share a port take over from one that died.
-    """
-    found = [
-        _problem(runtime_dir, name, figures)
+def _looked_at() -> list[tuple[Figures, str]]:
+    """Return the last figures of each process here, and what is wrong with it."""
+    runtime_dir = settings.SVC.runtime_dir
+    return [
+        (figures, _problem(runtime_dir, name, figures))
         for name, figures in _read(runtime_dir).items()
     ]
-    return found[0] if found and all(found) else ""
 
 
 def _problem(runtime_dir: Path, name: str, figures: Figures) -> str:
