@@ -282,9 +282,13 @@ def test_account_may_want_to_approve_new_peers():
 
 
 def test_extra_labels_need_a_key_that_allows_them():
+    plain, _ = setup_key()
+    with CaptureQueriesContext(connection) as queries:
+        refusal = refused(setupKey=plain, dnsLabels=["db"])
     # FAILED_PRECONDITION would have clients try again for two minutes.
-    refusal = refused(setupKey=setup_key()[0], dnsLabels=["db"])
     assert (refusal.code, Peer.objects.count()) == (Code.PERMISSION_DENIED, 0)
+    # No lock of the account for what is refused whoever has it.
+    assert all(query["sql"].startswith("SELECT") for query in queries)
 
 
 def test_extra_labels_are_kept_and_never_change():

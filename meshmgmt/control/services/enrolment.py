@@ -50,6 +50,7 @@ def _enrol_for_user(
     public_key: str, signed_in: sso.SignedIn, facts: dict[str, Any]
 ) -> Peer:
     user = signed_in.user
+    _check_labels(facts, allowed=False)
     hostname = facts.get("hostname", "")
     if hostname.lower() in _HAND_HELD and user.email:
         facts["hostname"] = plain(f"{hostname}-{user.email.partition('@')[0]}")
@@ -68,6 +69,7 @@ def _enrol_by_key(public_key: str, plain_key: str, facts: dict[str, Any]) -> Pee
     try:
         # First without the lock: keys that are no good must not hold others up.
         key = usable_setup_key(plain_key)
+        _check_labels(facts, allowed=key.allow_extra_dns_labels)
         actor = Actor(id=key.pk, name=key.name)
         with context.scope(actor=actor), account_write():
             key, groups = setup_key_use(key_id=key.pk)
@@ -85,8 +87,6 @@ def _enrol_by_key(public_key: str, plain_key: str, facts: dict[str, Any]) -> Pee
 
 def _create(public_key: str, facts: dict[str, Any], groups: Sequence[str]) -> Peer:
     """Create the peer in the running account write, with what it is entitled to."""
-    allowed = facts.get("allow_extra_dns_labels", False)
-    _check_labels(facts["extra_dns_labels"], allowed=allowed)
     account = the_account()
     now = clock.now()
     try:
@@ -113,7 +113,8 @@ def _create(public_key: str, facts: dict[str, Any], groups: Sequence[str]) -> Pe
     return peer
 
 
-def _check_labels(labels: Sequence[str], *, allowed: bool) -> None:
+def _check_labels(facts: dict[str, Any], *, allowed: bool) -> None:
+    labels = facts["extra_dns_labels"]
     if labels and not allowed:
         raise Refused(Code.PERMISSION_DENIED, NO_EXTRA_LABELS)
     if len(labels) > MAX_EXTRA_LABELS:
