@@ -1,6 +1,5 @@
 """The admin's page that asks a peer for a debug bundle, and shows what became of others."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -9,7 +8,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
-from django.utils.safestring import SafeString
 
 from meshmgmt.accounts.models import User
 from meshmgmt.adminsite.look import badge
@@ -67,15 +65,6 @@ class BundleForm(forms.Form):
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class ShownJob:
-    """A job with its state as a badge and the name of who asked."""
-
-    job: PeerJob
-    state: SafeString
-    asked_by: str
-
-
 def jobs_page(request: HttpRequest, peer_id: str) -> HttpResponse:
     """Show the jobs of a peer, and take a new one."""
     role = getattr(request.user, "role", "")
@@ -99,15 +88,15 @@ def jobs_page(request: HttpRequest, peer_id: str) -> HttpResponse:
     return TemplateResponse(request, "admin/control/jobs.html", facts)
 
 
-def shown_jobs(peer: Peer) -> list[ShownJob]:
-    """Return the jobs of a peer, newest first."""
+def shown_jobs(peer: Peer) -> list[dict[str, Any]]:
+    """Return the jobs of a peer, newest first, with badges and the names of who asked."""
     jobs = list(PeerJob.objects.filter(peer=peer))
     users = User.objects.in_bulk({job.triggered_by for job in jobs})
     return [
-        ShownJob(
-            job,
-            badge(job.status, _TONES.get(JobStatus(job.status), "")),
-            str(users.get(job.triggered_by, job.triggered_by)),
-        )
+        {
+            "job": job,
+            "state": badge(job.status, _TONES.get(JobStatus(job.status), "")),
+            "asked_by": str(users.get(job.triggered_by, job.triggered_by)),
+        }
         for job in jobs
     ]
