@@ -61,7 +61,7 @@ def stored_peer(peer_id: str) -> Peer:
 def take_report(
     peer: Peer, meta: management_pb2.PeerSystemMeta, source: str, **further: str
 ) -> None:
-    """Store what a peer says of itself and where it comes from. Raises Refused."""
+    """Store what a peer says of itself and where it comes from."""
     facts = {**facts_of(meta), **place_facts(source), **further}
     changed = peer_report(peer, facts, posture_checks_exist=PostureCheck.objects.exists)
     if changed - _PLACE - further.keys():
