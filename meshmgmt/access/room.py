@@ -1,6 +1,7 @@
 """What access objects have for the other rooms."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from functools import partial
 
 from events.directory import directory
 from meshmgmt.access import audit, defaultpolicy, homecards, references
@@ -36,7 +37,7 @@ def register() -> None:
         "posture_check_name_unique",
         "access_posturecheck.name",
     )
-    contributions.auto_groups = auto_groups
+    contributions.auto_groups = partial(ids_by_owner, UserAutoGroup)
     contributions.auto_group_errors = errors_of_auto_groups
     contributions.set_auto_groups = set_auto_groups
     contributions.set_jwt_groups = set_jwt_groups
@@ -53,8 +54,3 @@ def register() -> None:
 
 def policy_names(ids: Collection[str]) -> dict[str, str]:
     return dict(rows_with(Policy.objects.values_list("pk", "name"), {"pk": ids}))
-
-
-def auto_groups(user_ids: Sequence[str] | None) -> dict[str, list[str]]:
-    """Return `{user id: [group id, ...]}` in order; None asks for all users."""
-    return ids_by_owner(UserAutoGroup, user_ids)

@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from groups.models import Group
 from meshmgmt.access.admin.fields import groups_field
 from meshmgmt.access.models import Invite, InviteAutoGroup
 from meshmgmt.access.rules.invites import DEFAULT_LIFE, HOUR
@@ -20,7 +19,6 @@ from meshmgmt.adminsite.bulk import refuse_too_many
 from meshmgmt.adminsite.fields import DurationField
 from meshmgmt.adminsite.look import badge
 from meshmgmt.adminsite.tokens import SecretPages
-from meshmgmt.core.orderedlinks import member_keys
 from meshmgmt.core.transactions import account_write
 
 
@@ -84,9 +82,8 @@ class InviteAdmin(SecretPages, ByAdmin):
 
     @admin.display(description="auto-groups")
     def groups(self, invite: Invite) -> str:
-        keys = member_keys(InviteAutoGroup, invite)
-        names = dict(Group.objects.filter(pk__in=keys).values_list("pk", "name"))
-        return ", ".join(names[key] for key in keys)
+        links = invite.auto_group_links.select_related("group")
+        return ", ".join(link.group.name for link in links)
 
     @admin.action(
         description="Make other links for selected invites", permissions=["renew"]

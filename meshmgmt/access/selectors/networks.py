@@ -1,6 +1,6 @@
 """What the API shows of networks and their resources."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,7 +20,7 @@ def network_rows(ids: Sequence[str] | None = None) -> list[Row]:
     resources = _ids_by_network(NetworkResource.objects.all(), ids)
     routers = _ids_by_network(Router.objects.all(), ids)
     policies = _policies_by_network(resources)
-    counts = _routing_peers(routers)
+    counts = _routing_peers(routers, ids)
     for row in found:
         pk = row["id"]
         row["routers"] = routers.get(pk, [])
@@ -62,26 +62,23 @@ def _policies_by_network(resources: Mapping[str, list[str]]) -> dict[str, list[s
     return {network_id: sorted(policies) for network_id, policies in found.items()}
 
 
-def _routing_peers(routers: Mapping[str, list[str]]) -> dict[str, int]:
+def _routing_peers(
+    routers: Mapping[str, list[str]], ids: Sequence[str] | None
+) -> dict[str, int]:
     """Return how many peers the routers of each network name, as the reference counts.
 
     Routers that are disabled count, and a peer counts as often as it is named.
     """
     chosen = [pk for listed in routers.values() for pk in listed]
-    by_peer = Router.objects.filter(peer__isnull=False).order_by()
-    single = {
-        pk
-        for part in batches(chosen)
-        for pk in by_peer.filter(pk__in=part).values_list("pk", flat=True)
-    }
     groups = ids_by_owner(RouterPeerGroup, chosen)
     members = group_members({pk for listed in groups.values() for pk in listed})
-
-    def named(router_id: str) -> int:
-        listed = groups.get(router_id, ())
-        return (router_id in single) + sum(len(members[pk]) for pk in listed)
-
-    return {network: sum(map(named, listed)) for network, listed in routers.items()}
+    by_peer = _ids_by_network(Router.objects.filter(peer__isnull=False), ids)
+    counts = Counter({network: len(listed) for network, listed in by_peer.items()})
+    for network_id, listed in routers.items():
+        for router_id in listed:
+            for group_id in groups.get(router_id, ()):
+                counts[network_id] += len(members[group_id])
+    return counts
 
 
 def resource_rows(network_id: str = "", ids: Sequence[str] | None = None) -> list[Row]:
