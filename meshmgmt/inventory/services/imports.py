@@ -8,9 +8,9 @@ new peer; a new peer without `ip` gets a free address.
 import datetime as dt
 import ipaddress
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
@@ -88,23 +88,31 @@ class ImportResult:
     unchanged: int = 0
 
 
-class _KnownValues:
-    """The unique values of all peers, each with the id of the peer that has it."""
+class _Import:
+    """A running import: what is stored, and what its lines make of it."""
 
     def __init__(self, account: Account) -> None:
-        self.account = account
+        self.users: dict[str, str] = {}
+        for pk, key in User.objects.values_list("pk", "email_key"):
+            self.users[pk] = pk
+            if key:
+                self.users[key] = pk
+        self.known = {peer.wg_public_key: peer for peer in Peer.objects.all()}
         self.holders: dict[str, dict[str, str]] = {name: {} for name in UNIQUE}
-        self._next_host = 1
-
-    def taken(self, users: Collection[str]) -> Taken:
-        """Return them as the rules want them."""
-        return Taken(
+        for peer in self.known.values():
+            self.book(peer)
+        self.taken = Taken(
             holders=self.holders,
-            users=users,
+            users=self.users,
             free_ip=self._free_ip,
-            network_range=self.account.network_range,
-            network_range_v6=self.account.network_range_v6,
+            network_range=account.network_range,
+            network_range_v6=account.network_range_v6,
         )
+        self.lines: dict[str, int] = {}
+        self.new: list[Peer] = []
+        self.changed: list[tuple[Peer, list[str]]] = []
+        self.unchanged = 0
+        self._next_host = 1
 
     def book(self, peer: Peer) -> None:
         """Note what a peer has."""
@@ -119,27 +127,12 @@ class _KnownValues:
 
     def _free_ip(self) -> str:
         """Return the lowest free address; the search goes on where it ended."""
-        network_range = self.account.network_range
-        network = ipaddress.IPv4Network(network_range)
+        network = ipaddress.IPv4Network(self.taken.network_range)
         found = lowest_address(network, self.holders["ip"], self._next_host)
         if found is None:
-            raise no_free_address(network_range)
+            raise no_free_address(self.taken.network_range)
         self._next_host = found[1] + 1
         return found[0]
-
-
-@dataclass(slots=True)
-class _Import:
-    """The state of a running import."""
-
-    known_values: _KnownValues
-    taken: Taken
-    users: dict[str, str]
-    known: dict[str, Peer]
-    lines: dict[str, int] = field(default_factory=dict)
-    new: list[Peer] = field(default_factory=list)
-    changed: list[tuple[Peer, list[str]]] = field(default_factory=list)
-    unchanged: int = 0
 
 
 def peers_import(
@@ -154,7 +147,7 @@ def peers_import(
     found, at most MAX_FAULTS of them.
     """
     with suppress(_DryRunError), _arrived(lines) as kept, account_write():
-        state = _begin()
+        state = _Import(Account.objects.first() or Account())
         faults: list[LineFault] = []
         for number, line in enumerate(watched(kept), 1):
             faults += _take(state, number, line)
@@ -180,19 +173,6 @@ def _arrived(lines: Iterable[bytes]) -> Iterator[Iterable[bytes]]:
             kept.write(line.rstrip(b"\n")[: MAX_LINE + 1] + b"\n")
         kept.seek(0)
         yield kept
-
-
-def _begin() -> _Import:
-    users: dict[str, str] = {}
-    for pk, key in User.objects.values_list("pk", "email_key"):
-        users[pk] = pk
-        if key:
-            users[key] = pk
-    peers = {peer.wg_public_key: peer for peer in Peer.objects.all()}
-    values = _KnownValues(Account.objects.first() or Account())
-    for peer in peers.values():
-        values.book(peer)
-    return _Import(values, values.taken(users), users=users, known=peers)
 
 
 def _write(state: _Import) -> None:
@@ -296,11 +276,11 @@ def _apply(state: _Import, number: int, values: dict[str, Any]) -> list[FieldErr
     before = {name: getattr(peer, name) for name in values} if not fresh else {}
     if not fresh:
         # What it gives up is free for itself and for the lines that follow.
-        state.known_values.unbook(peer)
+        state.unbook(peer)
     errors = peer_prepare(peer, values, state.taken)
     if errors:
         return errors  # not booked again: after a fault nothing is written
-    state.known_values.book(peer)
+    state.book(peer)
     state.lines[key] = number
     if fresh:
         state.new.append(peer)
