@@ -48,10 +48,6 @@ class UserForm(ByForm):
         help_text="For signing in here. Leave empty to keep what is.",
     )
 
-    class Meta:
-        model = User
-        fields = ["email", "name", "role", "is_service_user", "is_blocked"]
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.adding:

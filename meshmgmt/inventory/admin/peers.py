@@ -1,6 +1,5 @@
 """Admin pages of peers."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -64,18 +63,6 @@ class PeerForm(ServiceForm):
         widget=forms.CheckboxSelectMultiple,
     )
 
-    class Meta:
-        model = Peer
-        fields = [*MACHINE, *_SWITCHES]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        # Declared above and not in Meta, so Django fills nothing in for them.
-        for name in ("name", "wg_public_key", "ip", "ipv6", "extra_dns_labels"):
-            if not self.adding:
-                self.initial[name] = getattr(self.instance, name)
-        self.initial["user"] = self.instance.user_id
-
     def apply(self, data: dict[str, Any]) -> Peer:
         values = dict(data)
         if not self.adding:  # others are told of what was changed alone
@@ -89,10 +76,14 @@ class PeerForm(ServiceForm):
         return peer_update(peer_id=self.instance.pk, **values)
 
 
-def _let_in(*, approval_required: bool) -> Callable[[Any, HttpRequest, Any], object]:
-    """Return what approves a peer, or blocks it until somebody does."""
-    return lambda pages, request, peer: peer_update(
-        peer_id=peer.pk, approval_required=approval_required
+def _approval(name: str, done: str, *, required: bool) -> BulkAction:
+    """Return what approves peers, or blocks them until somebody does."""
+    return BulkAction(
+        *(name, name.capitalize(), done),
+        lambda pages, request, peer: peer_update(
+            peer_id=peer.pk, approval_required=required
+        ),
+        lambda peer: peer.approval_required != required,
     )
 
 
@@ -117,16 +108,8 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
         *("name", "ip", "ipv6", "dns_label", "hostname", "user__email", "=id")
     ]
     bulk = (
-        BulkAction(
-            *("approve", "Approve", "approved"),
-            _let_in(approval_required=False),
-            lambda peer: bool(peer.approval_required),
-        ),
-        BulkAction(
-            *("block", "Block", "blocked"),
-            _let_in(approval_required=True),
-            lambda peer: not peer.approval_required,
-        ),
+        _approval("approve", "approved", required=False),
+        _approval("block", "blocked", required=True),
     )
     readonly_fields = [*_MADE, *_REPORTED, *CONNECTION]
 
