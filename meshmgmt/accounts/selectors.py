@@ -9,9 +9,8 @@ from meshmgmt.accounts.models.account import peers_domain
 from meshmgmt.accounts.oidc.configured import provider_id
 from meshmgmt.core import clock
 from meshmgmt.core.queries import Prepared, columns_of, loaded
+from meshmgmt.core.resources import Row
 from meshmgmt.core.roles import Operation, Role, allowed, permissions_of
-
-Row = dict[str, Any]
 
 NEVER: Final = "0001-01-01T00:00:00Z"
 """What clients of the reference API know as "not yet" (the zero time of Go)."""

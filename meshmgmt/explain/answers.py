@@ -9,6 +9,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.core import context
 from meshmgmt.core.errors import BadRequest, NotFound
 from meshmgmt.core.registry import Registry
+from meshmgmt.core.resources import Row
 from meshmgmt.explain.lint import lint
 from meshmgmt.explain.lint.finding import Finding
 from meshmgmt.explain.mapsize import observe_all_maps, observe_map
@@ -21,13 +22,7 @@ from meshmgmt.explain.resolution.model import (
 )
 from meshmgmt.explain.resolution.trials import covering_zones, groups_to_try
 from meshmgmt.explain.resolution.verdict import needs_trials, verdict
-from meshmgmt.inventory.selectors import (
-    ACCESSIBLE,
-    FEW,
-    PeerRow,
-    peer_rows,
-    visible_peers,
-)
+from meshmgmt.inventory.selectors import ACCESSIBLE, FEW, peer_rows, visible_peers
 from meshmgmt.mesh.neighbours import Neighbours, neighbours
 from meshmgmt.mesh.peerdns import PeerDns
 from meshmgmt.mesh.reasons import Subject
@@ -119,7 +114,7 @@ def contribute_findings(read: Read) -> None:
     _further.add(read, read)
 
 
-def accessible_peer_rows(viewer: User, peer_id: str) -> list[PeerRow]:
+def accessible_peer_rows(viewer: User, peer_id: str) -> list[Row]:
     """Return the peers that a peer sees, of those that `viewer` may see.
 
     Raises NotFound for a peer that `viewer` may not see.

@@ -1,7 +1,7 @@
 """What the API shows of peers; few queries, whatever the size."""
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from django.db.models import Model, Q, QuerySet
 
@@ -10,13 +10,13 @@ from meshmgmt.accounts.selectors import NEVER, account_domain
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Conflict, NotFound
 from meshmgmt.core.names import quoted
+from meshmgmt.core.resources import Row
 from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.inventory.contributions import GroupsOfPeer, contributions
 from meshmgmt.inventory.flags import LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.models.peers import CONNECTION, MACHINE, SWITCHES, PeerQuerySet
 
-PeerRow = dict[str, Any]
 ObjectT = TypeVar("ObjectT", bound=Model)
 
 ACCESSIBLE: Final = (
@@ -74,7 +74,7 @@ def visible_peers(viewer: User) -> PeerQuerySet:
 
 def peer_rows(
     viewer: User, ids: Sequence[str] | None = None, *, name: str = "", ip: str = ""
-) -> list[PeerRow]:
+) -> list[Row]:
     """Return the peers that `viewer` may see, in the order of creation.
 
     `name` keeps peers whose name contains it in any letter case, `ip` those with it in
@@ -100,7 +100,7 @@ def peer_rows(
     return found
 
 
-def peer_row(viewer: User, peer_id: str) -> PeerRow:
+def peer_row(viewer: User, peer_id: str) -> Row:
     """Return one peer. Raises NotFound for one that `viewer` may not see."""
     rows = peer_rows(viewer, [peer_id])
     if not rows:
@@ -108,7 +108,7 @@ def peer_row(viewer: User, peer_id: str) -> PeerRow:
     return rows[0]
 
 
-def _finish(row: PeerRow, groups: GroupsOfPeer, domain: str) -> None:
+def _finish(row: Row, groups: GroupsOfPeer, domain: str) -> None:
     """Turn the columns of one peer into what the API shows."""
     suffix = f".{domain}" if domain else ""
     flags = row["local_flags"]

@@ -20,7 +20,6 @@ from meshmgmt.accounts.models import User
 from meshmgmt.accounts.passwords import new_password
 from meshmgmt.accounts.selectors import (
     EXTRA_SETTINGS,
-    Row,
     account_rows,
     current_user_row,
     shown_of,
@@ -54,6 +53,7 @@ from meshmgmt.core.errors import (
     raise_field_errors,
 )
 from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.resources import Row
 from meshmgmt.core.roles import Operation
 from meshmgmt.core.transactions import read_snapshot
 
