@@ -16,7 +16,7 @@ from events.api.queries import EnumField, WholeNumberField
 from events.instants import parse_instant
 from events.streams import pages
 from events.streams.catalogue import Stream
-from events.streams.exports import Place
+from events.streams.exports import Place, every_text
 from events.streams.pages import Page
 from meshmgmt.api.renderers import CONTENT_TYPE
 from meshmgmt.core.errors import BadRequest
@@ -172,22 +172,26 @@ class StreamPagination(BasePagination):
             pieces = self._pieces(queryset, total if exact else None)
         return Page(pieces, total, exact)
 
-    def asked_page(self, matching: QuerySet[Any]) -> list[bytes] | None:
-        """Return the texts of the page of an export, None when all is wanted.
+    def exported(
+        self, stream: Stream, matching: QuerySet[Any]
+    ) -> Iterator[list[bytes]]:
+        """Return the texts of an export in lists: of the page asked for, else of all.
 
         Raises BadRequest where all is wanted in an order that would be found anew for
         every piece.
         """
         form = self.form
-        if form.asked and form.cleaned_data["after"]:
+        place = form.cleaned_data["after"]
+        if form.asked and place:
             raise BadRequest.about(
                 "after", "after: leads through all there is; ask for no page"
             )
         if form.asked:
             bodies = matching.order_by(*form.order).values_list("body")
-            return list(pages.texts(bodies[form.offset : form.offset + form.page_size]))
+            end = form.offset + form.page_size
+            return iter([list(pages.texts(bodies[form.offset : end]))])
         if form.newest_first:
-            return None
+            return every_text(stream, matching, place)
         # Lists of a thousand are found one after another, each from where one ended.
         raise BadRequest.about(
             "sort_by",

@@ -36,7 +36,7 @@ from events.api.serializers import (
 )
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
-from events.streams.exports import csv_pieces, every_text, ndjson_pieces
+from events.streams.exports import csv_pieces, ndjson_pieces
 from meshmgmt.api.bodies import read_body
 from meshmgmt.api.exceptions import RETRY_SECONDS, is_busy
 from meshmgmt.api.exports import CsvRenderer, NdjsonRenderer, export
@@ -104,10 +104,7 @@ class StreamView(ApiView, GenericAPIView[Any]):
 
     def _export(self, kind: str, matching: QuerySet[Any]) -> HttpResponseBase:
         """Return everything that matches, or the page that was asked for, as a file."""
-        page = self.paginator.asked_page(matching)
-        place = self.paginator.form.cleaned_data["after"]
-        every = every_text(self.stream, matching, place)
-        texts = every if page is None else iter([page])
+        texts = self.paginator.exported(self.stream, matching)
         pieces = (
             ndjson_pieces(texts) if kind == "ndjson" else csv_pieces(self.stream, texts)
         )

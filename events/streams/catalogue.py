@@ -39,7 +39,6 @@ class Stream:
     model: type[models.Model]
     tally_model: type[models.Model]
     time_field: str
-    retention_setting: str
     row_class: Any
     kind: type[msgspec.Struct]
     sent_time: str
@@ -74,7 +73,7 @@ class Stream:
     @property
     def retention(self) -> timedelta | None:
         """How long events are kept, None for ever."""
-        days: int | None = getattr(settings.SVC, self.retention_setting)
+        days: int | None = getattr(settings.SVC, f"{self.name}_retention_days")
         return None if days is None else timedelta(days=days)
 
 
@@ -84,7 +83,6 @@ TRAFFIC: Final = Stream(
     model=TrafficEvent,
     tally_model=TrafficTally,
     time_field="time",
-    retention_setting="traffic_retention_days",
     row_class=traffic.TrafficRow,
     kind=traffic.Traffic,
     sent_time="window_end",
@@ -102,7 +100,6 @@ PROXY: Final = Stream(
     model=ProxyEntry,
     tally_model=ProxyTally,
     time_field="timestamp",
-    retention_setting="proxy_retention_days",
     row_class=proxy.ProxyRow,
     kind=proxy.Entry,
     sent_time="timestamp",

@@ -104,13 +104,12 @@ def _position(
 ) -> tuple[Any, str] | None:
     """Return time and id of the row at `offset`, walking from the nearer end."""
     time = stream.time_field
+    order, place = (f"-{time}", "-id"), offset
     from_end = -1 if total is None else total - 1 - offset
     if 0 <= from_end < offset:
-        rows = matching.order_by(time, "id").values_list(time, "id")
-        found: tuple[Any, str] | None = rows[from_end : from_end + 1].first()
-        return found
-    rows = matching.order_by(f"-{time}", "-id").values_list(time, "id")
-    return next(iter(rows[offset : offset + 1]), None)
+        order, place = (time, "id"), from_end
+    rows = matching.order_by(*order).values_list(time, "id")
+    return next(iter(rows[place : place + 1]), None)
 
 
 def sorted_by(

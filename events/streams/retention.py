@@ -22,22 +22,16 @@ MARGIN: Final = timedelta(hours=1)
 
 def prune(*, dry_run: bool = False) -> list[Pruned]:
     """Drop what is too old in every stream; with `dry_run` only count it."""
-    return [
-        _prune_stream(stream, before, dry_run=dry_run)
-        for stream in STREAMS.values()
-        if (before := _first_kept_day(stream.retention))
-    ]
-
-
-def _first_kept_day(retention: timedelta | None) -> date | None:
-    return None if retention is None else (clock.now() - retention - MARGIN).date()
-
-
-def _prune_stream(stream: Stream, before: date, *, dry_run: bool) -> Pruned:
-    rows = pages.tallied(stream.tally_model._default_manager.filter(day__lt=before))
-    if not dry_run:
-        drop_days(stream, before)
-    return Pruned(stream.name, rows, before)
+    found = []
+    for stream in STREAMS.values():
+        if stream.retention is None:
+            continue
+        before = (clock.now() - stream.retention - MARGIN).date()
+        tallies = stream.tally_model._default_manager.filter(day__lt=before)
+        found.append(Pruned(stream.name, pages.tallied(tallies), before))
+        if not dry_run:
+            drop_days(stream, before)
+    return found
 
 
 def drop_days(stream: Stream, before: date) -> None:
