@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Barrier, Event, Thread
+from itertools import count
+from threading import Barrier, Event, Semaphore, Thread
 from typing import TypeVar
 
 from django.db import connections
@@ -26,6 +27,40 @@ def race(calls: Sequence[Callable[[], T]]) -> list[T]:
 
     with ThreadPoolExecutor(len(calls)) as pool:
         return list(pool.map(run, calls))
+
+
+@contextmanager
+def going_on(*deeds: Callable[[int], object]) -> Iterator[Semaphore]:
+    """Do each deed, told how often it was done, again and again beside a block.
+
+    Yields what is released after each; tells at the end what went wrong with any.
+    """
+    ended, done = Event(), Semaphore(0)
+    errors: list[Exception] = []
+
+    def repeat(deed: Callable[[int], object]) -> None:
+        try:
+            for number in count():
+                if ended.is_set():
+                    return
+                deed(number)
+                done.release()
+        except Exception as error:
+            errors.append(error)
+            done.release(999)  # who waits for more goes on
+        finally:
+            connections.close_all()
+
+    threads = [Thread(target=repeat, args=[deed]) for deed in deeds]
+    for thread in threads:
+        thread.start()
+    try:
+        yield done
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    assert not errors, errors
 
 
 @contextmanager

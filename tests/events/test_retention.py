@@ -1,10 +1,10 @@
 """Old events go by whole days, and inserts never wait long for it."""
 
 import dataclasses
-import threading
 import time
 from collections.abc import Callable
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.core import clock
 from tests.events.backends import second_session
 from tests.events.samples import moment, proxy, traffic
+from tests.races import going_on
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -246,42 +247,21 @@ def test_a_half_dropped_day_comes_back_when_it_is_kept_after_all(
 @postgresql
 def test_batches_into_a_day_that_is_being_dropped_are_stored() -> None:
     """A run that is told to keep less than the server drops days it still takes."""
-    done = threading.Event()
-    stored = threading.Semaphore(0)
-    failures: list[Exception] = []
 
-    def ingest(writer: int) -> None:
-        number = 0
-        try:
-            while not done.is_set():
-                number += 1
-                batches.ingest_events(
-                    TRAFFIC,
-                    [
-                        traffic(id=f"{writer}-{number}-{n}", window_end=moment(n * DAY))
-                        for n in (9, 10)
-                    ],
-                )
-                stored.release()
-        except Exception as error:
-            failures.append(error)
-        finally:
-            stored.release(99)
-            connection.close()
+    def ingest(writer: str, number: int) -> None:
+        batches.ingest_events(
+            TRAFFIC,
+            [
+                traffic(id=f"{writer}-{number}-{n}", window_end=moment(n * DAY))
+                for n in (9, 10)
+            ],
+        )
 
-    writers = [threading.Thread(target=ingest, args=(n,)) for n in range(3)]
-    for writer in writers:
-        writer.start()
-    try:
+    with going_on(*(partial(ingest, writer) for writer in "abc")) as stored:
         for _ in range(12):
             for _ in range(3):
                 stored.acquire()
             retention.drop_days(TRAFFIC, day(8))
-    finally:
-        done.set()
-        for writer in writers:
-            writer.join()
-    assert not failures, failures
     counted, tallied = totals()
     assert counted == tallied
 
@@ -317,37 +297,18 @@ def test_dropping_a_day_holds_up_no_ingest(monkeypatch: pytest.MonkeyPatch) -> N
             TRAFFIC,
             [traffic(id=f"{ago}-{n}", window_end=moment(ago * DAY)) for n in range(50)],
         )
-    done = threading.Event()
-    inserted = threading.Semaphore(0)
     slowest: list[float] = []
-    failures: list[Exception] = []
 
-    def ingest() -> None:
-        number = 0
-        try:
-            while not done.is_set():
-                number += 1
-                batch = [traffic(id=f"new-{number}-{n}") for n in range(50)]
-                started = time.perf_counter()
-                batches.ingest_events(TRAFFIC, batch)
-                slowest.append(time.perf_counter() - started)
-                inserted.release()
-        except Exception as error:
-            failures.append(error)
-        finally:
-            inserted.release(99)
-            connection.close()
+    def ingest(number: int) -> None:
+        batch = [traffic(id=f"new-{number}-{n}") for n in range(50)]
+        started = time.perf_counter()
+        batches.ingest_events(TRAFFIC, batch)
+        slowest.append(time.perf_counter() - started)
 
-    writer = threading.Thread(target=ingest)
-    writer.start()
-    try:
+    with going_on(ingest) as inserted:
         for ago in range(15, 9, -1):
             inserted.acquire()
             partitions.drop(TRAFFIC, [day(ago)])
-    finally:
-        done.set()
-        writer.join()
-    assert not failures
     assert len(slowest) >= 6
     assert max(slowest) < 5.0  # generous: a busy machine
     assert not {day(n) for n in range(10, 16)} & partitions.attached(TRAFFIC).keys()

@@ -1,7 +1,6 @@
 """The stored tree follows the trail, is signed, and a check finds what was touched."""
 
 import json
-import threading
 from io import StringIO
 from typing import Any
 
@@ -19,7 +18,7 @@ from events.proof.hashing import head_fault, proves_consistency, root_of
 from groups.services import group_create
 from meshmgmt.core import clock
 from tests.proof.trails import START, bare, keep_days, tamper, write
-from tests.races import race
+from tests.races import going_on, race
 
 pytestmark = pytest.mark.django_db
 
@@ -219,27 +218,10 @@ def test_what_retention_removes_stays_proven_and_nothing_else_may_go(
 
 @pytest.mark.django_db(transaction=True)
 def test_it_grows_right_while_others_write_and_grow() -> None:
-    ended = threading.Event()
-
-    def repeat(deed: Any) -> None:
-        while not ended.is_set():
-            deed()
-        connection.close()
-
-    threads = [
-        threading.Thread(target=repeat, args=(deed,))
-        for deed in (lambda: group_create(name=f"g{clock.now()}"), heads.keep_up)
-        for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    try:
+    deeds = (lambda _: group_create(name=f"g{clock.now()}"), lambda _: heads.keep_up())
+    with going_on(*deeds, *deeds):
         for _ in range(20):
             heads.for_export()
-    finally:
-        ended.set()
-        for thread in threads:
-            thread.join()
     head = signed()
     assert list(tree.all_leaves(head.tree_size)) == stored_leaves()
     assert check(bare).faults == []
