@@ -22,9 +22,8 @@ from meshmgmt.delivery.rules import (
     subscription_errors,
 )
 from meshmgmt.delivery.secrets import give_secret, key_of, secrets_of
-from meshmgmt.delivery.senders import syslog, webhook
+from meshmgmt.delivery.senders import file, syslog, webhook
 from meshmgmt.delivery.senders.addresses import is_open
-from meshmgmt.delivery.senders.file import append
 from meshmgmt.delivery.senders.outcomes import NotDelivered
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
@@ -295,31 +294,37 @@ def test_names_are_checked_as_they_are_stored(name: str) -> None:
     assert [fault.field for fault in broken] == ["name"]
 
 
-def test_a_file_below_a_link_that_leads_out_is_not_written(tmp_path: Path) -> None:
-    root, outside = tmp_path / "root", tmp_path / "outside"
-    root.mkdir()
-    outside.mkdir()
-    (root / "way").symlink_to(outside)
+def append(path: str, body: bytes) -> None:
+    """Send an event to a file."""
+    to = Subscription(target={"type": "file", "path": path})
+    file.send(to, "audit.events", [Event("1", 1, NOW, "group.add", body)])
+
+
+def test_a_file_below_a_link_that_leads_out_is_not_written(
+    inside: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (inside / "way").symlink_to(outside)
     with pytest.raises(NotDelivered):
-        append(root, "way/x", [b"{}"])
-    (root / "x").symlink_to(outside / "x")
+        append("way/x", b"{}")
+    (inside / "x").symlink_to(outside / "x")
     with pytest.raises(OSError, match="symbolic"):
-        append(root, "x", [b"{}"])
+        append("x", b"{}")
     assert list(outside.iterdir()) == []
 
 
-def test_lines_wait_for_whoever_appends_to_the_same_file(tmp_path: Path) -> None:
-    with appending.opened(tmp_path / "x") as other:
+def test_lines_wait_for_whoever_appends_to_the_same_file(inside: Path) -> None:
+    with appending.opened(inside / "x") as other:
         appending.append(other, [b"first"])
-        writer = Thread(target=append, args=[tmp_path, "x", [b"second"]])
+        writer = Thread(target=append, args=["x", b"second"])
         writer.start()
         writer.join(0.1)
-        assert (tmp_path / "x").read_bytes() == b"first\n"
+        assert (inside / "x").read_bytes() == b"first\n"
     writer.join()
-    assert (tmp_path / "x").read_bytes() == b"first\nsecond\n"
+    assert (inside / "x").read_bytes() == b"first\nsecond\n"
 
 
-def test_a_line_that_a_crash_cut_off_stands_alone(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b'{"id":')
-    append(tmp_path, "x", [b"{}"])
-    assert (tmp_path / "x").read_bytes() == b'{"id":\n{}\n'
+def test_a_line_that_a_crash_cut_off_stands_alone(inside: Path) -> None:
+    (inside / "x").write_bytes(b'{"id":')
+    append("x", b"{}")
+    assert (inside / "x").read_bytes() == b'{"id":\n{}\n'

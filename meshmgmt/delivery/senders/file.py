@@ -1,7 +1,5 @@
 """Events as lines of JSON, appended to a file below the folder of the deployment."""
 
-from pathlib import Path
-
 from django.conf import settings
 
 from meshmgmt.core import appending
@@ -11,22 +9,17 @@ from meshmgmt.delivery.senders.outcomes import NotDelivered
 
 
 def send(subscription: Subscription, kind: str, events: list[Event]) -> None:
-    """Append a batch; it is on the disk when this returns. Raises NotDelivered, OSError."""
+    """Append a batch, all of it or nothing; it is on the disk when this returns.
+
+    Raises NotDelivered, also where a link leads out of the folder, OSError.
+    """
     root = settings.SVC.delivery_dir
     if root is None:
         raise NotDelivered("SVC_DELIVERY_DIR is not set")
-    append(root, subscription.target["path"], [event.body for event in events])
-
-
-def append(root: Path, name: str, lines: list[bytes]) -> None:
-    """Append lines to a file below `root`, all or none of them.
-
-    Raises NotDelivered where a link leads out of the folder, OSError.
-    """
-    path = root / name
+    path = root / subscription.target["path"]
     path.parent.mkdir(parents=True, exist_ok=True)
     # Whoever may write below the folder could lead us elsewhere.
     if not path.parent.resolve().is_relative_to(root.resolve()):
         raise NotDelivered("the path leads out of SVC_DELIVERY_DIR")
     with appending.opened(path) as file:
-        appending.append(file, lines)
+        appending.append(file, [event.body for event in events])
