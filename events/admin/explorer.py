@@ -16,7 +16,7 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from events.admin.cells import json_block
-from events.admin.facts import Fact, present, see_also
+from events.admin.facts import Fact, joined, present
 from events.admin.here import Here, link_to
 from events.admin.inputs import (
     Suggestions,
@@ -90,8 +90,18 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         raise NotImplementedError
 
     def see_also(self, row: Any) -> SafeString:
-        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"
-        return see_also(reverse(name), self.ways(row))
+        """Return links to the lists that lead on from a row."""
+        return joined(
+            *(
+                format_html(
+                    '<a href="{}">{}</a>',
+                    home.list_url(self.model, {name: value}),
+                    text,
+                )
+                for text, (name, value) in self.ways(row).items()
+                if value
+            )
+        )
 
     def raw(self, row: Any) -> dict[str, Any]:
         """Return a row as clients of the API get it."""
@@ -280,8 +290,10 @@ class Explorer(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     def _exports(self, filters: StreamFilterSet, here: Here) -> list[tuple[str, str]]:
         known = filters.form.fields
         query = link_to(pair for pair in here.pairs if pair[0] in known)
-        base = f"admin:{self.opts.app_label}_{self.opts.model_name}_export"
-        return [(kind, reverse(f"{base}_{kind}") + query) for kind in RENDERERS]
+        return [
+            (kind, home.page_url(self.model, f"export_{kind}") + query)
+            for kind in RENDERERS
+        ]
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any

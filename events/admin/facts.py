@@ -1,13 +1,12 @@
 """What the page of one event tells: labelled values, with links to what they name."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from events.admin.cells import NOTHING, plain
-from events.admin.here import link_to
 from events.admin.objectpages import ObjectPage
 
 
@@ -32,17 +31,6 @@ def joined(*parts: Any) -> SafeString:
     if not there:
         return NOTHING
     return format_html_join(", ", "{}", ((part,) for part in there))
-
-
-def see_also(url: str, ways: Mapping[str, tuple[str, str]]) -> SafeString:
-    """Return links to rows of a list: by text, the filter and its value."""
-    return joined(
-        *(
-            format_html('<a href="{}{}">{}</a>', url, link_to({name: value}), text)
-            for text, (name, value) in ways.items()
-            if value
-        )
-    )
 
 
 def present(facts: Iterable[Fact]) -> list[Fact]:

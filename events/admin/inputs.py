@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from django import forms
-
 from events.admin.here import Here
 from events.api.auditfilters import CodesField
 from events.api.filters import StreamFilterSet
@@ -97,7 +95,8 @@ def inputs(
         field = filters.form.fields[name]
         values = here.values(name)
         many = isinstance(field, CodesField)
-        options = _options(field)
+        words = field.names if isinstance(field, EnumField) else []
+        options = {word: shown_word(word) for word in words}
         # The API takes words in any letter case; a <select> does not.
         spelt = {option.lower(): option for option in options}
         value = next(iter(values), "")
@@ -111,11 +110,6 @@ def inputs(
             asks=name in called,
             kept=tuple(values) if many else (),
         )
-
-
-def _options(field: forms.Field) -> dict[str, str]:
-    names = field.names if isinstance(field, EnumField) else []
-    return {name: shown_word(name) for name in names}
 
 
 def shown_word(name: str) -> str:

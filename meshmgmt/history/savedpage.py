@@ -7,7 +7,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.http import urlencode
 
 from events.audit.reading import event_by_id, newest_of_request
 from events.models import AuditEvent
@@ -37,9 +36,7 @@ def saved_page(request: HttpRequest, event_id: str) -> TemplateResponse:
 
 def saved_part(request: HttpRequest, request_id: str) -> dict[str, Any]:
     """Return what the page after a write says of it; nothing if nothing was written."""
-    if not _may_read(request):
-        return {}
-    event = newest_of_request(request_id)
+    event = newest_of_request(request_id) if _may_read(request) else None
     if event is None:
         return {}
     facts = _facts(request, event)
@@ -61,8 +58,7 @@ def _progress(event: AuditEvent) -> dict[str, Any]:
 def _facts(request: HttpRequest, event: AuditEvent) -> dict[str, Any]:
     trail = ""
     if request.user.has_perm("events.view_auditevent"):
-        path = reverse("admin:events_auditevent_changelist")
-        trail = f"{path}?{urlencode({'search': event.request_id})}"
+        trail = home.list_url(AuditEvent, {"search": event.request_id})
     return {"saved_url": reverse("admin-saved", args=[event.pk]), "trail_url": trail}
 
 
