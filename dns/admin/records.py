@@ -145,12 +145,6 @@ class RecordAdmin(PiecesAdmin):
         """Return what a form cannot change."""
         return [] if obj is None else ["zone"]
 
-    def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
-        """Allow the list of one zone's records."""
-        return lookup == "zone__id__exact" or super().lookup_allowed(
-            lookup, value, request
-        )
-
     @admin.display(description="TTL", ordering="ttl")
     def lifetime(self, record: Record) -> str:
         return f"{words(record.ttl)} ({record.ttl:,} s)"

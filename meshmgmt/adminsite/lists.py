@@ -11,7 +11,8 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import label_for_field, lookup_field
 from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
 from django.core.exceptions import PermissionDenied
-from django.db import models, transaction
+from django.db import DataError, models, transaction
+from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.defaultfilters import capfirst
 from django.utils.safestring import SafeString
@@ -31,6 +32,8 @@ _PLACES: Final = ("p", "all", _EXPORT, _VIEW)
 """What says where in a list one is, or what is to be done with it: no part of a view."""
 _AT_ONCE: Final = 500
 _MOST_VIEWS: Final = 50
+_LOOKUPS: Final = {"exact", "in", "isnull", "gt", "gte", "lt", "lte", "icontains"}
+"""Those by which lists are filtered."""
 _BELOW: Final = re.compile(r'<(?:span|time) class="below"[^>]*>|</div>(?=<)')
 _TAG: Final = re.compile(r"<[^>]+>")
 
@@ -74,8 +77,12 @@ class ServiceList(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         """Read the page, and what columns show of its rows."""
-        super().get_results(request)
-        self.result_list: Any = list(self.result_list)
+        try:
+            super().get_results(request)
+            self.result_list: Any = list(self.result_list)
+        # A value of a filter that the database has no room for.
+        except (DataError, OverflowError) as error:
+            raise IncorrectLookupParameters from error
         self.complete(request, self.result_list)
 
     def complete(self, request: HttpRequest, shown: list[Any]) -> None:
@@ -112,6 +119,23 @@ class ListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
     """Columns that are there to be clicked: they stand in no file."""
     keeps_views = True
     list_class: type[ServiceList] = ServiceList
+
+    def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
+        """Allow filters by columns that the list shows, searches or filters by.
+
+        Django allows all columns of the model: `?hash__startswith=` would tell what is
+        hidden, a character at a time. Its rarer lookups (`range`, `regex`) fail with a
+        value that is none.
+        """
+        name, *further = lookup.split(LOOKUP_SEP)
+        known = (*self.list_display, *self.list_filter, *self.search_fields)
+        shown = {
+            x.lstrip("=").split(LOOKUP_SEP)[0] for x in known if isinstance(x, str)
+        }
+        columns = {field.name for field in self.opts.get_fields()}
+        if name in columns - shown - {"id"} or not _LOOKUPS.issuperset(further[-1:]):
+            return False
+        return super().lookup_allowed(lookup, value, request)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ServiceList]:
         """Return the class of the list."""

@@ -12,6 +12,7 @@ from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from dns.models import NameserverGroup
 from groups.services import group_create
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.users import user_delete
@@ -19,6 +20,7 @@ from meshmgmt.adminsite import lists
 from meshmgmt.adminsite.lists import ListAdmin
 from meshmgmt.adminsite.models import SavedView
 from meshmgmt.core.roles import Role
+from meshmgmt.inventory.models import Peer
 from tests.admin.signed_in import client_of
 from tests.admin.test_list_speed import MODELS, path_of
 from tests.demo.test_seed import seed
@@ -257,3 +259,40 @@ def test_what_is_there_to_be_clicked_stands_in_rows_and_in_no_file(
         assert 'aria-label="Delete Field service"' in shown
     row = next(x for x in as_json(client, "/admin/groups/group/?export=json"))
     assert "deletion" not in row
+
+
+def test_no_list_is_filtered_by_what_it_does_not_show(client: Client) -> None:
+    """Else `?hash__icontains=` told a secret, a character at a time."""
+    refused = set()
+    for model in LISTS:
+        for field in model._meta.concrete_fields:
+            answer = client.get(path_of(model), {f"{field.name}__icontains": "x"})
+            if answer.status_code == 400:
+                refused.add(f"{model._meta.model_name}.{field.name}")
+    hidden = {"password", "hash", "key_hash", "token_hash", "sealed_secret", "target"}
+    held = {
+        f"{model._meta.model_name}.{field.name}"
+        for model in LISTS
+        for field in model._meta.concrete_fields
+        if field.name in hidden
+    }
+    assert len(held) >= 6
+    assert held <= refused
+    assert client.get(f"{PEERS}?user__password__icontains=x").status_code == 400
+    assert client.get(f"{PEERS}?name__icontains=x").status_code == 200
+
+
+def test_odd_filters_are_told_and_break_no_list(client: Client) -> None:
+    kinds = {
+        (type(field), model): field.name
+        for model in (Peer, NameserverGroup)
+        for field in model._meta.concrete_fields
+    }
+    broken = []
+    for (kind, model), name in kinds.items():
+        for lookup in ("", *(f"__{how}" for how in kind.get_lookups())):
+            for value in ("(", "9" * 30):
+                answer = client.get(path_of(model), {f"{name}{lookup}": value})
+                if answer.status_code not in {200, 302, 400}:
+                    broken.append((model, f"{name}{lookup}", value))
+    assert broken == []
