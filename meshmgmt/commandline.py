@@ -3,9 +3,14 @@
 import os
 import signal
 import sys
+from contextlib import ExitStack
 from typing import Final
 
+from django.core import management
+from django.core.management.base import BaseCommand
+
 from meshmgmt import env
+from meshmgmt.core.collector import loading
 
 WITHOUT_APPS: Final = {
     "serve": "meshmgmt.serving",
@@ -61,13 +66,34 @@ def missing_tables(error: Exception) -> str:
     return ""
 
 
+class Commands(management.ManagementUtility):
+    """The commands of all apps, which begin a third sooner than by Django alone."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        super().__init__(arguments)
+        self.loading = ExitStack()
+        self.loading.enter_context(loading())
+
+    def fetch_command(self, subcommand: str) -> BaseCommand:
+        """Return a command; asked for when all apps are loaded."""
+        self.loading.close()
+        return unchecked(super().fetch_command(subcommand))
+
+
+def unchecked(command: BaseCommand) -> BaseCommand:
+    """Return a command that checks nothing first.
+
+    What Django's checks find is wrong in the code, which is not changed where it runs.
+    """
+    command.requires_system_checks = []
+    return command
+
+
 def run(arguments: list[str]) -> None:
     """Run the command that the arguments name."""
-    from django.core import management  # noqa: PLC0415
-
     name = arguments[1] if len(arguments) > 1 else ""
     if name in WITHOUT_APPS:
         command = management.load_command_class(WITHOUT_APPS[name], name)
-        command.run_from_argv(arguments)
+        unchecked(command).run_from_argv(arguments)
     else:
-        management.execute_from_command_line(arguments)
+        Commands(arguments).execute()

@@ -1,6 +1,5 @@
 """WSGI entry point: `gunicorn meshmgmt.wsgi:application`."""
 
-import gc
 import os
 from functools import lru_cache
 
@@ -9,6 +8,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.http import HttpRequest
 from django.urls import ResolverMatch, get_resolver
 
+from meshmgmt.core.collector import loading
 from meshmgmt.serving.staticfiles import collect
 
 
@@ -27,11 +27,9 @@ def _resolve(path: str) -> ResolverMatch:
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "meshmgmt.settings")
-django.setup(set_prefix=False)
-collect()  # before the application looks which files there are
-application = Handler()
-
-# Views are loaded now, not by the first request. What is loaded stays: the collector, which
-# would go through it again and again while a large answer is made, leaves it alone.
-_ = get_resolver().url_patterns
-gc.freeze()
+with loading():
+    django.setup(set_prefix=False)
+    collect()  # before the application looks which files there are
+    application = Handler()
+    # Views are loaded now, not by the first request.
+    _ = get_resolver().url_patterns

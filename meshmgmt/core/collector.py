@@ -36,3 +36,11 @@ def nothing_to_collect() -> Iterator[None]:
             # Another thread may still be making its own.
             if not _holders.count:
                 gc.enable()
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Load the program in a block: a ninth quicker, and looked through never again."""
+    with nothing_to_collect():
+        yield
+    gc.freeze()

@@ -6,6 +6,7 @@ import django
 from django.core.management.base import CommandError
 
 from meshmgmt.core import runtime
+from meshmgmt.core.collector import loading
 from meshmgmt.env import NOT_SET_UP, Config
 from observability.logs import handlers, loglevels
 from observability.logs.loglevels import LEVELS
@@ -26,7 +27,8 @@ def begin(config: Config) -> None:
     """
     runtime.make(config.runtime_dir)
     metricfiles.share(config.runtime_dir / runtime.METRICS)
-    django.setup()
+    with loading():
+        django.setup()
     follow_levels(config)
 
 

@@ -1,5 +1,6 @@
 """`manage.py` as a program in a pipe, and when it is stopped."""
 
+import gc
 import os
 import select
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from meshmgmt.commandline import Commands
 from meshmgmt.env import BASE_DIR
 from tests.runfolder import clean_environ, copy_migrated_database
 from tests.servers import own_database
@@ -149,3 +151,12 @@ def test_an_interrupted_listing_ends_quietly(tmp_path: Path) -> None:
     assert complaints == b""
     assert listing.returncode == 128 + signal.SIGINT
     assert 0 < printed.count(b"\n") < ROWS
+
+
+def test_a_command_is_handed_out_with_the_collector_on_again() -> None:
+    commands = Commands(["manage.py", "users"])
+    assert not gc.isenabled()
+    command = commands.fetch_command("users")
+    gc.unfreeze()  # the rest of this process is no program that was loaded
+    assert gc.isenabled()
+    assert command.requires_system_checks == []

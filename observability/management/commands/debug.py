@@ -19,7 +19,6 @@ class Command(BaseCommand):
     """Finds out what a server does; works without the database as far as it can."""
 
     help = "Debug a running server: a timed run, a bundle, the log level."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         commands = parser.add_subparsers(dest="what", required=True, metavar="COMMAND")

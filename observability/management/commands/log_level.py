@@ -13,7 +13,6 @@ class Command(BaseCommand):
     """Works without the database."""
 
     help = "Show or change the log level of the running server, within two seconds."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         levelcontrol.add_arguments(parser)

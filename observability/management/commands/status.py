@@ -15,7 +15,6 @@ class Command(BaseCommand):
     """Prints what is known, also while the database or the server is down."""
 
     help = "Show the state of the server, its checks and its figures."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--detail", action="store_true", help="processes and more")

@@ -30,7 +30,6 @@ class Command(BaseCommand):
     """Serves peers until TERM or Ctrl-C."""
 
     help = "Serve peers over gRPC: enrolment, network maps, signal, flows, proxies."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

@@ -20,7 +20,6 @@ class Command(BaseCommand):
         " and setup key, and serve. Everything is kept in the data folder, so the next"
         " run goes on with it."
     )
-    requires_system_checks: list[str] = []  # `migrate` and the workers check
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_flags(parser)

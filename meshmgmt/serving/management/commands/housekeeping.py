@@ -14,7 +14,6 @@ class Command(BaseCommand):
     """Runs the housekeeping process, or all jobs once."""
 
     help = "Run housekeeping jobs and serve /metrics; --once suits cron."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--once", action="store_true", help="run all jobs and end")

@@ -27,7 +27,6 @@ class Command(BaseCommand):
     """Starts the processes and starts them again when they end."""
 
     help = "Serve the API, the admin site and the metrics."
-    requires_system_checks: list[str] = []  # the workers check
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_flags(parser)
