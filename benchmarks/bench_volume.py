@@ -1,7 +1,7 @@
 """A part of a day at 1,000 events a second: what it takes, and what is asked of it costs.
 
-20,000,000 traffic events on PostgreSQL (BENCH_VOLUME changes it), some 45 GB and half an
-hour. Asked for by name only.
+20,000,000 traffic events on PostgreSQL (BENCH_VOLUME changes it), some 45 GB and 35
+minutes. Asked for by name only.
 """
 
 import os
