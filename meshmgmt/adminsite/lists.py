@@ -10,8 +10,9 @@ from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import label_for_field, lookup_field
 from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
+from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
-from django.db import DataError, models, transaction
+from django.db import DataError, models
 from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.defaultfilters import capfirst
@@ -22,6 +23,7 @@ from meshmgmt.adminsite.models import SavedView
 from meshmgmt.api.exports import export, pieces_of
 from meshmgmt.core import clock
 from meshmgmt.core.printable import printable
+from meshmgmt.core.transactions import queued_write
 
 CSV: Final = "csv"
 JSON: Final = "json"
@@ -191,7 +193,10 @@ class ListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         else:
             is_default = "is_default" in request.POST
             facts = {"query": _query_of(request.GET), "is_default": is_default}
-            with transaction.atomic():
+            with queued_write():
+                people = get_user_model().objects.select_for_update()
+                # One at a time: whoever else makes a default is not seen until it is kept.
+                people.get(pk=request.user.pk)
                 if is_default:
                     # First the old one: a constraint allows a single default.
                     views.update(is_default=False)

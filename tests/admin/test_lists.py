@@ -26,6 +26,7 @@ from tests.admin.test_list_speed import MODELS, path_of
 from tests.demo.test_seed import seed
 from tests.factories import group, peer, peers, rule
 from tests.people import person, token_of
+from tests.races import race
 
 pytestmark = pytest.mark.django_db
 
@@ -204,6 +205,21 @@ def test_a_default_view_opens_with_the_list_and_can_be_left(client: Client) -> N
     assert everything.context["cl"].result_count == 1
     client.post(PEERS, {"drop_view": "off"})
     assert client.get(PEERS).status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_default_views_made_at_once_one_stays_default(owner: User) -> None:
+    browsers = {f"view {number}": client_of(owner) for number in range(8)}
+    for _ in range(2):  # the first ones, and others beside them
+        race([
+            lambda name=name, browser=browser: keep(  # type: ignore[misc]
+                browser, f"{PEERS}?q=a", name=name, is_default="on"
+            )
+            for name, browser in browsers.items()
+        ])  # fmt: skip
+        assert SavedView.objects.filter(is_default=True).count() == 1
+        browsers = {f"another {name}": each for name, each in browsers.items()}
+    assert SavedView.objects.count() == 16
 
 
 def test_views_are_those_of_one_person_on_one_list(client: Client) -> None:
