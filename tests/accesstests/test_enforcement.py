@@ -211,6 +211,17 @@ def test_admin_form_shows_why_it_refuses(world: World, client: Client) -> None:
     assert stored() == before
 
 
+def test_admin_switch_of_a_policy_is_refused_on_the_list(
+    world: World, client: Client
+) -> None:
+    path = f"/admin/access/policy/{world.policy.pk}/switch/"
+    page = client.post(path, {"enabled": ""}, follow=True, headers={"Referer": "x?q=p"})
+    assert page.redirect_chain == [("/admin/access/policy/?q=p", 302)]
+    assert "would fail: laptop to db-01" in page.content.decode()
+    world.policy.refresh_from_db()
+    assert world.policy.enabled
+
+
 def test_admin_deletion_tells_before_and_refuses(world: World, client: Client) -> None:
     path = f"/admin/groups/group/{world.staff.pk}/delete/"
     assert (

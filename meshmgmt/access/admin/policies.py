@@ -67,9 +67,13 @@ class PolicyAdmin(PolicyColumns, ServiceAdmin):
             raise PermissionDenied
         on = bool(request.POST.get("enabled"))
         policy = get_object_or_404(Policy, pk=pk)
-        self.set_enabled(policy, enabled=on)
-        text = f"{policy.name} is {'enabled' if on else 'disabled'} now."
-        self.message_user(request, text, messages.SUCCESS)
+        try:
+            self.set_enabled(policy, enabled=on)
+        except ServiceError as error:
+            self.message_user(request, error.message, messages.ERROR)
+        else:
+            text = f"{policy.name} is {'enabled' if on else 'disabled'} now."
+            self.message_user(request, text, messages.SUCCESS)
         back = reverse("admin:access_policy_changelist")
         # The list is shown again with the search, filters and page it had.
         came = request.headers.get("Referer", "").partition("?")[2]
