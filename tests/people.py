@@ -2,7 +2,7 @@
 
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import access_tokens
-from meshmgmt.accounts.services.users import user_create
+from meshmgmt.accounts.services.users import HashedPassword, user_create
 from meshmgmt.core.ids import new_id
 from tests.api_client import Api
 
@@ -19,7 +19,7 @@ def person(
         email=f"{role}-{new_id()}@mesh.dev" if email is None else email,
         role=role,
         name=f"a {role}" if name is None else name,
-        password=password,
+        password=None if password is None else HashedPassword(password),
     )
 
 

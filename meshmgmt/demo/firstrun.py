@@ -18,7 +18,11 @@ from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import access_tokens
-from meshmgmt.accounts.services.users import user_create, user_set_password
+from meshmgmt.accounts.services.users import (
+    HashedPassword,
+    user_create,
+    user_set_password,
+)
 from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.core import clock
 from meshmgmt.core.errors import Unauthenticated
@@ -97,7 +101,7 @@ def _password(path: Path, owner: User) -> Path | None:
     if owner.has_usable_password():
         return None
     password = secrets.token_urlsafe(PASSWORD_BYTES)
-    user_set_password(user_id=owner.pk, password=password)
+    user_set_password(user_id=owner.pk, password=HashedPassword(password))
     _keep(path, password)
     return path
 

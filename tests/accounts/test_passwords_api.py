@@ -1,18 +1,82 @@
 """Choosing a password, over HTTP and at the first sign-in."""
 
+import io
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from django.contrib.auth.hashers import MD5PasswordHasher
+from django.core.management import call_command
 from django.test import Client
 
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.passwords import new_password, weaknesses
+from meshmgmt.accounts.setup.owner import first_owner_create
 from meshmgmt.core.ids import new_id
+from meshmgmt.core.transactions import write_number
 from tests.accounts.test_user_writes_api import PATH, STRONG, ann
+from tests.admin.signed_in import client_of
 from tests.api_client import Api
 from tests.factories import Trail
 from tests.people import api_of, person
 from tests.resource_contract import Body, ok
 
 pytestmark = pytest.mark.django_db
+
+
+class WatchedHasher(MD5PasswordHasher):
+    """Notes for each hash whether an account write was going on."""
+
+    seen: list[bool] = []
+
+    def encode(self, password: str, salt: str) -> str:
+        self.seen.append(write_number() != 0)
+        return super().encode(password, salt)
+
+
+@pytest.fixture
+def hashed(settings: Any) -> list[bool]:
+    settings.PASSWORD_HASHERS = [f"{__name__}.{WatchedHasher.__name__}"]
+    WatchedHasher.seen = []
+    return WatchedHasher.seen
+
+
+def by_invite() -> None:
+    body = {"email": "i@mesh.dev", "name": "I", "role": "user", "auto_groups": []}
+    token = ok(api_of(person()).post("/api/users/invites", body))["invite_token"]
+    ok(Api().post(f"/api/users/invites/{token}/accept", {"password": STRONG}))
+
+
+def by_command() -> None:
+    email = person().email
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.StringIO(STRONG))
+        call_command("users", "set-password", email, "--stdin", stdout=io.StringIO())
+
+
+def by_form() -> None:
+    sent = {"email": "f@mesh.dev", "name": "F", "role": "user", "new_password": STRONG}
+    client_of(person()).post("/admin/accounts/user/add/", sent)
+
+
+WAYS: dict[str, Callable[[], object]] = {
+    "made over the API": lambda: ok(api_of(person()).post(PATH, ann())),
+    "invited": by_invite,
+    "first owner": lambda: first_owner_create(
+        email="o@mesh.dev", name="O", password=STRONG
+    ),
+    "command": by_command,
+    "form of the admin site": by_form,
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_a_password_is_hashed_while_others_may_write(
+    way: Callable[[], object], hashed: list[bool]
+) -> None:
+    way()
+    assert User.objects.exclude(password__startswith="!").count() == 1
+    assert hashed == [False]
 
 
 class TestPassword:

@@ -17,7 +17,11 @@ from meshmgmt.access.services.setupkeys import setup_keys
 from meshmgmt.accounts.authentication import find_token
 from meshmgmt.accounts.models import AccessToken, User
 from meshmgmt.accounts.services.tokens import access_tokens
-from meshmgmt.accounts.services.users import user_set_blocked, user_set_password
+from meshmgmt.accounts.services.users import (
+    HashedPassword,
+    user_set_blocked,
+    user_set_password,
+)
 from meshmgmt.accounts.tokens import token_hash
 from meshmgmt.core import clock
 from meshmgmt.demo import firstrun
@@ -91,7 +95,7 @@ def test_a_password_of_the_owners_own_choice_is_left_alone(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     owner = people.person("owner")
-    user_set_password(user_id=owner.pk, password="of my own choice")
+    user_set_password(user_id=owner.pk, password=HashedPassword("of my own choice"))
     assert "the password you have chosen" in welcome(capsys)
     assert not (folder / "admin_password").exists()
     assert authenticate(username=owner.email, password="of my own choice")
@@ -101,7 +105,9 @@ def test_a_changed_password_is_not_claimed_to_be_in_the_file(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     welcome(capsys)
-    user_set_password(user_id=User.objects.get().pk, password="another one")
+    user_set_password(
+        user_id=User.objects.get().pk, password=HashedPassword("another one")
+    )
     assert "the password you have chosen" in welcome(capsys)
 
 

@@ -21,6 +21,7 @@ from groups.services import group_delete
 from meshmgmt.access.models import Policy
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.users import (
+    HashedPassword,
     user_delete,
     user_set_blocked,
     user_set_password,
@@ -267,7 +268,7 @@ def test_secrets_that_changed_since_bar_nobody_from_looking_back() -> None:
     rule([group("staff", laptop)], [group("servers", server)])
     user_set_blocked(user_id=owner.pk, blocked=True)
     event = AuditEvent.objects.get(activity_code="user.block")
-    user_set_password(user_id=owner.pk, password=f"{PASSWORD} anew")
+    user_set_password(user_id=owner.pk, password=HashedPassword(f"{PASSWORD} anew"))
     user_delete(user_id=other.pk)
     with account_after(event.pk - 1):
         assert User.objects.filter(pk__in=(owner.pk, other.pk)).count() == 2

@@ -14,7 +14,7 @@ from meshmgmt.accounts.authority import check_may_grant
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.rules import fold_email
 from meshmgmt.accounts.services.userchanges import new_password_errors
-from meshmgmt.accounts.services.users import user_create
+from meshmgmt.accounts.services.users import HashedPassword, user_create
 from meshmgmt.accounts.tokens import INVITE_PREFIX, new_token, token_hash
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.core import clock, context
@@ -83,22 +83,22 @@ def invite_accept(*, token: str, password: str, name: str = "") -> User:
     Raises NotFound, PreconditionFailed for an expired link, InvalidArgument for a weak
     password, Conflict when the e-mail address is taken by now.
     """
+    invite = _valid_invite(token)
+    # Before there is a user: the password must not be like their name or address, and the
+    # events of what follows name them.
+    newcomer = User(pk=new_id(), email=invite.email, name=name or invite.name)
+    raise_field_errors(new_password_errors("password", password, newcomer))
+    hashed = HashedPassword(password)
     with account_write():
-        invite = open_invite(token)
-        if not is_valid(invite):
-            raise PreconditionFailed("this invite has expired: ask for another link")
-        invite.name = name or invite.name  # as the trail tells it; it is not saved
-        # Before there is a user: the password must not be like their name or address,
-        # and the events of what follows name them.
-        newcomer = User(pk=new_id(), email=invite.email, name=invite.name)
-        raise_field_errors(new_password_errors("password", password, newcomer))
+        invite = _valid_invite(token)  # others may have used it since
+        invite.name = newcomer.name  # as the trail tells it; it is not saved
         set_actor(newcomer)  # nobody else initiates what follows
         user = user_create(
             user_id=newcomer.pk,
             email=invite.email,
             name=invite.name,
             role=invite.role,
-            password=password,
+            password=hashed,
         )
         set_auto_groups(user, member_keys(InviteAutoGroup, invite))
         audit_record(
@@ -110,6 +110,13 @@ def invite_accept(*, token: str, password: str, name: str = "") -> User:
         invite.accepted_by = user.pk
         invite.save(update_fields=["accepted_by"])
         return user
+
+
+def _valid_invite(token: str) -> Invite:
+    invite = open_invite(token)
+    if not is_valid(invite):
+        raise PreconditionFailed("this invite has expired: ask for another link")
+    return invite
 
 
 def _is_invited(email: str) -> bool:

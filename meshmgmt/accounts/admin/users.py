@@ -15,6 +15,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.accounts.newpassword import password_field
 from meshmgmt.accounts.services.userchanges import user_update
 from meshmgmt.accounts.services.users import (
+    HashedPassword,
     user_approve,
     user_create,
     user_delete,
@@ -54,6 +55,11 @@ class UserForm(ByForm):
             pk = self.instance.pk
             groups = contributions.auto_groups([pk])
             self.initial.setdefault("auto_groups", groups.get(pk, []))
+
+    def clean_new_password(self) -> HashedPassword | None:
+        """Hash a password that is given, before the lock is taken."""
+        given = self.cleaned_data["new_password"]
+        return HashedPassword(given) if given else None
 
     def apply(self, data: dict[str, Any]) -> User:
         """Create the user, or change what differs."""

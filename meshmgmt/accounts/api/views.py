@@ -36,6 +36,7 @@ from meshmgmt.accounts.services.userchanges import (
     user_update,
 )
 from meshmgmt.accounts.services.users import (
+    HashedPassword,
     user_approve,
     user_create,
     user_delete,
@@ -96,11 +97,11 @@ class UserViewSet(ResourceViewSet):
         if not data["is_service_user"]:
             groups = data.get("auto_groups", ())
             raise_field_errors(newcomer_errors(data["name"], data["role"], groups))
-            password = new_password()
+            password = HashedPassword(new_password())
         made = user_create(
             **data, password=password, temporary=True, by=viewer_of(request)
         )
-        shown = {"password": password} if password else {}
+        shown = {"password": password.plain} if password else {}
         return Response({**self.row(made.pk), **shown})
 
     def update_object(self, identifier: str, data: dict[str, Any]) -> str:

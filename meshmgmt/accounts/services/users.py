@@ -5,6 +5,7 @@
 
 from collections.abc import Sequence
 
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db.models import ProtectedError
@@ -37,6 +38,17 @@ from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
 
 
+class HashedPassword:
+    """A password on its way into a user, made before the write: hashing takes long."""
+
+    def __init__(self, plain: str) -> None:
+        self.plain, self.hash = plain, make_password(plain)
+
+    def give(self, user: User, *, temporary: bool = False) -> None:
+        """Set it, unsaved; a `temporary` one is good until the first sign-in."""
+        user.password, user.password_is_temporary = self.hash, temporary
+
+
 def user_create(
     *,
     role: str,
@@ -44,7 +56,7 @@ def user_create(
     email: str = "",
     is_service_user: bool = False,
     auto_groups: Sequence[str] = (),
-    password: str | None = None,
+    password: HashedPassword | None = None,
     temporary: bool = False,
     issued: str = User.Issued.API,
     pending: bool = False,
@@ -73,9 +85,8 @@ def user_create(
         if password is None or is_service_user:
             user.set_unusable_password()
         else:
-            errors += password_errors(password, user)
-            user.set_password(password)
-            user.password_is_temporary = temporary
+            errors += password_errors(password.plain, user)
+            password.give(user, temporary=temporary)
         raise_field_errors(errors)
         user.save(force_insert=True)
         if auto_groups:
@@ -188,16 +199,18 @@ def user_approve(*, user_id: str, by: User | None = None) -> None:
         user.save(update_fields=["pending_approval", "is_blocked"])
 
 
-def user_set_password(*, user_id: str, password: str, by: User | None = None) -> None:
+def user_set_password(
+    *, user_id: str, password: HashedPassword, by: User | None = None
+) -> None:
     """Set the password for signing in. Raises NotFound, InvalidArgument."""
     with account_write():
         user = user_get(user_id)
         check_may_touch(by, user)
-        errors = password_errors(password, user)
+        errors = password_errors(password.plain, user)
         if user.is_service_user:
             errors = [FieldError("password", "a service user has no password")]
         raise_field_errors(errors)
-        user.set_password(password)
+        password.give(user)
         user.save(update_fields=["password", "password_is_temporary"])
 
 

@@ -7,7 +7,7 @@ from meshmgmt.accounts.models import User
 from meshmgmt.accounts.passwords import MIN_LENGTH
 from meshmgmt.accounts.rules import email_errors, token_errors
 from meshmgmt.accounts.services.tokens import access_tokens
-from meshmgmt.accounts.services.users import user_create
+from meshmgmt.accounts.services.users import HashedPassword, user_create
 from meshmgmt.api.middleware import set_actor
 from meshmgmt.core.errors import PreconditionFailed, raise_field_errors
 from meshmgmt.core.fielderrors import FieldError
@@ -47,6 +47,7 @@ def first_owner_create(
 
     Raises PreconditionFailed when there is an owner, InvalidArgument, Conflict.
     """
+    hashed = HashedPassword(password)
     with account_write():
         check_setup_is_open()
         errors = [
@@ -60,7 +61,7 @@ def first_owner_create(
                 for error in token_errors(PURPOSE, token_days, "")
             ]
         raise_field_errors(errors)
-        user = user_create(email=email, name=name, role=Role.OWNER, password=password)
+        user = user_create(email=email, name=name, role=Role.OWNER, password=hashed)
         if token_days is None:
             return FirstOwner(user)
         # The token is their own doing, and the trail says so.

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from meshmgmt.accounts.management.commands.users import read_password
 from meshmgmt.accounts.management.people import clear_errors
-from meshmgmt.accounts.services.users import user_create
+from meshmgmt.accounts.services.users import HashedPassword, user_create
 from meshmgmt.core.roles import Role
 from meshmgmt.env import PROGRAM
 
@@ -52,7 +52,10 @@ class Command(BaseCommand):
             password = os.environ.get("DJANGO_SUPERUSER_PASSWORD")
         with clear_errors():
             user = user_create(
-                email=email, name=name, role=Role.OWNER, password=password
+                email=email,
+                name=name,
+                role=Role.OWNER,
+                password=None if password is None else HashedPassword(password),
             )
         if options["verbosity"] >= 1:
             self.stdout.write(f"owner {user} created")

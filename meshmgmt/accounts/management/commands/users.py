@@ -90,7 +90,7 @@ class Command(BaseCommand):
         return f"{user} has the role {options['role']}"
 
     def _set_password(self, user: User, options: dict[str, Any]) -> str:
-        password = read_password(from_stdin=options["stdin"])
+        password = services.HashedPassword(read_password(from_stdin=options["stdin"]))
         services.user_set_password(user_id=user.pk, password=password)
         return f"the password of {user} is set; their sessions are over"
 
