@@ -299,7 +299,7 @@ def test_no_list_is_filtered_by_what_it_does_not_show(client: Client) -> None:
 
 
 def test_odd_filters_are_told_and_break_no_list(client: Client) -> None:
-    kinds = {
+    kinds: dict[Any, str] = {
         (type(field), model): field.name
         for model in (Peer, NameserverGroup)
         for field in model._meta.concrete_fields
