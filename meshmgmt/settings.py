@@ -256,7 +256,7 @@ SESSION_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 50_000  # the admin form of a group sends every member
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 50_000  # a group's form sends each of its resources
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
