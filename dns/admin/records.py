@@ -140,10 +140,7 @@ class RecordAdmin(PiecesAdmin):
     search_fields = ["name", "content", "=id", "=zone__id"]
     autocomplete_fields = ["zone"]
     part_of = "zone"
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what a form cannot change."""
-        return [] if obj is None else ["zone"]
+    fixed = ["zone"]
 
     @admin.display(description="TTL", ordering="ttl")
     def lifetime(self, record: Record) -> str:

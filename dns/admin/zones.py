@@ -85,6 +85,7 @@ class ZoneAdmin(PiecesAdmin):
     list_filter = ["enabled", "enable_search_domain"]
     search_fields = ["name", "domain", "=id"]
     readonly_fields = ["receivers", "all_records", "id", "created_at"]
+    fixed = ["domain"]
     bulk = SWITCH
     inlines = [RecordInline]
 
@@ -109,11 +110,6 @@ class ZoneAdmin(PiecesAdmin):
         response = super().response_change(request, obj)
         zonefiles.offer_undo(request)
         return response
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Show as text what a form cannot change."""
-        fixed = [] if obj is None else ["domain"]
-        return [*fixed, *self.readonly_fields]
 
     @admin.display(description="peers that get it")
     def receivers(self, zone: Zone) -> Any:

@@ -63,7 +63,6 @@ class GroupedPeerList(PeerList):
             peer.listed_groups = by_peer.get(peer.pk, [])
 
 
-_SHOWN_GROUPS: Final = ("fixed_groups", "all_groups")
 _ADD: Final = Deed("add_to_group", "Add peers to groups", ["join"])
 _REMOVE: Final = Deed("remove_from_group", "Remove peers from groups", ["leave"])
 _MOVE: Final = Deed("move_to_group", "Move peers to other groups", ["leave", "join"])
@@ -77,6 +76,7 @@ class GroupedPeerAdmin(PeerAdmin):
     form = GroupedPeerForm
     list_class = GroupedPeerList
     actions = ["add_to_group", "remove_from_group", "move_to_group"]
+    readonly_fields = [*PeerAdmin.readonly_fields, "fixed_groups", "all_groups"]
     list_filter = [GroupFilter, *PeerAdmin.list_filter]
     list_display = [
         *("title", "state", "address", "owner", "group_names"),
@@ -113,9 +113,6 @@ class GroupedPeerAdmin(PeerAdmin):
         if not self.has_change_permission(request, obj):
             names = ["all_groups"]
         return [first, ("Groups", {"fields": names}), *rest]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return [*super().get_readonly_fields(request, obj), *_SHOWN_GROUPS]
 
     def page_facts(self, peer: Peer) -> list[Fact]:
         """Add the groups, with links to them."""

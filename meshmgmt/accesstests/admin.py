@@ -32,6 +32,7 @@ _PICKED: Final = {
     "source": ("group", "peer", "user"),
     "destination": ("group", "peer", "resource", "value"),
 }
+_STATE: Final = ("id", "standing", "failed", "checked_at", "created_at")
 _DNS: Final = "Of kind dns."
 
 
@@ -122,7 +123,7 @@ class AccessTestAdmin(ServiceAdmin):
     search_fields = ["name", "description", "=id"]
     bulk = SWITCH
     ordering = [Case(When(enabled=True, state=FAILING, then=0), default=1), "id"]
-    readonly_fields = ["id", "standing", "failed", "checked_at", "created_at"]
+    readonly_fields = [*_STATE, "promise"]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return what is promised of whom, and how it goes."""
@@ -141,11 +142,8 @@ class AccessTestAdmin(ServiceAdmin):
             ("What", {"fields": what}),
         ]
         if obj is not None:
-            found.insert(0, ("State", {"fields": self.readonly_fields}))
+            found.insert(0, ("State", {"fields": _STATE}))
         return found
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return [*self.readonly_fields, "promise"]
 
     @admin.display(description="state", ordering="state")
     def standing(self, test: AccessTest) -> SafeString:

@@ -174,6 +174,8 @@ class ServiceAdmin(ListAdmin):
     """What is done with chosen objects beside their deletion."""
     part_of = ""
     """The foreign key to what these objects are parts of."""
+    fixed: Sequence[str] = ()
+    """What is given to new objects and read of all others."""
     form: Any
     # Counted columns group rows, which loses the order of the model.
     ordering = ["id"]
@@ -250,6 +252,11 @@ class ServiceAdmin(ListAdmin):
         hidden = () if obj is not None else self.readonly_fields
         own = (name for name in fields if name not in hidden)
         return sorted(own, key=lambda name: name != self.part_of)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        """Return what no form changes; of a stored object what is `fixed`, too."""
+        always = super().get_readonly_fields(request, obj)
+        return [*always, *(self.fixed if obj is not None else ())]
 
     def formfield_for_dbfield(
         self, db_field: Any, request: HttpRequest, **kwargs: Any

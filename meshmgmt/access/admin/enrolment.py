@@ -73,15 +73,12 @@ class SetupKeyAdmin(SecretPages):
         *("used_times", "last_used", "ephemeral", "allow_extra_dns_labels"),
         *("created_at", "updated_at"),
     )
+    fixed = (*made, "days")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is None:
             return [*_CHOSEN_ONCE, "auto_groups"]
         return ["revoked", "auto_groups", *self.made]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what cannot be changed; the days are for new keys alone."""
-        return [] if obj is None else [*self.made, "days"]
 
     @admin.display(description="state")
     def state(self, key: SetupKey) -> SafeString:

@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -61,9 +60,8 @@ class InNetworkAdmin(ServiceAdmin):
     """Pages of something that lies in a network for good."""
 
     part_of = "network"
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return [] if obj is None else ["network", "id", "created_at"]
+    readonly_fields = ["id", "created_at"]
+    fixed = ["network"]
 
 
 class ResourceForm(ServiceForm):

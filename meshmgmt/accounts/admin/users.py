@@ -111,6 +111,7 @@ class UserAdmin(ByAdmin):
     actions = ["let_in"]
     bulk = (_blocking("block", blocked=True), _blocking("unblock", blocked=False))
     readonly_fields = ["id", "issued", "pending_approval", "created_at", "last_login"]
+    fixed = ["is_service_user"]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the columns of the form; the kind of user is chosen once."""
@@ -122,11 +123,6 @@ class UserAdmin(ByAdmin):
             "is_blocked",
             *("pending_approval", "new_password", "issued", "created_at", "last_login"),
         ]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        """Return what a form cannot change."""
-        fixed = list(self.readonly_fields)
-        return fixed if obj is None else [*fixed, "is_service_user"]
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any

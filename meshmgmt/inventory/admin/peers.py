@@ -112,6 +112,7 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
         _approval("block", "blocked", required=True),
     )
     readonly_fields = [*_MADE, *_REPORTED, *CONNECTION]
+    fixed = MACHINE
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the form's parts; what the client of a stored peer reports is read."""
@@ -129,11 +130,6 @@ class PeerAdmin(PeerColumns, ServiceAdmin):
             ("Reported by its client", {"fields": reported, "classes": _READ}),
             ("Record", {"fields": (*_MADE, *CONNECTION), "classes": _READ}),
         ]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return what no form changes; a peer made here has what is typed of it."""
-        fields = super().get_readonly_fields(request, obj)
-        return fields if obj is None else [*fields, *MACHINE]
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
