@@ -18,9 +18,9 @@ from django.utils.http import urlencode
 
 from meshmgmt.adminsite import charts
 from meshmgmt.adminsite.filters import StateFilter
+from meshmgmt.api.permissions import may
 from meshmgmt.core.queries import numbers_by_state
 from meshmgmt.core.registry import Registry
-from meshmgmt.core.roles import Operation, allowed
 
 MOST_COUNTED: Final = 10_000
 """How far rows of the big streams are counted."""
@@ -161,10 +161,9 @@ def contribute(place: Place, module: str, read: Read) -> None:
 
 def cards(request: HttpRequest) -> list[Card]:
     """Return the cards that the signed-in user may see; empty ones are left out."""
-    role = getattr(request.user, "role", "")
     parts: dict[Place, list[Part]] = {place: [] for place in Place}
     for (place, read), module in _contributions.items():
-        if allowed(role, module, Operation.READ):
+        if may(request, module):
             parts[place] += read(request)
     _gather(parts)
     return [_card(place, found) for place, found in parts.items() if found]

@@ -9,7 +9,7 @@ from django.urls import path, reverse
 from django.utils.functional import SimpleLazyObject
 
 from meshmgmt.adminsite.menu import MENU, Entry, place_of
-from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.api.permissions import may
 
 
 class Site(AdminSite):
@@ -85,8 +85,7 @@ def _lines(
 
 
 def _page(request: HttpRequest, entry: Entry) -> dict[str, Any] | None:
-    role = getattr(request.user, "role", "")
-    if entry.module and not allowed(role, entry.module, Operation.READ):
+    if entry.module and not may(request, entry.module):
         return None
     name = entry.target.rpartition(":")[2]
     return {"object_name": name, "admin_url": _url(entry), "view_only": True}

@@ -2,6 +2,7 @@
 
 from typing import Any, Final, Protocol, cast
 
+from django.core.exceptions import PermissionDenied
 from django.views import View
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -47,6 +48,19 @@ def check_allowed(user: RoleUser, module: str, operation: Operation) -> None:
         raise Forbidden(
             f"permission denied: role {user.role} may not {operation} {module}"
         )
+
+
+def may(request: Any, module: str, operation: Operation = Operation.READ) -> bool:
+    """Tell whether who asks has a role that may do it; strangers have none."""
+    return allowed(getattr(request.user, "role", ""), module, operation)
+
+
+def check_page(
+    request: Any, module: str, operation: Operation = Operation.READ
+) -> None:
+    """Raise PermissionDenied, which is a page, unless who asks `may` do it."""
+    if not may(request, module, operation):
+        raise PermissionDenied
 
 
 class ModulePermission(BasePermission):

@@ -6,7 +6,6 @@ from typing import Any, Final, NamedTuple
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Count, Max
 from django.http import Http404, HttpRequest, JsonResponse
@@ -25,13 +24,13 @@ from events.audit.histories import member_events, owner_of
 from events.audit.reading import event_by_id, events_of_request, last_id_at
 from events.models import AuditEvent
 from groups.models import Group
+from meshmgmt.api.permissions import check_page
 from meshmgmt.configuration.difference import difference
 from meshmgmt.configuration.document import configuration_at, names_at
 from meshmgmt.configuration.sections import SECTIONS, Row
 from meshmgmt.core.account import account_id
 from meshmgmt.core.clock import rfc3339
 from meshmgmt.core.errors import NotFound, ServiceError
-from meshmgmt.core.roles import Operation, allowed
 
 SIZE: Final = 50
 DATES: Final = ("start_date", "end_date")
@@ -82,11 +81,8 @@ class MomentsForm(forms.Form):
 
 def compare_page(request: HttpRequest) -> HttpResponseBase:
     """Show what differs, object by object, who did it, and how to take it back."""
-    role = getattr(request.user, "role", "")
-    if not all(
-        allowed(role, module, Operation.READ) for module in ("settings", "events")
-    ):
-        raise PermissionDenied
+    check_page(request, "settings")
+    check_page(request, "events")
     if "event" in request.GET:
         return redirect(_around(request.GET["event"]))
     asked = "start_date" in request.GET

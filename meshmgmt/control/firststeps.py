@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
@@ -15,7 +14,8 @@ from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.models.account import default_dns_domain
 from meshmgmt.accounts.services.account import account_update
 from meshmgmt.adminsite.home import Line
-from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.api.permissions import check_page, may
+from meshmgmt.core.roles import Operation
 from meshmgmt.inventory.models import Peer
 
 _FEW: Final = 5
@@ -30,8 +30,7 @@ def urls() -> list[URLPattern]:
 
 def dismiss(request: HttpRequest) -> HttpResponse:
     """Show the steps to nobody any more, if that is posted."""
-    if not _may(request, "settings", Operation.UPDATE):
-        raise PermissionDenied
+    check_page(request, "settings", Operation.UPDATE)
     if request.method == "POST":
         account_update(settings={"first_steps_dismissed": True})
         messages.success(request, "The first steps are not shown any more.")
@@ -40,7 +39,7 @@ def dismiss(request: HttpRequest) -> HttpResponse:
 
 def first_steps(request: HttpRequest) -> Iterator[Line]:
     """Yield what is to be done, in order, until all of it is or somebody waves it off."""
-    if not _may(request, "setup_keys", Operation.CREATE):
+    if not may(request, "setup_keys", Operation.CREATE):
         return
     if not enrol_command(request, "KEY"):
         return
@@ -53,12 +52,8 @@ def first_steps(request: HttpRequest) -> Iterator[Line]:
     if all(line.detail == "done" for line in steps):
         return
     yield from steps
-    if _may(request, "settings", Operation.UPDATE):
+    if may(request, "settings", Operation.UPDATE):
         yield Line("Do not show this any more", post=reverse("admin-first-steps"))
-
-
-def _may(request: HttpRequest, module: str, operation: Operation) -> bool:
-    return allowed(getattr(request.user, "role", ""), module, operation)
 
 
 def _steps(request: HttpRequest, account: Account) -> Iterator[Line]:

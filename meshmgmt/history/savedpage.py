@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -11,8 +10,8 @@ from django.urls import reverse
 from events.audit.reading import event_by_id, newest_of_request
 from events.models import AuditEvent
 from meshmgmt.adminsite import home
+from meshmgmt.api.permissions import check_page, may
 from meshmgmt.core.errors import InvalidArgument, NotFound
-from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.history.saved import effect_of, in_words, is_quick
 
 PART: Final = "admin/history/includes/saved.html"
@@ -20,8 +19,7 @@ PART: Final = "admin/history/includes/saved.html"
 
 def saved_page(request: HttpRequest, event_id: str) -> TemplateResponse:
     """Tell how far the change of an event has come; to a script, that alone."""
-    if not _may_read(request):
-        raise PermissionDenied
+    check_page(request, "peers")
     try:
         event = event_by_id(event_id)
     except NotFound as error:
@@ -36,7 +34,7 @@ def saved_page(request: HttpRequest, event_id: str) -> TemplateResponse:
 
 def saved_part(request: HttpRequest, request_id: str) -> dict[str, Any]:
     """Return what the page after a write says of it; nothing if nothing was written."""
-    event = newest_of_request(request_id) if _may_read(request) else None
+    event = newest_of_request(request_id) if may(request, "peers") else None
     if event is None:
         return {}
     facts = _facts(request, event)
@@ -60,7 +58,3 @@ def _facts(request: HttpRequest, event: AuditEvent) -> dict[str, Any]:
     if request.user.has_perm("events.view_auditevent"):
         trail = home.list_url(AuditEvent, {"search": event.request_id})
     return {"saved_url": reverse("admin-saved", args=[event.pk]), "trail_url": trail}
-
-
-def _may_read(request: HttpRequest) -> bool:
-    return allowed(getattr(request.user, "role", ""), "peers", Operation.READ)

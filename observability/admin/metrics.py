@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
+from meshmgmt.api.permissions import check_page, may
 from meshmgmt.core import clock
-from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.core.roles import Operation
 from observability.admin.loglevels import LogLevelForm, holding
 from observability.health import status
 from observability.metrics import history
@@ -49,13 +49,13 @@ _FIGURES: Final = (
 
 
 def metrics_page(request: HttpRequest) -> TemplateResponse:
-    _check(request, "events", Operation.READ)
+    check_page(request, "events")
     return _page(request, LogLevelForm())
 
 
 def log_level_page(request: HttpRequest) -> HttpResponse:
     """Change the level, or take all changes back, and return to the metrics."""
-    _check(request, "settings", Operation.UPDATE)
+    check_page(request, "settings", Operation.UPDATE)
     form = LogLevelForm(request.POST or None)
     if request.method != "POST":
         return redirect("admin-metrics")
@@ -63,15 +63,6 @@ def log_level_page(request: HttpRequest) -> HttpResponse:
         return _page(request, form)
     messages.success(request, form.told)
     return redirect("admin-metrics")
-
-
-def _check(request: HttpRequest, module: str, operation: Operation) -> None:
-    if not _may(request, module, operation):
-        raise PermissionDenied
-
-
-def _may(request: HttpRequest, module: str, operation: Operation) -> bool:
-    return allowed(getattr(request.user, "role", ""), module, operation)
 
 
 def _page(request: HttpRequest, form: LogLevelForm) -> TemplateResponse:
@@ -94,7 +85,7 @@ def _page(request: HttpRequest, form: LogLevelForm) -> TemplateResponse:
         "now": clock.now(),
         "configured_level": settings.SVC.log_level,
         "changed_levels": changed,
-        "form": form if _may(request, "settings", Operation.UPDATE) else None,
+        "form": form if may(request, "settings", Operation.UPDATE) else None,
     }
     return TemplateResponse(request, "admin/observability/metrics.html", context)
 

@@ -4,18 +4,18 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 
 from meshmgmt.accounts.models import User
 from meshmgmt.adminsite.look import badge
+from meshmgmt.api.permissions import check_page, may
 from meshmgmt.control.jobrules import LONGEST_MINUTES, MOST_LOG_FILES
 from meshmgmt.control.models import JobStatus, PeerJob
 from meshmgmt.control.services.jobs import job_create
 from meshmgmt.core.errors import ServiceError
-from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.core.roles import Operation
 from meshmgmt.inventory.models import Peer
 
 MODULE = "remote_jobs"
@@ -67,22 +67,18 @@ class BundleForm(forms.Form):
 
 def jobs_page(request: HttpRequest, peer_id: str) -> HttpResponse:
     """Show the jobs of a peer, and take a new one."""
-    role = getattr(request.user, "role", "")
-    may_ask = allowed(role, MODULE, Operation.CREATE)
-    if not may_ask and (
-        request.method == "POST" or not allowed(role, MODULE, Operation.READ)
-    ):
-        raise PermissionDenied
+    asks = request.method == "POST"
+    check_page(request, MODULE, Operation.CREATE if asks else Operation.READ)
     peer = get_object_or_404(Peer, pk=peer_id)
     form = BundleForm(request.POST or None)
-    if request.method == "POST" and form.ask(peer):
+    if asks and form.ask(peer):
         messages.success(request, "The peer is asked for a debug bundle.")
         return redirect("admin:control_jobs", peer.pk)
     facts: dict[str, Any] = {
         **admin.site.each_context(request),
         "title": f"Debug bundles of {peer.name}",
         "peer": peer,
-        "form": form if may_ask else None,
+        "form": form if may(request, MODULE, Operation.CREATE) else None,
         "jobs": shown_jobs(peer),
     }
     return TemplateResponse(request, "admin/control/jobs.html", facts)

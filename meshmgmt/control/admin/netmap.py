@@ -4,7 +4,6 @@ import time
 from typing import Any, Final
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
@@ -12,13 +11,13 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
 from events.admin.here import Here
+from meshmgmt.api.permissions import check_page
 from meshmgmt.control.admin.jobs import jobs_page
 from meshmgmt.control.checks import Unsendable
 from meshmgmt.control.maps import MapStore
 from meshmgmt.control.rendering import Table, tables
 from meshmgmt.control.server import figures
 from meshmgmt.core.errors import NotFound
-from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.explain.resolution.model import text_of
 from meshmgmt.inventory.models import Peer
 from meshmgmt.mesh.hints import hints
@@ -42,9 +41,7 @@ def urls() -> list[URLPattern]:
 
 def map_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
     """Show the map that a peer should hold, and whether it holds it."""
-    role = getattr(request.user, "role", "")
-    if not allowed(role, "peers", Operation.READ):
-        raise PermissionDenied
+    check_page(request, "peers")
     peer = get_object_or_404(Peer, pk=peer_id)
     store = MapStore(serving=False)
     store.refresh()

@@ -9,10 +9,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from meshmgmt.api.bodies import OptionalJSONParser
+from meshmgmt.api.permissions import may
 from meshmgmt.api.views import ResourceViewSet
 from meshmgmt.core.queries import found
 from meshmgmt.core.resources import Row
-from meshmgmt.core.roles import Operation, allowed
+from meshmgmt.core.roles import Operation
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.delivery import services
 from meshmgmt.delivery.api import serializers as bodies
@@ -43,8 +44,7 @@ class SubscriptionViewSet(ResourceViewSet):
 
     def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
         """Return the dicts; queries of addresses are for those who may change them."""
-        role = getattr(self.request.user, "role", "")
-        whole = allowed(role, self.module or "", Operation.UPDATE)
+        whole = may(self.request, self.module, Operation.UPDATE)
         return subscription_rows(ids, whole=whole)
 
     @extend_schema(responses={200: bodies.NewSubscriptionSerializer})

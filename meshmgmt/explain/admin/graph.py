@@ -9,9 +9,10 @@ from django.template.response import TemplateResponse
 
 from groups.models import Group
 from meshmgmt.access.models import Policy
+from meshmgmt.api.permissions import check_page
 from meshmgmt.core.errors import NotFound, ServiceError
 from meshmgmt.core.transactions import read_snapshot
-from meshmgmt.explain.admin.questions import check, page, suggesting
+from meshmgmt.explain.admin.questions import page, suggesting
 from meshmgmt.explain.graphing import (
     FOCUS,
     WIDTH,
@@ -54,7 +55,7 @@ class FocusForm(forms.Form):
 
 def graph_page(request: HttpRequest) -> TemplateResponse:
     """Show who may begin what with whom: a table, and a picture of the same."""
-    check(request, "policies")
+    check_page(request, "policies")
     form = FocusForm(request.GET)
     facts: dict[str, Any] = {"form": form, "width": WIDTH}
     if form.is_valid():

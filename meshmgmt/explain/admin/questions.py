@@ -5,7 +5,6 @@ from typing import Any, Final
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, JsonResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse_lazy
@@ -13,9 +12,9 @@ from django.urls import reverse_lazy
 from dns.content import RECORD_TYPES
 from events.admin.names import Kinds, suggestions
 from groups.models import GroupPeer
+from meshmgmt.api.permissions import check_page
 from meshmgmt.core import history
 from meshmgmt.core.errors import BadRequest, NotFound, ServiceError
-from meshmgmt.core.roles import Operation, allowed
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.explain.answers import name_explanation, peer_dns
 from meshmgmt.explain.findings import findings, is_behind
@@ -100,13 +99,9 @@ class ReachForm(forms.Form):
         return data
 
 
-def may_read(user: Any, module: str = "dns") -> bool:
-    return allowed(getattr(user, "role", ""), module, Operation.READ)
-
-
 def explain_page(request: HttpRequest) -> TemplateResponse:
     """Show the form and, once it is filled in, the explanation."""
-    check(request)
+    check_page(request, "dns")
     asked = "name" in request.GET
     form = ExplainForm(request.GET if asked else None, initial=request.GET.dict())
     explanation = None
@@ -136,7 +131,7 @@ def explain_page(request: HttpRequest) -> TemplateResponse:
 
 def reach_page(request: HttpRequest) -> TemplateResponse:
     """Show the form and, once it is filled in, whether it is let through."""
-    check(request, "policies")
+    check_page(request, "policies")
     asked = "source" in request.GET and "destination" in request.GET
     form = ReachForm(request.GET if asked else None, initial=request.GET.dict())
     at, answer = request.GET.get(history.PARAMETER, "") if asked else "", None
@@ -159,13 +154,13 @@ def reach_page(request: HttpRequest) -> TemplateResponse:
 
 def names_page(request: HttpRequest) -> JsonResponse:
     """Suggest names of what may be asked about."""
-    check(request, "policies")
+    check_page(request, "policies")
     return suggestions(request, _SUGGESTED.get(request.GET.get("filter", "")))
 
 
 def lint_page(request: HttpRequest) -> TemplateResponse:
     """Show the findings, the serious ones first, and when they were computed."""
-    check(request)
+    check_page(request, "dns")
     kept = findings(anew="anew" in request.GET)
     # Serious ones first; within both the order of the catalogue stays.
     found = sorted(kept.findings, key=lambda each: each.severity is Severity.INFO)
@@ -180,7 +175,7 @@ def lint_page(request: HttpRequest) -> TemplateResponse:
 
 def peer_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
     """Show what one peer gets, with all records."""
-    check(request)
+    check_page(request, "dns")
     try:
         with read_snapshot():
             config = peer_dns(peer_id)
@@ -193,11 +188,6 @@ def peer_page(request: HttpRequest, peer_id: str) -> TemplateResponse:
         title,
         {"config": config, "record_limit": None},
     )
-
-
-def check(request: HttpRequest, module: str = "dns") -> None:
-    if not may_read(request.user, module):
-        raise PermissionDenied
 
 
 def page(

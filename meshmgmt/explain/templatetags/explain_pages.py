@@ -8,9 +8,10 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from meshmgmt.api.permissions import may
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.explain.admin.graph import rows
-from meshmgmt.explain.admin.questions import PAGES, may_read
+from meshmgmt.explain.admin.questions import PAGES
 from meshmgmt.explain.answers import Sight
 from meshmgmt.explain.graphing import policy_effect
 from meshmgmt.explain.resolution.model import (
@@ -34,7 +35,7 @@ def sight_of(peer_id: str) -> Sight:
 def effective_dns(context: template.Context, sight: Sight) -> dict[str, Any]:
     """Show what a peer gets, with the first records of each zone."""
     request = context.get("request")
-    if request is None or not may_read(request.user):
+    if request is None or not may(request, "dns"):
         return {"config": None}
     return {"config": sight.dns, "record_limit": SHOWN_RECORDS}
 
@@ -43,7 +44,7 @@ def effective_dns(context: template.Context, sight: Sight) -> dict[str, Any]:
 def reach_of(context: template.Context, sight: Sight) -> dict[str, Any]:
     """Show whom a peer reaches and who reaches it, by which policies."""
     request = context.get("request")
-    if request is None or not may_read(request.user, "policies"):
+    if request is None or not may(request, "policies"):
         return {"shown": False}
     found = sight.neighbours
     sides = found and (("Reaches", found.reaches), ("Is reached by", found.reached_by))
