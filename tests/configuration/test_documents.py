@@ -255,6 +255,26 @@ def test_what_is_no_document_is_refused(tmp_path: Path, text: str) -> None:
         run("apply", str(file))
 
 
+@pytest.mark.parametrize("deed", ["apply", "drift"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("!!python/x 1", "!!timestamp x", "!!bool x", '!!int ""', "!!binary YQ=="),
+        *("!!set {a}", "{1: a}", "{~: a}", r'"\uD800"', r'"\UFFFFFFFF"'),
+        f"0x{'9' * 5000}",
+    ],
+)
+def test_a_value_that_no_document_has_is_told_in_a_line(
+    tmp_path: Path, deed: str, value: str
+) -> None:
+    file = tmp_path / "file"
+    file.write_text(f"version: 1\nsettings: {{dns_domain: {value}}}")
+    with pytest.raises(CommandError, match="neither YAML nor JSON") as refused:
+        run(deed, str(file))
+    assert refused.value.returncode == 2
+    assert "\n" not in str(refused.value)
+
+
 def test_what_was_exported_as_json_changes_nothing(tmp_path: Path) -> None:
     group("🛰 uplinks")
     file = tmp_path / "config.json"

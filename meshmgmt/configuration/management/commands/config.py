@@ -32,6 +32,12 @@ DIFFERENT = 1
 """Exit status of `diff`, `drift` and `plan` when something differs."""
 ERROR = 2
 
+_NO_DOCUMENT = (
+    *(yaml.YAMLError, TypeError, ValueError),
+    *(AttributeError, LookupError, OverflowError),
+)
+"""What PyYAML and orjson raise; the last three: values that do not fit their tags."""
+
 
 class Command(BaseCommand):
     """Exports, plans, applies and compares."""
@@ -231,6 +237,11 @@ def _read(name: str) -> Any:
         # Not as YAML, to which an escaped pair of surrogates is two characters.
         return orjson.loads(text)
     try:
-        return yaml.load(text, _Loader)  # noqa: S506 - a safe one
-    except (yaml.YAMLError, ValueError) as error:  # the second: 2026-02-30
-        raise CommandError(f"{name}: neither YAML nor JSON: {error}") from error
+        found = yaml.load(text, _Loader)  # noqa: S506 - a safe one
+        # Tags make times, bytes and sets, which a document has not.
+        orjson.dumps(found, option=orjson.OPT_PASSTHROUGH_DATETIME)
+    except _NO_DOCUMENT as error:
+        # PyYAML's reasons have several lines.
+        reason = " ".join(str(error).split())
+        raise CommandError(f"{name}: neither YAML nor JSON: {reason}") from error
+    return found
