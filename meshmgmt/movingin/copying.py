@@ -21,7 +21,7 @@ from meshmgmt.movingin.kinds import STEPS, Run, configuration, with_steps
 from meshmgmt.movingin.models import Copied
 from meshmgmt.movingin.own import own_account
 from meshmgmt.movingin.references import NotCopiedError, Row
-from meshmgmt.movingin.source import Foreign
+from meshmgmt.movingin.source import Foreign, SourceError, known_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,12 @@ def account_copy(foreign: Foreign, *, keys: Mapping[str, str], dry_run: bool) ->
     """Copy what is not copied yet, all or nothing; `keys` are public keys by address.
 
     Raises PreconditionFailed without an owner, Conflict for an account that holds
-    configuration of its own.
+    configuration of its own, SourceError for rows of another form.
     """
     report = Report(request_id=new_id(), not_served=foreign.missing)
     try:
-        with context.scope(request_id=report.request_id), account_write():
+        scope = context.scope(request_id=report.request_id)
+        with known_form(), scope, account_write():
             run = _begin(foreign.account_id, keys)
             steps = with_steps(foreign.rows)
             objects = [(kind, row) for kind, rows in steps.items() for row in rows]
@@ -104,12 +105,11 @@ def account_copy(foreign: Foreign, *, keys: Mapping[str, str], dry_run: bool) ->
 def account_compare(foreign: Foreign) -> Comparison:
     """Return how this account differs from the other, by what was copied.
 
-    Raises PreconditionFailed without an owner.
+    Raises PreconditionFailed without an owner, SourceError for rows of another form.
     """
-    ids = _known_ids(foreign.account_id)
-    return compare(
-        foreign, own_account(_owner()), ids, settings=[*SETTINGS, *EXTRA_SETTINGS]
-    )
+    ids, ours = _known_ids(foreign.account_id), own_account(_owner())
+    with known_form():
+        return compare(foreign, ours, ids, settings=[*SETTINGS, *EXTRA_SETTINGS])
 
 
 def _owner() -> User:
@@ -156,9 +156,9 @@ def _take(source: str, kind: str, row: Row, run: Run, report: Report) -> None:
         return
     try:
         # A savepoint: what a refused object wrote goes, the others stay.
-        with account_write():
+        with account_write(), known_form():
             new_id = STEPS[kind](row, run)
-    except (ServiceError, ValidationError, NotCopiedError) as error:
+    except (ServiceError, ValidationError, NotCopiedError, SourceError) as error:
         report.left_out.append(LeftOut(kind, name, old_id, _reason(error)))
         return
     Copied.objects.create(source=source, kind=kind, old_id=old_id, new_id=new_id)
@@ -175,7 +175,7 @@ def _name(row: Row) -> str:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, NotCopiedError):
+    if isinstance(error, NotCopiedError | SourceError):
         return str(error)
     _, message, faults = describe(error)
     return "; ".join(f"{fault.field}: {fault.message}" for fault in faults) or message

@@ -5,6 +5,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any, Final
@@ -45,6 +46,16 @@ Get = Callable[[str], Any]
 
 class SourceError(Exception):
     """The other service cannot be read; the text says why."""
+
+
+@contextmanager
+def known_form() -> Iterator[None]:
+    """Raise SourceError for answers that a block cannot read: they may hold anything."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        text = f"an answer has another form than this API's: {error!r}"
+        raise SourceError(text) from error
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -110,22 +121,25 @@ class Source:
 
     def read(self) -> Foreign:
         """Read everything. Raises SourceError."""
-        foreign = read(self.get)
+        with known_form():
+            foreign = read(self.get)
         if foreign is None:
             raise SourceError(f"{self.url} has no account at /api/accounts")
         return foreign
 
 
 def read(get: Get) -> Foreign | None:
-    """Return everything that `get` answers with, None without an account."""
-    accounts = get("accounts")
-    if not accounts:
+    """Return everything that `get` answers with, None without an account.
+
+    Raises SourceError for a list that is none; see `known_form` for what is in it.
+    """
+    account = next(iter(_listed(get, "accounts") or ()), None)
+    if account is None:
         return None
-    account = accounts[0]
     rows: dict[str, list[Row]] = {}
     missing = []
     for kind, path in bar("reading", COLLECTIONS):
-        found = get(path)
+        found = _listed(get, path)
         missing += [kind] if found is None else []
         rows[kind] = found or []
     for kind, whole, path in bar("reading", PARTS):
@@ -135,11 +149,20 @@ def read(get: Get) -> Foreign | None:
     return Foreign(account["id"], rows, missing)
 
 
+def _listed(get: Get, path: str) -> list[Row] | None:
+    found: list[Row] | None = get(path)
+    if found is None or (
+        isinstance(found, list) and all(isinstance(row, dict) for row in found)
+    ):
+        return found
+    raise SourceError(f"/api/{path} answered no list of objects")
+
+
 def _parts(get: Get, wholes: Sequence[Row], path: str) -> Iterator[Row]:
     for whole in wholes:
         # Its ids may be any text, and must not lead to another path.
         quoted = urllib.parse.quote(whole["id"], safe="")
-        for row in get(path.format(id=quoted)) or ():
+        for row in _listed(get, path.format(id=quoted)) or ():
             name = whole.get("name", "")
             yield {**row, "part_of": whole["id"], "part_of_name": name}
 

@@ -14,10 +14,10 @@ from meshmgmt.access.models import Policy, Route, RuleSource, SetupKey
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer
-from meshmgmt.movingin.copying import Report, account_copy
+from meshmgmt.movingin.copying import Report, account_compare, account_copy
 from meshmgmt.movingin.peers import peer_columns, public_keys
 from meshmgmt.movingin.references import NotCopiedError, translated
-from meshmgmt.movingin.source import Foreign
+from meshmgmt.movingin.source import Foreign, SourceError, known_form, read
 from tests.people import person
 
 KEY = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="
@@ -64,6 +64,39 @@ def copied(*, keys: str = KEY, **rows: Any) -> Report:
         keys={"100.64.7.9": keys},
         dry_run=False,
     )
+
+
+ACCOUNT = {"id": "a1", "settings": {"dns_domain": "x.test"}}
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        *(("accounts", {"a": 1}), ("accounts", "x"), ("accounts", [1])),
+        *(("accounts", [{}]), ("accounts", [{**ACCOUNT, "settings": [1]}])),
+        *(("users", {"a": 1}), ("groups", ["g1"]), ("peers", 7), ("networks", [{}])),
+        *(("networks/n1/routers", {"a": 1}), ("dns/settings", [1])),
+    ],
+)
+def test_an_answer_of_another_form_is_told(path: str, answer: Any) -> None:
+    answers = {"accounts": [ACCOUNT], "networks": [{"id": "n1"}], path: answer}
+    with pytest.raises(SourceError), known_form():
+        read(answers.get)
+
+
+@pytest.mark.django_db
+def test_a_row_of_another_form_is_left_out_and_told() -> None:
+    report = copied(user=[{"id": "u1"}], peer=[{**PEER, "ip": [1]}])
+    told = [row.old_id for row in report.left_out if "another form" in row.reason]
+    assert told == ["u1", "p1"]
+    odd: dict[str, Any] = {
+        "group": [{"id": "g1", "resources": [{"id": "r"}]}],
+        "setup key": [{}],
+    }
+    with pytest.raises(SourceError, match="another form"):
+        copied(**odd)
+    with pytest.raises(SourceError, match="another form"):
+        account_compare(Foreign("there", {"setup key": [{"usage_limit": 1}]}))
 
 
 @pytest.mark.django_db

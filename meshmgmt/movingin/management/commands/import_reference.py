@@ -59,9 +59,13 @@ class Command(BaseCommand):
         keys = _keys(options["peer_keys"])
         source = Source(options["url"], read_text(options["token_file"]).strip())
         try:
-            foreign = source.read()
+            self._move_in(source.read(), keys, options)
         except SourceError as error:
             raise CommandError(str(error)) from error
+
+    def _move_in(
+        self, foreign: Foreign, keys: Mapping[str, str], options: dict[str, Any]
+    ) -> None:
         if options["compare"]:
             self._compare(foreign, as_json=options["json"])
             return
