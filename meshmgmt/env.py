@@ -330,7 +330,9 @@ def _read_secret_files(environ: Mapping[str, str]) -> tuple[dict[str, str], list
             problems.append(f"{PREFIX}{name} and {PREFIX}{name}_FILE are both set")
             continue
         try:
-            values[f"{PREFIX}{name}"] = Path(path).read_text(encoding="utf-8").strip()
+            # Editors of Windows begin a text with a mark of its byte order.
+            text = Path(path).read_text(encoding="utf-8-sig")
+            values[f"{PREFIX}{name}"] = text.strip()
         except (OSError, UnicodeDecodeError) as error:
             problems.append(f"{PREFIX}{name}_FILE: cannot read {path!r}: {error}")
     return values, problems

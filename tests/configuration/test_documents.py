@@ -326,7 +326,7 @@ def test_a_hostile_answer_ends_drift_with_a_sentence(
     tmp_path: Path, status: str, body: bytes, says: str
 ) -> None:
     token = tmp_path / "token"
-    token.write_text("secret\n")
+    token.write_text("\ufeffsecret\n")  # as editors of Windows begin a text
     head = f"HTTP/1.0 {status} X\r\nLocation: http://127.0.0.1:1/\r\n\r\n".encode()
     with socket.create_server(("127.0.0.1", 0)) as server:
 

@@ -42,7 +42,7 @@ def test_unknown_names_are_refused_but_other_prefixes_are_not():
 
 def test_secret_is_read_from_a_file(tmp_path: Path):
     file = tmp_path / "key"
-    file.write_text("hush\n")
+    file.write_text("\ufeffhush\n")  # as editors of Windows begin a text
     assert env.load({"SVC_SECRET_KEY_FILE": str(file)}).secret_key == "hush"
 
 

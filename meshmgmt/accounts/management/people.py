@@ -24,9 +24,11 @@ def clear_errors() -> Iterator[None]:
 def read_text(name: str) -> str:
     """Return the text of a file, `-` for standard input. Raises CommandError."""
     try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
+        text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{name} cannot be read: {error}") from error
+    # Editors of Windows begin a text with a mark of its byte order.
+    return text.removeprefix("\ufeff")
 
 
 def known_user(reference: str) -> User | None:
