@@ -3,7 +3,6 @@
 import contextlib
 import os
 import secrets
-import tempfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -14,6 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 import meshmgmt
 from meshmgmt import env
+from meshmgmt.core import durable
 from meshmgmt.core.lane import LOCK_SECONDS
 
 try:
@@ -40,14 +40,13 @@ def _secret_key() -> str:
     path = SVC.data_dir / "secret_key"
     if not path.exists():
         SVC.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Linked into place when complete: a process that starts beside this one reads
-        # either nothing or the whole key.
-        with tempfile.NamedTemporaryFile("w", dir=SVC.data_dir) as file:
-            file.write(secrets.token_urlsafe(50))
-            file.flush()
-            with contextlib.suppress(FileExistsError):
-                path.hardlink_to(file.name)
-    return path.read_text(encoding="utf-8")
+        # Linked: a process that starts beside this one keeps its key if it was faster.
+        with (
+            contextlib.suppress(FileExistsError),
+            durable.written(path, path.hardlink_to) as file,
+        ):
+            file.write(secrets.token_urlsafe(50).encode())
+    return path.read_text(encoding="utf-8-sig")
 
 
 DATABASE_FILE = "db.sqlite3"

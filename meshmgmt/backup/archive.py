@@ -6,8 +6,6 @@ another member that of the manifest: nothing in the file can change unnoticed. N
 """
 
 import hashlib
-import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +16,8 @@ from typing import IO, Any, Final
 
 import msgspec
 import orjson
+
+from meshmgmt.core import durable
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -116,36 +116,26 @@ def creating(path: Path) -> Iterator[Writer]:
 
     Raises BackupError when there is a file of that name, or it cannot be written.
     """
-    if path.exists():
-        raise BackupError(f"{path} exists already: name another file")
+
+    def name(temporary: Path) -> None:
+        # Another backup may have got the name meanwhile; not every disk knows hard links.
+        path.touch(exist_ok=False)
+        temporary.replace(path)
+
     try:
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False
-        ) as file:  # 0600
-            temporary = Path(file.name)
+        if path.exists():
+            raise FileExistsError
+        with durable.written(path, name) as file:
             writer = Writer(file)
             try:
                 yield writer
-                file.flush()
-                os.fsync(file.fileno())
-                # Last: a crash before leaves no half file of this name.
-                temporary.rename(path)
-            except BaseException:
+            finally:
                 with suppress(OSError):
                     writer.close()
-                temporary.unlink(missing_ok=True)
-                raise
-        _sync(path.parent)  # the name is in the folder, not in the file
+    except FileExistsError as error:
+        raise BackupError(f"{path} exists already: name another file") from error
     except OSError as error:
         raise BackupError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def file_sum(path: Path) -> str:

@@ -5,9 +5,7 @@ readable by its owner alone, and the same from run to run for as long as they ar
 """
 
 import datetime as dt
-import os
 import secrets
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -24,7 +22,7 @@ from meshmgmt.accounts.services.users import (
     user_set_password,
 )
 from meshmgmt.accounts.tokens import token_hash
-from meshmgmt.core import clock
+from meshmgmt.core import clock, durable
 from meshmgmt.core.errors import Unauthenticated
 from meshmgmt.core.roles import Role
 from meshmgmt.core.transactions import account_write
@@ -125,13 +123,5 @@ def _kept(path: Path) -> str:
 
 def _keep(path: Path, secret: str) -> None:
     """Write the file whole or not at all, with mode 600 from the start."""
-    # NamedTemporaryFile makes its file with mode 600.
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-        try:
-            file.write(f"{secret}\n")
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(path)
-        except OSError:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    with durable.written(path, lambda made: made.replace(path)) as file:
+        file.write(f"{secret}\n".encode())

@@ -23,7 +23,7 @@ from groups.services import group_create
 from meshmgmt.accounts.models import User
 from meshmgmt.api.models import KeptAnswer, UsedPermits
 from meshmgmt.backup import schema
-from meshmgmt.backup.archive import BackupError
+from meshmgmt.backup.archive import BackupError, creating
 from meshmgmt.backup.copying import back_up, check
 from meshmgmt.backup.tables import EVENT_TABLES, LEFT_OUT
 from meshmgmt.control.models import MapChange
@@ -155,6 +155,16 @@ def test_every_table_is_in_a_backup_or_left_out_by_name(
     indexes = {name for name in tables if name.partition("_fts")[0] in searched}
     kept = manifest(tmp_path / "file")["tables"].keys()
     assert tables - (indexes - searched) == kept | LEFT_OUT
+
+
+def test_of_two_backups_of_one_name_the_later_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with pytest.raises(BackupError, match="exists already"), creating(path):
+        with creating(path) as faster:
+            faster.add("t", ("a",), [b"[1]\n"])
+        content = path.read_bytes()
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.sqlite

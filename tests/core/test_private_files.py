@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from meshmgmt import settings
 
 BASE = Path(__file__).resolve().parents[2]
 
@@ -28,6 +31,32 @@ def manage(data: Path, *arguments: str) -> None:
         env=environment,
         capture_output=True,
     )
+
+
+def secret_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    svc = replace(settings.SVC, data_dir=folder, secret_key="")
+    monkeypatch.setattr(settings, "SVC", svc)
+    return settings._secret_key()
+
+
+def test_a_secret_key_has_its_name_once_it_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[bool] = []
+    monkeypatch.setattr(
+        "os.fsync", lambda file: synced.append((tmp_path / "secret_key").exists())
+    )
+    made = secret_key(tmp_path, monkeypatch)
+    assert synced == [False, True]  # the key, then the folder with its name
+    assert [path.name for path in tmp_path.iterdir()] == ["secret_key"]
+    assert secret_key(tmp_path, monkeypatch) == made
+
+
+def test_a_secret_key_that_an_editor_of_windows_wrote_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secret_key").write_text("\ufeffhush", encoding="utf-8")
+    assert secret_key(tmp_path, monkeypatch) == "hush"
 
 
 def modes(folder: Path) -> dict[str, str]:
