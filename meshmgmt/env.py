@@ -424,8 +424,6 @@ VARIABLES: Final = frozenset(f"{PREFIX}{_name(one)}" for one in fields(Config))
 """Every variable that is read."""
 
 _NEEDS: Final = (
-    ("DATABASE_POOLER_URL", "DATABASE_URL"),
-    ("DATABASE_REPLICA_URL", "DATABASE_URL"),
     ("GRPC_CERTIFICATE", "GRPC_KEY"),
     ("GRPC_KEY", "GRPC_CERTIFICATE"),
     ("TURN_URLS", "TURN_SECRET"),
@@ -461,8 +459,15 @@ def _unknown(values: Iterable[str]) -> list[str]:
 
 def _halves(values: Mapping[str, str]) -> list[str]:
     """Return a sentence for each setting that needs another one, which is unset."""
-    return [
+    missing = [
         f"{PREFIX}{name} needs {PREFIX}{other}"
         for name, other in _NEEDS
         if values.get(f"{PREFIX}{name}") and not values.get(f"{PREFIX}{other}")
     ]
+    if not values.get(f"{PREFIX}DATABASE_URL", "").startswith("postgres"):
+        missing += [
+            f"{PREFIX}{name} needs {PREFIX}DATABASE_URL to be that of a PostgreSQL"
+            for name in ("DATABASE_POOLER_URL", "DATABASE_REPLICA_URL")
+            if values.get(f"{PREFIX}{name}")
+        ]
+    return missing

@@ -200,6 +200,13 @@ REFUSED = [
 ]
 
 
+@pytest.mark.parametrize("name", ["DATABASE_POOLER_URL", "DATABASE_REPLICA_URL"])
+def test_what_is_of_postgresql_is_refused_beside_sqlite(name: str):
+    beside = {"SVC_DATABASE_URL": "sqlite:////tmp/mesh.sqlite3"}
+    with pytest.raises(env.ConfigError, match=f"SVC_{name} needs SVC_DATABASE_URL"):
+        env.load({f"SVC_{name}": "postgresql://there/mesh", **beside})
+
+
 @pytest.mark.parametrize(("name", "value", "said"), REFUSED)
 def test_a_bad_value_is_refused(name: str, value: str, said: str):
     with pytest.raises(env.ConfigError, match=said):
