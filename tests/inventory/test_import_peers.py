@@ -292,6 +292,17 @@ def test_command_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("-").startswith("peers: 1 created")
 
 
+def test_a_line_that_does_not_end_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = io.BytesIO(ndjson(line(1))[0] + b"x" * 2**20)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(data))
+    with pytest.raises(CommandError, match="nothing was imported"):
+        run("-")
+    assert "line 2: the line is longer than 65536 bytes" in capsys.readouterr().err
+    assert data.tell() < 2 * 65536
+
+
 @pytest.mark.django_db(transaction=True)
 def test_others_write_while_lines_are_waited_for() -> None:
     reading, writing = os.pipe()

@@ -144,7 +144,7 @@ def peers_import(
     """Create and update peers from NDJSON lines; blank lines are skipped.
 
     `watched` wraps the lines (a progress bar). Raises ImportFault with every fault
-    found, at most MAX_FAULTS of them.
+    found, at most MAX_FAULTS of them, and none behind a line that is too long.
     """
     with suppress(_DryRunError), _arrived(lines) as kept, account_write():
         state = _Import(Account.objects.first() or Account())
@@ -169,8 +169,10 @@ def _arrived(lines: Iterable[bytes]) -> Iterator[Iterable[bytes]]:
     """
     with tempfile.SpooledTemporaryFile(max_size=SPOOLED) as kept:
         for line in lines:
-            # No more than what shows that a line is too long.
             kept.write(line.rstrip(b"\n")[: MAX_LINE + 1] + b"\n")
+            # What shows that a line is too long is enough: it may never end.
+            if len(line) > MAX_LINE + 1:
+                break
         kept.seek(0)
         yield kept
 

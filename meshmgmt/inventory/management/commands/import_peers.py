@@ -15,6 +15,7 @@ from meshmgmt.core.printable import printable
 from meshmgmt.core.progress import bar
 from meshmgmt.inventory.services.imports import (
     FIELDS,
+    MAX_LINE,
     ImportFault,
     ImportResult,
     peers_import,
@@ -40,7 +41,8 @@ class Command(BaseCommand):
         """Run the import; exit status 1 when a line is faulty."""
         terms = {"dry_run": options["dry_run"], "watched": partial(bar, "peers")}
         try:
-            with _opened(options["file"]) as lines:
+            with _opened(options["file"]) as file:
+                lines = iter(partial(file.readline, MAX_LINE + 2), b"")
                 result = peers_import(lines, **terms)
         except ImportFault as error:
             self._print_faults(error, as_json=options["json"])
