@@ -176,6 +176,8 @@ class ServiceAdmin(ListAdmin):
     """The foreign key to what these objects are parts of."""
     fixed: Sequence[str] = ()
     """What is given to new objects and read of all others."""
+    new_fields: Sequence[str] = ()
+    """The fields of a new object where those are others than `fields`."""
     form: Any
     # Counted columns group rows, which loses the order of the model.
     ordering = ["id"]
@@ -246,6 +248,8 @@ class ServiceAdmin(ListAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields: what it is part of first, of a new object none only read."""
+        if obj is None and self.new_fields:
+            return self.new_fields
         fields = super().get_fields(request, obj)
         if self.fields:
             return fields

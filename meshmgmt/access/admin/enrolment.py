@@ -21,10 +21,6 @@ from meshmgmt.adminsite.tokens import SecretPages
 from meshmgmt.core import clock
 
 _DAY = 24 * 60 * 60
-_CHOSEN_ONCE = (
-    *("name", "type", "days", "usage_limit"),
-    *("ephemeral", "allow_extra_dns_labels"),
-)
 
 
 class SetupKeyForm(ServiceForm):
@@ -68,17 +64,17 @@ class SetupKeyAdmin(SecretPages):
             lambda key: not key.revoked,
         ),
     )
-    made = (
+    new_fields = [
+        *("name", "type", "days", "usage_limit"),
+        *("ephemeral", "allow_extra_dns_labels", "auto_groups"),
+    ]
+    _made = (
         *("id", "masked", "state", "name", "type", "expires_at", "usage_limit"),
         *("used_times", "last_used", "ephemeral", "allow_extra_dns_labels"),
         *("created_at", "updated_at"),
     )
-    fixed = (*made, "days")
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        if obj is None:
-            return [*_CHOSEN_ONCE, "auto_groups"]
-        return ["revoked", "auto_groups", *self.made]
+    fields = ["revoked", "auto_groups", *_made]
+    fixed = [*_made, "days"]
 
     @admin.display(description="state")
     def state(self, key: SetupKey) -> SafeString:

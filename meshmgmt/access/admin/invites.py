@@ -55,12 +55,10 @@ class InviteAdmin(SecretPages, ByAdmin):
     search_help_text = "A name, or a pasted link, which leads to its invite."
     hash_column = "token_hash"
     actions = ["renew"]
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        own = ["email", "name", "role"]
-        if obj is None:
-            return [*own, "auto_groups", "hours"]
-        return ["id", *own, "groups", "created_at", "expires_at", "valid"]
+    new_fields = ["email", "name", "role", "auto_groups", "hours"]
+    fields = [
+        *("id", "email", "name", "role", "groups", "created_at", "expires_at", "valid"),
+    ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Invite]:
         """Leave out those that were accepted: they are users."""

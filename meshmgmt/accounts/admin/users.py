@@ -112,17 +112,21 @@ class UserAdmin(ByAdmin):
     bulk = (_blocking("block", blocked=True), _blocking("unblock", blocked=False))
     readonly_fields = ["id", "issued", "pending_approval", "created_at", "last_login"]
     fixed = ["is_service_user"]
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the columns of the form; the kind of user is chosen once."""
-        if obj is None:
-            own = ["is_service_user", "email", "name", "role", "new_password"]
-            return [*own, "auto_groups"]
-        return [
-            *("id", "is_service_user", "email", "name", "role", "auto_groups"),
+    new_fields = [
+        *("is_service_user", "email", "name", "role", "new_password", "auto_groups"),
+    ]
+    fields = [
+        *(
+            "id",
+            "is_service_user",
+            "email",
+            "name",
+            "role",
+            "auto_groups",
             "is_blocked",
-            *("pending_approval", "new_password", "issued", "created_at", "last_login"),
-        ]
+        ),
+        *("pending_approval", "new_password", "issued", "created_at", "last_login"),
+    ]
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kw: Any
