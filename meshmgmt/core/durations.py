@@ -59,8 +59,3 @@ def words(seconds: int) -> str:
         if seconds and seconds % size == 0 and seconds != size * (name == "days"):
             return f"{seconds // size} {name}"
     return f"{seconds} s"
-
-
-def days_between(start: dt.datetime, end: dt.datetime, most: int) -> int:
-    """Return whole days, rounded, from 1 to `most`."""
-    return min(max(1, round((end - start) / dt.timedelta(days=1))), most)

@@ -50,7 +50,11 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
     list_select_related = ["user"]
     search_fields = ["name", "user__email", "user__name", "=id"]
     autocomplete_fields = ["user"]
-    ordering = ["id"]
+    new_fields = ["user", "name", "expires_in", "scope"]
+    fields = [
+        *("id", "user", "name", "scope", "maker"),
+        *("created_at", "expires_at", "last_used"),
+    ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AccessToken]:
         """Leave out the tokens that are no business of the viewer."""
@@ -78,25 +82,20 @@ class AccessTokenAdmin(TokenPages, ByAdmin):
             **super().get_changeform_initial_data(request),
         }
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        if obj is None:
-            return ["user", "name", "expires_in", "scope"]
-        return ["id", "user", "name", "scope", "maker", *self._moments]
-
     @admin.display(description="created by")
     def maker(self, token: AccessToken) -> SafeString:
         """Who made it, by id once they are gone."""
         maker = User.objects.filter(pk=token.created_by).first()
         return shown(maker or token.created_by)
 
-    _moments = ("created_at", "expires_at", "last_used")
-
     def rotate(
         self, request: HttpRequest, instance: AccessToken, *, at_once: bool
     ) -> str:
         """Make a token like another of a user whose tokens the viewer manages."""
         check_may_manage_tokens(viewer_of(request), instance.user)
-        return token_rotate(token_id=instance.pk, at_once=at_once).plain
+        user_id = instance.user_id
+        made = token_rotate(access_tokens, instance.pk, at_once=at_once, whole=user_id)
+        return str(made.plain)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         check_may_revoke_tokens(viewer_of(request), obj.user)

@@ -4,13 +4,15 @@ import datetime as dt
 from typing import Any, Final
 
 from meshmgmt.accounts.models import AccessToken, User
-from meshmgmt.accounts.rules import MAX_DAYS, token_errors
+from meshmgmt.accounts.rules import token_errors
 from meshmgmt.accounts.tokens import new_token, token_hash
 from meshmgmt.core import clock, context
-from meshmgmt.core.durations import GRACE, days_between
+from meshmgmt.core.durations import GRACE
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.resources import Resource, Values, Write, column_values
 from meshmgmt.core.transactions import account_write
+
+DAY: Final = dt.timedelta(days=1)
 
 
 class _Users(Resource[User]):
@@ -36,34 +38,31 @@ class AccessTokens(Resource[AccessToken]):
         instance.plain = new_token()
         instance.hash = token_hash(instance.plain)
         instance.created_by = context.current().actor.id
-        life = dt.timedelta(days=values["expires_in"])
-        instance.expires_at = instance.created_at + life
+        instance.expires_at = instance.created_at + values["expires_in"] * DAY
 
 
 access_tokens: Final = AccessTokens()
 
 
-def token_rotate(*, token_id: str, at_once: bool) -> AccessToken:
-    """Make a token like another, which ends at once or within `GRACE`.
+def token_rotate(
+    tokens: Resource[Any], token_id: str, *, at_once: bool, whole: str = ""
+) -> Any:
+    """Make a token like another of the same `whole`, which ends at once or within `GRACE`.
 
     Raises NotFound.
     """
     with account_write():
-        old = access_tokens.get(token_id)
-        days = days_between(old.created_at, old.expires_at, MAX_DAYS)
-        alike = {**column_values(old), "expires_in": days}
-        made = access_tokens.create(alike, old.user_id)
-        retire(old, at_once=at_once)
+        old = tokens.get(token_id)
+        days = 0  # for ever
+        if old.expires_at is not None:
+            # One that was rotated before may have lived for less than a day.
+            days = max(1, round((old.expires_at - old.created_at) / DAY))
+        made = tokens.create({**column_values(old), "expires_in": days}, whole)
+        end = clock.now() + GRACE
+        if at_once:
+            old.delete()
+        # A token that ends sooner gets no longer life by being replaced.
+        elif old.expires_at is None or old.expires_at > end:
+            old.expires_at = end
+            old.save(update_fields=["expires_at"])
         return made
-
-
-def retire(token: Any, *, at_once: bool) -> None:
-    """End a token that another takes the place of: now, or within `GRACE`."""
-    if at_once:
-        token.delete()
-        return
-    end = clock.now() + GRACE
-    # A token that ends sooner gets no longer life by being replaced.
-    if token.expires_at is None or token.expires_at > end:
-        token.expires_at = end
-        token.save(update_fields=["expires_at"])

@@ -5,17 +5,14 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
+from meshmgmt.accounts.services.tokens import token_rotate
 from meshmgmt.adminsite.fields import DurationField
 from meshmgmt.adminsite.filters import EndFilter
 from meshmgmt.adminsite.pages import ServiceForm
 from meshmgmt.adminsite.tokens import TokenPages
 from meshmgmt.control.admin import netmap
 from meshmgmt.control.models import ProxyToken
-from meshmgmt.control.services.proxies import (
-    MAX_DAYS,
-    proxy_token_rotate,
-    proxy_tokens,
-)
+from meshmgmt.control.services.proxies import MAX_DAYS, proxy_tokens
 
 
 class ProxyTokenForm(ServiceForm):
@@ -39,19 +36,14 @@ class ProxyTokenAdmin(TokenPages):
     list_display = ["name", "created_at", "expires_at", "last_used", "valid"]
     list_filter = [EndFilter]
     search_fields = ["name", "=id"]
-    ordering = ["id"]
+    new_fields = ["name", "expires_in"]
+    fields = ["id", "name", "created_at", "expires_at", "last_used"]
 
     def get_urls(self) -> list[Any]:
         """Add the pages about one peer."""
         return [*netmap.urls(), *super().get_urls()]
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the columns: of a new token, or of a stored one."""
-        if obj is None:
-            return ["name", "expires_in"]
-        return ["id", "name", "created_at", "expires_at", "last_used"]
-
     def rotate(
         self, request: HttpRequest, instance: ProxyToken, *, at_once: bool
     ) -> str:
-        return proxy_token_rotate(token_id=instance.pk, at_once=at_once).plain
+        return str(token_rotate(proxy_tokens, instance.pk, at_once=at_once).plain)

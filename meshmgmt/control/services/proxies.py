@@ -9,18 +9,15 @@ from events.addresses import host_of
 from events.streams.batches import ingest_events
 from events.streams.catalogue import PROXY
 from events.streams.faults import BatchRefused
-from meshmgmt.accounts.services.tokens import retire
 from meshmgmt.accounts.tokens import is_well_formed, new_token, note_use, token_hash
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.protocol import proxy_pb2
 from meshmgmt.control.services.meta import plain
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core import clock
-from meshmgmt.core.durations import days_between
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.resources import Resource, Values, Write
 from meshmgmt.core.textrules import name_errors, range_errors
-from meshmgmt.core.transactions import account_write
 
 PREFIX: Final = "nbx_"
 MAX_DAYS: Final = 3650
@@ -56,21 +53,6 @@ class ProxyTokens(Resource[ProxyToken]):
 
 
 proxy_tokens: Final = ProxyTokens()
-
-
-def proxy_token_rotate(*, token_id: str, at_once: bool) -> ProxyToken:
-    """Make a token like another, which ends at once or within `GRACE`.
-
-    Raises NotFound.
-    """
-    with account_write():
-        old = proxy_tokens.get(token_id)
-        days = 0
-        if old.expires_at is not None:
-            days = days_between(old.created_at, old.expires_at, MAX_DAYS)
-        made = proxy_tokens.create({"name": old.name, "expires_in": days})
-        retire(old, at_once=at_once)
-        return made
 
 
 def check_proxy_token(authorization: str) -> str:
