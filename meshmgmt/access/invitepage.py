@@ -15,7 +15,7 @@ from meshmgmt.access.services.invites import invite_accept, invites
 from meshmgmt.accounts.models import User
 from meshmgmt.accounts.newpassword import PasswordTwiceForm, password_field
 from meshmgmt.api.limits import check_guess
-from meshmgmt.api.pages import error_page, sentence, serves
+from meshmgmt.api.pages import error_page, serves
 from meshmgmt.core.errors import NotFound, ServiceError
 
 UNKNOWN: Final = (
@@ -78,7 +78,7 @@ def _page(request: HttpRequest, token: str) -> HttpResponse:
             # The link was used or replaced since the form was shown: no field is wrong.
             raise
         except ServiceError as error:
-            _show(form, error)
+            form.show(error)
             status = error.status
     facts = {"title": "Welcome to the mesh", "form": form, **invite_facts(invite)}
     return render(request, "pages/invite.html", facts, status=status)
@@ -90,11 +90,3 @@ def _welcomed(request: HttpRequest, user: User) -> HttpResponse:
         messages.success(request, f"Welcome, {user.name}: you can sign in now.")
         return HttpResponseRedirect(reverse("admin:login"))
     return render(request, "pages/invited.html", {"title": f"Welcome, {user.name}"})
-
-
-def _show(form: InviteForm, error: ServiceError) -> None:
-    for fault in error.errors:
-        field = fault.field if fault.field in form.fields else None
-        form.add_error(field, sentence(fault.message))
-    if not error.errors:
-        form.add_error(None, sentence(error.message))

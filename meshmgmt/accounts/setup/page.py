@@ -56,8 +56,11 @@ def setup_page(request: HttpRequest) -> HttpResponse:
             # Somebody else was faster: the page is of no use any more.
             except PreconditionFailed:
                 raise
+            except Forbidden as error:
+                form.add_error("setup_code", _WRONG_CODE)
+                status = error.status
             except ServiceError as error:
-                _show(form, error)
+                form.show(error)
                 status = error.status
     except PreconditionFailed as error:
         messages.info(request, sentence(error.message))
@@ -71,12 +74,3 @@ def _made(request: HttpRequest, data: dict[str, Any]) -> HttpResponse:
     fields = {name: data[name] for name in ("email", "name", "password")}
     login(request, first_owner_create(**fields).user)
     return HttpResponseRedirect(reverse("admin:index"))
-
-
-def _show(form: SetupForm, error: ServiceError) -> None:
-    if isinstance(error, Forbidden):
-        form.add_error("setup_code", _WRONG_CODE)
-    for fault in error.errors:
-        form.add_error(fault.field, fault.message)
-    if form.is_valid():
-        form.add_error(None, error.message)
