@@ -20,8 +20,8 @@ from meshmgmt.movingin.comparing import Comparison, compare
 from meshmgmt.movingin.kinds import STEPS, Run, configuration, with_steps
 from meshmgmt.movingin.models import Copied
 from meshmgmt.movingin.own import own_account
-from meshmgmt.movingin.references import NotCopiedError, Row
-from meshmgmt.movingin.source import Foreign, SourceError, known_form
+from meshmgmt.movingin.references import Row
+from meshmgmt.movingin.source import Foreign, known_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def _take(source: str, kind: str, row: Row, run: Run, report: Report) -> None:
         # A savepoint: what a refused object wrote goes, the others stay.
         with account_write(), known_form():
             new_id = STEPS[kind](row, run)
-    except (ServiceError, ValidationError, NotCopiedError, SourceError) as error:
+    except (ServiceError, ValidationError) as error:
         report.left_out.append(LeftOut(kind, name, old_id, _reason(error)))
         return
     Copied.objects.create(source=source, kind=kind, old_id=old_id, new_id=new_id)
@@ -175,7 +175,5 @@ def _name(row: Row) -> str:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, NotCopiedError | SourceError):
-        return str(error)
     _, message, faults = describe(error)
     return "; ".join(f"{fault.field}: {fault.message}" for fault in faults) or message

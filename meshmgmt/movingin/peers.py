@@ -3,9 +3,9 @@
 import datetime as dt
 import ipaddress
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
-Row = dict[str, Any]
+from meshmgmt.movingin.references import Row
 
 _TAKEN_OVER: Final = (
     "name",

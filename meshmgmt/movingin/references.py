@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from meshmgmt.core.errors import ServiceError
+
 Row = dict[str, Any]
 Ids = Mapping[tuple[str, str], str]
 """Our id by kind and id of the other service."""
@@ -35,7 +37,7 @@ _RESOURCE_KINDS: Final = ("peer", "network resource")
 """What a rule may name; its `type` need not be right."""
 
 
-class NotCopiedError(Exception):
+class NotCopiedError(ServiceError):
     """A row names an object that has no copy here."""
 
 

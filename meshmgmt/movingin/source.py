@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any, Final
 
+from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.progress import bar
-
-Row = dict[str, Any]
+from meshmgmt.movingin.references import Row
 
 TIMEOUT_SECONDS: Final = 60.0
 MOST_BYTES: Final = 256 * 2**20
@@ -44,7 +44,7 @@ Get = Callable[[str], Any]
 """Returns the JSON at `/api/<path>`, None where nothing is served there."""
 
 
-class SourceError(Exception):
+class SourceError(ServiceError):
     """The other service cannot be read; the text says why."""
 
 
@@ -150,10 +150,10 @@ def read(get: Get) -> Foreign | None:
 
 
 def _listed(get: Get, path: str) -> list[Row] | None:
-    found: list[Row] | None = get(path)
-    if found is None or (
-        isinstance(found, list) and all(isinstance(row, dict) for row in found)
-    ):
+    found = get(path)
+    if found is None:
+        return None
+    if isinstance(found, list) and all(isinstance(row, dict) for row in found):
         return found
     raise SourceError(f"/api/{path} answered no list of objects")
 

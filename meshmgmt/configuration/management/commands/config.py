@@ -24,7 +24,7 @@ from meshmgmt.core.errors import ServiceError
 from meshmgmt.core.history import PARAMETER, account_at, moment_of
 from meshmgmt.core.printable import printable
 from meshmgmt.core.transactions import read_snapshot
-from meshmgmt.movingin.source import Source, SourceError
+from meshmgmt.movingin.source import Source
 
 DELETIONS = 10
 MOMENT = "a time as RFC 3339 writes it, such as 2026-11-01T08:00:00Z"
@@ -92,14 +92,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Do what is asked."""
         with _status_of_errors(), clear_errors():
-            deeds = {
-                "export": self._export,
-                "diff": self._diff,
-                "plan": self._plan,
-                "apply": self._apply,
-                "drift": self._drift,
-            }
-            deeds[options["deed"]](options)
+            getattr(self, f"_{options['deed']}")(options)
 
     def _export(self, options: dict[str, Any]) -> None:
         with _about("--at"), account_at(options["at"] or ""), read_snapshot():
@@ -222,10 +215,7 @@ def _foreign(options: dict[str, Any]) -> dict[str, Any]:
     if not options["token_file"]:
         raise CommandError("--url needs --token-file")
     token = read_text(options["token_file"]).strip()
-    try:
-        found = Source(options["url"], token).get("config")
-    except SourceError as error:
-        raise CommandError(str(error)) from error
+    found = Source(options["url"], token).get("config")
     if not isinstance(found, dict):
         raise CommandError(f"{options['url']} serves no configuration")
     return found

@@ -12,7 +12,7 @@ from meshmgmt.core.printable import printable
 from meshmgmt.movingin.comparing import Comparison
 from meshmgmt.movingin.copying import Report, account_compare, account_copy
 from meshmgmt.movingin.peers import public_keys
-from meshmgmt.movingin.source import Foreign, Source, SourceError
+from meshmgmt.movingin.source import Source
 
 
 class Command(BaseCommand):
@@ -58,18 +58,11 @@ class Command(BaseCommand):
         """Copy and report."""
         keys = _keys(options["peer_keys"])
         source = Source(options["url"], read_text(options["token_file"]).strip())
-        try:
-            self._move_in(source.read(), keys, options)
-        except SourceError as error:
-            raise CommandError(str(error)) from error
-
-    def _move_in(
-        self, foreign: Foreign, keys: Mapping[str, str], options: dict[str, Any]
-    ) -> None:
-        if options["compare"]:
-            self._compare(foreign, as_json=options["json"])
-            return
         with clear_errors():
+            foreign = source.read()
+            if options["compare"]:
+                self._compare(account_compare(foreign), as_json=options["json"])
+                return
             report = account_copy(foreign, keys=keys, dry_run=options["dry_run"])
         if options["json"]:
             body = {**report.as_json(), "dry_run": options["dry_run"]}
@@ -77,10 +70,8 @@ class Command(BaseCommand):
         else:
             self._print(report, dry_run=options["dry_run"])
 
-    def _compare(self, foreign: Foreign, *, as_json: bool) -> None:
+    def _compare(self, found: Comparison, *, as_json: bool) -> None:
         """Print what differs. Raises SystemExit (1) when something does."""
-        with clear_errors():
-            found = account_compare(foreign)
         if as_json:
             self.stdout.write(json.dumps(found.as_json()))
         else:
