@@ -14,7 +14,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from groups.models import Group, GroupPeer
-from meshmgmt.access.admin.fields import KeyField, groups_field
+from meshmgmt.access.admin.fields import KeyField, ReadOnlyAdmin, groups_field
 from meshmgmt.access.admin.policylist import names_of, ports_text, rule_line, ruled
 from meshmgmt.access.models import (
     Action,
@@ -27,7 +27,7 @@ from meshmgmt.access.rules.policies import PortRange, ResourceRef, RuleDraft
 from meshmgmt.access.services.policies import stored_rule, stored_rules
 from meshmgmt.adminsite.fields import LinesField, PartFormSet
 from meshmgmt.adminsite.look import enabled, spelt
-from meshmgmt.adminsite.pages import ServiceForm, refused
+from meshmgmt.adminsite.pages import ServiceForm
 from meshmgmt.core.errors import InvalidArgument, ServiceError
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.inventory.models import NetworkResource
@@ -354,11 +354,9 @@ class RuleInline(admin.StackedInline):  # type: ignore[type-arg]  # not at run t
 
 
 @admin.register(PolicyRule)
-class PolicyRuleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
+class PolicyRuleAdmin(ReadOnlyAdmin):
     """A list of the rules of all policies; each is changed on its policy's page."""
 
-    show_full_result_count = False
-    list_per_page = 50
     list_display = [
         *("name", "policy", enabled, "action", "protocol", "bidirectional"),
     ]
@@ -367,8 +365,6 @@ class PolicyRuleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run
     search_fields = ["name", "policy__name", "=id"]
     ordering = ["policy", "position", "id"]
     part_of = "policy"
-
-    has_add_permission = has_change_permission = has_delete_permission = refused
 
     def change_view(
         self,
