@@ -424,11 +424,14 @@ VARIABLES: Final = frozenset(f"{PREFIX}{_name(one)}" for one in fields(Config))
 """Every variable that is read."""
 
 _NEEDS: Final = (
-    ("GRPC_CERTIFICATE", "GRPC_KEY"),
-    ("GRPC_KEY", "GRPC_CERTIFICATE"),
-    ("TURN_URLS", "TURN_SECRET"),
-    ("RELAY_URLS", "RELAY_SECRET"),
+    ("DATABASE_POOLER_URL", "DATABASE_URL", "postgres"),
+    ("DATABASE_REPLICA_URL", "DATABASE_URL", "postgres"),
+    ("GRPC_CERTIFICATE", "GRPC_KEY", ""),
+    ("GRPC_KEY", "GRPC_CERTIFICATE", ""),
+    ("TURN_URLS", "TURN_SECRET", ""),
+    ("RELAY_URLS", "RELAY_SECRET", ""),
 )
+"""What each needs beside it, and how that has to begin."""
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Config:
@@ -458,16 +461,10 @@ def _unknown(values: Iterable[str]) -> list[str]:
 
 
 def _halves(values: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each setting that needs another one, which is unset."""
-    missing = [
-        f"{PREFIX}{name} needs {PREFIX}{other}"
-        for name, other in _NEEDS
-        if values.get(f"{PREFIX}{name}") and not values.get(f"{PREFIX}{other}")
+    """Return a sentence for each setting that needs another one, which is unset or odd."""
+    return [
+        f"{PREFIX}{name} needs {PREFIX}{other}{' of PostgreSQL' * bool(begin)}"
+        for name, other, begin in _NEEDS
+        if values.get(f"{PREFIX}{name}")
+        and not re.match(begin or ".", values.get(f"{PREFIX}{other}", ""))
     ]
-    if not values.get(f"{PREFIX}DATABASE_URL", "").startswith("postgres"):
-        missing += [
-            f"{PREFIX}{name} needs {PREFIX}DATABASE_URL to be that of a PostgreSQL"
-            for name in ("DATABASE_POOLER_URL", "DATABASE_REPLICA_URL")
-            if values.get(f"{PREFIX}{name}")
-        ]
-    return missing
