@@ -44,10 +44,6 @@ class HashedPassword:
     def __init__(self, plain: str) -> None:
         self.plain, self.hash = plain, make_password(plain)
 
-    def give(self, user: User, *, temporary: bool = False) -> None:
-        """Set it, unsaved; a `temporary` one is good until the first sign-in."""
-        user.password, user.password_is_temporary = self.hash, temporary
-
 
 def user_create(
     *,
@@ -86,7 +82,7 @@ def user_create(
             user.set_unusable_password()
         else:
             errors += password_errors(password.plain, user)
-            password.give(user, temporary=temporary)
+            user.password, user.password_is_temporary = password.hash, temporary
         raise_field_errors(errors)
         user.save(force_insert=True)
         if auto_groups:
@@ -210,7 +206,7 @@ def user_set_password(
         if user.is_service_user:
             errors = [FieldError("password", "a service user has no password")]
         raise_field_errors(errors)
-        password.give(user)
+        user.password, user.password_is_temporary = password.hash, False
         user.save(update_fields=["password", "password_is_temporary"])
 
 

@@ -51,12 +51,8 @@ class Command(BaseCommand):
         else:
             password = os.environ.get("DJANGO_SUPERUSER_PASSWORD")
         with clear_errors():
-            user = user_create(
-                email=email,
-                name=name,
-                role=Role.OWNER,
-                password=None if password is None else HashedPassword(password),
-            )
+            hashed = None if password is None else HashedPassword(password)
+            user = user_create(email=email, name=name, role=Role.OWNER, password=hashed)
         if options["verbosity"] >= 1:
             self.stdout.write(f"owner {user} created")
         if password is None:
