@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from events.audit.reading import left_since
 from events.audit.specs import all_specs
 from events.directory import directory
 from events.models import AuditEvent
@@ -62,8 +63,9 @@ class ObjectPages:
                 page = self.only(event.target_type)
             if page is not None:
                 return page
-        if _is_address(event.target_id):
-            ids = [peer.id for peer in directory.peers((), {event.target_id})]
+        if _is_address(address := event.target_id):
+            held = left_since(event, address)
+            ids = [held] if held else [x.id for x in directory.peers((), {address})]
             return next(iter(self.of_ids(ids).values()), None)
         return self.of_ids([event.target_id]).get(event.target_id)
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.db.models import F, Max, Min, QuerySet, Subquery
 
+from events.activities import Activity
 from events.audit.cursors import After, Before, Cursor, Newer
 from events.models import AuditEvent
 from meshmgmt.core import clock
@@ -20,6 +21,8 @@ _CHUNK: Final = 2000
 _LONGEST: Final = dt.timedelta(hours=1)
 """No request writes for longer; requests have no index of their own."""
 _CLOCKS: Final = dt.timedelta(days=1)
+_LEAVING: Final = (Activity.PEER_IP_UPDATE, Activity.USER_PEER_DELETE)
+"""By which a peer gives up its address."""
 _EVENT_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
 
 Trail = QuerySet[AuditEvent, Any]
@@ -129,6 +132,15 @@ def _of_request(event: AuditEvent) -> Trail:
     return AuditEvent.objects.filter(
         request_id=event.request_id, timestamp__range=about_then
     )
+
+
+def left_since(event: AuditEvent, address: str) -> str:
+    """Return the peer that had an address at an event, "" if it has not given it up."""
+    # Another may have it by now: who had it is who left it first since.
+    leaving = AuditEvent.objects.filter(
+        id__gt=event.pk, activity_code__in=_LEAVING, changes__ip__before=address
+    )
+    return leaving.order_by("id").values_list("target_id", flat=True).first() or ""
 
 
 def newest_of_request(request_id: str) -> AuditEvent | None:

@@ -8,6 +8,7 @@ from django.db import models
 
 from events.activities import Activity
 from events.audit.histories import ToldEvent, member_events, owner_of
+from events.audit.reading import left_since
 from events.audit.specs import AuditSpec, all_specs
 from events.models import AuditEvent
 from groups.models import GroupPeer
@@ -18,9 +19,6 @@ from meshmgmt.inventory.models import Peer
 
 _FOLLOWING: Final = frozenset({Activity.ACCESS_TEST_FAIL, Activity.ACCESS_TEST_PASS})
 """What follows from other changes, and goes with them."""
-
-_LEAVING: Final = (Activity.PEER_IP_UPDATE, Activity.USER_PEER_DELETE)
-"""By which a peer gives up its address."""
 
 
 class Irreversible(Conflict):
@@ -162,13 +160,8 @@ def _object_id(event: AuditEvent) -> str:
     address = event.target_id
     if event.target_type != Peer._meta.model_name or "." not in address:
         return owner_id(event)
-    # Another peer may have the address by now: who had it is who left it first since.
-    leaving = AuditEvent.objects.filter(
-        id__gt=event.pk, activity_code__in=_LEAVING, changes__ip__before=address
-    )
     holders = Peer.objects.filter(ip=address).values_list("pk", flat=True)
-    left = leaving.order_by("id").values_list("target_id", flat=True)
-    return left.first() or holders.first() or address
+    return left_since(event, address) or holders.first() or address
 
 
 def take_back(

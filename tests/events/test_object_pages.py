@@ -15,8 +15,9 @@ from meshmgmt.accounts.models import User
 from meshmgmt.accounts.services.tokens import access_tokens
 from meshmgmt.core.account import account_id
 from meshmgmt.core.queries import MOST_PARAMETERS
+from meshmgmt.inventory.services.peers import peer_update
 from tests.admin.signed_in import client_of
-from tests.factories import peer, peers
+from tests.factories import newest_event, peer, peers
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -71,10 +72,25 @@ def test_objects_that_the_viewer_may_not_see_are_not_linked(owner: User) -> None
 def test_a_peer_is_found_by_its_address(request_of_owner: HttpRequest) -> None:
     one = peer("laptop")
     page = ObjectPages(request_of_owner).of_event(
-        AuditEvent(target_type="peer", target_id=one.ip)
+        AuditEvent(id=1, target_type="peer", target_id=one.ip)
     )
     assert page is not None
     assert page.url == reverse("admin:inventory_peer_change", args=[one.pk])
+
+
+@pytest.mark.usefixtures("wide_range")
+def test_who_has_an_address_by_now_is_not_taken_for_who_had_it(
+    request_of_owner: HttpRequest,
+) -> None:
+    before = peer("laptop", ip="100.64.7.1")
+    peer_update(peer_id=before.pk, ssh_enabled=True)
+    event = newest_event()
+    assert event.target_id == "100.64.7.1"
+    peer_update(peer_id=before.pk, ip="100.64.7.2")
+    peer("another", ip="100.64.7.1")
+    page = ObjectPages(request_of_owner).of_event(event)
+    assert page is not None
+    assert page.url == reverse("admin:inventory_peer_change", args=[before.pk])
 
 
 @pytest.mark.usefixtures("few_parameters")
@@ -104,5 +120,5 @@ def test_the_id_alone_finds_an_object_whatever_the_events_type_says(
 def test_what_does_not_exist_has_no_page(
     request_of_owner: HttpRequest, kind: str, target: str
 ) -> None:
-    event = AuditEvent(target_type=kind, target_id=target)
+    event = AuditEvent(id=1, target_type=kind, target_id=target)
     assert ObjectPages(request_of_owner).of_event(event) is None
