@@ -114,24 +114,19 @@ def event_by_id(text: str) -> AuditEvent:
     return event
 
 
-def events_of_request(event: AuditEvent) -> list[AuditEvent]:
-    """Return all events of the request that one belongs to, newest first."""
-    return list(_of_request(event).order_by("-id"))
-
-
 def span_of_request(event: AuditEvent) -> tuple[int, int]:
     """Return the first and the last id of the events of a request."""
-    found = _of_request(event).aggregate(first=Min("id"), last=Max("id"))
+    found = events_of_request(event).aggregate(first=Min("id"), last=Max("id"))
     return found["first"], found["last"]
 
 
-def _of_request(event: AuditEvent) -> Trail:
+def events_of_request(event: AuditEvent) -> Trail:
+    """Return all events of the request that one belongs to, newest first."""
+    found = AuditEvent.objects.order_by("-id")
     if not event.request_id:
-        return AuditEvent.objects.filter(id=event.pk)
+        return found.filter(id=event.pk)
     about_then = (event.timestamp - _LONGEST, event.timestamp + _LONGEST)
-    return AuditEvent.objects.filter(
-        request_id=event.request_id, timestamp__range=about_then
-    )
+    return found.filter(request_id=event.request_id, timestamp__range=about_then)
 
 
 def left_since(event: AuditEvent, address: str) -> str:

@@ -120,11 +120,12 @@ def _trail(here: Here) -> str:
 def _around(event_id: str) -> str:
     """Return the address that compares what was before a request with what it left."""
     try:
-        events = events_of_request(event_by_id(event_id))
+        event = event_by_id(event_id)
     except NotFound as error:
         raise Http404 from error
+    times = list(events_of_request(event).values_list("timestamp", flat=True))
     # All events of a write have one time, and the smallest step is a microsecond.
-    first, last = events[-1].timestamp - timedelta(microseconds=1), events[0].timestamp
+    first, last = times[-1] - timedelta(microseconds=1), times[0]
     moments = {
         name: moment.isoformat()
         for name, moment in zip(DATES, (first, last), strict=True)

@@ -71,7 +71,8 @@ class Kind:
     the rules look at an object that was made or changed, `check_gone` at what one leaves
     behind that was deleted. Where columns have rules of their own, `update` changes them,
     in place of the row; where going has, `delete` deletes. `complete` fills columns that
-    the trail does not hold: what they follow from is `derived_from`.
+    the trail does not hold: what they follow from is `derived_from`. The checks of a part
+    look at its whole, which the column `part_of` names.
     """
 
     module: str
@@ -81,7 +82,12 @@ class Kind:
     update: Callable[[str, dict[str, Any], User], object] | None = None
     delete: Check = _delete
     derived_from: frozenset[str] = frozenset()
+    part_of: str = "pk"
     complete: Callable[[Any], None] = _nothing
+
+    @property
+    def prepares(self) -> bool:
+        return self.prepare is not _nothing
 
 
 def _sent_back(viewset: type[ResourceViewSet], **parents: str) -> Check:
@@ -142,7 +148,12 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
     ),
     PostureCheck: Kind("policies", check=_sent_back(PostureCheckViewSet)),
     Policy: Kind("policies", check=_sent_back(PolicyViewSet)),
-    PolicyRule: Kind("policies", check=_check_policy_of, check_gone=_check_policy_of),
+    PolicyRule: Kind(
+        "policies",
+        check=_check_policy_of,
+        check_gone=_check_policy_of,
+        part_of="policy_id",
+    ),
     Route: Kind("routes", check=_sent_back(RouteViewSet)),
     Network: Kind("networks", check=_sent_back(NetworkViewSet)),
     NetworkResource: Kind(

@@ -14,6 +14,7 @@ from django.db.models import ProtectedError
 
 from events.audit.changes import changes_since, mark
 from events.audit.emission import shown_value
+from events.audit.reading import Trail
 from events.audit.signals import current_values
 from events.models import AuditEvent
 from groups.audit import resource_names
@@ -31,18 +32,28 @@ from meshmgmt.history.lists import Listing, arranged, members_of, orders_before
 
 _ORDER: Final = list(KINDS)
 
+MOST_OBJECTS: Final = 1000
+"""All come back in one transaction, 1 to 10 ms each, and everybody else waits."""
+
+MOST_EVENTS: Final = 20_000
+"""Members of lists have events of their own, and are written many at once."""
+
 
 class Reversal:
     """What takes events, given newest first, back: looked for before anybody has to wait.
 
     The trail before and in these events never changes, so only the objects are looked at
-    again under the lock. Raises Irreversible for what is no change of an object.
+    again under the lock. Raises Irreversible for what is no change of an object, and for
+    too much.
     """
 
-    def __init__(self, events: Sequence[AuditEvent]) -> None:
-        self._numbers = ", ".join(str(event.pk) for event in reversed(events[:9]))
-        self._undos = inverse_of(events)
-        self._orders = _orders(self._undos, events[-1].pk)
+    def __init__(self, events: Sequence[AuditEvent] | Trail) -> None:
+        self.events = list(events[: MOST_EVENTS + 1])
+        _require_few(self.events, MOST_EVENTS, "events")
+        self._numbers = ", ".join(str(event.pk) for event in reversed(self.events[:9]))
+        self._undos = inverse_of(self.events)
+        _require_few(self._undos, MOST_OBJECTS, "objects")
+        self._orders = _orders(self._undos, self.events[-1].pk)
 
     def carry_out(self, by: User) -> None:
         """Take the events back.
@@ -59,6 +70,13 @@ class Reversal:
             begin = mark()
             _Reverting(self._undos, self._orders, by).run()
             _check_nothing_else_changed(self._undos, begin)
+
+
+def _require_few(things: Sequence[object], most: int, called: str) -> None:
+    if len(things) > most:
+        raise Irreversible(
+            f"more than {most} {called} are too many to take back at once"
+        )
 
 
 def _orders(undos: Sequence[Undo], event_id: int) -> dict[Listing, list[Any]]:
@@ -111,7 +129,9 @@ class _Reverting:
         self._undos = undos
         self._orders = orders
         self._by = by
-        self._found = {(undo.model, undo.pk): undo.rows.first() for undo in undos}
+        self._found = _found(undos)
+        self._checked: set[object] = set()
+        self._related: dict[tuple[type[models.Model], Any], models.Model | None] = {}
 
     def run(self) -> None:
         """Look for reasons against it, then make, change, delete and check."""
@@ -134,7 +154,7 @@ class _Reverting:
 
     def _reasons(self, undo: Undo) -> list[str]:
         """Return what of the object is no longer as the events left it."""
-        instance = self._found[undo.model, undo.pk]
+        instance = self._found.get((undo.model, undo.pk))
         if undo.create:
             return [] if instance is None else [f"{undo.label} is there already"]
         if instance is None:
@@ -158,21 +178,26 @@ class _Reverting:
 
     def _make(self, undo: Undo) -> None:
         instance = undo.model(pk=undo.pk, **undo.values)
-        self._check_relations(undo, instance)
+        self._relate(undo, instance)
         lists = {link.relation: members.back for link, members in undo.lists.items()}
         self._found[undo.model, undo.pk] = instance
         self._with_rules(undo, lambda: KINDS[undo.model].prepare(instance, lists))
         instance.save(force_insert=True)
 
-    def _check_relations(self, undo: Undo, instance: models.Model) -> None:
+    def _relate(self, undo: Undo, instance: models.Model) -> None:
+        """Give an object what it refers to: thousands may be parts of one whole."""
         for column in instance._meta.concrete_fields:
             key, other = getattr(instance, column.attname), column.related_model
             # Databases look at foreign keys at the commit, too late for a sentence.
             if key is None or not isinstance(other, type):
                 continue
-            if not other._base_manager.filter(pk=key).exists():
+            if (other, key) not in self._related:
+                row = other._base_manager.filter(pk=key).first()
+                self._related[other, key] = row
+            if (row := self._related[other, key]) is None:
                 kind = other._meta.verbose_name
                 raise Irreversible(f"{undo.label}: its {kind} was deleted since")
+            setattr(instance, column.name, row)
 
     def _change(self, undo: Undo) -> None:
         instance = self._found[undo.model, undo.pk]
@@ -205,6 +230,11 @@ class _Reverting:
     def _check(self, undo: Undo) -> None:
         instance = self._found[undo.model, undo.pk]
         kind = KINDS[undo.model]
+        if undo.create and kind.prepares:
+            return  # the same rules found it right as it was made
+        if (whole := getattr(instance, kind.part_of)) in self._checked:
+            return
+        self._checked.add(whole)
         if not undo.delete:
             # Rules look at what is stored, and an update may have gone past this instance.
             instance.refresh_from_db()
@@ -220,6 +250,16 @@ class _Reverting:
             raise Irreversible(
                 f"{undo.label}: {error.message}", error.errors
             ) from error
+
+
+def _found(undos: Sequence[Undo]) -> dict[tuple[type[models.Model], str], Any]:
+    """Return the objects that are there, by model and key."""
+    found: dict[tuple[type[models.Model], str], Any] = {}
+    for model in {undo.model for undo in undos}:
+        rows: models.QuerySet[Any] = models.QuerySet(model)
+        there = rows.in_bulk([undo.pk for undo in undos if undo.model is model])
+        found |= {(model, str(pk)): row for pk, row in there.items()}
+    return found
 
 
 def _check_there(undo: Undo, link: type[OrderedLink], keys: Sequence[Any]) -> None:

@@ -36,7 +36,7 @@ def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
     asked = request.POST or request.GET
     request_events = events_of_request(event)
     whole = "whole" in asked or ("alone" not in asked and _went_with_others(event))
-    events = request_events if whole else [event]
+    others = request_events.count() - 1
     # What was looked at is carried out, or nothing: the form sends back which plan it was.
     seen = request.POST.get("plan", "")
 
@@ -45,12 +45,14 @@ def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
 
     refusal, plan = "", None
     try:
-        reversal = Reversal(events)
+        reversal = Reversal(request_events if whole else [event])
         plan = carried_out(lambda: reversal.carry_out(user), agreed)
     except ServiceError as error:
         refusal = error.message
     if plan is not None and agreed(plan):
-        messages.success(request, f"Taken back: {counted(len(events), 'event')}.")
+        messages.success(
+            request, f"Taken back: {counted(others + 1 if whole else 1, 'event')}."
+        )
         back = reverse("admin:events_auditevent_changelist")
         return HttpResponseRedirect(back)
     if seen and plan is not None:
@@ -63,7 +65,7 @@ def revert_page(request: HttpRequest, event_id: str) -> HttpResponse:
             "title": "Take back",
             "event": event,
             "whole": whole,
-            "others": len(request_events) - 1,
+            "others": others,
             "refusal": refusal,
             "plan": plan,
             "lines": [] if plan is None else _lines(request, plan),

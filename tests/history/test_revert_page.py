@@ -1,6 +1,7 @@
 """Taking changes back in the admin site."""
 
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -8,6 +9,10 @@ from django.test import Client
 from events.models import AuditEvent
 from groups.models import Group
 from groups.services import group_create, group_delete, group_update
+from meshmgmt.core import context
+from meshmgmt.core.ids import new_id
+from meshmgmt.core.transactions import lock_held
+from meshmgmt.history import reverting
 from meshmgmt.inventory.models import Peer
 from tests.admin.signed_in import client_of
 from tests.factories import Trail, group, groups_of_peer, newest_event, peer
@@ -72,6 +77,25 @@ def test_a_refusal_says_what_stands_in_the_way() -> None:
     text = signed_in().get(page(renamed)).content.decode()
     assert "name was changed since" in text
     assert 'name="plan"' not in text
+
+
+@pytest.mark.parametrize("bound", ["MOST_OBJECTS", "MOST_EVENTS"])
+def test_too_much_is_refused_before_anybody_waits(
+    monkeypatch: pytest.MonkeyPatch, client: Client, bound: str
+) -> None:
+    with context.scope(request_id=new_id()):
+        group_create(name="one")
+        group_create(name="another")
+    monkeypatch.setattr(reverting, bound, 1)
+    taken: list[float] = []
+
+    def note(seconds: float, **kwargs: Any) -> None:
+        taken.append(seconds)
+
+    lock_held.connect(note)
+    text = client.get(page(newest_event(), "?whole=1")).content.decode()
+    assert "too many to take back at once" in text
+    assert taken == []
 
 
 def test_a_deleted_group_comes_back_with_all_that_went_unless_told_otherwise() -> None:

@@ -50,6 +50,6 @@ class RevertView(ApiView):
         """Do the inverse as a new change; refused when later changes stand in the way."""
         event = event_by_id(event_id)
         whole = self.validated(RevertRequestSerializer)["whole_request"]
-        events = events_of_request(event) if whole else [event]
-        Reversal(events).carry_out(viewer_of(request))
-        return Response({"reverted": [event.pk for event in events]})
+        reversal = Reversal(events_of_request(event) if whole else [event])
+        reversal.carry_out(viewer_of(request))
+        return Response({"reverted": [event.pk for event in reversal.events]})
