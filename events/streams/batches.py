@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
+from io import BytesIO
+from itertools import islice
 from typing import Any, Final
 
 import orjson
@@ -21,6 +23,9 @@ from meshmgmt.core.errors import BadRequest, PayloadTooLarge
 
 MAX_EVENTS: Final = 10_000
 MAX_BODY_BYTES: Final = 32 * 2**20
+MAX_PARTS: Final = 32 * MAX_EVENTS
+"""Objects and lists in a batch: in memory each takes a hundred times its two bytes."""
+
 _UNRECOGNISABLE: Final = (
     "is required for an event without a time:"
     " it could not be recognised when it is sent again"
@@ -60,8 +65,9 @@ def decode(body: bytes) -> list[Any]:
     text = body.strip()
     if not text:
         raise BadRequest("the body is empty: a JSON array or NDJSON is expected")
+    is_shallow = _surely_shallow(text)
     events = _array(text) if text.startswith(b"[") else _lines(text)
-    if not _surely_shallow(text) and deeper_than(events, MAX_DEPTH):
+    if not is_shallow and deeper_than(events, MAX_DEPTH):
         raise BadRequest(f"the JSON body is nested deeper than {MAX_DEPTH} levels")
     return events
 
@@ -71,8 +77,11 @@ def _surely_shallow(text: bytes) -> bool:
 
     Walking the parsed events would take as long as checking them. Brackets inside of
     texts can mislead this, which does no harm: unknown fields are never looked into.
+    Raises PayloadTooLarge for more of them than MAX_PARTS.
     """
     brackets = text.translate(None, _NO_BRACKETS)
+    if len(brackets) > 2 * MAX_PARTS:
+        raise PayloadTooLarge(f"a batch holds at most {MAX_PARTS} objects and lists")
     for _ in range(MAX_DEPTH // 2):
         rest = brackets.replace(b"{}", b"").replace(b"[]", b"")
         if not rest:
@@ -94,7 +103,7 @@ def _array(text: bytes) -> list[Any]:
 
 
 def _lines(text: bytes) -> list[Any]:
-    lines = [line for line in text.split(b"\n") if line.strip()]
+    lines = list(islice(filter(bytes.strip, BytesIO(text)), MAX_EVENTS + 1))
     if len(lines) > MAX_EVENTS:
         raise _too_many()
     events = []

@@ -2,6 +2,7 @@
 
 import gc
 import gzip
+import tracemalloc
 from datetime import timedelta
 from typing import Any
 
@@ -11,9 +12,10 @@ import zstandard
 
 from events.models import ProxyEntry, ProxyTally, TrafficEvent, TrafficTally
 from events.streams import batches
-from events.streams.catalogue import TRAFFIC
+from events.streams.catalogue import PROXY, TRAFFIC, Stream
 from events.streams.pages import tallied
 from meshmgmt.core import clock
+from meshmgmt.core.errors import PayloadTooLarge
 from tests.api_client import Api
 from tests.events.samples import moment, proxy, traffic
 from tests.people import api_as, api_of, person
@@ -242,6 +244,21 @@ def test_broken_bodies_are_refused_whole(
     answer = api.call("POST", TRAFFIC_PATH, body, **{"Content-Encoding": encoding})
     assert (answer.status, answer.json["code"]) == (status, status)
     assert stored() == 0
+
+
+@pytest.mark.parametrize("stream", [TRAFFIC, PROXY])
+@pytest.mark.parametrize(
+    "body",
+    [b"[" + b"{}," * 10**6 + b"{}]", b"[" + b"[]," * 10**6 + b"[]]", b"{}\n" * 10**6],
+)
+def test_a_million_empty_events_take_up_no_memory(stream: Stream, body: bytes) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(PayloadTooLarge):
+            batches.ingest(stream, body)
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(body)
+    finally:
+        tracemalloc.stop()
 
 
 def test_multipart_is_not_supported(api: Api) -> None:
