@@ -1,9 +1,9 @@
 """What a write would do, for the pages that ask before it: it is tried, and undone."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final
 
-from django.db import transaction
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -13,7 +13,7 @@ from events.admin.objectpages import ObjectPages, kind_of
 from events.audit.reading import last_id, newest_first
 from events.models import AuditEvent
 from meshmgmt.core.counting import counted
-from meshmgmt.core.transactions import account_write
+from meshmgmt.core.transactions import account_write, joined_write
 
 MOST: Final = 500
 _DONE: Final = {
@@ -42,6 +42,10 @@ _LOSSES: Final = {
 """What becomes of a target, by its kind, that loses a group."""
 
 
+class _Seen(Exception):
+    """Takes back what was only tried."""
+
+
 class Foresight:
     """Answers for `meshmgmt.adminsite.trail`."""
 
@@ -58,15 +62,20 @@ class Foresight:
         self, request: HttpRequest, write: Callable[[], None]
     ) -> list[SafeString]:
         """Return what the trail would say of a write, a line for each event."""
-        with transaction.atomic():
-            with account_write():
-                newest = last_id()
-                write()
+        events: list[AuditEvent] = []
+        newest = more = 0
+
+        def look() -> None:
+            nonlocal more
             coming = AuditEvent.objects.filter(id__gt=newest).defer("search")
-            events = list(coming.order_by("id")[:MOST])
+            events.extend(coming.order_by("id")[:MOST])
             more = coming.count() - len(events)
-            # Nothing may stay, though nothing failed.
-            transaction.set_rollback(True)
+            raise _Seen
+
+        # No transaction around the write, in which it would not queue with the others.
+        with suppress(_Seen), joined_write(on_end=look), account_write():
+            newest = last_id()
+            write()
         pages = ObjectPages(request)
         pages.look_up(events)
         gone = {event.target_id: event.target_name for event in events}

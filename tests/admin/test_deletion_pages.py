@@ -3,13 +3,17 @@
 import re
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
+from django.http import HttpRequest
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from events.models import AuditEvent
 from groups.models import Group
 from meshmgmt.accounts.models import User
+from meshmgmt.adminsite.trail import trail
+from meshmgmt.core.lane import BUSY
+from meshmgmt.core.transactions import writers
 from meshmgmt.inventory.models import Peer
 from tests.api_client import Api
 from tests.factories import group, peer, peers, resource
@@ -146,3 +150,12 @@ def test_each_thing_says_in_its_own_words_what_it_loses(
     text = said(client, f"/admin/groups/group/{made.pk}/delete/")
     assert "setup key vms: loses auto-group g" in text
     assert "DNS settings: will manage the DNS of group g" in text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_only_tried_queues_with_other_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writers, "patience", 0.05)
+    with writers.turn(RuntimeError()), pytest.raises(OperationalError, match=BUSY):
+        trail().foresee(HttpRequest(), lambda: None)
