@@ -32,6 +32,7 @@ class Step:
     added: list[MemberKey] = field(default_factory=list)
     removed: list[MemberKey] = field(default_factory=list)
     order: list[MemberKey] | None = None
+    listed: list[MemberKey] | None = None
     reason: str = ""
     taken: bool = False
 
@@ -43,10 +44,12 @@ class Step:
 class Members:
     """What a list gained and lost.
 
-    `order` is the whole list where dropping and appending members does not give it.
+    `order` is the whole list where dropping and appending members does not give it,
+    `before` the list before the write, None where nobody read it.
     """
 
     link: type[OrderedLink]
+    before: list[MemberKey] | None = None
     added: dict[MemberKey, None] = field(default_factory=dict)
     removed: dict[MemberKey, None] = field(default_factory=dict)
     order: list[MemberKey] | None = None
@@ -75,6 +78,8 @@ class Members:
         """Read the order as the write leaves it, where its steps do not tell."""
         if self.order_is_old:
             self.order = member_keys(self.link, owner)
+        if self.order == self.before:
+            self.order = None
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.order is not None)
@@ -131,7 +136,8 @@ class Change:
     def fold(self, step: Step) -> None:
         self.reason = self.reason or step.reason
         if step.link is not None:
-            self.members.setdefault(step.link.relation, Members(step.link)).fold(step)
+            first = Members(step.link, step.listed)
+            self.members.setdefault(step.link.relation, first).fold(step)
             return
         self.instance = step.instance
         self.created = self.created or step.kind == "created"

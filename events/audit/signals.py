@@ -166,6 +166,7 @@ def after_members_change(
     added: Sequence[Any],
     removed: Sequence[Any],
     order: list[Any] | None,
+    before: list[Any] | None = None,
     **kwargs: Any,
 ) -> None:
     if spec_of(type(owner)) is None:
@@ -179,5 +180,6 @@ def after_members_change(
             added=list(added),
             removed=list(removed),
             order=order,
+            listed=before,
         )
     )

@@ -16,9 +16,10 @@ from meshmgmt.core.queries import Prepared, batches, insert_rows
 from meshmgmt.core.transactions import account_write
 
 members_changed: Final = Signal()
-"""Sent with `link`, `owner`, `added`, `removed`, `order` in the write's transaction.
+"""Sent with `link`, `owner`, `added`, `removed`, `order`, `before` in the transaction.
 
-`order` is the whole list, or None where dropping `removed` and appending `added` gives it.
+`order` is the whole list, or None where dropping `removed` and appending `added` gives it;
+`before` is what it was, None where that was not read.
 """
 
 LinkT = TypeVar("LinkT", bound="OrderedLink")
@@ -154,7 +155,8 @@ def set_members(
             # Raw, here and below: a signal for each row would tell what `_tell` says once.
             rows.order_by()._raw_delete(rows.db)
             _insert(link, owner, after, 0)
-        _tell(link, owner, added, removed, None if appended else after)
+        order = None if appended else after
+        _tell(link, owner, added, removed, order=order, before=list(before))
 
 
 def append_members(
@@ -263,10 +265,11 @@ def _tell(
     owner: models.Model,
     added: list[Any],
     removed: list[Any],
-    order: list[Any] | None = None,
+    **orders: list[Any] | None,
 ) -> None:
+    told = {"order": None, "before": None, **orders}
     members_changed.send(
-        sender=link, link=link, owner=owner, added=added, removed=removed, order=order
+        sender=link, link=link, owner=owner, added=added, removed=removed, **told
     )
 
 

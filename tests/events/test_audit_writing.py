@@ -199,6 +199,20 @@ def test_members_give_one_event_each():
     assert added.meta["group"] == "g"
 
 
+@pytest.mark.parametrize("between", [[1, 0], [1], []])
+def test_an_order_that_is_the_old_one_at_the_end_of_a_write_is_no_event(
+    between: list[int],
+) -> None:
+    ids = [made.pk for made in make_peers(2)]
+    group = Group.objects.create(name="g")
+    set_members(GroupPeer, group, ids)
+    forget()
+    with account_write():
+        set_members(GroupPeer, group, [ids[number] for number in between])
+        set_members(GroupPeer, group, ids)
+    assert codes() == []
+
+
 def test_order_of_members_is_kept_and_its_change_is_an_event():
     made = make_peers(3)
     ids = [p.pk for p in made]
