@@ -4,9 +4,9 @@ Their hashes stay in the tree (`events/proof`), so who checks it must be able to
 retention removed from what somebody else did.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, time, timedelta
-from itertools import groupby
+from heapq import merge
 from time import sleep
 from typing import Final
 
@@ -60,23 +60,36 @@ def _delete(old: Trail, limit: datetime) -> int:
 def _ids(limit: datetime) -> str:
     """Return the ids of events before `limit` as `1-500, 512`.
 
-    The first range begins where the trail did, so the newest such event tells of all that
-    was removed before the first event that is kept; those behind it have times out of the
-    order of their commits, and are told once.
+    The first range begins where the trail did. What was removed from behind the first
+    event that is kept, for times out of the order of the commits, is told again by each
+    removal that takes the event which told it.
     """
+    going = AuditEvent.objects.filter(timestamp__lt=limit)
     kept = AuditEvent.objects.filter(timestamp__gte=limit)
     end = kept.aggregate(first=Min("id"))["first"] or last_id() + 1
-    behind = AuditEvent.objects.filter(id__gt=end, timestamp__lt=limit)
-    ranges = list(_ranges(behind.order_by("id").values_list("id", flat=True)))
-    if end > FIRST_ID:
-        ranges.insert(0, (FIRST_ID, end - 1))
+    before = [(FIRST_ID, end - 1)] if end > FIRST_ID else []
+    told = going.filter(activity_code=Activity.AUDIT_PRUNE)
+    again = sorted(span for event in told for span in _spans(event.meta["ids"]))
+    behind = going.filter(id__gt=end).order_by("id").values_list("id", "id")
     return ", ".join(
-        f"{first}-{last}" if last > first else str(first) for first, last in ranges
+        f"{first}-{last}" if last > first else str(first)
+        for first, last in _merged(merge(before, again, behind))
     )
 
 
-def _ranges(ids: Iterable[int]) -> Iterable[tuple[int, int]]:
-    """Yield first and last of each run of ids without a gap."""
-    for _, run in groupby(enumerate(ids), lambda pair: pair[1] - pair[0]):
-        numbers = [number for _, number in run]
-        yield numbers[0], numbers[-1]
+def _spans(ids: str) -> Iterator[tuple[int, int]]:
+    """Yield first and last id of each range of such a text."""
+    for part in ids.split(", "):
+        first, _, last = part.partition("-")
+        yield int(first), int(last or first)
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans, which come in order, with those that touch made one."""
+    found: list[tuple[int, int]] = []
+    for first, last in spans:
+        if found and first <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(last, found[-1][1])
+        else:
+            found.append((first, last))
+    return found

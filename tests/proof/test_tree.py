@@ -1,6 +1,7 @@
 """The stored tree follows the trail, is signed, and a check finds what was touched."""
 
 import json
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
@@ -214,6 +215,20 @@ def test_what_retention_removes_stays_proven_and_nothing_else_may_go(
     assert proves_consistency(before.tree_size, after.tree_size, path, *roots)
     tamper("DELETE FROM events_auditevent WHERE id = %s", stays.pk)
     assert faults() == [("removed", f"event {stays.pk}")]
+
+
+def test_what_went_from_behind_an_event_of_the_future_stays_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with clock.set_to(clock.now() + timedelta(days=9999)):
+        group_create(name="stays")
+    write(3, START)
+    signed()
+    keep_days(monkeypatch, 30)
+    retention.prune()
+    with clock.set_to(clock.now() + timedelta(days=60)):
+        retention.prune()  # of what the first time told, too
+        assert faults() == []
 
 
 @pytest.mark.django_db(transaction=True)
