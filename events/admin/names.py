@@ -12,8 +12,9 @@ from django.utils.safestring import SafeString
 
 from events.admin.here import Here
 from events.admin.objectpages import EVERY_KIND, ObjectPages
+from events.audit.reading import last_id
 from events.models import AuditEvent
-from events.search import fold
+from events.search import SHORT_SEARCH_ROWS, SHORTEST_INDEXED, fold
 from meshmgmt.adminsite.search import detail_of
 from meshmgmt.core.ids import is_id
 
@@ -108,6 +109,8 @@ class Names:
         ends = AuditEvent.objects.filter(
             activity_code__endswith=".delete", search__holds=fold(word)
         )
+        if len(fold(word)) < SHORTEST_INDEXED:  # or the whole trail would be read
+            ends = ends.filter(id__gt=last_id() - SHORT_SEARCH_ROWS)
         keys = (
             event.target_id
             for event in ends.order_by("-id")[:_GONE_ROWS]

@@ -11,7 +11,7 @@ from events.activities import Activity
 from events.api.filters import Rows, StreamFilterSet
 from events.api.queries import TextFilter, since, until
 from events.models import AuditEvent
-from events.search import fold
+from events.search import SHORTEST_INDEXED, fold
 
 
 def expand_codes(patterns: list[str]) -> list[str]:
@@ -80,5 +80,7 @@ class AuditFilterSet(StreamFilterSet):
 
     def of_group(self, queryset: Rows, name: str, group_id: str) -> Rows:
         """Keep events of or about a group; the search index narrows first."""
+        if len(fold(group_id)) < SHORTEST_INDEXED:
+            return queryset.none()  # no group has such an id
         about = Q(target_id=group_id) | Q(meta__group_id=group_id)
         return queryset.filter(about, search__holds=fold(group_id))

@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from events.admin import names
 from events.admin.changetable import change_table, mentioned_ids
 from events.admin.objectpages import ObjectPage
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
@@ -399,6 +400,18 @@ def test_the_trail_of_a_deleted_group_is_found_by_its_name(site: Client) -> None
     for name in ("target_id", "group_id"):
         answer = site.get(page("changelist", AuditEvent), {name: "interns"})
         assert answer.headers["Location"] == f"?{name}={gone.pk}"
+
+
+def test_a_name_of_two_letters_is_looked_for_in_the_newest_events(
+    site: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = group("qz")
+    group_delete(group_id=gone.pk)
+    path = page("changelist", AuditEvent)
+    found = site.get(path, {"group_id": "qz"})
+    assert found.headers["Location"] == f"?group_id={gone.pk}"
+    monkeypatch.setattr(names, "SHORT_SEARCH_ROWS", 0)
+    assert "no group is called" in site.get(path, {"group_id": "qz"}).content.decode()
 
 
 def test_what_is_filtered_by_is_shown_by_its_name_and_found_as_one_types(

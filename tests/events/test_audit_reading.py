@@ -8,13 +8,16 @@ from urllib.parse import parse_qs, urlencode
 
 import orjson
 import pytest
+from django.db import connection
+from django.http import QueryDict
+from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from events.activities import Activity
 from events.api import filters
 from events.api.audit import AuditEventDetailSerializer, AuditEventSerializer
-from events.api.auditfilters import expand_codes
+from events.api.auditfilters import AuditFilterSet, expand_codes
 from events.audit import reading
 from events.models import AuditEvent
 from tests.api_client import Answer, Api
@@ -230,6 +233,13 @@ def test_a_group_finds_its_own_events_and_those_of_its_members(api: Api) -> None
     )
     expected = [str(written[1].pk), str(written[0].pk)]
     assert ids(api.get(f"{PATH}?group_id=staff-1")) == expected
+
+
+def test_an_id_too_short_for_a_group_is_not_looked_for() -> None:
+    found = AuditFilterSet(QueryDict("group_id=st"), AuditEvent.objects.all()).qs
+    with CaptureQueriesContext(connection) as asked:
+        assert list(found) == []
+    assert not asked.captured_queries
 
 
 @pytest.mark.parametrize("name", ["target_type", "source_address"])
