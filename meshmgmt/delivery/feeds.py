@@ -4,7 +4,8 @@ Audit ids and the arrival numbers of the other streams grow in that order, so wh
 follows them misses nothing, however late an event arrives.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -28,6 +29,9 @@ from meshmgmt.core.ids import new_id
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.delivery.models import Subscription
 from meshmgmt.delivery.rules import MAX_BYTES
+
+_READ: Final = 20
+"""Rows at once: a batch takes few large ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Feed:
     filterset: type[StreamFilterSet]
     position: str
     columns: tuple[str, ...]
-    events: Callable[[str, Iterable[tuple[Any, ...]]], Iterator[Event]]
+    events: Callable[[str, Iterable[tuple[Any, ...]]], Generator[Event]]
     settled: Callable[[], Q] = Q
 
     def all(self) -> QuerySet[Any]:
@@ -80,26 +84,29 @@ class Feed:
 
     def read(self, rows: QuerySet[Any], limit: int) -> tuple[list[Event], bool]:
         """Return the first events that a batch can take, and whether there are no more."""
-        found = list(rows.values_list(*self.columns)[:limit])
+        found = rows.values_list(*self.columns)[:limit]
         events: list[Event] = []
         size = 0
-        for event in self.events(self.name, found):
-            size += len(event.body)
-            # An event that is larger than a batch goes alone.
-            if events and size > MAX_BYTES:
-                break
-            events.append(event)
-        return events, len(events) == len(found) < limit
+        # In a transaction: cursors of PostgreSQL live in one, behind a pooler too.
+        read = self.events(self.name, found.iterator(chunk_size=_READ))
+        with read_snapshot(), closing(read):
+            for event in read:
+                size += len(event.body)
+                # An event that is larger than a batch goes alone.
+                if events and size > MAX_BYTES:
+                    return events, False
+                events.append(event)
+        return events, len(events) < limit
 
 
-def _audit_events(stream: str, found: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
-    rows = list(found)
-    for values, row in zip(rows, detail_rows(rows), strict=True):
+def _audit_events(stream: str, found: Iterable[tuple[Any, ...]]) -> Generator[Event]:
+    for values in found:
         number, moment, code = values[:3]
+        [row] = detail_rows([values])
         yield Event(str(number), number, moment, code, orjson.dumps(row))
 
 
-def _stored_events(stream: str, found: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
+def _stored_events(stream: str, found: Iterable[tuple[Any, ...]]) -> Generator[Event]:
     for identifier, position, moment, body in found:
         # None: it came before arrivals were counted, so it follows no cursor.
         yield Event(identifier, position or 0, moment, stream, body.encode())

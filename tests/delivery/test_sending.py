@@ -3,6 +3,7 @@
 import json
 import socket
 import time
+import tracemalloc
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from django.db.models import QuerySet
 
 from events.models import ProxyEntry
 from events.streams import batches
@@ -18,7 +20,9 @@ from events.streams.catalogue import PROXY, TRAFFIC
 from groups.services import group_create
 from meshmgmt.core import clock
 from meshmgmt.delivery import worker
+from meshmgmt.delivery.feeds import following
 from meshmgmt.delivery.models import DeadLetter, Subscription
+from meshmgmt.delivery.rules import MAX_BYTES
 from meshmgmt.delivery.secrets import key_of
 from meshmgmt.delivery.senders import addresses, webhook
 from meshmgmt.delivery.services import (
@@ -258,6 +262,22 @@ def test_a_replay_sends_a_range_of_times_again_before_what_is_new(
     done = deliver(pk)
     assert receiver.confirmed == ["m1", "m2", "m3", "new"]
     assert done.replay_from is None
+
+
+def test_of_large_events_no_more_are_read_than_are_sent(
+    subscribe: Make, receiver: Receiver
+) -> None:
+    made = subscribe("proxy")
+    arrive(*map(str, range(100)))
+    QuerySet(ProxyEntry).update(body='"' + "x" * MAX_BYTES + '"')
+    tracemalloc.start()
+    try:
+        batch = following(made.subscription)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert [event.id for event in batch.events] == ["0"]
+    assert peak < 50 * MAX_BYTES
 
 
 def test_a_test_event_is_sent_even_while_it_is_switched_off(
