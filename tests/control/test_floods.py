@@ -10,8 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from django.db import connections
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+from grpc_health.v1.health_pb2_grpc import HealthStub
+from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
+from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
 
 from meshmgmt.control.server import guests
 from meshmgmt.control.server.guests import Guests, Seats
@@ -21,6 +26,7 @@ from meshmgmt.control.server.keylogins import (
     WRONG_KEYS,
     KeyLogins,
 )
+from meshmgmt.control.server.standard import add_standard_services
 from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services import logins
 from meshmgmt.control.services.refusals import Code, Refused, WrongKey
@@ -226,7 +232,7 @@ def test_nameless_streams_are_bounded_for_an_address_and_in_all(
         outcomes = await asyncio.gather(*waiting, return_exceptions=True)
         codes = {each.code for each in outcomes if isinstance(each, Refused)}
         assert codes == {Code.RESOURCE_EXHAUSTED}
-        assert not entrance._here
+        assert not entrance._crowd._here
 
     run(scenario())
 
@@ -243,3 +249,28 @@ def test_a_key_has_four_seats() -> None:
         with seats.one("b"):
             pass
     assert not seats._taken
+
+
+def test_those_who_watch_the_health_or_read_the_reflection_are_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(guests, "PER_ADDRESS", 2)
+    question = ServerReflectionRequest(list_services="")
+
+    async def check() -> None:
+        server = grpc.aio.server()
+        add_standard_services(server, ["some.Service"])
+        port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            watch = HealthStub(channel).Watch
+            read = ServerReflectionStub(channel).ServerReflectionInfo
+            watching, reading = watch(HealthCheckRequest()), read()
+            assert (await watching.read()).status == HealthCheckResponse.SERVING
+            await reading.write(question)
+            assert "some.Service" in str(await reading.read())
+            for refused in (watch(HealthCheckRequest()), read()):
+                assert await refused.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        await server.stop(None)
+
+    run(check())

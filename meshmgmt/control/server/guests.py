@@ -24,7 +24,7 @@ PER_KEY: Final = 4
 
 STRANGER: Final = "this key is of no peer"
 NAMELESS: Final = "the stream did not say in time whose it is"
-CROWDED: Final = "too many streams did not say yet whose they are: try again"
+CROWDED: Final = "too many streams did not say whose they are: try again"
 ENOUGH: Final = f"this key has {PER_KEY} streams already"
 
 
@@ -40,11 +40,27 @@ def one_more(here: Counter[str], name: str) -> Iterator[None]:
             del here[name]
 
 
+class Crowd:
+    """Counts the streams of nobody known by their addresses."""
+
+    def __init__(self) -> None:
+        self._here: Counter[str] = Counter()
+
+    @contextmanager
+    def one(self, source: str) -> Iterator[None]:
+        """Count a stream from an address for a block. Raises Refused where many are."""
+        address = site(source)
+        if self._here[address] >= PER_ADDRESS or self._here.total() >= GUESTS:
+            raise Refused(Code.RESOURCE_EXHAUSTED, CROWDED)
+        with one_more(self._here, address):
+            yield
+
+
 class Guests:
     """Lets streams of a kind in that name the key of a peer."""
 
     def __init__(self, threads: Threads) -> None:
-        self._here: Counter[str] = Counter()
+        self._crowd = Crowd()
         self._known: Batches[str, bool] = Batches(threads, are_known)
 
     async def identified(self, source: str, named: Callable[[], Awaitable[str]]) -> str:
@@ -52,7 +68,7 @@ class Guests:
 
         Raises Refused.
         """
-        with self._guest(site(source)):
+        with self._crowd.one(source):
             try:
                 async with asyncio.timeout(PATIENCE_SECONDS):
                     key = await named()
@@ -62,13 +78,6 @@ class Guests:
                 # Not PERMISSION_DENIED, at which agents restart without end.
                 raise Refused(Code.UNAUTHENTICATED, STRANGER)
             return key
-
-    @contextmanager
-    def _guest(self, address: str) -> Iterator[None]:
-        if self._here[address] >= PER_ADDRESS or self._here.total() >= GUESTS:
-            raise Refused(Code.RESOURCE_EXHAUSTED, CROWDED)
-        with one_more(self._here, address):
-            yield
 
 
 class Seats:

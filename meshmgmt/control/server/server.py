@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import grpc
 from django.conf import settings
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_health.v1 import health_pb2
 
 from meshmgmt.control.protocol import (
     flow_pb2,
@@ -34,6 +33,7 @@ from meshmgmt.control.server.management import ManagementService
 from meshmgmt.control.server.proxying import ProxyService
 from meshmgmt.control.server.reporting import FlowService
 from meshmgmt.control.server.signalling import SignalExchange
+from meshmgmt.control.server.standard import add_standard_services
 from meshmgmt.control.server.status import tell_failure
 from meshmgmt.control.server.streams import Ending, Streams
 from meshmgmt.control.server.tasks import Tasks, begun, first_of
@@ -111,8 +111,8 @@ class PeerServer:
         self.bus.on_change = self.hub.want
         self.bus.on_signal = self.signals.arrived
         self.bus.on_stream = self.streams.replace
-        self.health = health.aio.HealthServicer()
         self.server = self._server()
+        self.health = add_standard_services(self.server, SERVICES)
 
     def _server(self) -> grpc.aio.Server:
         shared = ("grpc.so_reuseport", int(self.number is not None))
@@ -132,9 +132,6 @@ class PeerServer:
         proxy_pb2_grpc.add_ProxyServiceServicer_to_server(
             ProxyService(self.threads), server
         )
-        health_pb2_grpc.add_HealthServicer_to_server(self.health, server)
-        listed = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
-        reflection.enable_server_reflection(listed, server)
         return server
 
     async def run(self, stopping: asyncio.Event, leave_now: asyncio.Event) -> None:
