@@ -15,6 +15,9 @@ from meshmgmt.api.renderers import to_json
 from meshmgmt.env import Config
 from observability.metrics.exposition import CONTENT_TYPE
 
+MOST_CALLERS: Final = 64
+"""At once; each has a thread, a silent one for ten seconds."""
+
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -63,7 +66,22 @@ class _Server(socketserver.ThreadingTCPServer):
     def __init__(self, at: tuple[str, int], scrape: Callable[[], bytes]) -> None:
         self.address_family = socket.AF_INET6 if ":" in at[0] else socket.AF_INET
         self.scrape = scrape
+        self._places = threading.BoundedSemaphore(MOST_CALLERS)
         super().__init__(at, _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a caller from a thread, or hang up where too many have one."""
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve one caller, and leave its place to the next."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Log what is no fault of a client that went away."""

@@ -1,5 +1,7 @@
 """The housekeeping process: who leads, and where it answers."""
 
+import socket
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from meshmgmt.serving import metricsport
 from meshmgmt.serving.housekeeping import Housekeeping
 from meshmgmt.serving.leadership import Leadership
 from tests.servers import free_port
+from tests.waiting import until
 
 
 class Asking(Leadership):
@@ -42,3 +45,28 @@ def test_who_does_not_lead_asks_for_it_no_more_often_than_it_gives_signs_of_life
 def test_an_address_of_ipv6_is_told_in_brackets(settings: Any) -> None:
     config = replace(settings.SVC, metrics_host="::1", metrics_port=free_port())
     assert metricsport.serve(config, bytes) == f"[::1]:{config.metrics_port}"
+
+
+def test_the_metrics_port_has_so_many_callers_at_once(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metricsport, "MOST_CALLERS", 2)
+    config = replace(settings.SVC, metrics_host="127.0.0.1", metrics_port=free_port())
+    at = metricsport.serve(config, lambda: b"figures").split(":")
+
+    def call(text: bytes) -> socket.socket:
+        caller = socket.create_connection((at[0], int(at[1])), timeout=10)
+        caller.sendall(text)
+        return caller
+
+    with call(b""), call(b"") as silent:
+        with call(b"") as one_more:
+            assert one_more.recv(1) == b""
+        silent.close()
+
+        def answer() -> bool:
+            with call(b"GET /metrics HTTP/1.0\r\n\r\n") as caller, suppress(OSError):
+                return b"figures" in caller.makefile("rb").read()
+            return False
+
+        assert until(answer)
