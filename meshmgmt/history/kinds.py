@@ -78,16 +78,12 @@ class Kind:
     module: str
     check: Check = _nothing
     check_gone: Check = _nothing
-    prepare: Callable[[Any, Lists], None] = _nothing
+    prepare: Callable[[Any, Lists], None] | None = None
     update: Callable[[str, dict[str, Any], User], object] | None = None
     delete: Check = _delete
     derived_from: frozenset[str] = frozenset()
     part_of: str = "pk"
     complete: Callable[[Any], None] = _nothing
-
-    @property
-    def prepares(self) -> bool:
-        return self.prepare is not _nothing
 
 
 def _sent_back(viewset: type[ResourceViewSet], **parents: str) -> Check:

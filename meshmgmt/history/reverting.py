@@ -181,7 +181,9 @@ class _Reverting:
         self._relate(undo, instance)
         lists = {link.relation: members.back for link, members in undo.lists.items()}
         self._found[undo.model, undo.pk] = instance
-        self._with_rules(undo, lambda: KINDS[undo.model].prepare(instance, lists))
+        if (prepare := KINDS[undo.model].prepare) is not None:
+            self._with_rules(undo, lambda: prepare(instance, lists))
+            self._checked.add(undo.pk)  # by all rules: no second look
         instance.save(force_insert=True)
 
     def _relate(self, undo: Undo, instance: models.Model) -> None:
@@ -230,8 +232,6 @@ class _Reverting:
     def _check(self, undo: Undo) -> None:
         instance = self._found[undo.model, undo.pk]
         kind = KINDS[undo.model]
-        if undo.create and kind.prepares:
-            return  # the same rules found it right as it was made
         if (whole := getattr(instance, kind.part_of)) in self._checked:
             return
         self._checked.add(whole)
