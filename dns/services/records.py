@@ -9,8 +9,15 @@ from dns.rules.records import StoredRecord, record_conflicts, record_errors
 from dns.services.zones import RECORDS_AT_ONCE, zones
 from events.audit.audited import audited_bulk_delete
 from meshmgmt.core.fielderrors import FieldError
+from meshmgmt.core.queries import Prepared
 from meshmgmt.core.resources import Resource, Write
 from meshmgmt.core.transactions import account_write
+
+_AT_NAME: Final = Prepared(
+    lambda zone_id, name: Record.objects.filter(
+        zone=zone_id, canonical_name=name
+    ).values_list("pk", "type", "canonical_content")
+)
 
 
 class Records(Resource[Record]):
@@ -37,13 +44,11 @@ class Records(Resource[Record]):
         place = (stored_form(stored.name), stored.type, stored_form(stored.content))
         if place == (record.canonical_name, record.type, record.canonical_content):
             return []  # beside the same others as before
-        beside = record.zone.records.filter(canonical_name=place[0])
         others = [
             # The name is known to be equal; a digest must not take its place.
             StoredRecord(stored.name, type_, content)
-            for type_, content in beside.exclude(pk=record.pk).values_list(
-                "type", "canonical_content"
-            )
+            for pk, type_, content in _AT_NAME.rows(record.zone_id, place[0])
+            if pk != record.pk
         ]
         return record_conflicts(StoredRecord(stored.name, *place[1:]), others)
 
