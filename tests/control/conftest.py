@@ -9,14 +9,19 @@ from tests.control.deployment import Deployment, deployed
 
 @pytest.fixture(scope="session")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """Yield a running deployment."""
-    with deployed(tmp_path_factory.mktemp("peers") / "var") as running:
+    """Yield a running deployment whose peers report their traffic every two seconds."""
+    often = {"SVC_FLOW_INTERVAL": "2"}
+    with deployed(tmp_path_factory.mktemp("peers") / "var", often) as running:
         yield running
 
 
 @pytest.fixture
 def upset(deployment: Deployment) -> Iterator[Deployment]:
-    """Yield the deployment to a test that stops its process for peers, or floods it."""
+    """Yield the deployment to a test that stops its process for peers, or floods it.
+
+    The next test has another process, unless this one had a usual one in the end.
+    """
+    before = deployment.process
     yield deployment
-    deployment.tls = b""
-    deployment.restart()
+    if deployment.process in (None, before) or not deployment.usual:
+        deployment.restart()

@@ -41,6 +41,8 @@ class Deployment:
     address: str = "127.0.0.1"
     within: tuple[str, ...] = ()
     """Begins the command of the process for peers: where it runs."""
+    usual: bool = True
+    """Whether the next test may use the process for peers as well."""
 
     @property
     def bind(self) -> str:
@@ -59,6 +61,7 @@ class Deployment:
 
     def start(self, **extra: str) -> None:
         """Start the process for peers and wait until it serves."""
+        self.usual = not extra
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
                 [

@@ -22,16 +22,6 @@ from tests.control.deployment import Deployment
 CODE = grpc.StatusCode
 
 
-@pytest.fixture(scope="module")
-def deployment(deployment):
-    """Yield the deployment, whose peers report every two seconds meanwhile."""
-    deployment.settings["SVC_FLOW_INTERVAL"] = "2"
-    deployment.restart()
-    yield deployment
-    deployment.settings.clear()
-    deployment.restart()
-
-
 def now() -> Timestamp:
     moment = Timestamp()
     moment.FromNanoseconds(time.time_ns())
@@ -166,12 +156,15 @@ async def _report_on(config: pb.FlowConfig, acknowledged: list[bytes]) -> None:
                 acknowledged.append(answer.event_id)
 
 
-def proxy_token(deployment: Deployment) -> str:
-    return deployment.server.manage("proxy_tokens", "create", "edge").strip()
+@pytest.fixture(scope="module")
+def edge(deployment: Deployment) -> tuple[tuple[str, str]]:
+    """Return how a proxy says who it is."""
+    made = deployment.server.manage("proxy_tokens", "create", "edge")
+    return bearer(made.strip())
 
 
 @awaited
-async def test_access_logs_of_a_proxy_are_stored(deployment: Deployment):
+async def test_access_logs_of_a_proxy_are_stored(deployment: Deployment, edge):
     async with channel_to(deployment.url) as channel:
         log = proxy_pb2.AccessLog(
             timestamp=now(),
@@ -185,19 +178,17 @@ async def test_access_logs_of_a_proxy_are_stored(deployment: Deployment):
             auth_success=True,
         )
         await ProxyServiceStub(channel).SendAccessLog(
-            proxy_pb2.SendAccessLogRequest(log=log),
-            metadata=bearer(proxy_token(deployment)),
+            proxy_pb2.SendAccessLogRequest(log=log), metadata=edge
         )
         page = deployment.api("GET", "/events/proxy?host=shop.test")
         assert [entry["path"] for entry in page["data"]] == ["/cart"]
 
 
 @awaited
-async def test_a_proxy_is_told_that_there_are_no_mappings(deployment: Deployment):
-    metadata = bearer(proxy_token(deployment))
+async def test_a_proxy_is_told_that_there_are_no_mappings(deployment: Deployment, edge):
     async with channel_to(deployment.url) as channel:
         stub = ProxyServiceStub(channel)
-        stream = stub.SyncMappings(metadata=metadata)
+        stream = stub.SyncMappings(metadata=edge)
         init = proxy_pb2.SyncMappingsInit(proxy_id="edge")
         await stream.write(proxy_pb2.SyncMappingsRequest(init=init))
         first = await stream.read()
@@ -206,7 +197,7 @@ async def test_a_proxy_is_told_that_there_are_no_mappings(deployment: Deployment
         ack = proxy_pb2.SyncMappingsAck()
         await stream.write(proxy_pb2.SyncMappingsRequest(ack=ack))
         asked = proxy_pb2.GetMappingUpdateRequest()
-        older = stub.GetMappingUpdate(asked, metadata=metadata)
+        older = stub.GetMappingUpdate(asked, metadata=edge)
         assert (await older.read()).initial_sync_complete
         assert not stream.done()
 
@@ -217,6 +208,7 @@ async def test_wrong_tokens_of_a_proxy_are_bounded(upset: Deployment):
     assert codes == [CODE.UNAUTHENTICATED] * 5 + [CODE.RESOURCE_EXHAUSTED] * 7
     await asyncio.to_thread(upset.stop, signal.SIGKILL)
     await asyncio.to_thread(upset.start)
+    upset.usual = False  # it is about to refuse all tokens from here
     # The database remembers, whichever process is asked.
     assert await wrong_tokens(upset, 2) == [CODE.RESOURCE_EXHAUSTED] * 2
 
