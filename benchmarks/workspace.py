@@ -27,7 +27,7 @@ class Workspace:
         self._server = Server(
             folder,
             database_url=database_url,
-            migrated=False,
+            content="",
             # The same gunicorn and settings, plus one empty view to compare with.
             DJANGO_SETTINGS_MODULE="benchmarks.settings",
             SVC_LOG_FILE=str(folder / "log.json"),

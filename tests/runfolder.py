@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -20,6 +19,13 @@ from meshmgmt.env import BASE_DIR
 VARIABLE: Final = "MESHMGMT_TESTS_FOLDER"
 AT_END: Final = ExitStack()
 """What this process has for all its tests; given back when it ends."""
+
+CONTENTS: Final = {
+    "tables": ("", "migrate --verbosity 0"),
+    "owner": ("tables", "welcome"),
+    "demo": ("tables", "seed --profile demo", "welcome"),
+}
+"""What a new installation may hold: all of another, and what commands add to it."""
 
 _FOREIGN: Final = ("SVC_", "PROMETHEUS_", "GUNICORN", "COV_", "PYTEST_")
 
@@ -55,19 +61,41 @@ def share_static_files(data_dir: Path) -> None:
 
 def copy_migrated_database(target: Path) -> None:
     """Copy an SQLite file with all migrations, made once per run, to `target`."""
-    folder = path() / "template"
-    folder.mkdir(exist_ok=True)
-    database = folder / "db.sqlite3"
-    done = folder / "done"
-    with (folder / "lock").open("w") as lock:
+    shutil.copy(_made("tables") / "db.sqlite3", target)
+
+
+def copy_data(content: str, folder: Path) -> None:
+    """Copy a folder of data with such an SQLite file, made once per run, to `folder`."""
+    copy_files(_made(content), folder)
+
+
+def copy_files(source: Path, folder: Path) -> None:
+    """Copy what a folder of data holds but for what belongs to one run of a server."""
+    aside = shutil.ignore_patterns("static", "run", "*-lock*")
+    shutil.copytree(source, folder, ignore=aside, dirs_exist_ok=True)
+
+
+def _made(content: str) -> Path:
+    folder = path() / content
+    done = folder.with_suffix(".done")
+    with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
-            migrate({**clean_environ(), "SVC_DATA_DIR": str(folder)})
+            if before := CONTENTS[content][0]:
+                copy_data(before, folder)
+            add(content, folder)
             done.touch()
-    shutil.copy(database, target)
+    return folder
 
 
-def migrate(environ: Mapping[str, str]) -> None:
-    """Give the database that an environment names all tables."""
-    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(command, cwd=BASE_DIR, env=environ, check=True)
+def add(content: str, folder: Path, url: str = "") -> None:
+    """Run the commands that a content is made by."""
+    folder.mkdir(exist_ok=True)
+    environ = {**clean_environ(), "SVC_DATA_DIR": str(folder)}
+    if url:
+        environ["SVC_DATABASE_URL"] = url
+    for words in CONTENTS[content][1:]:
+        command = [sys.executable, "manage.py", *words.split()]
+        subprocess.run(
+            command, cwd=BASE_DIR, env=environ, check=True, stdout=subprocess.DEVNULL
+        )

@@ -24,9 +24,11 @@ from meshmgmt.env import BASE_DIR
 from tests.processes import children, descendants, ended, file_of
 from tests.runfolder import (
     AT_END,
+    CONTENTS,
+    add,
     clean_environ,
-    copy_migrated_database,
-    migrate,
+    copy_data,
+    copy_files,
     path,
     share_static_files,
 )
@@ -71,43 +73,51 @@ def own_database(url: str = "", *, like: str = "template1") -> Iterator[str]:
 
 
 @contextmanager
-def migrated_database(folder: Path) -> Iterator[str]:
-    """Yield the address of a new PostgreSQL database with all tables; drop it after.
+def migrated_database(folder: Path, content: str = "tables") -> Iterator[str]:
+    """Yield the address of a new PostgreSQL database with a content; drop it after.
 
     Where the tests run on SQLite it yields "", and the folder of data has the file.
     """
     server = os.environ.get("SVC_DATABASE_URL", "")
     if not server.startswith("postgres"):
-        folder.mkdir(parents=True, exist_ok=True)
-        copy_migrated_database(folder / "db.sqlite3")
+        copy_data(content, folder)
         yield ""
     elif server == _OF_THE_RUN:
-        with own_database(like=_migrated()) as url:
+        like, data = _made(content)
+        copy_files(data, folder)
+        with own_database(like=like) as url:
             yield url
     else:  # one that a test started, which ends before the run does
         with own_database() as url:
-            _migrate(url)
+            _fill(content, folder, url)
             yield url
 
 
 @cache
-def _migrated() -> str:
-    """Return the name of a PostgreSQL database with all tables, made once a process."""
-    url = AT_END.enter_context(own_database())
-    _migrate(url)
-    return urlsplit(url).path.removeprefix("/")
+def _made(content: str) -> tuple[str, Path]:
+    """Return a PostgreSQL database's name and its folder of data, made once a process."""
+    before, folder = CONTENTS[content][0], path() / f"{content}-{os.getpid()}"
+    like = "template1"
+    if before:
+        like, data = _made(before)
+        copy_files(data, folder)
+    url = AT_END.enter_context(own_database(like=like))
+    add(content, folder, url)
+    return urlsplit(url).path.removeprefix("/"), folder
 
 
-def _migrate(url: str) -> None:
-    migrate({**clean_environ(), "SVC_DATABASE_URL": url, "SVC_DATA_DIR": str(path())})
+def _fill(content: str, folder: Path, url: str) -> None:
+    if before := CONTENTS[content][0]:
+        _fill(before, folder, url)
+    add(content, folder, url)
 
 
 class Server:
     """One installation: a data folder, a database, and the processes serving them.
 
-    Without an address of a database it is SQLite's file in the folder, which has all
-    tables unless it is not `migrated`. `flags` are those of `manage.py serve`; `within`
-    begins every command: where its processes run.
+    Without an address of a database it is SQLite's file in the folder, which holds a
+    `content` of `CONTENTS`; with "" it is not there. `flags` are those of `manage.py
+    serve`; `within` begins every command: where its processes run.
     """
 
     def __init__(
@@ -117,7 +127,7 @@ class Server:
         database_url: str = "",
         address: str = LOOPBACK,
         within: tuple[str, ...] = (),
-        migrated: bool = True,
+        content: str = "tables",
         **environ: str,
     ) -> None:
         self.folder = folder
@@ -143,9 +153,14 @@ class Server:
         self.process: subprocess.Popen[bytes] | None = None
         folder.mkdir(parents=True, exist_ok=True)
         share_static_files(folder)
-        file = folder / "db.sqlite3"
-        if migrated and not self.database_url and not file.exists():
-            copy_migrated_database(file)
+        here = (folder / "db.sqlite3").exists()
+        if content and not self.database_url and not here:
+            copy_data(content, folder)
+
+    @property
+    def token(self) -> str:
+        """What `manage.py welcome` made; not with "tables" alone."""
+        return (self.folder / "token").read_text().strip()
 
     @property
     def url(self) -> str:
@@ -305,10 +320,10 @@ class Server:
 
 @contextmanager
 def running_server(
-    folder: Path, extra: Mapping[str, str] | None = None
+    folder: Path, extra: Mapping[str, str] | None = None, content: str = "tables"
 ) -> Iterator[Server]:
-    """Yield a started server over an empty, migrated database of the kind under test."""
-    with migrated_database(folder) as url:
+    """Yield a started server over a database of its own of the kind under test."""
+    with migrated_database(folder, content) as url:
         server = Server(folder, database_url=url)
         server.environ.update(extra or {})
         with server:

@@ -168,10 +168,8 @@ def deployed(
     everybody_allowed: bool = True,
 ) -> Iterator[Deployment]:
     """Yield a running deployment over an empty account whose peers see each other."""
-    with running_server(folder, extra) as server:
-        deployment = Deployment(server)
-        server.manage("welcome")
-        deployment.token = (server.folder / "token").read_text().strip()
+    with running_server(folder, extra, "owner") as server:
+        deployment = Deployment(server, token=server.token)
         if everybody_allowed:
             allow_everything(deployment)
         deployment.start()

@@ -98,11 +98,10 @@ def test_a_process_that_died_makes_the_server_unready_at_once(upset: Deployment)
 
 def test_the_server_is_ready_when_peers_are_served_and_not_before(folder: Path):
     port = free_port()
-    web = Server(folder, SVC_GRPC_BIND=f"127.0.0.1:{port}")
+    web = Server(folder, content="owner", SVC_GRPC_BIND=f"127.0.0.1:{port}")
     peers = Server(folder)
     peers.environ = web.environ
-    made = web.manage("create_token", "--user", "ann@mesh.dev", "--role", "owner")
-    owner = {"Authorization": f"Token {made.strip()}"}
+    owner = {"Authorization": f"Token {web.token}"}
     web.start(sys.executable, "-m", "gunicorn", "meshmgmt.wsgi:application")
 
     def ready() -> bool:

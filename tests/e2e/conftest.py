@@ -10,12 +10,20 @@ from tests.servers import Server, running_server
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Yield a running server over an empty database, prepared as `make run` does."""
-    with running_server(tmp_path_factory.mktemp("server") / "var") as started:
-        started.manage("welcome")
+    folder = tmp_path_factory.mktemp("server") / "var"
+    with running_server(folder, content="owner") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Yield a running server over the demo data, prepared as `make run` does."""
+    folder = tmp_path_factory.mktemp("demo") / "var"
+    with running_server(folder, content="demo") as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def token(server: Server) -> str:
     """Return the token that the first run made."""
-    return (server.folder / "token").read_text().strip()
+    return server.token

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,8 +50,6 @@ class Site:
     server: Server
     browser: Browser
     session: Any = None
-    at_setup: list[str] = field(default_factory=list)
-    """What was wrong before there was an owner."""
 
     def context(self, session: Any = None) -> BrowserContext:
         """Return a browser's window; axe-core comes into its pages from outside."""
@@ -71,18 +69,13 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(demo: Server) -> Iterator[Site]:
     """Yield the site with the demo data."""
-    folder = tmp_path_factory.mktemp("accessible") / "var"
-    with running_server(folder) as server, chromium() as browser:
-        site = Site(server, browser)
+    with chromium() as browser:
+        site = Site(demo, browser)
         page = site.context().new_page()
-        for address in ("/setup", "/admin/login/"):
-            site.at_setup += findings(page, address)
-        server.manage("seed", "--profile", "demo")
-        server.manage("welcome")
         page.goto("/admin/login/")
-        sign_in(page, DEMO_OWNER, owner_password(server))
+        sign_in(page, DEMO_OWNER, owner_password(demo))
         site.session = page.context.storage_state()
         yield site
 
@@ -190,11 +183,13 @@ def test_pages_of_every_day_bar_nobody(site: Site) -> None:
         assert findings(page, address) == []
 
 
-def test_first_steps_bar_nobody(site: Site, tmp_path: Path) -> None:
+def test_pages_of_the_beginning_bar_nobody(site: Site, tmp_path: Path) -> None:
     for_peers = {"SVC_GRPC_BIND": f"127.0.0.1:{free_port()}"}
     with running_server(tmp_path / "var", for_peers) as server:
-        server.manage("welcome")
         page = site.context().new_page()
+        for address in ("/setup", "/admin/login/"):  # before there is an owner
+            assert findings(page, f"{server.url}{address}") == []
+        server.manage("welcome")
         page.goto(f"{server.url}/admin/login/?next=/admin/")
         sign_in(page, OWNER, owner_password(server))
         expect(page.get_by_role("heading", name="First steps")).to_be_visible()
@@ -376,10 +371,6 @@ def test_the_search_over_everything_is_used_with_the_keyboard_alone(site: Site) 
         page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/admin/events/auditevent/$"))
     assert findings(page, "/admin/search/") == []
-
-
-def test_pages_before_there_is_an_owner_bar_nobody(site: Site) -> None:
-    assert site.at_setup == []
 
 
 def send(page: Page, button: str = "[type=submit]") -> None:

@@ -22,7 +22,7 @@ from tests.e2e.browsers import (
 from tests.e2e.operators import Operator
 from tests.e2e.test_bad_input import Wire
 from tests.events.samples import moment, proxy, traffic
-from tests.servers import Server, running_server
+from tests.servers import Server
 
 # What people click does not differ by database.
 pytestmark = [*needs_a_browser, pytest.mark.sqlite]
@@ -49,19 +49,10 @@ by_mouse_and_keys = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Yield a running server over the demo data."""
-    with running_server(tmp_path_factory.mktemp("demo") / "var") as started:
-        started.manage("seed", "--profile", "demo")
-        started.manage("welcome")
-        yield started
-
-
 @pytest.fixture
 def wire(demo: Server) -> Wire:
     """The API, as its owner."""
-    return Wire(demo, (demo.folder / "token").read_text().strip())
+    return Wire(demo, demo.token)
 
 
 def ask(wire: Wire, method: str, path: str, body: Any = None) -> Any:

@@ -115,9 +115,8 @@ def runnable(page: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running_server(tmp_path_factory.mktemp("demo") / "data") as started:
-        started.manage("seed")
-        started.manage("welcome")
+    folder = tmp_path_factory.mktemp("demo") / "data"
+    with running_server(folder, content="demo") as started:
         started.manage("audit", "heads", "--publish")
         yield started
 
@@ -137,18 +136,17 @@ def test_what_is_left_out_is_there() -> None:
 )
 def test_the_commands_of_a_page_work(page: str, demo: Server, tmp_path: Path) -> None:
     (tmp_path / "var").symlink_to(demo.folder)
-    token = (demo.folder / "token").read_text().strip()
     script = "\n".join([*VARIABLES, *runnable(page)])
     for written, here in {
         "http://127.0.0.1:8000": demo.url,
         "http://localhost:8000": demo.url,
-        "TOKEN=...": f"TOKEN={token}",
+        "TOKEN=...": f"TOKEN={demo.token}",
         "/mnt/other/": f"{tmp_path}/",
         "/backup/": f"{tmp_path}/",
     }.items():
         script = script.replace(written, here)
     programs = [str(BASE_DIR), str(Path(sys.executable).parent), os.environ["PATH"]]
-    variables = {"TOKEN": token, "URL": demo.url, "API": f"{demo.url}/api"}
+    variables = {"TOKEN": demo.token, "URL": demo.url, "API": f"{demo.url}/api"}
     done = subprocess.run(
         ["bash", "-euxo", "pipefail", "-c", script],
         cwd=tmp_path,

@@ -203,8 +203,7 @@ def served(folder: Path, url: str, settings: Mapping[str, str]) -> Iterator[Depl
     server.manage("welcome")
     server.start()
     try:
-        token = (folder / "token").read_text().strip()
-        yield Deployment(server, token=token)
+        yield Deployment(server, token=server.token)
     finally:
         server.stop()
 

@@ -25,17 +25,16 @@ PATH: Final = "/api/events/network-traffic"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Yield a server of this module's own, for its workers die."""
-    with running_server(tmp_path_factory.mktemp("crash") / "var") as started:
-        started.manage("welcome")
+    folder = tmp_path_factory.mktemp("crash") / "var"
+    with running_server(folder, content="owner") as started:
         yield started
 
 
 def call(server: Server, method: str, path: str, body: bytes = b"") -> Any:
     """Return the JSON of an answer; None when the connection broke."""
-    token = (server.folder / "token").read_text().strip()
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     try:
-        client.request(method, path, body, {"Authorization": f"Token {token}"})
+        client.request(method, path, body, {"Authorization": f"Token {server.token}"})
         answer = client.getresponse()
         content = answer.read()
         assert answer.status == 200, content
@@ -119,6 +118,5 @@ def test_a_killed_worker_leaves_no_partial_batch(server: Server) -> None:
 def test_killed_workers_leave_no_partial_batch_at_thirty_points(
     tmp_path: Path,
 ) -> None:
-    with running_server(tmp_path / "var") as own:
-        own.manage("welcome")
+    with running_server(tmp_path / "var", content="owner") as own:
         kill_and_retry(own, 30)

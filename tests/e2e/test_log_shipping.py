@@ -198,17 +198,17 @@ def test_the_shipped_configuration_sends_each_request_once(tmp_path: Path) -> No
     nginx_port = free_port()
     with (
         running_nginx(tmp_path, nginx_port),
-        running_server(tmp_path / "var") as server,
+        running_server(tmp_path / "var", content="owner") as server,
     ):
-        server.manage("welcome")
-        owner = (server.folder / "token").read_text().strip()
         shipper = Shipper(tmp_path, log, server)
 
         def entries() -> list[dict[str, Any]]:
             """Return what the service has."""
             client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
             path = "/api/events/proxy?page_size=100"
-            client.request("GET", path, headers={"Authorization": f"Token {owner}"})
+            client.request(
+                "GET", path, headers={"Authorization": f"Token {server.token}"}
+            )
             page = json.load(client.getresponse())
             client.close()
             return list(page["data"])

@@ -5,14 +5,13 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from meshmgmt.env import BASE_DIR
-from tests.servers import Server, running_server
+from tests.servers import Server
 from tests.waiting import until
 
 # What people type does not differ by database.
@@ -93,22 +92,13 @@ def test_the_first_five_minutes_work_literally(server: Server, tmp_path: Path) -
     assert {email for _, email, *_ in events} == {"owner@mesh.internal"}
 
 
-@pytest.fixture(scope="module")
-def demo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Yield a running server over the demo data, prepared as `make run` does."""
-    with running_server(tmp_path_factory.mktemp("demo") / "var") as started:
-        started.manage("seed", "--profile", "demo", "--if-empty")
-        started.manage("welcome")
-        yield started
-
-
 def test_the_questions_to_the_streams_are_answered(
-    demo_server: Server, tmp_path: Path
+    demo: Server, tmp_path: Path
 ) -> None:
     variables = blocks("First five minutes")[:1]
     questions = blocks("A question to each stream")
     assert len(questions) == 3
-    _, audit, traffic, proxy = run_blocks(demo_server, tmp_path, variables + questions)
+    _, audit, traffic, proxy = run_blocks(demo, tmp_path, variables + questions)
     assert {event["activity_code"] for event in json.loads(audit)} == {
         "peer.group.delete"
     }
@@ -116,14 +106,10 @@ def test_the_questions_to_the_streams_are_answered(
     assert most(proxy, ["source_ip", "host"])["value"] > 0
 
 
-def test_the_questions_about_events_are_answered(
-    demo_server: Server, tmp_path: Path
-) -> None:
+def test_the_questions_about_events_are_answered(demo: Server, tmp_path: Path) -> None:
     variables, *questions = blocks("Three questions", BASE_DIR / "docs" / "events.md")
     assert len(questions) == 3
-    _, audit, traffic, proxy = run_blocks(
-        demo_server, tmp_path, [variables, *questions]
-    )
+    _, audit, traffic, proxy = run_blocks(demo, tmp_path, [variables, *questions])
     [deletion] = json.loads(audit)
     assert deletion["activity_code"] == "dns.zone.delete"
     assert deletion["initiator_name"] == "Olof Brandt"
@@ -133,12 +119,11 @@ def test_the_questions_about_events_are_answered(
 
 def wait_for_first_head(server: Server) -> None:
     """Wait as a reader does who has read that far: the first key is made on the way."""
-    token = (server.folder / "token").read_text().strip()
 
     def has_head() -> bool:
         client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
         path = "/api/events/audit/tree-heads/latest"
-        client.request("GET", path, headers={"Authorization": f"Token {token}"})
+        client.request("GET", path, headers={"Authorization": f"Token {server.token}"})
         status = client.getresponse().status
         client.close()
         return status == 200
@@ -147,15 +132,15 @@ def wait_for_first_head(server: Server) -> None:
 
 
 def test_a_change_is_planned_applied_taken_back_and_proven(
-    demo_server: Server, tmp_path: Path
+    demo: Server, tmp_path: Path
 ) -> None:
     (tmp_path / ".venv").symlink_to(sys.prefix)
     (tmp_path / "manage.py").symlink_to(BASE_DIR / "manage.py")
-    wait_for_first_head(demo_server)
+    wait_for_first_head(demo)
     variables = blocks("First five minutes")[:1]
     story = blocks("Change something without fear")
     _, plan, applied, reverted, proof, published = run_blocks(
-        demo_server, tmp_path, variables + story
+        demo, tmp_path, variables + story
     )
     *touched, peers = plan.strip().splitlines()
     assert len(touched) == 9
@@ -171,11 +156,11 @@ def test_a_change_is_planned_applied_taken_back_and_proven(
 
 
 def test_a_write_that_breaks_a_promise_is_refused_as_told(
-    demo_server: Server, tmp_path: Path
+    demo: Server, tmp_path: Path
 ) -> None:
     title = "A promise that every write keeps"
     story = blocks("First five minutes")[:1] + blocks(title)
-    _, refused = run_blocks(demo_server, tmp_path, story)
+    _, refused = run_blocks(demo, tmp_path, story)
     answer = json.loads(refused)
     assert answer["code"] == 409
     told = README.read_text(encoding="utf-8").replace("\n> ", " ")

@@ -27,7 +27,7 @@ class Load:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.token = (server.folder / "token").read_text().strip()
+        self.token = server.token
         self.answered: set[str] = set()
         self.answered_since_start = threading.Event()
         self.unexpected: list[object] = []
@@ -120,11 +120,8 @@ def kill_again_and_again(server: Server, load: Load) -> None:
 def test_killed_servers_refuse_no_start_and_halve_and_repeat_no_write(
     tmp_path: Path,
 ) -> None:
-    with migrated_database(tmp_path / "var") as url:
-        server = Server(tmp_path / "var", migrated=False, SVC_WORKERS="3")
-        if url:
-            server.environ["SVC_DATABASE_URL"] = url
-        server.manage("welcome")
+    with migrated_database(tmp_path / "var", "owner") as url:
+        server = Server(tmp_path / "var", database_url=url, SVC_WORKERS="3")
         try:
             with Load(server) as load:
                 kill_again_and_again(server, load)

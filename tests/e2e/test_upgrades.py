@@ -50,7 +50,7 @@ def test_clients_notice_nothing_of_an_upgrade(old: Path, tmp_path: Path) -> None
         environ = {"SVC_SECRET_KEY": SECRET} | (
             {"SVC_DATABASE_URL": url} if url else {}
         )
-        server = Activated(tmp_path / "server", migrated=False, **environ)
+        server = Activated(tmp_path / "server", content="", **environ)
         server.code = code_of(old.stem, tmp_path / "code")
         server.manage("restore", str(old))
         rows = int(server.manage("shell", "-v", "0", "-c", MANY.format(times=TIMES)))

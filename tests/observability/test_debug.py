@@ -42,17 +42,15 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str]]:
-    """A server with two peers and a zone, and a token for it."""
-    server = Server(tmp_path_factory.mktemp("busy"), SVC_SECRET_KEY=SECRET)
-    token = server.manage(
-        "create_token", "--user", "ann@corp.internal", "--role", "owner"
-    ).strip()
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with two peers."""
+    folder = tmp_path_factory.mktemp("busy")
+    server = Server(folder, content="owner", SVC_SECRET_KEY=SECRET)
     lines = "\n".join(json.dumps(peer) for peer in PEERS)
     (server.folder / "peers.ndjson").write_text(lines)
     server.manage("import_peers", str(server.folder / "peers.ndjson"))
     with server:
-        yield server, token
+        yield server
 
 
 def read(path: str) -> dict[str, str]:
@@ -62,9 +60,8 @@ def read(path: str) -> dict[str, str]:
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
-def test_a_bundle_holds_everything_and_no_secret(busy: tuple[Server, str]) -> None:
-    server, token = busy
-    server.get("/api/dns/zones", Authorization=f"Token {token}")
+def test_a_bundle_holds_everything_and_no_secret(server: Server) -> None:
+    server.get("/api/dns/zones", Authorization=f"Token {server.token}")
     server.get("/api/dns/zones?password=hunter2hunter2")
     answer = server.manage("debug", "bundle")
     path = answer.splitlines()[-1]
@@ -81,20 +78,23 @@ def test_a_bundle_holds_everything_and_no_secret(busy: tuple[Server, str]) -> No
     peers = [json.loads(row) for row in files["effective-dns.ndjson"].splitlines()]
     assert len(peers) == 2
     everything = "\n".join(files.values())
-    for secret in (token, SECRET, "hunter2hunter2"):
+    for secret in (server.token, SECRET, "hunter2hunter2"):
         assert secret not in everything
         assert secret not in server.printed()
 
 
-def test_an_anonymised_bundle_names_no_network(busy: tuple[Server, str]) -> None:
-    server, token = busy
-    server.get("/api/dns/zones?search=db.corp.internal", Authorization=f"Token {token}")
+def test_an_anonymised_bundle_names_no_network(server: Server) -> None:
+    server.get(
+        "/api/dns/zones?search=db.corp.internal", Authorization=f"Token {server.token}"
+    )
     for peer in PEERS:
-        server.get(f"/api/peers?name={peer['name']}", Authorization=f"Token {token}")
+        server.get(
+            f"/api/peers?name={peer['name']}", Authorization=f"Token {server.token}"
+        )
     answer = server.manage("debug", "bundle", "--anonymize")
     everything = "\n".join(read(answer.splitlines()[-1]).values())
     names = [peer["name"] for peer in PEERS]
-    peers = server.get("/api/peers", Authorization=f"Token {token}").json
+    peers = server.get("/api/peers", Authorization=f"Token {server.token}").json
     addresses = [peer["ip"] for peer in peers]
     assert len(addresses) == 2
     for word in (*addresses, "corp.internal", "mesh.internal", *names):
@@ -110,14 +110,14 @@ def test_an_anonymised_bundle_names_no_network(busy: tuple[Server, str]) -> None
 
 
 def test_log_files_of_one_name_are_both_in_a_bundle(
-    busy: tuple[Server, str], tmp_path: Path
+    server: Server, tmp_path: Path
 ) -> None:
     files = [tmp_path / folder / "mesh.json" for folder in ("one", "two")]
     for file in files:
         file.parent.mkdir()
         file.write_text(f"of {file.parent.name}\n")
     outputs = ",".join(map(str, files))
-    answer = busy[0].manage("debug", "bundle", SVC_LOG_FILE=outputs)
+    answer = server.manage("debug", "bundle", SVC_LOG_FILE=outputs)
     held = read(answer.splitlines()[-1])
     for file in files:
         assert f"of {file.parent.name}\n" in held[f"logs{file}"]
@@ -129,10 +129,9 @@ def level(server: Server) -> str:
 
 @pytest.mark.slow
 def test_a_timed_run_keeps_answers_and_restores_the_level(
-    busy: tuple[Server, str],
+    server: Server,
 ) -> None:
-    server, token = busy
-    headers = {"Authorization": f"Token {token}"}
+    headers = {"Authorization": f"Token {server.token}"}
     peer = server.get("/api/peers", **headers).json[0]["id"]
     run = subprocess.Popen(
         [sys.executable, "manage.py", "debug", "for", "6s"],
@@ -164,8 +163,7 @@ def test_a_timed_run_keeps_answers_and_restores_the_level(
     assert not (server.runtime_dir / "served.ndjson").exists()
 
 
-def test_a_second_run_is_refused(busy: tuple[Server, str]) -> None:
-    server, _ = busy
+def test_a_second_run_is_refused(server: Server) -> None:
     with (server.runtime_dir / debugrun.LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         other = server.tried("debug", "for", "1s")
@@ -183,9 +181,8 @@ def test_a_second_run_is_refused(busy: tuple[Server, str]) -> None:
     ],
 )
 def test_an_interrupted_run_restores_the_level_and_leaves_no_bundle(
-    busy: tuple[Server, str], number: signal.Signals, tmp_path: Path
+    server: Server, number: signal.Signals, tmp_path: Path
 ) -> None:
-    server, _ = busy
     debug = ["manage.py", "debug", "for", "60s", "--output", str(tmp_path)]
     # A shell that runs tests in the background makes its children ignore Ctrl-C. No
     # code of ours may run between fork and exec to undo that: gRPC's threads are here.
@@ -218,9 +215,8 @@ def test_an_interrupted_run_restores_the_level_and_leaves_no_bundle(
 
 
 def test_a_bundle_that_cannot_be_written_leaves_nothing(
-    busy: tuple[Server, str],
+    server: Server,
 ) -> None:
-    server, _ = busy
     answer = server.tried("debug", "bundle", "--output", "/proc/nowhere")
     assert answer.returncode == 2
     [line] = answer.stderr.splitlines()
@@ -230,9 +226,7 @@ def test_a_bundle_that_cannot_be_written_leaves_nothing(
 def test_a_bundle_is_made_without_a_server_and_without_a_database(
     folder: Path,
 ) -> None:
-    server = Server(
-        folder, migrated=False, SVC_DATABASE_URL="postgresql://127.0.0.1:1/x"
-    )
+    server = Server(folder, content="", SVC_DATABASE_URL="postgresql://127.0.0.1:1/x")
     path = server.manage("debug", "bundle").splitlines()[-1]
     files = read(path)
     assert "running: no" in files["status.txt"]
@@ -240,8 +234,7 @@ def test_a_bundle_is_made_without_a_server_and_without_a_database(
     assert "Not collected:" in files["README.txt"]
 
 
-def test_status_says_what_is_up(busy: tuple[Server, str]) -> None:
-    server, _ = busy
+def test_status_says_what_is_up(server: Server) -> None:
     text = server.manage("status", "--detail")
     assert f"pid: {server.info()['pid']}" in text
     assert "peers disconnected: 2" in text

@@ -260,7 +260,7 @@ def test_an_unusable_value_changes_nothing(
 
 
 def test_without_a_server_one_sentence_says_so(folder: Path) -> None:
-    server = Server(folder, migrated=False)
+    server = Server(folder, content="")
     for words in (("log_level", "debug"), ("log_level",), ("debug", "for", "1s")):
         answer = server.tried(*words)
         assert answer.returncode == 1
@@ -270,7 +270,7 @@ def test_without_a_server_one_sentence_says_so(folder: Path) -> None:
 
 @pytest.mark.parametrize("value", ["LOUD", ""])
 def test_a_wrong_level_in_the_environment_is_refused(folder: Path, value: str) -> None:
-    server = Server(folder, migrated=False, SVC_LOG_LEVEL=value)
+    server = Server(folder, content="", SVC_LOG_LEVEL=value)
     answer = server.tried("log_level")
     assert answer.returncode == 2
     assert "SVC_LOG_LEVEL" in answer.stderr

@@ -202,21 +202,21 @@ def _extra(alert: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str]]:
-    """A server that has done a bit of everything, and a token."""
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that has done a bit of everything."""
     server = Server(
-        tmp_path_factory.mktemp("live"), SVC_RELAY_LISTENERS="ws://127.0.0.1:1"
+        tmp_path_factory.mktemp("live"),
+        content="owner",
+        SVC_RELAY_LISTENERS="ws://127.0.0.1:1",
     )
-    command = ("create_token", "--user", "ann@corp.internal", "--role", "owner")
-    token = server.manage(*command).strip()
     with server:
-        yield server, token
+        yield server
 
 
-def traffic(server: Server, token: str) -> None:
+def traffic(server: Server) -> None:
     """Read and write, so that every family has series."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port)
-    headers = {"Authorization": f"Token {token}"}
+    headers = {"Authorization": f"Token {server.token}"}
     for method, path, body in (
         ("GET", "/api/groups", None),
         ("POST", "/api/groups", json.dumps({"name": f"g{free_port()}"})),
@@ -230,11 +230,10 @@ def traffic(server: Server, token: str) -> None:
 
 @pytest.mark.sqlite
 def test_every_expression_asks_for_metrics_that_a_live_server_has(
-    live: tuple[Server, str],
+    live: Server,
 ) -> None:
-    server, token = live
-    traffic(server, token)
-    scrape = server.scrape()
+    traffic(live)
+    scrape = live.scrape()
     for place, expression in expressions():
         for name in metric_names(expression) - {"up"}:
             family = re.sub(r"_(bucket|sum|count)$", "", name)
@@ -246,13 +245,12 @@ def test_every_expression_asks_for_metrics_that_a_live_server_has(
 @pytest.mark.sqlite
 @pytest.mark.slow
 def test_a_real_prometheus_scrapes_and_answers_every_panel(
-    live: tuple[Server, str], tmp_path: Path
+    live: Server, tmp_path: Path
 ) -> None:
-    server, token = live
     config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
     config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
     config["rule_files"] = [str(RULES)]
-    target = f"127.0.0.1:{server.metrics_port}"
+    target = f"127.0.0.1:{live.metrics_port}"
     config["scrape_configs"][0]["static_configs"][0]["targets"] = [target]
     (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config))
     port = free_port()
@@ -271,7 +269,7 @@ def test_a_real_prometheus_scrapes_and_answers_every_panel(
             return reply.json["data"]
 
         def scraped() -> bool:
-            traffic(server, token)
+            traffic(live)
             try:
                 found = ask("query", query='count_over_time(up{job="mesh"}[1m])')
             except (OSError, ValueError):

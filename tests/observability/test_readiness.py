@@ -66,7 +66,7 @@ def test_a_stopped_database_makes_the_server_unready_and_back(
 
 
 def test_missing_migrations_make_the_server_unready(folder: Path) -> None:
-    with Server(folder, migrated=False) as server:
+    with Server(folder, content="") as server:
         reply = server.get("/readyz")
         assert reply.status == 503
         assert reply.json["checks"]["migrations"] == "failed"
@@ -78,22 +78,19 @@ def test_missing_migrations_make_the_server_unready(folder: Path) -> None:
 
 
 def test_details_are_for_tokens_that_may_read_events(folder: Path) -> None:
-    server = Server(folder, "--metrics-port", "off")
-    command = ("create_token", "--user", "ann@corp.internal", "--role", "owner")
-    token = server.manage(*command).strip()
-    with server:
+    with Server(folder, "--metrics-port", "off", content="owner") as server:
         (server.runtime_dir / "draining").touch()
         anonymous = server.get("/readyz?verbose")
         assert anonymous.status == 503
         assert "details" not in anonymous.json
-        informed = server.get("/readyz?verbose", Authorization=f"Token {token}")
+        informed = server.get("/readyz?verbose", Authorization=f"Token {server.token}")
         assert informed.json["details"]["draining"] == "the server is shutting down"
         # A proxy's request is not a local one, whatever address it comes from.
         forwarded = {"X-Forwarded-For": "203.0.113.9"}
         assert server.get("/metrics", **forwarded).status == 404
-        allowed = {**forwarded, "Authorization": f"Token {token}"}
+        allowed = {**forwarded, "Authorization": f"Token {server.token}"}
         assert server.get("/metrics", **allowed).status == 200
-        assert token not in server.printed()
+        assert server.token not in server.printed()
 
 
 @pytest.fixture

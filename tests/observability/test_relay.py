@@ -252,7 +252,7 @@ def test_without_a_relay_health_is_200_and_unhealthy(server: Server) -> None:
 
 @pytest.mark.parametrize("url", ["http://relay", "ws:/relay", "wss://"])
 def test_a_broken_listener_url_is_refused(url: str, folder: Path) -> None:
-    server = Server(folder, migrated=False, SVC_RELAY_LISTENERS=url)
+    server = Server(folder, content="", SVC_RELAY_LISTENERS=url)
     answer = server.tried("status")
     assert answer.returncode == 2
     assert "SVC_RELAY_LISTENERS" in answer.stderr
