@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from meshmgmt.accounts.models import User
     from tests.api_client import Api
+    from tests.servers import Server
 
 __all__ = ["log_scan"]  # an autouse fixture
 
@@ -72,6 +74,22 @@ def api(db: None) -> "Api":
     from tests.people import api_as  # noqa: PLC0415
 
     return api_as("owner")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Server]":
+    """A running server with an owner, for all tests that leave it as others find it."""
+    from tests.servers import running_server  # noqa: PLC0415
+
+    folder = tmp_path_factory.mktemp("server") / "var"
+    with running_server(folder, content="owner") as started:
+        yield started
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder for a server of the test's own."""
+    return tmp_path / "server"
 
 
 @pytest.fixture

@@ -21,12 +21,6 @@ GRPC = "management_grpc_"
 ACCOUNT = "management_account_"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where a server of its own keeps its data."""
-    return tmp_path / "var"
-
-
 @awaited
 async def test_the_metrics_of_the_peers_move(deployment: Deployment):
     async with (

@@ -1,18 +1,10 @@
-"""The server of the end-to-end tests: one per process that runs tests."""
+"""Fixtures of this room."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from tests.servers import Server, running_server
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Yield a running server over an empty database, prepared as `make run` does."""
-    folder = tmp_path_factory.mktemp("server") / "var"
-    with running_server(folder, content="owner") as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from meshmgmt.env import BASE_DIR
-from tests.observability.conftest import folder, server
 from tests.runfolder import clean_environ
-
-__all__ = ["built", "folder", "server"]
 
 FOLDERS = ("meshmgmt", "dns", "groups", "events", "observability", "templates")
 ASIDE = ("requirements", "deploy", "scripts")
