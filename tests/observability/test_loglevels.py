@@ -3,17 +3,20 @@
 import json
 import logging
 import os
+import re
 import signal
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import time_machine
+from django.core.management import CommandError, call_command
 
-from meshmgmt.core import context
+from meshmgmt.core import context, runtime
 from observability.logs import loglevels
 from observability.logs.loglevels import Control, Levels, Rule
 from tests.servers import Server
@@ -232,11 +235,19 @@ def test_scoped_and_timed_changes_in_a_running_server(folder: Path) -> None:
         assert not traced(server, "/readyz")
 
 
-@pytest.mark.sqlite
+@pytest.fixture
+def running(settings: Any, tmp_path: Path) -> Iterator[Path]:
+    """The runtime directory of a server that is said to run: this process."""
+    settings.SVC = replace(settings.SVC, runtime_dir=tmp_path)
+    holder = runtime.claim(tmp_path)
+    runtime.write_json(tmp_path / runtime.INFO, {"pid": os.getpid()})
+    yield tmp_path
+    os.close(holder)
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("loud",), "'loud' is not a log level: use trace, debug, info, warn, error"),
         (("debug", "--for", "soon"), "'soon' is not a duration: use for example 30s"),
         (("debug", "--for", "25h"), "'25h' is not a duration"),
         (("debug", "--for", ""), "'' is not a duration"),
@@ -250,12 +261,21 @@ def test_scoped_and_timed_changes_in_a_running_server(folder: Path) -> None:
     ],
 )
 def test_an_unusable_value_changes_nothing(
-    server: Server, words: tuple[str, ...], sentence: str
+    running: Path, words: tuple[str, ...], sentence: str
 ) -> None:
-    answer = server.tried("log_level", *words)
+    with pytest.raises(CommandError, match=re.escape(sentence)) as refused:
+        call_command("log_level", *words)
+    assert refused.value.returncode == 2
+    assert len(str(refused.value).splitlines()) == 1
+    assert not loglevels.read(running).rules
+
+
+@pytest.mark.sqlite
+def test_an_unusable_level_is_told_in_one_sentence(server: Server) -> None:
+    answer = server.tried("log_level", "loud")
     assert answer.returncode == 2
-    assert sentence in answer.stderr
-    assert len(answer.stderr.splitlines()) == 1
+    [line] = answer.stderr.splitlines()
+    assert "'loud' is not a log level: use trace, debug, info, warn, error" in line
     assert server.manage("log_level") == "info (configured)\n"
 
 
