@@ -3,12 +3,14 @@
 import gzip
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 from urllib.request import Request, urlopen
 
 import pytest
+from django.test import override_settings
 
 from meshmgmt.serving.staticfiles import collect
 from tests.servers import Server
@@ -63,14 +65,23 @@ def test_plain_names_work_but_are_asked_for_again(server: Server) -> None:
         assert "immutable" not in answer.headers["Cache-Control"]
 
 
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that files were collected into once."""
+    made = tmp_path_factory.mktemp("collected") / "static"
+    with override_settings(STATIC_ROOT=str(made)):
+        collect()
+    return made
+
+
 class TestCollecting:
     @pytest.fixture
-    def root(self, settings: Any, tmp_path: Path) -> Path:
+    def root(self, settings: Any, tmp_path: Path, collected: Path) -> Path:
+        """The folder for static files, with all of them."""
         settings.STATIC_ROOT = str(tmp_path / "static")
-        return tmp_path / "static"
+        return Path(shutil.copytree(collected, tmp_path / "static"))
 
     def test_happens_once_and_again_when_files_were_lost(self, root: Path) -> None:
-        collect()
         manifest = root / "staticfiles.json"
         first = manifest.stat().st_mtime_ns
         collect()
@@ -80,7 +91,6 @@ class TestCollecting:
         assert manifest.stat().st_mtime_ns > first
 
     def test_files_of_the_last_version_stay_and_older_ones_go(self, root: Path) -> None:
-        collect()
         manifest, stamp = root / "staticfiles.json", root / ".collected"
         hashed = "old.0123456789ab.css"
         for name in (hashed, f"{hashed}.gz"):
@@ -102,12 +112,12 @@ class TestCollecting:
     def test_a_folder_that_cannot_be_written_stops_no_start(
         self, root: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
+        shutil.rmtree(root)
         root.write_text("a file where the folder should be")
         collect()
         assert "static files keep plain names" in caplog.text
 
     def test_a_manifest_that_was_cut_off_is_made_anew(self, root: Path) -> None:
-        collect()
         manifest = root / "staticfiles.json"
         whole = json.loads(manifest.read_text())["paths"]
         manifest.write_text("")
