@@ -3,8 +3,17 @@
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser
 
+from tests.e2e.browsers import chromium
 from tests.servers import Server, running_server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Yield a browser; tests close the pages that would go on asking for something."""
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from meshmgmt.adminsite.menu import MENU, is_model
 from tests.e2e.browsers import (
     OWNER,
     THEMES,
-    chromium,
     needs_a_browser,
     owner_password,
     sign_in,
@@ -69,15 +68,14 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(demo: Server) -> Iterator[Site]:
-    """Yield the site with the demo data."""
-    with chromium() as browser:
-        site = Site(demo, browser)
-        page = site.context().new_page()
-        page.goto("/admin/login/")
-        sign_in(page, DEMO_OWNER, owner_password(demo))
-        site.session = page.context.storage_state()
-        yield site
+def site(demo: Server, browser: Browser) -> Site:
+    """Return the site with the demo data."""
+    site = Site(demo, browser)
+    page = site.context().new_page()
+    page.goto("/admin/login/")
+    sign_in(page, DEMO_OWNER, owner_password(demo))
+    site.session = page.context.storage_state()
+    return site
 
 
 @pytest.fixture(autouse=True)

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
-from tests.e2e.browsers import OWNER, chromium, needs_a_browser, owner_password
+from tests.e2e.browsers import OWNER, needs_a_browser, owner_password
 from tests.e2e.test_bad_input import Wire
 from tests.events.samples import traffic
 from tests.servers import Server
@@ -36,21 +36,19 @@ DRAWN = """() => {
 
 
 @pytest.fixture
-def explorer(server: Server, token: str) -> Iterator[Page]:
+def explorer(server: Server, token: str, browser: Browser) -> Iterator[Page]:
     """The traffic explorer on a small dark screen, with something to draw."""
     source = {"id": "machine", "name": LONG_NAME}
     events = [traffic(source=source, rx_bytes=5 * 1024 * 1024)]
     Wire(server, token).call("POST", "/api/events/network-traffic", json.dumps(events))
-    with chromium() as browser:
-        page = browser.new_page(
-            viewport={"width": 400, "height": 900}, color_scheme="dark"
-        )
-        page.goto(f"{server.url}/admin/login/?next=/admin/events/trafficevent/")
-        page.fill("[name=username]", OWNER)
-        page.fill("[name=password]", owner_password(server))
-        page.click("[type=submit]")
-        page.get_by_text("in all").wait_for()
-        yield page
+    page = browser.new_page(viewport={"width": 400, "height": 900}, color_scheme="dark")
+    page.goto(f"{server.url}/admin/login/?next=/admin/events/trafficevent/")
+    page.fill("[name=username]", OWNER)
+    page.fill("[name=password]", owner_password(server))
+    page.click("[type=submit]")
+    page.get_by_text("in all").wait_for()
+    yield page
+    page.close()
 
 
 def test_charts_write_bytes_with_units_and_follow_the_theme(explorer: Page) -> None:

@@ -7,9 +7,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
-from tests.e2e.browsers import chromium, needs_a_browser, owner_password, sign_in
+from tests.e2e.browsers import needs_a_browser, owner_password, sign_in
 from tests.servers import Server, running_server
 
 pytestmark = needs_a_browser
@@ -60,32 +60,34 @@ def kind_of(path: str) -> str:
     return "/".join(parts)
 
 
-def test_public_pages_break_nothing(server: Server) -> None:
-    with chromium() as browser:
-        visitor = Visitor(browser.new_page(), server.url)
-        for path in ("/", "/nothing", "/invite/nobody", "/admin/login/"):
-            visitor.open(path)
-        visitor.open("/api/docs")
-        visitor.page.locator(".opblock").first.click()
-        visitor.page.click(".authorize.unlocked")
-        visitor.page.wait_for_selector(".modal-ux")
+def test_public_pages_break_nothing(server: Server, browser: Browser) -> None:
+    visitor = Visitor(browser.new_page(), server.url)
+    for path in ("/", "/nothing", "/invite/nobody", "/admin/login/"):
+        visitor.open(path)
+    visitor.open("/api/docs")
+    visitor.page.locator(".opblock").first.click()
+    visitor.page.click(".authorize.unlocked")
+    visitor.page.wait_for_selector(".modal-ux")
+    visitor.page.close()
     assert visitor.complaints == []
 
 
-def test_the_listener_hears_of_violations(server: Server) -> None:
-    with chromium() as browser:
-        visitor = Visitor(browser.new_page(), server.url)
-        visitor.open("/")
-        visitor.page.evaluate("document.body.setAttribute('style', 'color: red')")
-        visitor.page.wait_for_timeout(50)
+def test_the_listener_hears_of_violations(server: Server, browser: Browser) -> None:
+    visitor = Visitor(browser.new_page(), server.url)
+    visitor.open("/")
+    visitor.page.evaluate("document.body.setAttribute('style', 'color: red')")
+    visitor.page.wait_for_timeout(50)
+    visitor.page.close()
     assert [text.partition(" ")[2] for text in visitor.complaints] == [
         "style-src-attr inline"
     ]
 
 
 @pytest.mark.slow
-def test_no_page_of_the_admin_site_breaks_the_policy(tmp_path: Path) -> None:
-    with running_server(tmp_path / "var") as server, chromium() as browser:
+def test_no_page_of_the_admin_site_breaks_the_policy(
+    tmp_path: Path, browser: Browser
+) -> None:
+    with running_server(tmp_path / "var") as server:
         visitor = Visitor(browser.new_page(), server.url)
         visitor.open("/setup")
         assert "Become the owner" in visitor.page.content()

@@ -14,7 +14,6 @@ from meshmgmt.env import BASE_DIR
 from tests.control.deployment import Deployment
 from tests.e2e.browsers import (
     THEMES,
-    chromium,
     needs_a_browser,
     owner_password,
     sign_in,
@@ -60,12 +59,6 @@ def ask(wire: Wire, method: str, path: str, body: Any = None) -> Any:
     answer = wire.call(method, f"/api{path}", body and json.dumps(body))
     assert answer.status == 200, answer.body
     return json.loads(answer.body)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.e2e.browsers import OWNER, chromium, needs_a_browser, owner_password, sign_in
+from tests.e2e.browsers import OWNER, needs_a_browser, owner_password, sign_in
 from tests.e2e.test_bad_input import Wire
 from tests.events.samples import moment, proxy
 from tests.servers import Server
@@ -40,12 +40,12 @@ class Operator:
 
 
 @pytest.fixture
-def operator(server: Server, token: str) -> Iterator[Operator]:
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.goto(f"{server.url}/admin/login/?next=/admin/")
-        sign_in(page, OWNER, owner_password(server))
-        yield Operator(page, Wire(server, token))
+def operator(server: Server, token: str, browser: Browser) -> Iterator[Operator]:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{server.url}/admin/login/?next=/admin/")
+    sign_in(page, OWNER, owner_password(server))
+    yield Operator(page, Wire(server, token))
+    page.close()
 
 
 def test_a_live_list_follows_its_filter_and_holds_at_times(

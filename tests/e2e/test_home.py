@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browsers import OWNER, chromium, needs_a_browser, owner_password
+from tests.e2e.browsers import OWNER, needs_a_browser, owner_password
 from tests.e2e.test_bad_input import Wire
 from tests.servers import Server
 
@@ -18,18 +18,18 @@ pytestmark = needs_a_browser
 
 
 @pytest.fixture
-def page(server: Server) -> Iterator[Page]:
+def page(server: Server, browser: Browser) -> Iterator[Page]:
     """The first page, of an owner; its clock is the test's."""
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 390, "height": 844})
-        page.goto(f"{server.url}/admin/login/")
-        page.fill("[name=username]", OWNER)
-        page.fill("[name=password]", owner_password(server))
-        page.clock.install()
-        page.click("[type=submit]")
-        page.locator(".home-attention").wait_for()
-        page.locator("[data-later]").first.wait_for(state="detached")
-        yield page
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(f"{server.url}/admin/login/")
+    page.fill("[name=username]", OWNER)
+    page.fill("[name=password]", owner_password(server))
+    page.clock.install()
+    page.click("[type=submit]")
+    page.locator(".home-attention").wait_for()
+    page.locator("[data-later]").first.wait_for(state="detached")
+    yield page
+    page.close()
 
 
 def test_the_page_renews_itself_and_a_number_leads_to_its_list(
