@@ -6,6 +6,7 @@ import socket
 from pathlib import Path
 from random import Random
 from threading import Thread
+from typing import Final
 
 import jsonschema
 import pytest
@@ -183,43 +184,41 @@ def test_more_deletions_than_allowed_are_refused(filled: Body, tmp_path: Path) -
     assert document()["zones"] == []
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"version": 2}, "version"),
-        ({"nonsense": []}, "nonsense"),
-        ({"groups": [{"nam": "x"}]}, r"groups\[0\].*name"),
-        ({"groups": [{"name": ""}]}, r"groups\[0\]: the name"),
-        (
-            {
-                "zones": [
-                    {
-                        "name": "z",
-                        "domain": "z.example",
-                        "enabled": True,
-                        "enable_search_domain": False,
-                        "distribution_groups": ["nobody"],
-                    }
-                ]
-            },
-            r"zones\[0\]: there is no group named 'nobody'",
-        ),
-        ({"policies": [{"name": "p", "rules": ["x"]}]}, r"policies\[0\]: what refers"),
-        ({"access_tests": [{"name": "t", "source": "x"}]}, r"access_tests\[0\]: what"),
-        ({"settings": {"peer_login_expiration": "x"}}, "settings: peer_login_exp"),
-        ({"settings": {"default_dns_domain": "x.test"}}, "there is no 'default_dns_d"),
-        ({"dns_settings": {"groups": []}}, "dns_settings: disabled_management_groups"),
-    ],
-)
-def test_faults_are_named_with_their_place(
-    filled: Body, tmp_path: Path, change: Body, says: str
-) -> None:
+FAULTS: Final[list[tuple[Body, str]]] = [
+    ({"version": 2}, "version"),
+    ({"nonsense": []}, "nonsense"),
+    ({"groups": [{"nam": "x"}]}, r"groups\[0\].*name"),
+    ({"groups": [{"name": ""}]}, r"groups\[0\]: the name"),
+    (
+        {
+            "zones": [
+                {
+                    "name": "z",
+                    "domain": "z.example",
+                    "enabled": True,
+                    "enable_search_domain": False,
+                    "distribution_groups": ["nobody"],
+                }
+            ]
+        },
+        r"zones\[0\]: there is no group named 'nobody'",
+    ),
+    ({"policies": [{"name": "p", "rules": ["x"]}]}, r"policies\[0\]: what refers"),
+    ({"access_tests": [{"name": "t", "source": "x"}]}, r"access_tests\[0\]: what"),
+    ({"settings": {"peer_login_expiration": "x"}}, "settings: peer_login_exp"),
+    ({"settings": {"default_dns_domain": "x.test"}}, "there is no 'default_dns_d"),
+    ({"dns_settings": {"groups": []}}, "dns_settings: disabled_management_groups"),
+]
+
+
+def test_faults_are_named_with_their_place(filled: Body, tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
-    file.write_text(yaml.safe_dump({**filled, **change}))
     before = stored()
-    with pytest.raises(CommandError, match=says):
-        run("apply", str(file), "--max-deletions", "999")
-    assert stored() == before
+    for change, says in FAULTS:
+        file.write_text(yaml.safe_dump({**filled, **change}))
+        with pytest.raises(CommandError, match=says):
+            run("apply", str(file), "--max-deletions", "999")
+        assert stored() == before, says
 
 
 def test_a_name_that_two_groups_have_stands_for_neither(tmp_path: Path) -> None:
