@@ -14,7 +14,8 @@ from tests.servers import Server
 
 LONG_NAME = "a-machine-with-a-name-" + "x" * 40
 
-pytestmark = needs_a_browser
+# What browsers show does not differ by database.
+pytestmark = [*needs_a_browser, pytest.mark.sqlite]
 
 DRAWN = """() => {
   const top = Chart.getChart("chart-top"), series = Chart.getChart("chart-series");

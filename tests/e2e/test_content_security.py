@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Page
 from tests.e2e.browsers import needs_a_browser, owner_password, sign_in
 from tests.servers import Server, running_server
 
-pytestmark = needs_a_browser
+# What browsers show does not differ by database.
+pytestmark = [*needs_a_browser, pytest.mark.sqlite]
 
 TELL: Final = """document.addEventListener("securitypolicyviolation", (event) =>
   violated(`${location.pathname}: ${event.violatedDirective} ${event.blockedURI}`))"""
