@@ -22,7 +22,8 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from tests.e2e.test_sign_in_flood import EMAIL, RIGHT, Browser
+from tests.e2e.browsers import OWNER
+from tests.e2e.test_sign_in_flood import Browser
 from tests.events.samples import moment, traffic
 from tests.namespaces import Namespace
 from tests.nginx import HOST, Proxied, proxying
@@ -45,6 +46,7 @@ ERRORS: Final = 10.0
 CUT_SECONDS: Final = 3.0
 """30 were tried by hand, with the same outcome."""
 WRITERS: Final = 3
+PASSWORD: Final = "Correct-Horse-1"
 PER_MINUTE: Final = 30
 EVENTS: Final = 2000
 
@@ -137,8 +139,8 @@ def pair(
             made(folder / str(machine.number), url, machine, pooler)
             for machine in machines
         )
-        first.manage("createsuperuser", "--email", EMAIL, "--noinput")
-        token = first.manage("create_token", "--user", EMAIL).strip()
+        first.manage("createsuperuser", "--email", OWNER, "--noinput")
+        token = first.manage("create_token", "--user", OWNER).strip()
         for host in (first, second):
             host.start()
             stack.callback(host.stop)
@@ -159,7 +161,7 @@ def made(folder: Path, url: str, machine: Namespace, pooler: int) -> Host:
         "SVC_TRUSTED_PROXIES": f"{NETWORK}.0.0/16",
         "SVC_ALLOWED_HOSTS": f"{HOST},{machine.address}",
         "SVC_ANONYMOUS_RATE_LIMIT": f"{PER_MINUTE}/min",
-        "DJANGO_SUPERUSER_PASSWORD": RIGHT,
+        "DJANGO_SUPERUSER_PASSWORD": PASSWORD,
     }
     if pooler:
         where = f"postgres@{machine.outside}:{pooler}/{NAME}"
@@ -171,7 +173,7 @@ def made(folder: Path, url: str, machine: Namespace, pooler: int) -> Host:
 
 def test_a_session_of_one_host_is_one_of_the_other(pair: Pair):
     first, second = pair.hosts
-    status, headers = Browser(first).sign_in(RIGHT, "192.0.2.1")
+    status, headers = Browser(first).sign_in(PASSWORD, "192.0.2.1")
     assert status == 302
     cookies = headers.get_all("Set-Cookie") or []
     [session] = [cookie for cookie in cookies if cookie.startswith("sessionid=")]
@@ -185,7 +187,7 @@ def test_wrong_passwords_count_on_both(pair: Pair):
         browser = Browser(pair.hosts[number % 2])
         assert browser.sign_in("wrong", "198.51.100.9")[0] == 200
     for host in pair.hosts:
-        status, headers = Browser(host).sign_in(RIGHT, "198.51.100.9")
+        status, headers = Browser(host).sign_in(PASSWORD, "198.51.100.9")
         assert status == 429
         assert int(headers["Retry-After"]) > 0
 
