@@ -75,7 +75,7 @@ def test_each_moment_answers_as_it_did() -> None:
 
 @pytest.mark.slow
 def test_each_moment_of_a_long_history_answers_as_it_did() -> None:
-    check_histories(examples=2, writes=200)
+    check_histories(examples=2, writes=120)
 
 
 def test_peers_and_settings_are_shown_as_they_were(api: Api) -> None:

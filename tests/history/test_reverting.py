@@ -283,7 +283,7 @@ def test_histories_are_taken_back_to_their_beginning() -> None:
 
 @pytest.mark.slow
 def test_long_histories_are_taken_back_to_their_beginning() -> None:
-    check_histories(examples=2, writes=200)
+    check_histories(examples=2, writes=120)
 
 
 class TestRulesThatHoldForRevertsToo:
