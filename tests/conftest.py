@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,8 +31,10 @@ hypothesis_settings.register_profile("fast", max_examples=60, deadline=None)
 hypothesis_settings.register_profile("full", max_examples=2000, deadline=None)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
-# Each server and command that a test starts would compile the whole program again.
+# Each server and command that a test starts would compile the whole program again, and
+# each run of the suite its tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture(autouse=True)

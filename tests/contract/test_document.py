@@ -2,24 +2,22 @@
 
 import re
 from io import StringIO
-from typing import Any, Final
+from typing import Final
 
 import jsonschema
 import pytest
-import yaml
 from django.core.management import call_command
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from meshmgmt.api.views import ApiView, ResourceViewSet
-from meshmgmt.env import BASE_DIR
 from tests.api_client import Api
 from tests.contract.conftest import Mesh
+from tests.openapi import DOCUMENT, schema
 
 # The mark has pytest-django make the database; the data is that of `mesh`.
 pytestmark = pytest.mark.django_db
 
-DOCUMENT: Final = BASE_DIR / "openapi.yaml"
-SCHEMA: Final[dict[str, Any]] = yaml.safe_load(DOCUMENT.read_text(encoding="utf-8"))
+SCHEMA: Final = schema()
 READABLE: Final = [path for path, found in SCHEMA["paths"].items() if "get" in found]
 
 

@@ -5,11 +5,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 from playwright.sync_api import Request
 
 from meshmgmt.env import BASE_DIR
 from tests.e2e.browsers import chromium, needs_a_browser
+from tests.openapi import schema
 from tests.runfolder import clean_environ
 
 PYTHON = BASE_DIR / ".venv-docs" / "bin" / "python"
@@ -60,7 +60,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_the_site_has_every_operation_of_the_api(site: Path) -> None:
-    document = yaml.load((BASE_DIR / "openapi.yaml").read_bytes(), yaml.CSafeLoader)
+    document = schema()
     pages = "".join(page.read_text() for page in site.glob("api-*.html"))
     titles = {
         re.sub(r"<[^>]+>", "", title) for title in re.findall(r"<h2>(.*?)<a", pages)

@@ -6,7 +6,6 @@ import time
 from typing import Final
 
 import pytest
-import yaml
 from django.db import DatabaseError, connection, transaction
 from prometheus_client import Counter, Histogram
 
@@ -18,6 +17,7 @@ from observability import idp, logins
 from observability.metrics import instruments
 from observability.metrics.catalogue import CATALOGUE
 from tests.api_client import Api
+from tests.openapi import schema
 from tests.people import api_as
 
 TRANSACTIONS = instruments.histogram("management.store.transaction.duration.ms")
@@ -156,8 +156,7 @@ def test_invented_verbs_and_paths_make_no_series_of_their_own(api: Api) -> None:
 
 def routes() -> list[str]:
     """Return a path for each route of the API and for the admin site's first page."""
-    document = yaml.safe_load((BASE_DIR / "openapi.yaml").read_text())
-    return [re.sub(r"{\w+}", "0" * 20, path) for path in document["paths"]]
+    return [re.sub(r"{\w+}", "0" * 20, path) for path in schema()["paths"]]
 
 
 Series = tuple[str, tuple[tuple[str, str], ...]]
