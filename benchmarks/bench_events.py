@@ -213,7 +213,7 @@ class EventsBench:
             lambda: self.get(client, path), lambda: self._plain(plain), times=7
         )
         name = f"page of {BIG_PAGE} over HTTP"
-        self.report.at_most(name, ours, theirs, 1.5, guard=2.3)
+        self.report.at_most(name, ours, theirs, 1.5, guard=2.1)
 
     def exports(self) -> None:
         """All events as NDJSON and CSV against what the database's client writes."""
@@ -231,7 +231,7 @@ class EventsBench:
                 times=3,
             )
             name = f"export of {rows} rows as {kind}"
-            self.report.at_least(name, rows / ours, rows / theirs, 0.5, guard=0.4)
+            self.report.at_least(name, rows / ours, rows / theirs, 0.5, guard=0.45)
 
     def _columns(self) -> str:
         """Return a query for each value of the texts, newest first."""

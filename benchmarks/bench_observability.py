@@ -8,7 +8,7 @@ from benchmarks.report import Report, alternating_medians
 from benchmarks.workspace import Workspace
 
 SHARE = 0.9
-GUARD = 0.6
+GUARD = 0.65
 CALLS = 20_000
 
 

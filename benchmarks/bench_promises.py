@@ -16,7 +16,7 @@ from meshmgmt.control.changes import changes_since
 from meshmgmt.inventory.models import Peer
 
 LIMIT: Final = 1.3
-GUARD: Final = 4.0
+GUARD: Final = 3.1
 ALONE: Final = 0.05
 """Seconds."""
 TIMES: Final = 15

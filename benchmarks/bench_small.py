@@ -18,7 +18,7 @@ from tests.programs import running
 from tests.servers import free_port
 
 SHARE: Final = 0.5
-GUARD: Final = 0.45
+GUARD: Final = 0.47
 ONE_QUERY: Final = (
     "/livez",
     "/api/accounts",

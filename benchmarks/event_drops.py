@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SMALL_BATCH: Final = 100
 LONGEST_WAIT: Final = 1.0
 """Seconds an insert may take meanwhile."""
-WAIT_GUARD: Final = 2.8
+WAIT_GUARD: Final = 1.5
 
 
 class Reporter(threading.Thread):

@@ -56,7 +56,7 @@ def summaries(bench: "EventsBench", path: str) -> None:
     for group in GROUPS:
         ours, theirs = against_sql(group)
         name = f"summary by {group}, events against SQL"
-        bench.report.at_most(name, ours, theirs, 1.5, guard=2.5)
+        bench.report.at_most(name, ours, theirs, 1.5, guard=2.3)
     sum_up()
     for group in GROUPS:
         ours, theirs = against_sql(group)
