@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final
 
 from django.db import models
@@ -72,7 +73,8 @@ class Kind:
     behind that was deleted. Where columns have rules of their own, `update` changes them,
     in place of the row; where going has, `delete` deletes. `complete` fills columns that
     the trail does not hold: what they follow from is `derived_from`. The checks of a part
-    look at its whole, which the column `part_of` names.
+    look at its whole, which the column `part_of` names. Of objects with one `place` each
+    is checked beside those that came back before it.
     """
 
     module: str
@@ -84,6 +86,7 @@ class Kind:
     derived_from: frozenset[str] = frozenset()
     part_of: str = "pk"
     complete: Callable[[Any], None] = _nothing
+    place: Callable[[Any], object] = attrgetter("pk")
 
 
 def _sent_back(viewset: type[ResourceViewSet], **parents: str) -> Check:
@@ -178,6 +181,7 @@ KINDS: Final[Mapping[type[models.Model], Kind]] = {
         prepare=records.prepare,
         derived_from=frozenset(["name", "type", "content"]),
         complete=records.complete,
+        place=attrgetter("zone_id", "canonical_name"),
     ),
     DnsSettings: Kind("dns", check=_check_dns_settings, delete=_stays),
     AccessTest: Kind("policies", check=_sent_back(AccessTestViewSet)),

@@ -4,8 +4,8 @@ Nothing is done unless all can be: each object must still be what the events lef
 rules must accept what comes back, and nothing else may change with it.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from itertools import groupby
 from operator import attrgetter
@@ -123,6 +123,22 @@ def _check_permissions(undos: Sequence[Undo], by: User) -> None:
             raise Forbidden(f"permission denied: {undo.label} is not yours to change")
 
 
+def _rounds(undos: Iterable[Undo]) -> Collection[Sequence[Undo]]:
+    """Divide objects of one model that come back, no two of one place in a round.
+
+    The rules about others at a place see only what is stored.
+    """
+    rounds: defaultdict[int, list[Undo]] = defaultdict(list)
+    there: Counter[object] = Counter()
+    for undo in undos:
+        kind, instance = KINDS[undo.model], undo.model(pk=undo.pk, **undo.values)
+        kind.complete(instance)
+        place = kind.place(instance)
+        rounds[there[place]].append(undo)
+        there[place] += 1
+    return rounds.values()
+
+
 class _Reverting:
     """Does one revert, in the running write."""
 
@@ -145,7 +161,8 @@ class _Reverting:
         # last, when nothing refers to it any more.
         coming = (undo for undo in self._undos if undo.create)
         for _, undos in groupby(coming, attrgetter("model")):
-            audited_bulk_create([self._made(undo) for undo in undos])
+            for some in _rounds(undos):
+                audited_bulk_create([self._made(undo) for undo in some])
         for undo in self._undos:
             if not undo.delete:
                 self._change(undo)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from dns.services.records import records
 from events.activities import Activity
 from events.audit.emission import audit_record
 from events.models import AuditEvent
@@ -20,6 +21,7 @@ from meshmgmt.core.queries import MOST_PARAMETERS
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.services.peers import peer_update
 from tests.api_client import Api
+from tests.dns import bodies
 from tests.factories import Trail, group, newest_event, peer, peers, rule, setup_key
 from tests.history.writes import Writer, check_at_random
 from tests.people import api_as, person, robot
@@ -332,6 +334,17 @@ class TestPartsOfWhatWasDone:
         ok(api.delete(f"/api/policies/{policy.pk}"))
         gone = of_code("rule.delete")
         refused(api, gone, "its policy was deleted since", whole=False)
+
+    def test_records_that_cannot_stand_at_one_name(self, api: Api) -> None:
+        zone = ok(api.post("/api/dns/zones", bodies.zone(domain="z.internal")))
+        address = bodies.record(name="a.z.internal", type="A", content="10.0.0.1")
+        alias = {**address, "type": "CNAME", "content": "b.z.internal"}
+        for body in (address, alias):
+            path = f"/api/dns/zones/{zone['id']}/records"
+            made = ok(api.post(path, body))
+            with context.scope(request_id="both"):
+                records.delete(made["id"])
+        refused(api, newest(), "must be alone")
 
     def test_one_member_twice(self, api: Api, web: Group) -> None:
         ok(api.put(f"/api/groups/{web.pk}", {"name": "web", "peers": []}))
