@@ -130,12 +130,19 @@ class ListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not at run time
         value that is none.
         """
         name, *further = lookup.split(LOOKUP_SEP)
-        known = (*self.list_display, *self.list_filter, *self.search_fields)
+        # A filter of its own may be called as a column, of which it tells what it likes.
+        filters = [getattr(x, "parameter_name", x) for x in self.list_filter]
+        known = (*self.list_display, *filters, *self.search_fields)
         shown = {
             x.lstrip("=").split(LOOKUP_SEP)[0] for x in known if isinstance(x, str)
         }
-        columns = {field.name for field in self.opts.get_fields()}
-        if name in columns - shown - {"id"} or not _LOOKUPS.issuperset(further[-1:]):
+        hidden = {
+            called
+            for field in self.opts.get_fields()
+            if field.name not in {*shown, "id"}
+            for called in (field.name, getattr(field, "attname", field.name))
+        }
+        if name in hidden or not _LOOKUPS.issuperset(further[-1:]):
             return False
         return super().lookup_allowed(lookup, value, request)
 
