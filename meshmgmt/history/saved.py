@@ -7,7 +7,7 @@ from typing import Final
 from events.audit.reading import span_of_request
 from events.models import AuditEvent
 from meshmgmt.control.changes import newest_serial
-from meshmgmt.control.delivered import Delivered, delivered
+from meshmgmt.control.server.figures import Delivered, delivered
 from meshmgmt.core import clock
 from meshmgmt.core.collector import nothing_to_collect
 from meshmgmt.core.counting import counted

@@ -19,12 +19,13 @@ from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
 from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
 
 from meshmgmt.control.server import guests
-from meshmgmt.control.server.guests import Guests, Seats
-from meshmgmt.control.server.keylogins import (
-    AT_ONCE,
+from meshmgmt.control.server.guests import (
+    LOGINS_AT_ONCE,
     SUSPECTS,
     WRONG_KEYS,
+    Guests,
     KeyLogins,
+    Seats,
 )
 from meshmgmt.control.server.standard import add_standard_services
 from meshmgmt.control.server.threads import Threads
@@ -155,7 +156,7 @@ def test_wrong_keys_beyond_the_limit_are_not_looked_up_but_a_right_one_is(
             Code.PERMISSION_DENIED: WRONG_KEYS.count,
             Code.RESOURCE_EXHAUSTED: KEYS - WRONG_KEYS.count,
         }
-        assert len(looked_up) <= WRONG_KEYS.count + AT_ONCE + SUSPECTS
+        assert len(looked_up) <= WRONG_KEYS.count + LOGINS_AT_ONCE + SUSPECTS
         assert await logins.run("192.0.2.1", lambda: "let in") == "let in"
 
     run(scenario())

@@ -11,8 +11,8 @@ from nacl.public import Box, PrivateKey
 from meshmgmt import env
 from meshmgmt.control.server.envelope import Envelopes
 from meshmgmt.control.server.hub import Hub
-from meshmgmt.control.server.places import Places
 from meshmgmt.control.server.streams import Streams
+from meshmgmt.control.server.tasks import Places
 from meshmgmt.control.server.threads import Threads
 from meshmgmt.inventory.services.peers import peer_update
 from tests.control.agents import run, until

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from meshmgmt.control.maps import MapStore
 from meshmgmt.control.protocol import management_pb2 as pb
-from meshmgmt.control.server.loginresponses import login_responses
+from meshmgmt.control.server.messages import login_responses
 from meshmgmt.control.services.logins import Session
 from meshmgmt.control.services.refusals import Code, Refused
 from tests.control.recordings import Playback, recording

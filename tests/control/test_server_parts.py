@@ -22,7 +22,7 @@ from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol import signalexchange_pb2
 from meshmgmt.control.server.bus import Bus
 from meshmgmt.control.server.envelope import MOST_BYTES, Envelopes
-from meshmgmt.control.server.flowrule import FlowRule
+from meshmgmt.control.server.messages import FlowRule
 from meshmgmt.control.server.server import renewal
 from meshmgmt.control.server.signalling import SignalExchange
 from meshmgmt.control.server.status import status_of

@@ -27,8 +27,8 @@ from meshmgmt.accounts.services.users import (
     user_set_password,
 )
 from meshmgmt.control.changes import newest_serial
-from meshmgmt.control.delivered import Delivered, delivered
 from meshmgmt.control.server import figures
+from meshmgmt.control.server.figures import Delivered, delivered
 from meshmgmt.core import context, runtime
 from meshmgmt.core.ids import new_id
 from meshmgmt.history import saved

@@ -4,15 +4,17 @@ The file is there for as long as peers are served, and stays behind after a cras
 """
 
 import time
+from collections.abc import Set
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from django.conf import settings
 
 from meshmgmt.control.services import presence
 from meshmgmt.core import runtime
 from meshmgmt.env import PROGRAM
+from meshmgmt.inventory.models import Peer
 from observability.registries import (
     InventoryRows,
     register_inventory,
@@ -146,3 +148,35 @@ def _problem(runtime_dir: Path, name: str, figures: Figures) -> str:
     if age > STALE_SECONDS:
         return f"the process that serves peers gave no sign for {age:.0f} seconds"
     return ""
+
+
+class Delivered(NamedTuple):
+    """Of some peers: how many are online, have the maps, and are served by other hosts.
+
+    What those of other hosts have is known there.
+    """
+
+    online: int
+    having: int
+    elsewhere: int
+
+    @property
+    def is_done(self) -> bool:
+        return self.having + self.elsewhere == self.online
+
+
+def delivered(peer_ids: Set[str], serial: int) -> Delivered:
+    """Return how far the maps of a serial have come."""
+    here = {found.process: found for found in current()}
+    having = elsewhere = online = 0
+    rows = Peer.objects.filter(connected=True).order_by()
+    for peer_id, process in rows.values_list("pk", "stream_process"):
+        if peer_id not in peer_ids:
+            continue
+        online += 1
+        if (found := here.get(process)) is None:
+            elsewhere += 1
+        else:
+            held = found.waiting.get(peer_id, (0.0, found.serial))[1]
+            having += min(held, found.serial) >= serial
+    return Delivered(online, having, elsewhere)

@@ -1,19 +1,23 @@
-"""Streams of callers who have not shown yet that they are peers: few, and not for long.
+"""Callers who have not shown yet that they are peers: few at once, and not for long.
 
 Signal and Job take anybody's connection, and a silent stream costs memory. So a stream
-stays once it has named the key of a peer, and each key has few.
+stays once it has named the key of a peer, and each key has few. Anybody may try setup keys,
+too: logins with them are apart from the others, and few at once.
 """
 
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 
+from meshmgmt.api.limits import Limiter
 from meshmgmt.control.server.threads import Batches, Threads
-from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.control.services.refusals import Code, Refused, WrongKey
 from meshmgmt.control.services.reporting import known_peers
 from meshmgmt.core.addresses import site
+from meshmgmt.core.slidingwindow import Limit
+from observability.logins import login_blocked
 
 GUESTS: Final = 2000
 PER_ADDRESS: Final = 500
@@ -22,10 +26,20 @@ PATIENCE_SECONDS: Final = 10.0
 PER_KEY: Final = 4
 """Streams of a kind: an agent has one, and for a while the one that broke."""
 
+WRONG_KEYS: Final = Limit(count=30, seconds=60)
+"""Of one address, over all processes and hosts."""
+LOGINS_AT_ONCE: Final = 2
+SUSPECTS: Final = 2
+"""Logins under way from one address that showed too many wrong keys."""
+MOST_LOGINS: Final = 2000
+"""Logins under way, of everybody."""
+
 STRANGER: Final = "this key is of no peer"
 NAMELESS: Final = "the stream did not say in time whose it is"
 CROWDED: Final = "too many streams did not say whose they are: try again"
 ENOUGH: Final = f"this key has {PER_KEY} streams already"
+
+_R = TypeVar("_R")
 
 
 @contextmanager
@@ -99,3 +113,52 @@ def are_known(keys: list[str]) -> list[bool | Exception]:
     """Return for each public key whether it is one of a peer."""
     known = known_peers(keys)
     return [key in known for key in keys]
+
+
+class KeyLogins:
+    """Does logins with setup keys in threads of their own, and asks the limit before that.
+
+    An address that showed too many wrong keys has few places, so that the right key of a
+    machine behind it still gets in when the flood lets it.
+    """
+
+    def __init__(self) -> None:
+        self._threads = Threads(LOGINS_AT_ONCE, "keys")
+        self._turns = asyncio.Semaphore(LOGINS_AT_ONCE)
+        self._wrong = Limiter(WRONG_KEYS, workers=1)
+        self._under_way: Counter[str] = Counter()
+
+    async def run(self, source: str, login: Callable[[], _R]) -> _R:
+        """Return what `login` returns for a caller from an address. Raises Refused."""
+        address = site(source)
+        self._check(address)
+        with one_more(self._under_way, address):
+            async with self._turns:
+                # Again: while it waited, others may have shown wrong keys.
+                self._check(address, inside=1)
+                return await self._tried(address, login)
+
+    def _check(self, address: str, *, inside: int = 0) -> None:
+        """Raise Refused for one of many with an address that showed wrong keys."""
+        crowd = self._under_way[address] - inside >= SUSPECTS
+        suspect = self._wrong.wait(_name(address)) > 0
+        if (crowd and suspect) or self._under_way.total() - inside >= MOST_LOGINS:
+            login_blocked()
+            raise _too_many()
+
+    async def _tried(self, address: str, login: Callable[[], _R]) -> _R:
+        try:
+            return await self._threads.run(login)
+        except WrongKey:
+            if await self._threads.run(self._wrong.take, _name(address)):
+                login_blocked()
+                raise _too_many() from None
+            raise
+
+
+def _name(address: str) -> str:
+    return f"setup key {address}"
+
+
+def _too_many() -> Refused:
+    return Refused(Code.RESOURCE_EXHAUSTED, "too many wrong keys: try later")

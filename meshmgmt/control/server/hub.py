@@ -22,11 +22,10 @@ from meshmgmt.control.protocol.management_pb2 import (
     SyncRequest,
 )
 from meshmgmt.control.server.envelope import Envelopes
-from meshmgmt.control.server.loginresponses import login_responses
-from meshmgmt.control.server.messages import Make, Messages
-from meshmgmt.control.server.places import Place, Places
+from meshmgmt.control.server.messages import Make, Messages, login_responses
 from meshmgmt.control.server.status import Context, tell_failure
 from meshmgmt.control.server.streams import Ending, Stream, Streams
+from meshmgmt.control.server.tasks import Place, Places
 from meshmgmt.control.server.threads import Batches, Threads
 from meshmgmt.control.services import sessions
 from meshmgmt.control.services.logins import Session

@@ -13,10 +13,9 @@ from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.protocol.management_pb2_grpc import ManagementServiceServicer
 from meshmgmt.control.server.bus import Bus
 from meshmgmt.control.server.envelope import Envelopes, Opened
-from meshmgmt.control.server.guests import NAMELESS, Guests, Seats
+from meshmgmt.control.server.guests import NAMELESS, Guests, KeyLogins, Seats
 from meshmgmt.control.server.hub import Hub
 from meshmgmt.control.server.jobs import Jobs
-from meshmgmt.control.server.keylogins import KeyLogins
 from meshmgmt.control.server.status import Context, rpc, source_of
 from meshmgmt.control.server.streams import Ending
 from meshmgmt.control.server.threads import Threads

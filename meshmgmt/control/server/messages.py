@@ -1,30 +1,44 @@
-"""What peers are sent, made in the thread of the maps and there alone."""
+"""What peers are sent: answers to logins, and what streams get, made in the thread of the
+maps and there alone.
+"""
 
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from google.protobuf.json_format import MessageToDict
+from google.protobuf.timestamp_pb2 import Timestamp
 
-from meshmgmt.control.checks import Unsendable, check_config
+from groups.models import GroupPeer
+from meshmgmt.accounts.models import Account
+from meshmgmt.control.checks import Unsendable, check_config, check_login
+from meshmgmt.control.encoding import Encoder
 from meshmgmt.control.maps import MapStore, Refresh
 from meshmgmt.control.protocol.management_pb2 import (
+    Checks,
     EncryptedMessage,
+    LoginResponse,
     NetbirdConfig,
     SyncResponse,
 )
 from meshmgmt.control.server import netbirdconfig
 from meshmgmt.control.server.envelope import Envelopes
-from meshmgmt.control.server.flowrule import FlowRule, read_flow_rule
 from meshmgmt.control.server.streams import Stream
 from meshmgmt.control.services import flows
+from meshmgmt.control.services.logins import Session
 from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
+from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.env import Config
 from meshmgmt.explain.mapsize import observe_duration, observe_objects
+from meshmgmt.mesh import Mesh
+from meshmgmt.meshstate import load_among
 from observability.debug import capture
 from observability.metrics import instruments
+
 
 _LOG: Final = logging.getLogger(__name__)
 _UNSENDABLE: Final = instruments.counter("mesh.peers.unsendable.total")
@@ -33,6 +47,39 @@ _LARGE: Final = 300_000
 """Bytes below which no map holds more objects than the service warns about."""
 
 Make = Callable[[Stream], bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowRule:
+    """Which peers report their traffic, by the account's settings and groups.
+
+    `members` None: every peer. `counters`: bytes and packets too.
+    """
+
+    enabled: bool
+    counters: bool = False
+    members: frozenset[str] | None = None
+
+    def told(self, peer_id: str) -> tuple[bool, bool]:
+        """Return whether a peer reports, and with counters."""
+        reports = self.enabled and (self.members is None or peer_id in self.members)
+        return reports, reports and self.counters
+
+
+def read_flow_rule() -> FlowRule:
+    """Read the rule; one query, another one where groups limit it."""
+    row = Account.objects.values_list(
+        "network_traffic_logs_enabled",
+        "network_traffic_packet_counter_enabled",
+        "network_traffic_logs_groups",
+    ).first()
+    if row is None or not row[0]:
+        return FlowRule(enabled=False)
+    members = None
+    if row[2]:
+        links = GroupPeer.objects.filter(group__in=row[2]).order_by()
+        members = frozenset(links.values_list("peer_id", flat=True))
+    return FlowRule(enabled=True, counters=row[1], members=members)
 
 
 class Messages:
@@ -156,3 +203,49 @@ def tell_not_sent(peer_id: str, error: Unsendable) -> None:
         error,
         extra={"peer_id": peer_id},
     )
+
+
+def login_responses(
+    config: Config, peers: Sequence[Session]
+) -> list[LoginResponse | Exception]:
+    """Return what each of the peers that logged in is told, or Refused.
+
+    Themselves and the services; the map comes with Sync. So a login waits for no map of the
+    account, whose making takes the longer the more peers there are, and enrolments have
+    none made for each. As many queries for many as for one: after a restart everybody comes back at once.
+    """
+    try:
+        with read_snapshot():
+            snapshot = load_among({peer.peer_id for peer in peers})
+    except NotFound:
+        if len(peers) == 1:
+            return [not_ready()]  # deleted just now
+        return [found for peer in peers for found in login_responses(config, [peer])]
+    mesh = Mesh(snapshot, clock.now().timestamp())
+    encoder = Encoder()
+    encoder.use(mesh)
+    return [_response(config, mesh, encoder, peer) for peer in peers]
+
+
+def _response(
+    config: Config, mesh: Mesh, encoder: Encoder, peer: Session
+) -> LoginResponse | Exception:
+    found = mesh.network_map(peer.peer_id)
+    # None is the zero Timestamp on the wire: the session has no end.
+    expires = Timestamp()
+    if peer.session_expires_at is not None:
+        expires.FromDatetime(peer.session_expires_at)
+    checks = [Checks(Files=paths) for paths in found.files]
+    push = mesh.snapshot.settings.metrics_push
+    try:
+        response = LoginResponse(
+            netbirdConfig=netbirdconfig.netbird_config(config, metrics_push=push),
+            peerConfig=encoder.peer_config(found),
+            Checks=checks,
+            sessionExpiresAt=expires,
+        )
+        check_login(response)
+    except Unsendable as error:
+        tell_not_sent(peer.peer_id, error)
+        return not_ready()
+    return response

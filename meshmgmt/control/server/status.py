@@ -17,16 +17,20 @@ from django.db import DatabaseError, InterfaceError
 from google.protobuf.message import DecodeError
 
 from meshmgmt.api.middleware import forwarded_address
-from meshmgmt.control.server.decoding import NO_MESSAGE
 from meshmgmt.control.services.refusals import Busy, Refused
 from meshmgmt.core import context as facts
 from meshmgmt.core.errors import Unavailable, first_line
 from meshmgmt.core.ids import new_id
 
+NO_MESSAGE: Final = "the request is not a message of this call"
+
 _LOG: Final = logging.getLogger(__name__)
+_Continue = Callable[[grpc.HandlerCallDetails], Awaitable[Any]]
 _Handler = TypeVar("_Handler", bound=Callable[..., Awaitable[Any]])
 
 _PASSING: Final = (DatabaseError, InterfaceError, Unavailable, OSError, Busy)
+_UNDECODABLE: Final = object()
+"""Stands for a request that could not be read."""
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
@@ -107,3 +111,38 @@ def metadata_of(context: Context) -> dict[str, str]:
     """Return the texts among the metadata of a call."""
     pairs = context.invocation_metadata() or ()
     return {str(key): value for key, value in pairs if isinstance(value, str)}
+
+
+class Decoding(grpc.aio.ServerInterceptor):
+    """Answers calls whose single request is no message: INVALID_ARGUMENT, no stack in the log.
+
+    gRPC reads it before the handler runs, and answers UNKNOWN with a stack when that
+    fails. Messages of streams are read within the handler, see `status_of`.
+    """
+
+    async def intercept_service(
+        self, continuation: _Continue, handler_call_details: grpc.HandlerCallDetails
+    ) -> Any:
+        """Return the handler of a call, with a reader that never fails."""
+        handler = await continuation(handler_call_details)
+        if handler is None or handler.request_streaming:
+            return handler
+        kind = "unary_stream" if handler.response_streaming else "unary_unary"
+        serve = getattr(handler, kind)
+        decode = handler.request_deserializer
+
+        def decoded(raw: bytes) -> Any:
+            try:
+                return decode(raw)
+            except DecodeError:
+                return _UNDECODABLE
+
+        async def refuse(request: Any, context: Any) -> None:
+            _LOG.debug("%s: %s", handler_call_details.method, NO_MESSAGE)
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, NO_MESSAGE)
+
+        async def answered(request: Any, context: Any) -> Any:
+            chosen = refuse if request is _UNDECODABLE else serve
+            return await chosen(request, context)
+
+        return handler._replace(request_deserializer=decoded, **{kind: answered})
