@@ -2,7 +2,7 @@
 
 from meshmgmt.control import audit, changes, homecards
 from meshmgmt.control.server import figures
-from meshmgmt.control.services import ephemeral, jobs, presence
+from meshmgmt.control.services import jobs, presence
 from meshmgmt.core import modelmodules
 from meshmgmt.core.jobs import register_job
 from meshmgmt.inventory.contributions import contributions
@@ -23,6 +23,6 @@ def register() -> None:
     register_job("look_after_peer_jobs", jobs.EVERY_SECONDS, jobs.look_after_jobs)
     register_job(
         "remove_ephemeral_peers",
-        ephemeral.EVERY_SECONDS,
-        ephemeral.remove_ephemeral_peers,
+        presence.EPHEMERAL_SECONDS,
+        presence.remove_ephemeral_peers,
     )

@@ -16,10 +16,11 @@ from meshmgmt.control.services.flows import (
     MAX_COUNTER,
     check_flow_token,
     flow_token,
+    make_token,
+    peer_of_token,
     store_flows,
     traffic_event,
 )
-from meshmgmt.control.services.flowtokens import make_token, peer_of_token
 from meshmgmt.control.services.refusals import Code
 from meshmgmt.core import clock
 from meshmgmt.inventory.models import Peer

@@ -18,13 +18,13 @@ from meshmgmt.access.models import Router
 from meshmgmt.control.models import StreamProcess
 from meshmgmt.control.server import figures
 from meshmgmt.control.services import presence
-from meshmgmt.control.services.ephemeral import remove_ephemeral_peers
 from meshmgmt.control.services.presence import (
     Connected,
     Disconnected,
     beat,
     forget_lost_processes,
     leave,
+    remove_ephemeral_peers,
     write_presence,
 )
 from meshmgmt.core import clock, runtime

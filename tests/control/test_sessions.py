@@ -13,8 +13,8 @@ from meshmgmt.access.models import PostureCheck
 from meshmgmt.accounts.services.users import user_set_blocked
 from meshmgmt.control.maps import MapStore
 from meshmgmt.control.protocol import management_pb2 as pb
-from meshmgmt.control.services.meta import facts_of
 from meshmgmt.control.services.refusals import Code
+from meshmgmt.control.services.reporting import facts_of
 from meshmgmt.control.services.sessions import (
     extend_session,
     logout,

@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final
 
-from meshmgmt.control.encoding.blocks import Blocks
-from meshmgmt.control.encoding.wire import Field
+from meshmgmt.control.encoding.wire import Blocks, Field
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.mesh.firewall import Ports, Receiver, rule_ports
 from meshmgmt.mesh.result import Grant

@@ -11,9 +11,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from meshmgmt.control import checks
 from meshmgmt.control.encoding import parts
-from meshmgmt.control.encoding.blocks import Blocks
 from meshmgmt.control.encoding.firewall import FirewallRules
-from meshmgmt.control.encoding.wire import Field, number
+from meshmgmt.control.encoding.wire import Blocks, Field, number
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.mesh import Mesh, NetworkMap
 from meshmgmt.mesh.firewall import receiver

@@ -39,7 +39,6 @@ from meshmgmt.meshstate import load_among
 from observability.debug import capture
 from observability.metrics import instruments
 
-
 _LOG: Final = logging.getLogger(__name__)
 _UNSENDABLE: Final = instruments.counter("mesh.peers.unsendable.total")
 
@@ -212,7 +211,8 @@ def login_responses(
 
     Themselves and the services; the map comes with Sync. So a login waits for no map of the
     account, whose making takes the longer the more peers there are, and enrolments have
-    none made for each. As many queries for many as for one: after a restart everybody comes back at once.
+    none made for each. As many queries for many as for one: after a restart everybody comes
+    back at once.
     """
     try:
         with read_snapshot():

@@ -114,7 +114,7 @@ def metadata_of(context: Context) -> dict[str, str]:
 
 
 class Decoding(grpc.aio.ServerInterceptor):
-    """Answers calls whose single request is no message: INVALID_ARGUMENT, no stack in the log.
+    """Answers calls whose request is no message: INVALID_ARGUMENT, no stack in the log.
 
     gRPC reads it before the handler runs, and answers UNKNOWN with a stack when that
     fails. Messages of streams are read within the handler, see `status_of`.

@@ -7,6 +7,9 @@ from typing import Any, Final
 
 Tasks = list["asyncio.Task[None]"]
 
+SLOW_SECONDS: Final = 1.0
+"""A peer that takes longer for a message lets the others pass."""
+
 
 def begun(*coroutines: Coroutine[Any, Any, None]) -> Tasks:
     return [asyncio.create_task(coroutine) for coroutine in coroutines]
@@ -27,10 +30,6 @@ async def first_of(*waited: Any) -> None:
         for task in own:
             task.cancel()
         await asyncio.gather(*own, return_exceptions=True)
-
-
-SLOW_SECONDS: Final = 1.0
-"""A peer that takes longer for a message lets the others pass."""
 
 
 class Place:

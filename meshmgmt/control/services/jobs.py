@@ -16,7 +16,7 @@ from events.audit.emission import audit_record
 from meshmgmt.control.jobrules import BUNDLE, Parameters, bundle_errors
 from meshmgmt.control.models import JobStatus, PeerJob
 from meshmgmt.control.protocol import management_pb2 as pb
-from meshmgmt.control.services.meta import plain
+from meshmgmt.control.services.reporting import plain
 from meshmgmt.core import clock, context
 from meshmgmt.core.errors import BadRequest, PreconditionFailed, raise_field_errors
 from meshmgmt.core.queries import batches, found

@@ -12,8 +12,8 @@ from events.streams.faults import BatchRefused
 from meshmgmt.accounts.tokens import is_well_formed, new_token, note_use, token_hash
 from meshmgmt.control.models import ProxyToken
 from meshmgmt.control.protocol import proxy_pb2
-from meshmgmt.control.services.meta import plain
 from meshmgmt.control.services.refusals import Code, Refused
+from meshmgmt.control.services.reporting import plain
 from meshmgmt.core import clock
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.resources import Resource, Values, Write
