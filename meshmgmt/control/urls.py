@@ -4,7 +4,7 @@ from django.urls import path
 
 from meshmgmt.api.views import COLLECTION
 from meshmgmt.control import firststeps
-from meshmgmt.control.api.views import PeerJobsViewSet
+from meshmgmt.control.api import PeerJobsViewSet
 
 JOBS = "api/peers/<str:peerId>/jobs"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from meshmgmt.control.admin.netmap import ROWS, standing
+from meshmgmt.control.admin import ROWS, standing
 from meshmgmt.control.server import figures
 from meshmgmt.core import runtime
 from meshmgmt.inventory.models import Peer

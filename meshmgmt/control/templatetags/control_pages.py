@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from meshmgmt.control.admin.netmap import standing
+from meshmgmt.control.admin import standing
 from meshmgmt.control.changes import newest_serial
 from meshmgmt.inventory.models import Peer
 

@@ -1,1 +1,0 @@
-"""The peer protocol over HTTP: what peers are asked to do."""
