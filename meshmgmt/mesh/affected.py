@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 from meshmgmt.mesh.compute import Mesh
+from meshmgmt.mesh.policies import grants_ssh
 from meshmgmt.mesh.sides import NOBODY
 from meshmgmt.mesh.snapshot import NameserverGroup, Zone
-from meshmgmt.mesh.ssh import grants_ssh
 
 MANY: Final = 0.3
 """From this share of changed peers on, everybody is told."""

@@ -4,17 +4,22 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from meshmgmt.mesh.firewall import for_family
 from meshmgmt.mesh.membership import Membership, login_ends
 from meshmgmt.mesh.names import Names, PeerNames, forwarder_port
-from meshmgmt.mesh.networks import Networks
-from meshmgmt.mesh.policies import Policies, RuleInForce, opposite
+from meshmgmt.mesh.policies import (
+    Policies,
+    RuleInForce,
+    SshUsers,
+    opposite,
+    ssh_logins,
+    ssh_wanted,
+)
 from meshmgmt.mesh.reasons import Reason
 from meshmgmt.mesh.result import Dns, NetworkMap
-from meshmgmt.mesh.routerules import for_family
-from meshmgmt.mesh.routes import Routes
+from meshmgmt.mesh.routes import Networks, Routes
 from meshmgmt.mesh.sides import Union
 from meshmgmt.mesh.snapshot import Snapshot
-from meshmgmt.mesh.ssh import SshUsers, ssh_logins, ssh_wanted
 
 
 class Sight(NamedTuple):

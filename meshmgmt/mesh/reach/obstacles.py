@@ -5,10 +5,11 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from meshmgmt.mesh.compute import Mesh
+from meshmgmt.mesh.firewall import with_ssh_port
 from meshmgmt.mesh.hints import in_the_way, names
 from meshmgmt.mesh.membership import absence
 from meshmgmt.mesh.posture import shortfalls
-from meshmgmt.mesh.reach.model import Obstacle
+from meshmgmt.mesh.reach.model import Obstacle, called, obstacle
 from meshmgmt.mesh.reach.traffic import (
     Filter,
     Part,
@@ -18,8 +19,6 @@ from meshmgmt.mesh.reach.traffic import (
     opened,
     slices,
 )
-from meshmgmt.mesh.reach.wording import called, obstacle
-from meshmgmt.mesh.routerules import with_ssh_port
 from meshmgmt.mesh.snapshot import Peer, Policy, Resource, Route, Router, Rule, RuleSide
 
 _NOT_OF_MEETING: Final = ("direction", "group")

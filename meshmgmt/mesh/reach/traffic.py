@@ -5,8 +5,7 @@ from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from meshmgmt.mesh.firewall import Ports, Receiver, receiver, rule_ports
-from meshmgmt.mesh.routerules import with_ssh_port
+from meshmgmt.mesh.firewall import Ports, Receiver, receiver, rule_ports, with_ssh_port
 from meshmgmt.mesh.snapshot import Peer, Rule
 
 ALL: Final = "all"

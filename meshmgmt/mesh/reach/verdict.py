@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from meshmgmt.mesh.compute import Mesh
-from meshmgmt.mesh.firewall import Ports, receiver
+from meshmgmt.mesh.firewall import EVERYTHING, EVERYTHING_V6, Ports, receiver
 from meshmgmt.mesh.reach.model import (
     DIRECT,
     ROUTED,
@@ -20,6 +20,8 @@ from meshmgmt.mesh.reach.model import (
     Obstacle,
     Verdict,
     Via,
+    called,
+    obstacle,
 )
 from meshmgmt.mesh.reach.obstacles import Obstacles
 from meshmgmt.mesh.reach.places import NOWHERE, Place, all_places, best, closest
@@ -33,10 +35,8 @@ from meshmgmt.mesh.reach.traffic import (
     filters,
     judged,
 )
-from meshmgmt.mesh.reach.wording import called, obstacle
 from meshmgmt.mesh.reasons import subject_of
 from meshmgmt.mesh.result import NetworkMap, RouteEntry
-from meshmgmt.mesh.routerules import EVERYTHING, EVERYTHING_V6
 from meshmgmt.mesh.snapshot import Peer, Resource, Route
 
 MOST: Final = 10
