@@ -1,25 +1,27 @@
-"""Admin pages of access tests."""
+"""Admin pages of access tests, and what the first page says of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Case, Model, When
+from django.db.models import Case, Model, Q, When
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from groups.models import GroupPeer
 from meshmgmt.access.admin.fields import KeyField
-from meshmgmt.accesstests.homecards import StandingFilter
-from meshmgmt.accesstests.models import FAILING, PASSING, AccessTest
+from meshmgmt.accesstests.models import EMPTY, FAILING, PASSING, AccessTest
 from meshmgmt.accesstests.rules import VALUES
 from meshmgmt.accesstests.selectors import in_words
 from meshmgmt.accesstests.services import ENDS, access_tests
+from meshmgmt.adminsite import home
 from meshmgmt.adminsite.bulk import SWITCH
 from meshmgmt.adminsite.fields import LinesField
+from meshmgmt.adminsite.filters import StateFilter
+from meshmgmt.adminsite.home import Figure, Line, Tone
 from meshmgmt.adminsite.lists import ServiceList
 from meshmgmt.adminsite.look import badge, shown
 from meshmgmt.adminsite.pages import ServiceAdmin, ServiceForm
@@ -34,6 +36,8 @@ _PICKED: Final = {
 }
 _STATE: Final = ("id", "standing", "failed", "checked_at", "created_at")
 _DNS: Final = "Of kind dns."
+_SHOWN: Final = 5
+"""So many failing tests are named on the first page."""
 
 
 def _resources() -> list[tuple[str, str]]:
@@ -99,6 +103,20 @@ def _kind_of(value: str) -> str:
     except ValueError:
         return "domain"
     return "address"
+
+
+class StandingFilter(StateFilter):
+    """Tests by how they go."""
+
+    @classmethod
+    def states(cls) -> Mapping[str, Q]:
+        """Return the states."""
+        return {
+            FAILING: Q(enabled=True, state=FAILING),
+            PASSING: Q(enabled=True, state=PASSING),
+            EMPTY: Q(enabled=True, state=EMPTY),
+            "disabled": Q(enabled=False),
+        }
 
 
 class AccessTestList(ServiceList):
@@ -172,3 +190,26 @@ class AccessTestAdmin(ServiceAdmin):
         text = "writes that break “{}” will not be refused any more"
         kept = [test for test in objs if test.enabled and test.enforce]
         return [*lines, *(format_html(text, shown(test.name)) for test in kept)], *rest
+
+
+def failing_tests(request: HttpRequest) -> Iterator[Figure | Line]:
+    """Say on the first page how tests go, and which fail."""
+    shown = {
+        FAILING: ("failing access test{s}", Tone.BAD),
+        PASSING: ("passing access test{s}", Tone.OK),
+        EMPTY: ("empty access test{s}", Tone.WARN),
+    }
+    figures = list(home.state_figures(request, AccessTest, StandingFilter, shown))
+    if not any(figure.number for figure in figures):
+        return
+    yield from figures
+    if not figures[0].number:
+        return
+    failing = AccessTest.objects.filter(StandingFilter.states()[FAILING])
+    for test in failing.order_by("-enforce", "id")[:_SHOWN]:
+        yield Line(
+            test.name,
+            test.failures[0]["because"],
+            home.object_url(test),
+            tone=Tone.BAD,
+        )

@@ -15,9 +15,14 @@ from django.db.models import Model
 from events.activities import Activity
 from events.audit.changes import Change
 from events.audit.emission import audit_record, changes_written
-from meshmgmt.accesstests.judging import Outcome, is_kept_by, judged
+from meshmgmt.accesstests.judging import (
+    Outcome,
+    is_kept_by,
+    judged,
+    read_mesh,
+    read_near,
+)
 from meshmgmt.accesstests.models import FAILING, PASSING, AccessTest, Looked
-from meshmgmt.accesstests.reading import read_mesh, read_near
 from meshmgmt.accesstests.rules import ACCESS, DNS, PEERS
 from meshmgmt.accesstests.touching import Touch, touch_of
 from meshmgmt.accounts.models import Account

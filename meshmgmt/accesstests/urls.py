@@ -1,6 +1,6 @@
 """Paths of access tests."""
 
-from meshmgmt.accesstests.api.views import AccessTestViewSet
+from meshmgmt.accesstests.api import AccessTestViewSet
 from meshmgmt.api.views import ResourceRouter
 
 router = ResourceRouter()

@@ -14,7 +14,7 @@ from meshmgmt.access.api.views.networks import (
 from meshmgmt.access.api.views.policies import PolicyViewSet
 from meshmgmt.access.api.views.posture import PostureCheckViewSet
 from meshmgmt.access.api.views.routes import RouteViewSet
-from meshmgmt.accesstests.api.views import AccessTestViewSet
+from meshmgmt.accesstests.api import AccessTestViewSet
 from meshmgmt.api.views import ResourceViewSet
 
 Row = dict[str, Any]

@@ -36,7 +36,7 @@ from meshmgmt.access.models import (
     UserAutoGroup,
 )
 from meshmgmt.access.services.setupkeys import setup_keys
-from meshmgmt.accesstests.api.views import AccessTestViewSet
+from meshmgmt.accesstests.api import AccessTestViewSet
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accounts.models import Account, User
 from meshmgmt.accounts.services.account import account_update

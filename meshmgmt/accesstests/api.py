@@ -1,5 +1,6 @@
-"""Bodies of access tests."""
+"""Access tests over HTTP."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework import serializers
@@ -12,6 +13,8 @@ from meshmgmt.accesstests.rules import (
     SOURCES,
     VALUES,
 )
+from meshmgmt.accesstests.selectors import access_test_rows
+from meshmgmt.accesstests.services import access_tests
 from meshmgmt.api.fields import (
     AbsentKept,
     ArrayField,
@@ -22,6 +25,8 @@ from meshmgmt.api.fields import (
     WholeNumberField,
     texts,
 )
+from meshmgmt.api.views import ResourceViewSet
+from meshmgmt.core.resources import Row
 from meshmgmt.explain.api.serializers import ObjectNameSerializer
 from meshmgmt.mesh.reach import PROTOCOLS
 
@@ -104,3 +109,19 @@ class AccessTestSerializer(Shown, AccessTestRequestSerializer):
     failures = ArrayField(child=AccessTestFailureSerializer(), help_text="At most ten")
     checked_at = serializers.DateTimeField(allow_null=True)
     emptied_by = TextField(help_text="The event in which it lost what it names")
+
+
+class AccessTestViewSet(ResourceViewSet):
+    """Access tests: what must be reached or resolved, or never."""
+
+    module = "policies"
+    tells_past = True
+    tags = ("access-tests",)
+    resource = access_tests
+    lookup_url_kwarg = "accessTestId"
+    serializer_class = AccessTestSerializer
+    request_serializer_class = AccessTestRequestSerializer
+    update_serializer_class = AccessTestUpdateSerializer
+
+    def rows(self, ids: Sequence[str] | None = None) -> list[Row]:
+        return access_test_rows(ids)
