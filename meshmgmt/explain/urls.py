@@ -3,9 +3,9 @@
 from django.contrib import admin
 from django.urls import path
 
-from meshmgmt.explain.admin.graph import graph_page
-from meshmgmt.explain.admin.questions import (
+from meshmgmt.explain.admin import (
     explain_page,
+    graph_page,
     lint_page,
     names_page,
     peer_page,

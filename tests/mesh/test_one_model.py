@@ -39,7 +39,7 @@ BOTH_SIDES = {
     "meshmgmt/access/selectors/policies.py": "shows policies",
     "meshmgmt/access/services/policies.py": "writes policies",
     "meshmgmt/demo/permitted.py": "asks the mesh",
-    "meshmgmt/explain/admin/graph.py": "shows what the mesh tells",
+    "meshmgmt/explain/admin.py": "shows what the mesh tells",
     "meshmgmt/explain/graphing.py": "draws what the mesh tells",
 }
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from meshmgmt.explain.lint import nameservers, peers, zones
-from meshmgmt.explain.lint.facts import Facts
-from meshmgmt.explain.lint.finding import CATALOGUE, Finding
+from meshmgmt.explain.lint.finding import CATALOGUE, Facts, Finding
 from meshmgmt.mesh import Mesh
 
 _RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (

@@ -10,13 +10,10 @@ from django.utils.safestring import SafeString
 
 from meshmgmt.api.permissions import may
 from meshmgmt.core.transactions import read_snapshot
-from meshmgmt.explain.admin.graph import rows
-from meshmgmt.explain.admin.questions import PAGES
+from meshmgmt.explain.admin import PAGES, rows
 from meshmgmt.explain.answers import Sight
 from meshmgmt.explain.graphing import policy_effect
-from meshmgmt.explain.resolution.model import (
-    Phrase,
-)
+from meshmgmt.explain.resolution.model import Phrase
 from meshmgmt.mesh.reasons import Subject
 
 register = template.Library()

@@ -1,29 +1,41 @@
-"""Pages that answer questions: explain a look-up, lint, what one peer gets."""
+"""Pages that answer questions: a look-up, findings, what a peer gets, who reaches whom."""
 
 from typing import Any, Final
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect
+from django.db.models import Model, Q
 from django.http import Http404, HttpRequest, JsonResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse_lazy
 
 from dns.content import RECORD_TYPES
 from events.admin.names import Kinds, suggestions
-from groups.models import GroupPeer
+from groups.models import Group, GroupPeer
+from meshmgmt.access.models import Policy
 from meshmgmt.api.permissions import check_page
 from meshmgmt.core import history
 from meshmgmt.core.errors import BadRequest, NotFound, ServiceError
 from meshmgmt.core.transactions import read_snapshot
 from meshmgmt.explain.answers import name_explanation, peer_dns
 from meshmgmt.explain.findings import findings, is_behind
+from meshmgmt.explain.graphing import (
+    FOCUS,
+    WIDTH,
+    access_graph,
+    members,
+    picture,
+    state,
+    traffic,
+)
 from meshmgmt.explain.lint.finding import Finding, Severity
 from meshmgmt.explain.live import LiveAnswer, ask_all
 from meshmgmt.explain.reaching import destination_of, headline, reach, traffic_of
 from meshmgmt.explain.resolution.render import ENDS, STAGES
-from meshmgmt.inventory.models import Peer
-from meshmgmt.inventory.selectors import peer_known_as
+from meshmgmt.inventory.models import NetworkResource, Peer
+from meshmgmt.inventory.selectors import only_one, peer_known_as
+from meshmgmt.mesh.graph import Edge, Graph
 from meshmgmt.mesh.reach import LAST_PORT, PROTOCOLS
 
 _PEERS: Final = ("peer",)
@@ -33,6 +45,18 @@ _SUGGESTED: Final = {
     "focus": Kinds("object", ("group", "policy", "networkresource", *_PEERS)),
 }
 """What the names are of that fields take."""
+
+PAGES: Final = {
+    "zone": "admin:dns_zone_change",
+    "nameserver_group": "admin:dns_nameservergroup_change",
+    "group": "admin:groups_group_change",
+    "peer": "admin:inventory_peer_change",
+    "policy": "admin:access_policy_change",
+    "resource": "admin:inventory_networkresource_change",
+    "route": "admin:access_route_change",
+}
+
+_KINDS: Final[tuple[type[Model], ...]] = (Group, Policy, NetworkResource, Peer)
 
 
 def suggesting(name: str) -> dict[str, Any]:
@@ -197,17 +221,60 @@ def page(
     return TemplateResponse(request, template, context)
 
 
-PAGES: Final = {
-    "zone": "admin:dns_zone_change",
-    "nameserver_group": "admin:dns_nameservergroup_change",
-    "group": "admin:groups_group_change",
-    "peer": "admin:inventory_peer_change",
-    "policy": "admin:access_policy_change",
-    "resource": "admin:inventory_networkresource_change",
-    "route": "admin:access_route_change",
-}
-
-
 def _path(finding: Finding) -> str:
     """The name of the admin page of what a finding is about, "" without one."""
     return PAGES.get(finding.subject.kind, "") if finding.subject.id else ""
+
+
+class FocusForm(forms.Form):
+    focus = forms.CharField(
+        required=False,
+        label="Only what is about",
+        help_text="A group, policy, resource or peer: name or id; empty: everything",
+        widget=forms.TextInput(attrs=suggesting("focus")),
+    )
+
+    def clean_focus(self) -> str:
+        """Find what the text means."""
+        text = self.cleaned_data["focus"]
+        # The first kind that knows the text: most have names of their own.
+        for kind in _KINDS if text else ():
+            found = kind._default_manager.filter(Q(pk=text) | Q(name=text))
+            if found.exists():
+                try:
+                    return str(only_one(found, FOCUS, text).pk)
+                except ServiceError as error:
+                    raise forms.ValidationError(error.message) from error
+        if text:
+            raise forms.ValidationError(NotFound.of(FOCUS, text).message)
+        return ""
+
+
+def graph_page(request: HttpRequest) -> TemplateResponse:
+    """Show who may begin what with whom: a table, and a picture of the same."""
+    check_page(request, "policies")
+    form = FocusForm(request.GET)
+    facts: dict[str, Any] = {"form": form, "width": WIDTH}
+    if form.is_valid():
+        with read_snapshot():
+            drawn = access_graph(form.cleaned_data["focus"])
+        facts |= {"graph": drawn, "picture": picture(drawn), "rows": rows(drawn)}
+        used = {id_ for edge in drawn.edges for id_ in edge.ends}
+        facts["unused"] = [each for each in drawn.nodes if each.id not in used]
+    return page(request, "admin/explain/graph.html", "Who reaches whom", facts)
+
+
+def rows(drawn: Graph) -> list[dict[str, Any]]:
+    """The rules of a graph, with their ends and words, for a table."""
+    ends = {end.id: (end, members(end)) for end in drawn.nodes}
+
+    def row(edge: Edge) -> dict[str, Any]:
+        return {
+            "edge": edge,
+            "sources": [ends[id_] for id_ in edge.sources],
+            "destinations": [ends[id_] for id_ in edge.destinations],
+            "traffic": traffic(edge),
+            "state": state(edge) or "in force",
+        }
+
+    return [row(edge) for edge in drawn.edges]

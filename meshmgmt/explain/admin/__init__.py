@@ -1,1 +1,0 @@
-"""Pages of questions and findings in the admin site."""
