@@ -23,7 +23,7 @@ from meshmgmt.explain.resolution.model import (
 from meshmgmt.explain.resolution.trials import covering_zones, groups_to_try
 from meshmgmt.explain.resolution.verdict import needs_trials, verdict
 from meshmgmt.inventory.selectors import ACCESSIBLE, FEW, peer_rows, visible_peers
-from meshmgmt.mesh.neighbours import Neighbours, neighbours
+from meshmgmt.mesh.graph import Neighbours, neighbours
 from meshmgmt.mesh.peerdns import PeerDns
 from meshmgmt.mesh.reasons import Subject
 from meshmgmt.meshstate import load, load_around, mesh_of

@@ -26,8 +26,8 @@ from meshmgmt.control.server.guests import (
     Guests,
     KeyLogins,
     Seats,
+    add_standard_services,
 )
-from meshmgmt.control.server.standard import add_standard_services
 from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services import logins
 from meshmgmt.control.services.refusals import Code, Refused, WrongKey

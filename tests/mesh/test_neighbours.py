@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshmgmt.mesh import Mesh
-from meshmgmt.mesh.neighbours import NAMED, Neighbours, neighbours
+from meshmgmt.mesh.graph import NAMED, Neighbours, neighbours
 from meshmgmt.mesh.reach import Destination, Traffic, verdict
 from meshmgmt.mesh.snapshot import PostureCheck, RuleSide, Snapshot
 from tests.explain.pure import machine

@@ -2,16 +2,22 @@
 
 Signal and Job take anybody's connection, and a silent stream costs memory. So a stream
 stays once it has named the key of a peer, and each key has few. Anybody may try setup keys,
-too: logins with them are apart from the others, and few at once.
+too: logins with them are apart from the others, and few at once. So are streams of
+gRPC's own services, which load balancers and tools ask.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
+
+import grpc
+from grpc_health.v1 import health, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from meshmgmt.api.limits import Limiter
+from meshmgmt.control.server.status import Context, rpc, source_of
 from meshmgmt.control.server.threads import Batches, Threads
 from meshmgmt.control.services.refusals import Code, Refused, WrongKey
 from meshmgmt.control.services.reporting import known_peers
@@ -162,3 +168,44 @@ def _name(address: str) -> str:
 
 def _too_many() -> Refused:
     return Refused(Code.RESOURCE_EXHAUSTED, "too many wrong keys: try later")
+
+
+class Health(health.aio.HealthServicer):
+    """Tells whether the services are there."""
+
+    def __init__(self, crowd: Crowd) -> None:
+        super().__init__()
+        self._crowd = crowd
+
+    @rpc
+    async def Watch(self, request: Any, context: Context) -> None:
+        with self._crowd.one(source_of(context)):
+            await super().Watch(request, context)
+
+
+class Reflection(reflection.aio.ReflectionServicer):
+    """Tells what the services can do."""
+
+    def __init__(self, names: Iterable[str], crowd: Crowd) -> None:
+        super().__init__(names)
+        self._crowd = crowd
+
+    @rpc
+    async def ServerReflectionInfo(self, requests: Any, context: Context) -> None:
+        with self._crowd.one(source_of(context)):
+            async for answer in super().ServerReflectionInfo(requests, context):
+                await context.write(answer)
+
+
+def add_standard_services(server: grpc.aio.Server, names: Iterable[str]) -> Health:
+    """Have a server tell of its services; return what their state is to be told to.
+
+    Anybody may open a stream of gRPC's own services, for as long as it likes: few may be.
+    """
+    crowd = Crowd()
+    kept = Health(crowd)
+    health_pb2_grpc.add_HealthServicer_to_server(kept, server)
+    listed = (*names, health.SERVICE_NAME, reflection.SERVICE_NAME)
+    told = Reflection(listed, crowd)
+    reflection_pb2_grpc.add_ServerReflectionServicer_to_server(told, server)
+    return kept

@@ -26,12 +26,12 @@ from meshmgmt.control.protocol import (
 from meshmgmt.control.server import figures
 from meshmgmt.control.server.bus import Bus
 from meshmgmt.control.server.envelope import Envelopes
+from meshmgmt.control.server.guests import add_standard_services
 from meshmgmt.control.server.hub import Hub
 from meshmgmt.control.server.jobs import Jobs
 from meshmgmt.control.server.management import ManagementService
 from meshmgmt.control.server.reporting import FlowService, ProxyService
 from meshmgmt.control.server.signalling import SignalExchange
-from meshmgmt.control.server.standard import add_standard_services
 from meshmgmt.control.server.status import Decoding, tell_failure
 from meshmgmt.control.server.streams import Ending, Streams
 from meshmgmt.control.server.tasks import Tasks, begun, first_of

@@ -9,7 +9,6 @@ from meshmgmt.explain.resolution.model import (
     Outcome,
     OutcomeKind,
     Query,
-    Step,
     text_of,
 )
 from meshmgmt.mesh.snapshot import Record
@@ -76,11 +75,8 @@ def _query_lines(query: Query) -> Iterator[str]:
 def _leg_lines(leg: Leg) -> Iterator[str]:
     for step in leg.steps:
         yield f"{'>' if step.decides else '-'} [{STAGES[step.stage]}] {step.text}"
-        yield from (f"    {_record(record)}" for record in _shown(step))
-
-
-def _shown(step: Step) -> tuple[Record, ...]:
-    return step.records if step.decides else ()
+        if step.decides:
+            yield from (f"    {_record(record)}" for record in step.records)
 
 
 def _summary(outcome: Outcome) -> str:

@@ -24,13 +24,17 @@ from meshmgmt.mesh.reach.model import (
     obstacle,
 )
 from meshmgmt.mesh.reach.obstacles import Obstacles
-from meshmgmt.mesh.reach.places import NOWHERE, Place, all_places, best, closest
 from meshmgmt.mesh.reach.traffic import (
+    NOWHERE,
     Filter,
     Part,
+    Place,
     Slice,
     Traffic,
+    all_places,
     arriving,
+    best,
+    closest,
     described,
     filters,
     judged,
