@@ -148,12 +148,8 @@ def test_write_in_pieces_is_whole_while_a_promise_about_names_is_kept(
 def office(api: Api, world: World) -> Body:
     """A printer that the server routes, and that staff reach."""
     office = network("office")
-    ok(
-        api.post(
-            f"/api/networks/{office.pk}/routers",
-            {"peer": world.server.pk, "metric": 1, "masquerade": True, "enabled": True},
-        )
-    )
+    router = {"peer": world.server.pk, "metric": 1, "masquerade": True, "enabled": True}
+    ok(api.post(f"/api/networks/{office.pk}/routers", router))
     body = {"name": "printer", "address": "10.9.0.5", "enabled": True, "groups": []}
     made: Body = ok(api.post(f"/api/networks/{office.pk}/resources", body))
     target = {"id": made["id"], "type": "host"}
@@ -198,10 +194,8 @@ def test_nobody_else_gets_to_what_is_routed(
     meet = rule_body([world.guests.pk], [world.servers.pk], protocol="icmp")
     answer = api.post("/api/policies", meet)
     assert answer.status == 409
-    assert (
-        "a route without access groups"
-        in answer.json["tests"][0]["failures"][0]["because"]
-    )
+    because = answer.json["tests"][0]["failures"][0]["because"]
+    assert "a route without access groups" in because
 
 
 @pytest.mark.django_db(transaction=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from django.db import connections
 
 from tests.control.deployment import Deployment, deployed
 
@@ -25,3 +26,9 @@ def upset(deployment: Deployment) -> Iterator[Deployment]:
     yield deployment
     if deployment.process in (None, before) or not deployment.usual:
         deployment.restart()
+
+
+@pytest.fixture
+def connections_that_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let threads leave no connection to the tests' database behind."""
+    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)

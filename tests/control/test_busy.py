@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from django.db import connections
 from nacl.public import Box, PrivateKey
 
 from meshmgmt import env
@@ -23,13 +22,10 @@ from meshmgmt.control.services.refusals import Busy
 from tests.control.agents import run
 from tests.factories import peer
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def connections_that_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let threads leave no connection to the tests' database behind."""
-    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("connections_that_end"),
+]
 
 
 def asked(name: str) -> PeerJob:

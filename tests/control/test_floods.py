@@ -12,7 +12,6 @@ from typing import Any
 
 import grpc
 import pytest
-from django.db import connections
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
@@ -32,7 +31,7 @@ from meshmgmt.control.server.threads import Threads
 from meshmgmt.control.services import logins
 from meshmgmt.control.services.refusals import Code, Refused, WrongKey
 from meshmgmt.env import BASE_DIR
-from tests.control.agents import Agent, enrolled, run
+from tests.control.agents import Agent, awaited, enrolled, run
 from tests.control.deployment import Deployment
 from tests.control.machines import SOURCE, public_key, request, setup_key
 from tests.waiting import until
@@ -137,36 +136,30 @@ def test_many_wrong_keys_in_flight_keep_no_honest_login_waiting(upset: Deploymen
 
 
 @pytest.mark.django_db(transaction=True)
-def test_wrong_keys_beyond_the_limit_are_not_looked_up_but_a_right_one_is(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+@pytest.mark.usefixtures("connections_that_end")
+@awaited
+async def test_wrong_keys_beyond_the_limit_are_not_looked_up_but_a_right_one_is():
     looked_up: list[int] = []
 
     def wrong() -> None:
         looked_up.append(1)
         raise WrongKey("the setup key is not valid")
 
-    async def scenario() -> None:
-        logins = KeyLogins()
-        flood = [logins.run("192.0.2.1", wrong) for _ in range(KEYS)]
-        ends = await asyncio.gather(*flood, return_exceptions=True)
-        codes = Counter(end.code for end in ends if isinstance(end, Refused))
-        assert codes == {
-            Code.PERMISSION_DENIED: WRONG_KEYS.count,
-            Code.RESOURCE_EXHAUSTED: KEYS - WRONG_KEYS.count,
-        }
-        assert len(looked_up) <= WRONG_KEYS.count + LOGINS_AT_ONCE + SUSPECTS
-        assert await logins.run("192.0.2.1", lambda: "let in") == "let in"
-
-    run(scenario())
+    logins = KeyLogins()
+    flood = [logins.run("192.0.2.1", wrong) for _ in range(KEYS)]
+    ends = await asyncio.gather(*flood, return_exceptions=True)
+    codes = Counter(end.code for end in ends if isinstance(end, Refused))
+    assert codes == {
+        Code.PERMISSION_DENIED: WRONG_KEYS.count,
+        Code.RESOURCE_EXHAUSTED: KEYS - WRONG_KEYS.count,
+    }
+    assert len(looked_up) <= WRONG_KEYS.count + LOGINS_AT_ONCE + SUSPECTS
+    assert await logins.run("192.0.2.1", lambda: "let in") == "let in"
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_good_key_that_allows_no_dns_labels_is_no_wrong_key(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+@pytest.mark.usefixtures("connections_that_end")
+def test_a_good_key_that_allows_no_dns_labels_is_no_wrong_key():
     plain, _ = setup_key()
     labelled = request(setupKey=plain, dnsLabels=["db"])
 
@@ -200,42 +193,37 @@ def test_silent_streams_of_strangers_are_few_and_go(upset: Deployment):
     until(lambda: "of no peer" in upset.log())
 
 
-def test_a_stream_that_does_not_say_whose_it_is_goes(monkeypatch: pytest.MonkeyPatch):
+@awaited
+async def test_a_stream_that_does_not_say_whose_it_is_goes(
+    monkeypatch: pytest.MonkeyPatch,
+):
     monkeypatch.setattr(guests, "PATIENCE_SECONDS", 0.05)
-
-    async def scenario() -> None:
-        waiting = Guests(Threads(1, "test")).identified("192.0.2.1", _never)
-        with pytest.raises(Refused) as refused:
-            await waiting
-        assert refused.value.code is Code.UNAUTHENTICATED
-
-    run(scenario())
+    waiting = Guests(Threads(1, "test")).identified("192.0.2.1", _never)
+    with pytest.raises(Refused) as refused:
+        await waiting
+    assert refused.value.code is Code.UNAUTHENTICATED
 
 
-def test_nameless_streams_are_bounded_for_an_address_and_in_all(
+@awaited
+async def test_nameless_streams_are_bounded_for_an_address_and_in_all(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(guests, "PER_ADDRESS", 3)
     monkeypatch.setattr(guests, "GUESTS", 5)
-
-    async def scenario() -> None:
-        entrance = Guests(Threads(1, "test"))
-        sources = ["192.0.2.1"] * 4 + ["192.0.2.2"] * 3
-        waiting = [
-            asyncio.create_task(entrance.identified(source, _never))
-            for source in sources
-        ]
-        await asyncio.sleep(0)
-        refused = [n for n, task in enumerate(waiting) if task.done()]
-        assert refused == [3, 6]
-        for task in waiting:
-            task.cancel()
-        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
-        codes = {each.code for each in outcomes if isinstance(each, Refused)}
-        assert codes == {Code.RESOURCE_EXHAUSTED}
-        assert not entrance._crowd._here
-
-    run(scenario())
+    entrance = Guests(Threads(1, "test"))
+    sources = ["192.0.2.1"] * 4 + ["192.0.2.2"] * 3
+    waiting = [
+        asyncio.create_task(entrance.identified(source, _never)) for source in sources
+    ]
+    await asyncio.sleep(0)
+    refused = [n for n, task in enumerate(waiting) if task.done()]
+    assert refused == [3, 6]
+    for task in waiting:
+        task.cancel()
+    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    codes = {each.code for each in outcomes if isinstance(each, Refused)}
+    assert codes == {Code.RESOURCE_EXHAUSTED}
+    assert not entrance._crowd._here
 
 
 async def _never() -> Any:
@@ -252,26 +240,23 @@ def test_a_key_has_four_seats() -> None:
     assert not seats._taken
 
 
-def test_those_who_watch_the_health_or_read_the_reflection_are_few(
+@awaited
+async def test_those_who_watch_the_health_or_read_the_reflection_are_few(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(guests, "PER_ADDRESS", 2)
     question = ServerReflectionRequest(list_services="")
-
-    async def check() -> None:
-        server = grpc.aio.server()
-        add_standard_services(server, ["some.Service"])
-        port = server.add_insecure_port("127.0.0.1:0")
-        await server.start()
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-            watch = HealthStub(channel).Watch
-            read = ServerReflectionStub(channel).ServerReflectionInfo
-            watching, reading = watch(HealthCheckRequest()), read()
-            assert (await watching.read()).status == HealthCheckResponse.SERVING
-            await reading.write(question)
-            assert "some.Service" in str(await reading.read())
-            for refused in (watch(HealthCheckRequest()), read()):
-                assert await refused.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
-        await server.stop(None)
-
-    run(check())
+    server = grpc.aio.server()
+    add_standard_services(server, ["some.Service"])
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        watch = HealthStub(channel).Watch
+        read = ServerReflectionStub(channel).ServerReflectionInfo
+        watching, reading = watch(HealthCheckRequest()), read()
+        assert (await watching.read()).status == HealthCheckResponse.SERVING
+        await reading.write(question)
+        assert "some.Service" in str(await reading.read())
+        for refused in (watch(HealthCheckRequest()), read()):
+            assert await refused.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+    await server.stop(None)

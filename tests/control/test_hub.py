@@ -5,7 +5,6 @@ import time
 from typing import Any
 
 import pytest
-from django.db import connections
 from nacl.public import Box, PrivateKey
 
 from meshmgmt import env
@@ -31,10 +30,8 @@ class Wire:
         self.written.append(envelope)
 
 
-def test_a_replaced_stream_takes_no_map_from_the_one_that_replaced_it(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+@pytest.mark.usefixtures("connections_that_end")
+def test_a_replaced_stream_takes_no_map_from_the_one_that_replaced_it():
     web, db = peer("web"), peer("db")
     both = group("both", web, db)
     rule([both], [both])

@@ -7,6 +7,8 @@ import math
 import os
 import threading
 import time
+from collections.abc import Callable, Coroutine
+from functools import wraps
 from pathlib import Path
 from typing import Any, cast
 
@@ -155,9 +157,14 @@ def _sealed(private: PrivateKey, box: Box, message: Any) -> pb.EncryptedMessage:
     )
 
 
-def run(coroutine: Any) -> Any:
-    """Run without gRPC, on a loop of its own."""
-    return asyncio.run(coroutine)
+def on_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Make a test of a coroutine without gRPC, on a loop of its own."""
+
+    @wraps(test)
+    def looping(**fixtures: Any) -> None:
+        asyncio.run(test(**fixtures))
+
+    return looping
 
 
 def opened(streams: Streams, peer_id: str) -> Any:
@@ -165,142 +172,126 @@ def opened(streams: Streams, peer_id: str) -> Any:
     return streams.open(peer_id, cast("Any", None), cast("Any", None))
 
 
-def test_the_newest_stream_of_a_peer_counts():
-    async def scenario() -> None:
-        streams = Streams()
-        first, second = opened(streams, "p"), opened(streams, "p")
-        assert second.started > first.started
-        assert first.ending is Ending.REPLACED
-        streams.close(first)
-        assert streams.get("p") == second
-        streams.replace("p", second.started - 1)  # an old notice from elsewhere
-        assert second.ending != Ending.REPLACED
-        streams.replace("p", second.started + 1)
-        assert second.ending is Ending.REPLACED
-        streams.close(second)
-        assert len(streams) == 0
-        assert streams.changes == [
-            Connected("p", first.started),
-            Connected("p", second.started),
-            Disconnected("p", first.started),
-            Disconnected("p", second.started),
-        ]
-
-    run(scenario())
+@on_a_loop
+async def test_the_newest_stream_of_a_peer_counts():
+    streams = Streams()
+    first, second = opened(streams, "p"), opened(streams, "p")
+    assert second.started > first.started
+    assert first.ending is Ending.REPLACED
+    streams.close(first)
+    assert streams.get("p") == second
+    streams.replace("p", second.started - 1)  # an old notice from elsewhere
+    assert second.ending != Ending.REPLACED
+    streams.replace("p", second.started + 1)
+    assert second.ending is Ending.REPLACED
+    streams.close(second)
+    assert len(streams) == 0
+    assert streams.changes == [
+        Connected("p", first.started),
+        Connected("p", second.started),
+        Disconnected("p", first.started),
+        Disconnected("p", second.started),
+    ]
 
 
-def test_the_first_change_goes_at_once_and_the_next_a_second_later():
-    async def scenario() -> None:
-        streams = Streams()
-        stream = opened(streams, "p")
-        stream.delivered(7)
-        now = time.monotonic()
-        stream.changed(now)
-        assert stream.wake.is_set()
-        assert stream.map_due <= now
-        stream.map_due, stream.sent_at = math.inf, now
-        stream.delivered(8)
-        stream.wake.clear()
-        stream.changed(now + 0.2)
-        stream.changed(now + 0.9)  # joins the one that waits, and does not put it off
-        assert not stream.wake.is_set()
-        assert stream.map_due == pytest.approx(now + 1.0)
-        assert stream.waiting_since == now + 0.2
-        assert streams.waiting(9)["p"][1] == 8
-
-    run(scenario())
+@on_a_loop
+async def test_the_first_change_goes_at_once_and_the_next_a_second_later():
+    streams = Streams()
+    stream = opened(streams, "p")
+    stream.delivered(7)
+    now = time.monotonic()
+    stream.changed(now)
+    assert stream.wake.is_set()
+    assert stream.map_due <= now
+    stream.map_due, stream.sent_at = math.inf, now
+    stream.delivered(8)
+    stream.wake.clear()
+    stream.changed(now + 0.2)
+    stream.changed(now + 0.9)  # joins the one that waits, and does not put it off
+    assert not stream.wake.is_set()
+    assert stream.map_due == pytest.approx(now + 1.0)
+    assert stream.waiting_since == now + 0.2
+    assert streams.waiting(9)["p"][1] == 8
 
 
-def test_the_first_reason_to_end_counts():
-    async def scenario() -> None:
-        stream = opened(Streams(), "p")
-        stream.end(Ending.REFUSED)
-        stream.end(Ending.STOPPING)
-        assert stream.ending is Ending.REFUSED
-
-    run(scenario())
+@on_a_loop
+async def test_the_first_reason_to_end_counts():
+    stream = opened(Streams(), "p")
+    stream.end(Ending.REFUSED)
+    stream.end(Ending.STOPPING)
+    assert stream.ending is Ending.REFUSED
 
 
 @pytest.mark.django_db
-def test_a_batch_gives_each_its_own_result_or_error():
-    async def scenario() -> None:
-        threads = Threads(1, "t")
-        sizes = []
+@on_a_loop
+async def test_a_batch_gives_each_its_own_result_or_error():
+    threads = Threads(1, "t")
+    sizes = []
 
-        def work(numbers: list[int]) -> "list[int | Exception]":
-            sizes.append(len(numbers))
-            return [ValueError(n) if n == 3 else n * n for n in numbers]
+    def work(numbers: list[int]) -> "list[int | Exception]":
+        sizes.append(len(numbers))
+        return [ValueError(n) if n == 3 else n * n for n in numbers]
 
-        batches = Batches(threads, work)
-        waiting = [asyncio.create_task(batches.one(n)) for n in range(6)]
-        await asyncio.sleep(0)
-        waiting[5].cancel()
-        found = await asyncio.gather(*waiting, return_exceptions=True)
-        assert found[:3] == [0, 1, 4]
-        assert isinstance(found[3], ValueError)
-        assert found[4] == 16
-        assert sum(sizes) == 6
-        threads.close()
-
-    run(scenario())
+    batches = Batches(threads, work)
+    waiting = [asyncio.create_task(batches.one(n)) for n in range(6)]
+    await asyncio.sleep(0)
+    waiting[5].cancel()
+    found = await asyncio.gather(*waiting, return_exceptions=True)
+    assert found[:3] == [0, 1, 4]
+    assert isinstance(found[3], ValueError)
+    assert found[4] == 16
+    assert sum(sizes) == 6
+    threads.close()
 
 
 @pytest.mark.django_db
-def test_a_batch_that_fails_fails_for_all_and_the_next_one_works():
-    async def scenario() -> None:
-        threads = Threads(1, "t")
-        broken = [True]
+@on_a_loop
+async def test_a_batch_that_fails_fails_for_all_and_the_next_one_works():
+    threads = Threads(1, "t")
+    broken = [True]
 
-        def work(numbers: list[int]) -> "list[int | Exception]":
-            if broken.pop() if broken else False:
-                raise OperationalError("gone")
-            return list(numbers)
+    def work(numbers: list[int]) -> "list[int | Exception]":
+        if broken.pop() if broken else False:
+            raise OperationalError("gone")
+        return list(numbers)
 
-        batches = Batches(threads, work)
-        found = await asyncio.gather(
-            batches.one(1), batches.one(2), return_exceptions=True
-        )
-        assert [type(error) for error in found] == [OperationalError] * 2
-        assert await batches.one(3) == 3
-        threads.close()
-
-    run(scenario())
+    batches = Batches(threads, work)
+    found = await asyncio.gather(batches.one(1), batches.one(2), return_exceptions=True)
+    assert [type(error) for error in found] == [OperationalError] * 2
+    assert await batches.one(3) == 3
+    threads.close()
 
 
 @pytest.mark.django_db
-def test_a_batch_is_worked_on_in_the_name_of_no_caller():
-    async def scenario() -> None:
-        threads = Threads(1, "t")
-        batches: Batches[int, str] = Batches(
-            threads, lambda _: [context.current().request_id]
-        )
-        with context.scope(request_id="of the first caller"):
-            assert await batches.one(1) == ""
-        threads.close()
-
-    run(scenario())
+@on_a_loop
+async def test_a_batch_is_worked_on_in_the_name_of_no_caller():
+    threads = Threads(1, "t")
+    batches: Batches[int, str] = Batches(
+        threads, lambda _: [context.current().request_id]
+    )
+    with context.scope(request_id="of the first caller"):
+        assert await batches.one(1) == ""
+    threads.close()
 
 
 @pytest.mark.django_db
-def test_more_than_so_many_waiting_calls_are_refused():
-    async def scenario() -> None:
-        threads, gate = Threads(1, "t"), threading.Event()
-        busy = asyncio.create_task(threads.run(gate.wait))
-        await asyncio.sleep(0)
-        waiting = [
-            asyncio.create_task(threads.run(lambda: None)) for _ in range(MOST_WAITING)
-        ]
-        await asyncio.sleep(0)
-        with pytest.raises(Busy) as refused:
-            await threads.run(lambda: None)
-        assert refused.value.code is Code.RESOURCE_EXHAUSTED
-        waiting[0].cancel()
-        gate.set()
-        await busy
-        await asyncio.gather(*waiting[1:])
-        threads.close()
-
-    run(scenario())
+@on_a_loop
+async def test_more_than_so_many_waiting_calls_are_refused():
+    threads, gate = Threads(1, "t"), threading.Event()
+    busy = asyncio.create_task(threads.run(gate.wait))
+    await asyncio.sleep(0)
+    waiting = [
+        asyncio.create_task(threads.run(lambda: None)) for _ in range(MOST_WAITING)
+    ]
+    await asyncio.sleep(0)
+    with pytest.raises(Busy) as refused:
+        await threads.run(lambda: None)
+    assert refused.value.code is Code.RESOURCE_EXHAUSTED
+    waiting[0].cancel()
+    gate.set()
+    await busy
+    await asyncio.gather(*waiting[1:])
+    threads.close()
 
 
 @given(body=st.binary(max_size=30_000), seed=st.randoms())
@@ -322,20 +313,18 @@ def test_a_signal_in_parts_is_put_together_whatever_their_order(body: bytes, see
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_listener_that_is_cut_takes_its_sender_with_it():
-    async def scenario() -> None:
-        bus = Bus()
-        running = asyncio.create_task(bus.run())
-        await until(lambda: bus.listening)
-        await asyncio.to_thread(_cut_listeners)
-        await until(lambda: not bus.listening)
-        await until(lambda: bus.listening)
-        work = [str(task.get_coro()) for task in asyncio.all_tasks()]
-        assert sum("Bus._send" in each for each in work) == 1
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-
-    run(scenario())
+@on_a_loop
+async def test_a_listener_that_is_cut_takes_its_sender_with_it():
+    bus = Bus()
+    running = asyncio.create_task(bus.run())
+    await until(lambda: bus.listening)
+    await asyncio.to_thread(_cut_listeners)
+    await until(lambda: not bus.listening)
+    await until(lambda: bus.listening)
+    work = [str(task.get_coro()) for task in asyncio.all_tasks()]
+    assert sum("Bus._send" in each for each in work) == 1
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
 
 
 def _cut_listeners() -> None:

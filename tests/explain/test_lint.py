@@ -4,17 +4,13 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from meshmgmt.explain.api.serializers import FindingSerializer
 from meshmgmt.explain.lint import lint
-from meshmgmt.explain.lint.finding import (
-    CATALOGUE,
-    Finding,
-    Severity,
-    at_least,
-)
+from meshmgmt.explain.lint.finding import CATALOGUE, Finding, Severity, at_least
 from meshmgmt.mesh.snapshot import (
     Nameserver,
     NameserverGroup,
@@ -60,6 +56,21 @@ def account(
     return replace(snapshot, **changes)  # type: ignore[arg-type]
 
 
+def corp(**changes: Any) -> Snapshot:
+    """The account with another zone."""
+    return account([replace(ZONE, **changes)])
+
+
+def office(**changes: Any) -> Snapshot:
+    """The account with another nameserver group, and no primary one."""
+    return account(groups=[replace(SERVERS, **changes)])
+
+
+def primary(**changes: Any) -> Snapshot:
+    """The account with another primary nameserver group alone."""
+    return account(groups=[replace(PRIMARY, **changes)])
+
+
 def found(snapshot: Snapshot, code: str) -> list[Finding]:
     return [finding for finding in lint(mesh(snapshot)) if finding.code == code]
 
@@ -97,118 +108,86 @@ FIRING: dict[str, list[tuple[Snapshot, str, str]]] = {
     ],
     "zone_overlaps_peer_domain": [
         (
-            account([replace(ZONE, domain="x.mesh.lan", records=(a("x.mesh.lan"),))]),
+            corp(domain="x.mesh.lan", records=(a("x.mesh.lan"),)),
             "Corp",
             "lies in the peers' domain",
         ),
-        (
-            account([replace(ZONE, domain="lan", records=(a("db.mesh.lan"),))]),
-            "Corp",
-            "never answers",
-        ),
+        (corp(domain="lan", records=(a("db.mesh.lan"),)), "Corp", "never answers"),
     ],
     "zone_without_peers": [
-        (account([replace(ZONE, groups=frozenset())]), "Corp", "no managed peer"),
-        (account([replace(ZONE, groups=LAB)]), "Corp", "no managed peer"),
+        (corp(groups=frozenset()), "Corp", "no managed peer"),
+        (corp(groups=LAB), "Corp", "no managed peer"),
         (account(unmanaged_groups=STAFF), "Corp", "no managed peer"),
     ],
-    "zone_empty": [(account([replace(ZONE, records=())]), "Corp", "no records")],
+    "zone_empty": [(corp(records=()), "Corp", "no records")],
     "cname_target_missing": [
         (
-            account([replace(ZONE, records=(cname("w.corp.lan", "no.corp.lan"),))]),
+            corp(records=(cname("w.corp.lan", "no.corp.lan"),)),
             "w.corp.lan",
             "no.corp.lan",
-        ),
+        )
     ],
     "search_domain_unused": [
         (
-            account(
-                [replace(ZONE, search=True, records=(a("corp.lan"), a("a.b.corp.lan")))]
-            ),
+            corp(search=True, records=(a("corp.lan"), a("a.b.corp.lan"))),
             "Corp",
             "search domain",
-        ),
+        )
     ],
     "ttl_zero": [
         (
-            account([replace(ZONE, records=(a("a.corp.lan", 0), a("b.corp.lan", 0)))]),
+            corp(records=(a("a.corp.lan", 0), a("b.corp.lan", 0))),
             "Corp",
             "2 names (a.corp.lan, …)",
-        ),
+        )
     ],
     "name_too_long": [
-        (account([replace(ZONE, domain=TOO_LONG)]), "Corp", "253"),
-        (
-            account([replace(ZONE, unusable=(a(f"{TOO_LONG}.corp.lan"),))]),
-            f"{TOO_LONG}.corp.lan",
-            "253",
-        ),
-        (
-            account([replace(ZONE, unusable=(cname("a.corp.lan", TOO_LONG),))]),
-            "a.corp.lan",
-            "253",
-        ),
-        (account(groups=[replace(SERVERS, unusable=(TOO_LONG,))]), "Office", "253"),
+        (corp(domain=TOO_LONG), "Corp", "253"),
+        (corp(unusable=(a(f"{TOO_LONG}.corp.lan"),)), f"{TOO_LONG}.corp.lan", "253"),
+        (corp(unusable=(cname("a.corp.lan", TOO_LONG),)), "a.corp.lan", "253"),
+        (office(unusable=(TOO_LONG,)), "Office", "253"),
     ],
     "match_domain_shadowed": [
-        (
-            account(groups=[replace(SERVERS, domains=("mesh.lan",))]),
-            "Office",
-            "mesh.lan",
-        ),
-        (account(groups=[replace(SERVERS, domains=("a.mesh.lan",))]), "Office", ""),
+        (office(domains=("mesh.lan",)), "Office", "mesh.lan"),
+        (office(domains=("a.mesh.lan",)), "Office", ""),
     ],
     "match_domain_overlaid": [
         (
-            account(groups=[replace(SERVERS, domains=("corp.lan",))]),
+            office(domains=("corp.lan",)),
             "Office",
             "1 name inside match domain corp.lan",
         ),
-        (account(groups=[replace(SERVERS, domains=("a.corp.lan",))]), "Office", ""),
+        (office(domains=("a.corp.lan",)), "Office", ""),
     ],
     "nameserver_group_only_disabled": [
-        (account(unmanaged_groups=STAFF, groups=[SERVERS]), "Office", "disabled"),
+        (account(unmanaged_groups=STAFF, groups=[SERVERS]), "Office", "disabled")
     ],
     "nameserver_group_without_peers": [
-        (account(groups=[replace(SERVERS, groups=LAB)]), "Office", "no managed peer"),
-        (
-            account(groups=[replace(SERVERS, groups=frozenset())]),
-            "Office",
-            "no group is assigned",
-        ),
+        (office(groups=LAB), "Office", "no managed peer"),
+        (office(groups=frozenset()), "Office", "no group is assigned"),
     ],
     "nameserver_repeated": [
         (
-            account(
-                groups=[
-                    replace(SERVERS, nameservers=(Nameserver("1.1.1.1"),) * 2),
-                ]
-            ),
+            office(nameservers=(Nameserver("1.1.1.1"),) * 2),
             "Office",
             "1.1.1.1 port 53 2 times",
-        ),
+        )
     ],
-    "group_empty": [
-        (account([replace(ZONE, groups=STAFF | LAB)]), "Lab", "Corp is meant for it"),
-    ],
+    "group_empty": [(corp(groups=STAFF | LAB), "Lab", "Corp is meant for it")],
     "several_primaries": [
         (
             account(groups=[PRIMARY, replace(PRIMARY, id="n3", name="Second")]),
             "Main",
             "2 peers (ann, bob) with several primary groups: Main, Second",
-        ),
+        )
     ],
     "no_primary": [
         (account(groups=[SERVERS]), "", "2 peers (ann, bob)"),
-        (
-            account(groups=[replace(PRIMARY, nameservers=(Nameserver("100.64.0.1"),))]),
-            "",
-            "1 peer (ann)",
-        ),
-        (account(groups=[replace(PRIMARY, enabled=False)]), "", "2 peers"),
+        (primary(nameservers=(Nameserver("100.64.0.1"),)), "", "1 peer (ann)"),
+        (primary(enabled=False), "", "2 peers"),
     ],
     "unmanaged_with_zones": [
-        (account(unmanaged_groups=STAFF), "Staff", "2 peers (ann, bob)"),
+        (account(unmanaged_groups=STAFF), "Staff", "2 peers (ann, bob)")
     ],
     "too_many_search_domains": [
         (account(search_zones(6)), "ann", "7 search domains"),
@@ -224,27 +203,20 @@ FIRING: dict[str, list[tuple[Snapshot, str, str]]] = {
     ],
     "ttl_differs": [
         (
-            account(
-                [
-                    replace(
-                        ZONE,
-                        records=(
-                            a("a.corp.lan", 60),
-                            a("a.corp.lan", 300)._replace(content="10.0.0.2"),
-                        ),
-                    )
-                ]
+            corp(
+                records=(
+                    a("a.corp.lan", 60),
+                    a("a.corp.lan", 300)._replace(content="10.0.0.2"),
+                )
             ),
             "Corp",
             "different TTLs at 1 name (a.corp.lan)",
-        ),
+        )
     ],
     "network_range_uneven": [
         (account(settings=Settings(dns_domain="mesh.lan", prefix_length=10)), "", "/10")
     ],
-    "network_map_large": [
-        (account([many_records(5001)]), "ann", "2 peers (ann, bob)"),
-    ],
+    "network_map_large": [(account([many_records(5001)]), "ann", "2 peers (ann, bob)")],
 }
 
 SILENT: dict[str, list[Snapshot]] = {
@@ -255,69 +227,45 @@ SILENT: dict[str, list[Snapshot]] = {
         account([SHADOWED, replace(LONGER, domain="bcorp.lan")]),
     ],
     "zone_overlaps_peer_domain": [
-        account([replace(ZONE, domain="lan", records=(a("db.lan"),))]),
-        account([replace(ZONE, domain="xmesh.lan")]),
+        corp(domain="lan", records=(a("db.lan"),)),
+        corp(domain="xmesh.lan"),
         account([replace(ZONE, domain="a.mesh.lan")], settings=Settings()),
     ],
-    "zone_without_peers": [
-        account(),
-        account([replace(ZONE, groups=LAB, enabled=False)]),
-    ],
-    "zone_empty": [account(), account([replace(ZONE, records=(), enabled=False)])],
+    "zone_without_peers": [account(), corp(groups=LAB, enabled=False)],
+    "zone_empty": [account(), corp(records=(), enabled=False)],
     "cname_target_missing": [
-        account([replace(ZONE, records=(cname("w.corp.lan", "a.example"),))]),
-        account(
-            [replace(ZONE, records=(cname("w.corp.lan", "a.corp.lan"), *ZONE.records))]
-        ),
-        account(
-            [
-                replace(
-                    ZONE,
-                    records=(cname("w.corp.lan", "q.corp.lan"), a("*.corp.lan")),
-                )
-            ]
-        ),
+        corp(records=(cname("w.corp.lan", "a.example"),)),
+        corp(records=(cname("w.corp.lan", "a.corp.lan"), *ZONE.records)),
+        corp(records=(cname("w.corp.lan", "q.corp.lan"), a("*.corp.lan"))),
     ],
     "search_domain_unused": [
-        account([replace(ZONE, search=True)]),
-        account([replace(ZONE, search=True, records=(a("*.corp.lan"),))]),
-        account([replace(ZONE, records=(a("corp.lan"),))]),
+        corp(search=True),
+        corp(search=True, records=(a("*.corp.lan"),)),
+        corp(records=(a("corp.lan"),)),
     ],
     "ttl_zero": [account()],
-    "ttl_differs": [
-        account([replace(ZONE, records=(a("a.corp.lan", 60), a("b.corp.lan", 300)))])
-    ],
+    "ttl_differs": [corp(records=(a("a.corp.lan", 60), a("b.corp.lan", 300)))],
     "network_range_uneven": [
         account(settings=Settings(dns_domain="mesh.lan", prefix_length=24))
     ],
     "name_too_long": [account()],
     "match_domain_shadowed": [
-        account(groups=[replace(SERVERS, domains=("lan", "amesh.lan"))]),
-        account(groups=[replace(SERVERS, domains=("mesh.lan",), enabled=False)]),
+        office(domains=("lan", "amesh.lan")),
+        office(domains=("mesh.lan",), enabled=False),
     ],
     "match_domain_overlaid": [
-        account(groups=[replace(SERVERS, domains=("b.corp.lan", "lan"))]),
-        account(groups=[replace(SERVERS, domains=("corp.lan",), groups=LAB)]),
+        office(domains=("b.corp.lan", "lan")),
+        office(domains=("corp.lan",), groups=LAB),
     ],
     "nameserver_group_only_disabled": [
         account(unmanaged_groups=LAB),
         account(groups=[replace(SERVERS, groups=frozenset())], unmanaged_groups=STAFF),
     ],
-    "nameserver_group_without_peers": [
-        account(),
-        account(groups=[replace(SERVERS, groups=LAB, enabled=False)]),
-    ],
+    "nameserver_group_without_peers": [account(), office(groups=LAB, enabled=False)],
     "nameserver_repeated": [
-        account(
-            groups=[
-                replace(
-                    SERVERS,
-                    nameservers=(Nameserver("1.1.1.1"), Nameserver("1.1.1.1", 54)),
-                )
-            ]
-        ),
+        office(nameservers=(Nameserver("1.1.1.1"), Nameserver("1.1.1.1", 54)))
     ],
-    "group_empty": [account(), account([replace(ZONE, groups=LAB, enabled=False)])],
+    "group_empty": [account(), corp(groups=LAB, enabled=False)],
     "several_primaries": [
         account(),
         account(groups=[PRIMARY, replace(PRIMARY, id="n3", groups=LAB)]),
@@ -422,12 +370,12 @@ def test_severities_can_be_compared() -> None:
     assert {finding.severity for finding in findings} == {Severity.INFO}
     assert at_least(findings, Severity.INFO) == findings
     assert at_least(findings, Severity.WARNING) == []
-    warning = lint(mesh(account([replace(ZONE, groups=LAB)])))
+    warning = lint(mesh(corp(groups=LAB)))
     assert at_least(warning, Severity.WARNING)
 
 
 def test_json_form_is_plain_data() -> None:
-    [finding] = found(account([replace(ZONE, records=())]), "zone_empty")
+    [finding] = found(corp(records=()), "zone_empty")
     assert json.loads(json.dumps(FindingSerializer.plain(finding))) == {
         "code": "zone_empty",
         "severity": "warning",

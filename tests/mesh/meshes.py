@@ -1,4 +1,4 @@
-"""Random accounts, small enough that everything meets everything."""
+"""Random accounts, small enough that everything meets everything; and sides of rules."""
 
 import random
 from typing import Any, Final
@@ -55,6 +55,11 @@ _ADDRESSES: Final[tuple[dict[str, Any], ...]] = (
     {"address": "fd02::1/128"},
     {"address": "y.test", "is_domain": True},
 )
+
+
+def side(*groups: str) -> RuleSide:
+    """Groups on a side of a rule."""
+    return RuleSide(groups=frozenset(groups))
 
 
 def snapshots() -> st.SearchStrategy[Snapshot]:

@@ -23,22 +23,21 @@ from meshmgmt.mesh.snapshot import (
     Snapshot,
 )
 from tests.explain.pure import machine
-from tests.mesh.meshes import NOW, snapshots
+from tests.mesh.meshes import NOW, side, snapshots
 
 TCP = Traffic("tcp", 22)
-
-
-def side(*groups: str) -> RuleSide:
-    return RuleSide(groups=frozenset(groups))
+NAMES = {"staff": "Staff", "servers": "Servers", "lan": "LAN", "none": "None"}
+PRINTER = Resource("s", "n", "printer", "10.2.0.1/32", groups=frozenset({"lan"}))
+OFFICE = Route(
+    "t", "office", frozenset(), "10.1.0.0/16", access_groups=frozenset({"none"})
+)
 
 
 def rule(id_: str, left: RuleSide, right: RuleSide, **changes: Any) -> Policy:
     enabled = changes.pop("policy_enabled", True)
     checks = changes.pop("checks", ())
     made = Rule(id_, left, right, **changes)
-    return Policy(
-        f"p-{id_}", (made,), enabled=enabled, checks=checks, name=f"via {id_}"
-    )
+    return Policy(f"p-{id_}", (made,), enabled, checks, f"via {id_}")
 
 
 def account(*policies: Policy, **changes: Any) -> Snapshot:
@@ -47,16 +46,9 @@ def account(*policies: Policy, **changes: Any) -> Snapshot:
         settings=Settings(),
         peers={peer.id: peer for peer in peers},
         members={"staff": frozenset("ab"), "servers": frozenset("c")},
-        group_names={
-            "staff": "Staff",
-            "servers": "Servers",
-            "lan": "LAN",
-            "none": "None",
-        },
+        group_names=NAMES,
         policies=policies,
-        resources=(
-            Resource("s", "n", "printer", "10.2.0.1/32", groups=frozenset({"lan"})),
-        ),
+        resources=(PRINTER,),
     )
     return replace(plain, **changes)
 
@@ -114,24 +106,18 @@ def test_a_rule_that_does_nothing_now_says_why(
 
 
 def test_groups_that_stand_for_resources_or_routes_are_somebody() -> None:
-    route = Route(
-        "t", "office", frozenset(), "10.1.0.0/16", access_groups=frozenset({"none"})
-    )
     for group in ("lan", "none"):
-        made = account(rule("r", side("staff"), side(group)), routes=(route,))
+        made = account(rule("r", side("staff"), side(group)), routes=(OFFICE,))
         assert only(drawn(made)).state == "in_force"
-    assert (
-        only(drawn(account(rule("r", side("staff"), side("none"))))).state == "nobody"
-    )
+    unrouted = account(rule("r", side("staff"), side("none")))
+    assert only(drawn(unrouted)).state == "nobody"
 
 
 def test_what_is_disabled_is_nobody() -> None:
-    office = Route(
-        "t", "office", frozenset(), "10.1.0.0/16", access_groups=frozenset({"none"})
-    )
-    off = Resource("s", "n", "printer", "10.2.0.1/32", groups=frozenset({"lan"}))
-    off = replace(off, enabled=False)
-    everything = {"resources": (off,), "routes": (replace(office, enabled=False),)}
+    everything = {
+        "resources": (replace(PRINTER, enabled=False),),
+        "routes": (replace(OFFICE, enabled=False),),
+    }
     for target in (side("lan"), side("none"), RuleSide(resource="s")):
         found = drawn(account(rule("r", side("staff"), target), **everything))
         assert only(found).state == "nobody"
@@ -165,15 +151,9 @@ def test_a_focus_leaves_only_what_is_about_it(
 def crowd(groups: int, rules: int) -> Snapshot:
     names = {f"g{n:05}" + "x" * 15: f"group number {n}" for n in range(groups)}
     ids = list(names)
-    return account(
-        *(
-            rule(
-                f"r{n:019}", side(ids[n * 2 % groups]), side(ids[(n * 2 + 1) % groups])
-            )
-            for n in range(rules)
-        ),
-        group_names=names,
-    )
+    pairs = [(ids[n * 2 % groups], ids[(n * 2 + 1) % groups]) for n in range(rules)]
+    made = [rule(f"r{n:019}", side(a), side(b)) for n, (a, b) in enumerate(pairs)]
+    return account(*made, group_names=names)
 
 
 def test_at_most_five_hundred_nodes_are_drawn_and_the_others_counted() -> None:

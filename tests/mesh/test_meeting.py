@@ -17,6 +17,7 @@ from meshmgmt.mesh.snapshot import (
     Snapshot,
 )
 from tests.explain.pure import config, machine, mesh, placed, policy
+from tests.mesh.meshes import side
 
 GROUPS = {"ann": {"dev"}, "bob": {"dev", "ops"}, "cy": {"ops"}, "gate": {"gw"}}
 
@@ -30,11 +31,7 @@ def account(*policies: Policy, **parts: Any) -> Snapshot:
     return replace(placed(peers, *policies), **parts)
 
 
-def groups(*ids: str) -> RuleSide:
-    return RuleSide(groups=frozenset(ids))
-
-
-DEV_TO_OPS = policy("Policy", (groups("dev"), groups("ops")))
+DEV_TO_OPS = policy("Policy", (side("dev"), side("ops")))
 
 
 def changed(policy: Policy, **values: Any) -> Policy:
@@ -65,7 +62,7 @@ def test_a_rule_shows_both_sides_to_each_other() -> None:
 
 
 def test_members_of_one_side_do_not_see_each_other() -> None:
-    found = account(policy("P", (groups("dev"), groups("gw"))))
+    found = account(policy("P", (side("dev"), side("gw"))))
     assert seen(found, "ann") == {"gate"}
 
 
@@ -88,7 +85,7 @@ def test_a_drop_rule_does_not_hide() -> None:
 
 
 def test_a_single_peer_may_be_a_side() -> None:
-    found = account(policy("Policy", (RuleSide(peer="gate"), groups("dev"))))
+    found = account(policy("Policy", (RuleSide(peer="gate"), side("dev"))))
     assert seen(found, "gate") == {"ann", "bob"}
     assert known(found, "ann") == {"gate": Reason("policy", ("Policy",))}
 
@@ -112,9 +109,9 @@ def test_users_of_a_route_know_the_name_of_its_routing_peer_alone(route: Route) 
 def test_a_router_is_seen_but_not_named_by_those_who_may_use_its_network() -> None:
     router = Router("x", "n", peer="gate")
     resource = Resource("db", "n", "db", "10.0.0.1/32", groups=frozenset({"void"}))
-    for target in (groups("void"), RuleSide(resource="db")):
+    for target in (side("void"), RuleSide(resource="db")):
         found = account(
-            policy("P", (groups("dev"), target)),
+            policy("P", (side("dev"), target)),
             routers=(router,),
             resources=(resource,),
         )
@@ -132,7 +129,7 @@ def test_a_router_is_seen_but_not_named_by_those_who_may_use_its_network() -> No
 
 def test_a_rule_from_a_resource_leads_nobody_to_its_routers() -> None:
     found = account(
-        policy("P", (RuleSide(resource="db"), groups("dev"))),
+        policy("P", (RuleSide(resource="db"), side("dev"))),
         routers=(Router("x", "n", peer="gate"),),
         resources=(Resource("db", "n", "db", "10.0.0.1/32"),),
     )
@@ -154,7 +151,7 @@ def test_peers_of_the_same_sides_share_what_they_see() -> None:
         )
         for n in range(500)
     }
-    rules = [(groups(f"g{n % 5}"), groups(f"h{n % 7}")) for n in range(35)]
+    rules = [(side(f"g{n % 5}"), side(f"h{n % 7}")) for n in range(35)]
     whole = mesh(placed(peers, policy("All", *rules)))
     sides = {
         id(side)
@@ -167,8 +164,8 @@ def test_peers_of_the_same_sides_share_what_they_see() -> None:
 
 
 def test_who_is_gone_is_not_seen_and_no_names_are_needed_to_see() -> None:
-    rule = Rule("r", groups("dev", "gw"), RuleSide(peer="gone"))
-    to_cy = policy("P", (groups("dev", "gw"), groups("ops")))
+    rule = Rule("r", side("dev", "gw"), RuleSide(peer="gone"))
+    to_cy = policy("P", (side("dev", "gw"), side("ops")))
     found = account(Policy("q", (rule,)), to_cy)
     assert seen(found, "gate") == {"bob", "cy"}
     without = {id_: peer for id_, peer in found.peers.items() if id_ != "bob"}
@@ -179,7 +176,7 @@ def test_who_is_gone_is_not_seen_and_no_names_are_needed_to_see() -> None:
 
 
 def test_extent_names_the_groups_whose_members_are_needed() -> None:
-    found = account(policy("P", (groups("dev"), groups("ops", "gw"))))
+    found = account(policy("P", (side("dev"), side("ops", "gw"))))
     bare = replace(found, peers={}, members={})
     near = extent(bare, "ann", frozenset({"dev"}))
     assert near.groups == {"ops", "gw"}

@@ -10,8 +10,8 @@ from meshmgmt.mesh.graph import NAMED, Neighbours, neighbours
 from meshmgmt.mesh.reach import Destination, Traffic, verdict
 from meshmgmt.mesh.snapshot import PostureCheck, RuleSide, Snapshot
 from tests.explain.pure import machine
-from tests.mesh.meshes import NOW, snapshots
-from tests.mesh.test_graph import account, rule, side
+from tests.mesh.meshes import NOW, side, snapshots
+from tests.mesh.test_graph import account, rule
 
 
 def found(snapshot: Snapshot, peer_id: str) -> Neighbours:

@@ -26,7 +26,7 @@ from meshmgmt.mesh.snapshot import (
 )
 from tests.explain.pure import machine
 from tests.explain.pushed import message
-from tests.mesh.meshes import NOW, snapshots
+from tests.mesh.meshes import NOW, side, snapshots
 from tests.mesh.packets import Packet, Wire
 
 PLACES = [
@@ -115,10 +115,6 @@ def test_resource_is_reached_when_all_of_it_is(
 
 
 SQL = Traffic("tcp", 5432)
-
-
-def side(*groups: str) -> RuleSide:
-    return RuleSide(groups=frozenset(groups))
 
 
 def account(**changes: Any) -> Snapshot:

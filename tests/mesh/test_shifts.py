@@ -11,8 +11,8 @@ from meshmgmt.mesh.reach import Destination, Traffic, verdict
 from meshmgmt.mesh.shifts import MOST, Shift, shifts
 from meshmgmt.mesh.snapshot import Policy, RuleSide, Snapshot
 from tests.explain.pure import machine
-from tests.mesh.meshes import NOW, snapshots
-from tests.mesh.test_graph import account, rule, side
+from tests.mesh.meshes import NOW, side, snapshots
+from tests.mesh.test_graph import account, rule
 
 TCP = Traffic("tcp", 22)
 
@@ -23,13 +23,9 @@ def between(before: Snapshot, after: Snapshot) -> dict[tuple[str, str], Shift]:
     return {(each.source.name, each.destination.name): each for each in found.pairs}
 
 
-def web(**changes: Any) -> Policy:
-    plain: dict[str, Any] = {
-        "protocol": "tcp",
-        "ports": (22, 443),
-        "bidirectional": False,
-    }
-    return rule("web", side("staff"), side("servers"), **plain | changes)
+def web(id_: str = "web", **changes: Any) -> Policy:
+    plain = {"protocol": "tcp", "ports": (22, 443), "bidirectional": False}
+    return rule(id_, side("staff"), side("servers"), **plain | changes)
 
 
 def test_a_policy_that_goes_loses_what_it_let_its_groups_begin() -> None:
@@ -48,15 +44,7 @@ def test_what_another_policy_lets_through_as_well_is_not_lost() -> None:
 
 
 def test_a_rule_that_drops_takes_away_and_gives_back() -> None:
-    drop = rule(
-        "no",
-        side("staff"),
-        side("servers"),
-        accept=False,
-        protocol="tcp",
-        ports=(22,),
-        bidirectional=False,
-    )
+    drop = web("no", accept=False, ports=(22,))
     there, gone = account(web(), drop), account(web())
     assert between(there, gone)["Staff", "Servers"].gained == "TCP 22"
     assert between(gone, there)["Staff", "Servers"].lost == "TCP 22"
@@ -73,9 +61,8 @@ def test_a_new_member_gains_and_who_leaves_loses() -> None:
     [shift] = between(plain, before).values()
     assert (shift.gained_pairs, shift.lost_pairs) == (1, 0)
     new = {**before.peers, "d": machine("d", "d", "100.64.0.9")}
-    joined = replace(
-        before, peers=new, members={**before.members, "staff": frozenset("abd")}
-    )
+    staff = {**before.members, "staff": frozenset("abd")}
+    joined = replace(before, peers=new, members=staff)
     [shift] = between(before, joined).values()
     assert (shift.gained, shift.gained_pairs) == ("TCP 22 and 443", 1)
 
@@ -125,17 +112,8 @@ def test_a_verdict_that_changes_is_told_of_a_pair_of_its_groups(
         id_: peer._replace(version="development") for id_, peer in drawn.peers.items()
     }
     before = replace(drawn, peers=peers)
-    kept = data.draw(
-        st.lists(
-            st.booleans(), min_size=len(before.policies), max_size=len(before.policies)
-        )
-    )
-    after = replace(
-        before,
-        policies=tuple(
-            p for p, keep in zip(before.policies, kept, strict=True) if keep
-        ),
-    )
+    kept = tuple(policy for policy in before.policies if data.draw(st.booleans()))
+    after = replace(before, policies=kept)
     meshes = Mesh(before, NOW), Mesh(after, NOW)
     found = shifts(*meshes, most=100_000).pairs
     one, other = data.draw(st.permutations(sorted(peers)))[:2]
