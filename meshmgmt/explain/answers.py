@@ -14,14 +14,11 @@ from meshmgmt.explain.lint import lint
 from meshmgmt.explain.lint.finding import Finding
 from meshmgmt.explain.mapsize import observe_all_maps, observe_map
 from meshmgmt.explain.reaching import peer_labelled
-from meshmgmt.explain.resolution.explain import HiddenPeer, explain
-from meshmgmt.explain.resolution.model import (
-    Explanation,
-    QueryError,
-    hidden_peer,
-)
+from meshmgmt.explain.resolution.explain import explain
+from meshmgmt.explain.resolution.model import Explanation, QueryError, hidden_peer
 from meshmgmt.explain.resolution.trials import covering_zones, groups_to_try
 from meshmgmt.explain.resolution.verdict import needs_trials, verdict
+from meshmgmt.explain.resolution.zones import HiddenPeer
 from meshmgmt.inventory.selectors import ACCESSIBLE, FEW, peer_rows, visible_peers
 from meshmgmt.mesh.graph import Neighbours, neighbours
 from meshmgmt.mesh.peerdns import PeerDns

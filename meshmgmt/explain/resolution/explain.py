@@ -29,8 +29,6 @@ from meshmgmt.mesh.peerdns import PeerDns
 from meshmgmt.mesh.reasons import Subject, subject_of
 from meshmgmt.mesh.snapshot import NameserverGroup, Record
 
-__all__ = ["HiddenPeer", "explain"]
-
 MAX_CNAMES = 8
 """Agents follow so many."""
 

@@ -144,6 +144,14 @@ def named_in(phrase: Phrase) -> list[Subject]:
     return list(dict.fromkeys(part for part in phrase if isinstance(part, Subject)))
 
 
+def all_of(*clauses: Phrase) -> Phrase:
+    """Clauses that all have to be: `a and b`; those without words are left out."""
+    found: list[str | Subject] = []
+    for clause in filter(None, clauses):
+        found += [" and ", *clause]
+    return tuple(found[1:])
+
+
 def either(subjects: Sequence[Subject], last: str = " or ") -> Phrase:
     """The subjects as words: `a`, `a or b`, `a, b or c`."""
     parts: list[str | Subject] = []

@@ -16,6 +16,7 @@ from meshmgmt.explain.resolution.model import (
     Outcome,
     OutcomeKind,
     Phrase,
+    all_of,
     deciding_steps,
     either,
 )
@@ -112,9 +113,7 @@ def _tried(explanation: Explanation, excluded: Excluded, mesh: Mesh) -> Iterator
             found.setdefault((outcome, depends, clause), []).extend(group)
     for (outcome, depends, clause), groups in found.items():
         member: Phrase = ("the peer were in group ", *either(groups)) if groups else ()
-        both: Phrase = (" and ",) if clause and member else ()
-        condition = (*clause, *both, *member)
-        yield Trial(excluded, condition, outcome, depends)
+        yield Trial(excluded, all_of(clause, member), outcome, depends)
 
 
 def _elsewhere(now: Explanation, then: Explanation, subject: Subject) -> Outcome | None:
@@ -152,10 +151,9 @@ def _ways(
         changed = replace(snapshot, members={**snapshot.members, id_: joined})
         yield [group_of(snapshot, id_)], clause, changed
     if not item.groups:
-        both: Phrase = (" and ",) if clause else ()
         assigning = (noun, subject, " were assigned to a group of the peer")
         changed = _with(snapshot, excluded, groups=mine)
-        yield [], (*clause, *both, *assigning), changed
+        yield [], all_of(clause, assigning), changed
 
 
 def _groups_of(item: Zone | NameserverGroup, snapshot: Snapshot) -> list[str]:

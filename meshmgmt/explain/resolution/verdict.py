@@ -10,6 +10,7 @@ from meshmgmt.explain.resolution.model import (
     OutcomeKind,
     Phrase,
     Verdict,
+    all_of,
     deciding_steps,
     either,
     hidden_peer,
@@ -70,20 +71,20 @@ def _unmanaged(config: PeerDns) -> Verdict:
     if not disabled:
         return Verdict(reason, (("It would be managed if ", *back),))
     listed = either([group_of(snapshot, id_) for id_ in disabled], " and ")
-    both: Phrase = (" and ",) if back else ()
-    begin: Phrase = ("It would be managed if ", *back, *both)
-    left: Phrase = (*begin, "the peer were not in group ", *listed)
-    enabled = (*begin, "DNS management were not disabled for group ", *listed)
-    return Verdict(reason, (left, enabled))
+    ways = (
+        "the peer were not in group ",
+        "DNS management were not disabled for group ",
+    )
+    return Verdict(
+        reason,
+        tuple(("It would be managed if ", *all_of(back, (w, *listed))) for w in ways),
+    )
 
 
 def _back(peer: Subject, mesh: Mesh) -> Phrase:
     """What would let a peer take part again; nothing for one that does."""
-    found: list[str | Subject] = []
-    for code in _absence(peer, mesh):
-        before, after = _BACK[code]
-        found += [" and ", before, peer, after]
-    return tuple(found[1:])
+    words = [_BACK[code] for code in _absence(peer, mesh)]
+    return all_of(*((before, peer, after) for before, after in words))
 
 
 def _absence(peer: Subject, mesh: Mesh) -> tuple[str, ...]:
@@ -197,8 +198,7 @@ def _missing(explanation: Explanation, mesh: Mesh) -> Iterator[Phrase]:
         found = obstacles(mesh, explanation.peer_id, hidden.id)
         ways = [_way(each, mesh) for each in found]
         for way in ways or [("a policy let this peer reach peer ", hidden)]:
-            both: Phrase = (" and ",) if back and way else ()
-            yield ("It would resolve if ", *back, *both, *way)
+            yield ("It would resolve if ", *all_of(back, way))
     for query in explanation.queries:
         name = query.legs[-1].name
         for step in query.legs[-1].steps:
@@ -219,15 +219,14 @@ def _would_have(explanation: Explanation, hidden: Subject, mesh: Mesh) -> bool:
 def _way(obstacle: Obstacle, mesh: Mesh) -> Phrase:
     """What would have to be for a rule to let two peers meet; nothing: it does."""
     policy = subject_of(obstacle.policy)
-    found: list[str | Subject] = []
-    for what in obstacle.off:
-        found += [" and ", f"{_SWITCHED[what]} ", policy, " were enabled"]
+    ways: list[Phrase] = [
+        (f"{_SWITCHED[what]} ", policy, " were enabled") for what in obstacle.off
+    ]
     if obstacle.failed:
-        peer = mesh.snapshot.peers[obstacle.source]
-        checks = ", ".join(obstacle.failed)
-        found += [" and ", "peer ", subject_of(peer)]
-        found += [f" passed {checks}, as policy ", policy, " asks"]
-    return tuple(found[1:])
+        peer = subject_of(mesh.snapshot.peers[obstacle.source])
+        checks = f" passed {', '.join(obstacle.failed)}, as policy "
+        ways.append(("peer ", peer, checks, policy, " asks"))
+    return all_of(*ways)
 
 
 def _place(subject: Subject) -> Phrase:

@@ -5,10 +5,7 @@ from dataclasses import dataclass, replace
 
 from meshmgmt.core.counting import counted
 from meshmgmt.core.names import WILDCARD, is_subdomain
-from meshmgmt.explain.resolution.model import (
-    OutcomeKind,
-    Step,
-)
+from meshmgmt.explain.resolution.model import OutcomeKind, Step
 from meshmgmt.mesh.peerdns import EffectiveZone, PeerDns
 from meshmgmt.mesh.reasons import Subject
 from meshmgmt.mesh.snapshot import Record
