@@ -114,11 +114,10 @@ def _traffic(found: NetworkMap, grant: Grant) -> str:
 def _routes(store: MapStore, found: NetworkMap) -> Iterator[Row]:
     resources = {each.id for each in store.mesh.snapshot.resources}
     for entry in found.routes:
-        own = entry.id.partition(":")[0].removesuffix("-v6-default")
-        kind = "resource" if own in resources else "route"
+        kind = "resource" if entry.carrier in resources else "route"
         target = ", ".join(entry.domains) or entry.network
         yield (
-            (Subject(kind, own, entry.net_id),),
+            (Subject(kind, entry.carrier, entry.net_id),),
             (target,),
             ("by ", *_peer(store, entry.peer_id)),
             (f"metric {entry.metric}",),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from meshmgmt.mesh.result import RouteEntry, RouteRule
+from meshmgmt.mesh.result import TWIN, RouteEntry, RouteRule
 from meshmgmt.mesh.snapshot import SOURCE_PREFIXES, Peer, Rule
 from meshmgmt.mesh.versions import supports
 
@@ -21,7 +21,6 @@ DOMAIN_NETWORK: Final = "192.0.2.0/32"
 
 EVERYTHING: Final = "0.0.0.0/0"
 EVERYTHING_V6: Final = "::/0"
-_V6_ID: Final = "-v6-default"
 _V6_NET_ID: Final = "-v6"
 
 
@@ -94,7 +93,7 @@ def for_family(entries: Iterable[RouteEntry], *, ipv6: bool) -> Iterator[RouteEn
             yield entry
             if ipv6 and entry.network == EVERYTHING:
                 yield entry._replace(
-                    id=entry.id + _V6_ID,
+                    id=entry.id + TWIN,
                     net_id=entry.net_id + _V6_NET_ID,
                     network=EVERYTHING_V6,
                 )
@@ -178,5 +177,5 @@ def _companion(rule: RouteRule, sources: tuple[str, ...]) -> RouteRule:
     if rule.destination != EVERYTHING:
         return rule._replace(sources=sources)
     return rule._replace(
-        sources=sources, destination=EVERYTHING_V6, route_id=rule.route_id + _V6_ID
+        sources=sources, destination=EVERYTHING_V6, route_id=rule.route_id + TWIN
     )

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from meshmgmt.mesh.sides import NONE, Union
 from meshmgmt.mesh.snapshot import NameserverGroup, Peer, Rule, Zone
+
+TWIN: Final = "-v6-default"
+"""Ends the id of what an exit node is for IPv6."""
 
 
 class Grant(NamedTuple):
@@ -29,6 +32,13 @@ class RouteEntry(NamedTuple):
     domains: tuple[str, ...] = ()
     keep_route: bool = False
     skip_auto_apply: bool = False
+
+    @property
+    def carrier(self) -> str:
+        """The id of the resource or route that it was made of."""
+        # Several routing peers, and the twin of an exit node for IPv6, have ids of
+        # their own.
+        return self.id.partition(":")[0].removesuffix(TWIN)
 
 
 class RouteRule(NamedTuple):

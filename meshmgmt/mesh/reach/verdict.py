@@ -182,10 +182,7 @@ class _Question:
 
     def _carrier(self, entry: RouteEntry) -> Resource | Route:
         """The resource or route that an entry of a map was made of."""
-        # Several routing peers, and the twin of an exit node for IPv6, have ids of
-        # their own.
-        id_ = entry.id.partition(":")[0].removesuffix("-v6-default")
-        return next(each for each in self._every() if each.id == id_)
+        return next(each for each in self._every() if each.id == entry.carrier)
 
     def _every(self) -> tuple[Resource | Route, ...]:
         return (*self._all.resources, *self._all.routes)
