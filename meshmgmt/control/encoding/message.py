@@ -124,14 +124,8 @@ class Encoder:
         own = self.peer_config(found).SerializeToString()
         family, understands = self._families[found.peer.has_ipv6], receiver(found.peer)
         remotes = family.remote_blocks.of(found.remotes)
-        rules = list(
-            filter(
-                None,
-                chain.from_iterable(
-                    self._rules.of(grant, understands) for grant in found.grants
-                ),
-            )
-        )
+        of_grants = (self._rules.of(grant, understands) for grant in found.grants)
+        rules = list(filter(None, chain.from_iterable(of_grants)))
         route_rules = [parts.route_rule(rule) for rule in found.route_rules]
         empty = number(pb.SyncResponse, "remotePeersIsEmpty", not remotes)
         return Encoded(

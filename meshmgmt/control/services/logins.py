@@ -17,6 +17,7 @@ from meshmgmt.control.protocol import management_pb2
 from meshmgmt.control.services import sso
 from meshmgmt.control.services.refusals import Code, Refused, WrongKey
 from meshmgmt.control.services.reporting import (
+    admitted,
     facts_of,
     known_peer,
     plain,
@@ -81,9 +82,7 @@ def _again(peer: Peer, request: management_pb2.LoginRequest, source: str) -> Sta
     """Let a known peer in; a setup key that it shows does not matter."""
     if request.jwtToken:
         peer = _sign_in(peer, request.jwtToken)
-    standing = standing_of(peer, the_account())
-    if not standing.allowed:
-        raise Refused(Code.PERMISSION_DENIED, standing.reason)
+    standing = admitted(peer, the_account())
     if request.dnsLabels and not peer.allow_extra_dns_labels:
         raise Refused(Code.PERMISSION_DENIED, NO_EXTRA_LABELS)
     take_report(peer, request.meta, source, **ssh_key_of(request))

@@ -4,14 +4,14 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from meshmgmt.access.models import PostureCheck
-from meshmgmt.accounts.models import User
+from meshmgmt.accounts.models import Account, User
 from meshmgmt.control.protocol import management_pb2
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.core.queries import Prepared, batches, columns_of, loaded
 from meshmgmt.inventory.flags import DISABLE_IPV6, LOCAL_FLAGS
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.reports import peer_report, place_facts
-from meshmgmt.inventory.standing import DELETED
+from meshmgmt.inventory.standing import DELETED, Standing, standing_of
 from observability.metrics import instruments
 
 MAX_TEXT: Final = 255
@@ -138,6 +138,14 @@ def _with_user(row: tuple[Any, ...]) -> Peer:
     if peer.user_id is not None:
         peer.user = loaded(User, row[own:])
     return peer
+
+
+def admitted(peer: Peer, account: Account) -> Standing:
+    """Return the standing of a peer that may go on. Raises Refused for another."""
+    standing = standing_of(peer, account)
+    if not standing.allowed:
+        raise Refused(Code.PERMISSION_DENIED, standing.reason)
+    return standing
 
 
 def stored_peer(peer_id: str) -> Peer:

@@ -15,6 +15,7 @@ from meshmgmt.control.services import sso
 from meshmgmt.control.services.logins import OTHERS_PEER, Session
 from meshmgmt.control.services.refusals import Code, Refused
 from meshmgmt.control.services.reporting import (
+    admitted,
     known_peer,
     known_peers,
     stored_peer,
@@ -62,11 +63,9 @@ def open_syncs(openings: Sequence[SyncOpening]) -> list[Session | Exception]:
 def _opened(peer: Peer | None, opening: SyncOpening, account: Account) -> Session:
     if peer is None:
         raise Refused(Code.PERMISSION_DENIED, DELETED)
-    standing = standing_of(peer, account)
-    if not standing.allowed:
-        raise Refused(Code.PERMISSION_DENIED, standing.reason)
+    until = admitted(peer, account).until
     take_report(peer, opening.meta, opening.source)
-    return Session(peer.pk, standing.until)
+    return Session(peer.pk, until)
 
 
 def open_sync(
@@ -126,9 +125,7 @@ def extend_session(
 
 
 def _extend(peer: Peer) -> dt.datetime:
-    standing = standing_of(peer, the_account())
-    if not standing.allowed:
-        raise Refused(Code.PERMISSION_DENIED, standing.reason)
+    admitted(peer, the_account())
     peer.last_login = clock.now()
     until = standing_of(peer, the_account()).until
     if until is None:
