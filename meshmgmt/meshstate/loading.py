@@ -14,15 +14,7 @@ from meshmgmt.core.history import shown_moment
 from meshmgmt.core.queries import BATCH
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.extent import Extent, extent, routing
-from meshmgmt.mesh.snapshot import (
-    Peer,
-    Policy,
-    Record,
-    Settings,
-    Snapshot,
-    User,
-    Zone,
-)
+from meshmgmt.mesh.snapshot import Peer, Policy, Record, Settings, Snapshot, User, Zone
 from meshmgmt.meshstate import tables
 from meshmgmt.meshstate.reader import Table, grouped
 

@@ -27,10 +27,7 @@ from tests.control.agents import (
     run,
     until,
 )
-from tests.control.deployment import (
-    Deployment,
-    not_served,
-)
+from tests.control.deployment import Deployment, not_served
 from tests.runfolder import clean_environ
 from tests.servers import free_port
 

@@ -15,11 +15,7 @@ from meshmgmt.control.maps import MapStore
 from meshmgmt.control.protocol import management_pb2 as pb
 from meshmgmt.control.services.refusals import Code
 from meshmgmt.control.services.reporting import facts_of
-from meshmgmt.control.services.sessions import (
-    extend_session,
-    logout,
-    open_sync,
-)
+from meshmgmt.control.services.sessions import extend_session, logout, open_sync
 from meshmgmt.core.transactions import lock_held
 from meshmgmt.inventory.models import Peer
 from meshmgmt.inventory.reports import peer_report

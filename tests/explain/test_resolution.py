@@ -7,11 +7,7 @@ import pytest
 
 from meshmgmt.explain.api.serializers import ExplanationSerializer
 from meshmgmt.explain.resolution.explain import explain
-from meshmgmt.explain.resolution.model import (
-    Explanation,
-    OutcomeKind,
-    QueryError,
-)
+from meshmgmt.explain.resolution.model import Explanation, OutcomeKind, QueryError
 from meshmgmt.explain.resolution.render import render
 from meshmgmt.mesh.reasons import Subject
 from meshmgmt.mesh.snapshot import (

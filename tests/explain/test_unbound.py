@@ -22,13 +22,7 @@ from dnslib import QTYPE, RCODE, RR, A, DNSRecord
 from meshmgmt.explain.resolution.explain import explain
 from meshmgmt.explain.resolution.model import OutcomeKind
 from meshmgmt.mesh.peerdns import PeerDns
-from meshmgmt.mesh.snapshot import (
-    Nameserver,
-    NameserverGroup,
-    Record,
-    Snapshot,
-    Zone,
-)
+from meshmgmt.mesh.snapshot import Nameserver, NameserverGroup, Record, Snapshot, Zone
 from tests.explain.pure import NO_GROUPS, config, machine, placed
 
 UNBOUND = shutil.which("unbound", path=f"{os.environ.get('PATH', '')}:/usr/sbin")

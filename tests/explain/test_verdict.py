@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from groups.models import Group, GroupPeer
 from meshmgmt.core.orderedlinks import set_members
 from meshmgmt.explain.resolution.explain import explain
-from meshmgmt.explain.resolution.model import (
-    OutcomeKind,
-    Phrase,
-    Verdict,
-    text_of,
-)
+from meshmgmt.explain.resolution.model import OutcomeKind, Phrase, Verdict, text_of
 from meshmgmt.explain.resolution.trials import trials
 from meshmgmt.explain.resolution.verdict import verdict
 from meshmgmt.mesh.reasons import Subject
