@@ -1,6 +1,8 @@
 """Accounts written down by hand: peers with the groups they are in, and what one gets."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.peerdns import PeerDns
@@ -33,6 +35,12 @@ def placed(
         },
         policies=policies,
     )
+
+
+def with_peer(snapshot: Snapshot, id_: str, **facts: Any) -> Snapshot:
+    """The account, with other facts of a peer."""
+    changed = snapshot.peers[id_]._replace(**facts)
+    return replace(snapshot, peers={**snapshot.peers, id_: changed})
 
 
 def machine(

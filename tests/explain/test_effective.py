@@ -19,7 +19,15 @@ from meshmgmt.mesh.snapshot import (
     User,
     Zone,
 )
-from tests.explain.pure import NO_GROUPS, config, machine, mesh, placed, policy
+from tests.explain.pure import (
+    NO_GROUPS,
+    config,
+    machine,
+    mesh,
+    placed,
+    policy,
+    with_peer,
+)
 from tests.mesh.meshes import NOW
 
 DEV, OPS = frozenset({"dev"}), frozenset({"ops"})
@@ -187,9 +195,8 @@ def test_an_unknown_peer_is_a_key_error() -> None:
 def test_one_mesh_gives_every_peer_what_it_gets_alone() -> None:
     shared = mesh(account())
     for peer_id in shared.snapshot.peers:
-        assert PeerDnsSerializer.plain(
-            PeerDns(shared, peer_id)
-        ) == PeerDnsSerializer.plain(config(account(), peer_id))
+        got, alone = PeerDns(shared, peer_id), config(account(), peer_id)
+        assert PeerDnsSerializer.plain(got) == PeerDnsSerializer.plain(alone)
 
 
 def test_json_form_is_plain_data() -> None:
@@ -217,13 +224,8 @@ ABSENT: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("code", ABSENT)
 def test_peer_that_takes_no_part_gets_nothing_and_is_unseen(code: str) -> None:
-    base = account()
-    absent = BOB._replace(**ABSENT[code])
-    snapshot = replace(
-        base,
-        peers={**base.peers, "p2": absent},
-        users={"u": User("u", active=False, blocked=True)},
-    )
+    absent = with_peer(account(), "p2", **ABSENT[code])
+    snapshot = replace(absent, users={"u": User("u", active=False, blocked=True)})
     mine = config(snapshot, "p2")
     assert (mine.managed, mine.reason.code) == (False, code)
     assert [*mine.zones, *mine.nameserver_groups, *mine.search_domains] == []
@@ -236,9 +238,8 @@ def test_peer_that_takes_no_part_gets_nothing_and_is_unseen(code: str) -> None:
 
 
 def test_login_over_by_the_clock_counts_before_anybody_noted_it() -> None:
-    base = account()
-    late = BOB._replace(user_id="u", login_expires=True, last_login=NOW - 61)
-    period = replace(base.settings, login_period=60)
-    snapshot = replace(base, settings=period, peers={**base.peers, "p2": late})
+    facts = {"user_id": "u", "login_expires": True, "last_login": NOW - 61}
+    late = with_peer(account(), "p2", **facts)
+    snapshot = replace(late, settings=replace(late.settings, login_period=60))
     assert config(snapshot, "p2").reason.code == "login_expired"
     assert PeerDns(Mesh(snapshot, NOW - 2), "p2").managed

@@ -3,6 +3,7 @@
 import datetime as dt
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -49,6 +50,7 @@ from tests.explain.accounts import snapshots
 from tests.explain.pure import NO_GROUPS, config, machine, mesh, placed, policy
 from tests.explain.stored_account import storable, store
 from tests.factories import group_id, peer
+from tests.mesh.meshes import side
 from tests.mesh.test_properties import flat
 from tests.races import race
 from tests.resource_contract import ok
@@ -60,6 +62,9 @@ class _Undo(Exception):
     pass
 
 
+shown = PeerDnsSerializer.plain
+
+
 def _gets(whole: Mesh, peer_id: str) -> tuple[object, ...]:
     """What a peer gets: its DNS in words, and its map, nothing twice.
 
@@ -67,7 +72,7 @@ def _gets(whole: Mesh, peer_id: str) -> tuple[object, ...]:
     """
     found = whole.network_map(peer_id)
     numbers = len(found.grants), len(found.route_rules), len(found.files)
-    told = PeerDnsSerializer.plain(PeerDns(whole, peer_id))
+    told = shown(PeerDns(whole, peer_id))
     return told, flat(found), numbers
 
 
@@ -90,18 +95,15 @@ def _compare_reach(whole: Mesh, snapshot: Snapshot) -> None:
 
 def _compare(drawn: Snapshot) -> None:
     snapshot = storable(drawn)
-    try:
-        with transaction.atomic():
-            store(snapshot)
-            expected, loaded = mesh(snapshot), mesh(load())
-            for peer_id in snapshot.peers:
-                gets = _gets(expected, peer_id)
-                assert _gets(loaded, peer_id) == gets
-                assert _gets(mesh(load_around(peer_id)), peer_id) == gets
-            _compare_reach(expected, snapshot)
-            raise _Undo
-    except _Undo:
-        pass
+    with suppress(_Undo), transaction.atomic():
+        store(snapshot)
+        expected, loaded = mesh(snapshot), mesh(load())
+        for peer_id in snapshot.peers:
+            gets = _gets(expected, peer_id)
+            assert _gets(loaded, peer_id) == gets
+            assert _gets(mesh(load_around(peer_id)), peer_id) == gets
+        _compare_reach(expected, snapshot)
+        raise _Undo
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -129,15 +131,11 @@ def _peer(number: int) -> Peer:
     return machine(f"p{number}", f"host{number}", f"100.64.0.{number}")
 
 
-def _side(*groups: str) -> RuleSide:
-    return RuleSide(groups=frozenset(groups))
-
-
 def test_routers_and_resources_are_loaded() -> None:
     plain = placed(
         {_peer(1): frozenset({"users"}), _peer(2): frozenset({"routing"})},
-        policy("a", (_side("users"), RuleSide(resource="r1"))),
-        policy("b", (_side("users"), _side("things"))),
+        policy("a", (side("users"), RuleSide(resource="r1"))),
+        policy("b", (side("users"), side("things"))),
     )
     snapshot = replace(
         plain,
@@ -158,19 +156,15 @@ def test_routers_and_resources_are_loaded() -> None:
         assert [route.network for route in found.routes] == ["10.0.0.1/32"]
         assert not found.names.ids
         assert _gets(mesh(load()), one) == _gets(mesh(snapshot), one)
-        assert PeerDnsSerializer.plain(peer_dns(one)) == PeerDnsSerializer.plain(
-            config(snapshot, one)
-        )
-    assert PeerDnsSerializer.plain(next(all_peer_dns())) == PeerDnsSerializer.plain(
-        config(snapshot, "p1")
-    )
+        assert shown(peer_dns(one)) == shown(config(snapshot, one))
+    assert shown(next(all_peer_dns())) == shown(config(snapshot, "p1"))
 
 
 def test_whom_a_routing_peer_lets_in_has_the_route_too() -> None:
     snapshot = replace(
         placed(
             {_peer(1): frozenset({"users", "staff"}), _peer(2): frozenset({"routing"})},
-            policy("a", (_side("staff"), _side("things", "routing"))),
+            policy("a", (side("staff"), side("things", "routing"))),
         ),
         members={
             "users": frozenset({"p1"}),
@@ -197,20 +191,20 @@ def test_group_of_all_peers_counts_without_rows() -> None:
     unassigned = Zone("z1", "Zone", "svc.lan", NO_GROUPS, (found,))
     plain = placed(
         {_peer(1): frozenset({"g"}), _peer(2): NO_GROUPS},
-        policy("Out", (_side("g"), RuleSide())),
+        policy("Out", (side("g"), RuleSide())),
     )
     store(replace(plain, zones=(unassigned,)))
     assert [z.name for z in peer_dns("p2").zones] == ["Peers"]
     zones.update("z1", {"distribution_groups": [everybody.pk]})
     set_members(RuleDestination, PolicyRule.objects.get(), [everybody.pk])
-    of_all = {each.peer_id: PeerDnsSerializer.plain(each) for each in all_peer_dns()}
+    of_all = {each.peer_id: shown(each) for each in all_peer_dns()}
     for peer_id in ("p1", "p2"):
         got = peer_dns(peer_id)
         assert [z.name for z in got.zones] == ["Peers", "Zone"]
         assert [peer.id for peer in got.visible_peers] == (
             ["p1", "p2"] if peer_id == "p1" else ["p2", "p1"]
         )
-        assert PeerDnsSerializer.plain(got) == of_all[peer_id]
+        assert shown(got) == of_all[peer_id]
     dns_settings_update(disabled_management_groups=[everybody.pk])
     assert not peer_dns("p1").managed
 
@@ -223,8 +217,8 @@ def test_first_cause_wins_when_everybody_is_seen_too() -> None:
                 _peer(2): frozenset({"b"}),
                 _peer(3): NO_GROUPS,
             },
-            policy("Narrow", (_side("a"), _side("b"))),
-            policy("Wide", (_side("a"), RuleSide())),
+            policy("Narrow", (side("a"), side("b"))),
+            policy("Wide", (side("a"), RuleSide())),
         )
     )
     wide = PolicyRule.objects.get(policy="Wide")
@@ -255,35 +249,21 @@ def test_all_peers_need_as_many_queries_whatever_the_size(
     with django_assert_num_queries(16):
         configs = list(all_peer_dns())
     assert len(configs) == size
-    assert PeerDnsSerializer.plain(configs[0]) == PeerDnsSerializer.plain(
-        peer_dns("p0")
-    )
+    assert shown(configs[0]) == shown(peer_dns("p0"))
 
 
 def _account_of(size: int) -> Snapshot:
-    everyone, group = _side("g"), frozenset({"g"})
+    everyone, group = side("g"), frozenset({"g"})
     plain = placed(
         {_peer(n): group for n in range(size)}, policy("Mesh", (everyone, everyone))
     )
-    return replace(
-        plain,
-        zones=tuple(
-            Zone(
-                f"z{n:02}",
-                f"Zone {n}",
-                f"z{n}.lan",
-                group,
-                (Record(f"www.z{n}.lan", "A", "10.0.0.1", 60),),
-            )
-            for n in range(size)
-        ),
-        nameserver_groups=tuple(
-            NameserverGroup(
-                f"n{n:02}", f"N {n}", (Nameserver("9.9.9.9"),), group, ("x.lan",)
-            )
-            for n in range(size)
-        ),
-    )
+    servers = (Nameserver("9.9.9.9"),)
+    zones, groups = [], []
+    for n in range(size):
+        found = (Record(f"www.z{n}.lan", "A", "10.0.0.1", 60),)
+        zones.append(Zone(f"z{n:02}", f"Zone {n}", f"z{n}.lan", group, found))
+        groups.append(NameserverGroup(f"n{n:02}", f"N {n}", servers, group, ("x.lan",)))
+    return replace(plain, zones=tuple(zones), nameserver_groups=tuple(groups))
 
 
 def test_names_too_long_for_an_index_are_loaded_whole(api: Api) -> None:

@@ -27,7 +27,7 @@ from meshmgmt.mesh.snapshot import (
 from tests.api_client import Api
 from tests.dns.bodies import nameserver_group, record, zone
 from tests.explain.accounts import PEER_IDS, query_names, snapshots
-from tests.explain.pure import config, policy
+from tests.explain.pure import config, policy, with_peer
 from tests.explain.test_resolution import a, cname, servers, snapshot
 from tests.explain.test_resolution import zone as plain_zone
 from tests.factories import group_id, peer
@@ -189,11 +189,8 @@ def far(
     **facts: Any,
 ) -> tuple[str, list[str]]:
     """What is said of the name of a peer that `ann` does not see."""
-    plain = account()
-    away = plain.peers["p3"]._replace(**facts)
     whole = replace(
-        plain,
-        peers={**plain.peers, "p3": away},
+        with_peer(account(), "p3", **facts),
         policies=rules,
         checks={check.id: check for check in checks},
     )
@@ -279,11 +276,7 @@ def test_routing_peer_of_a_network_is_seen_though_its_name_is_not_told() -> None
 def test_short_name_of_a_hidden_peer_says_whose_it_is_where_the_search_goes_on() -> (
     None
 ):
-    whole = account(groups=(PRIMARY,))
-    whole = replace(
-        whole,
-        peers={**whole.peers, "p3": whole.peers["p3"]._replace(login_expired=True)},
-    )
+    whole = with_peer(account(groups=(PRIMARY,)), "p3", login_expired=True)
     found = judged(whole, "far", hidden_peer=lambda name: FAR_PEER)
     reason = said(found)[0]
     assert reason.startswith("forwarded to 9.9.9.9")
@@ -291,13 +284,8 @@ def test_short_name_of_a_hidden_peer_says_whose_it_is_where_the_search_goes_on()
 
 
 def test_every_reason_stands_where_a_peer_is_not_managed() -> None:
-    plain = account(CORP)
-    waiting = plain.peers["p1"]._replace(approved=False)
-    whole = replace(
-        plain,
-        peers={**plain.peers, "p1": waiting},
-        unmanaged_groups=frozenset({"staff"}),
-    )
+    waiting = with_peer(account(CORP), "p1", approved=False)
+    whole = replace(waiting, unmanaged_groups=frozenset({"staff"}))
     reason, remedies = said(judged(whole, "www.corp.test"))
     assert "waits for approval and DNS management is disabled for group Staff" in reason
     assert remedies[0] == (
@@ -316,14 +304,11 @@ def test_a_peer_that_is_not_managed_says_what_would_make_it() -> None:
         "It would be managed if the peer were not in group Staff",
         "It would be managed if DNS management were not disabled for group Staff",
     ]
-    plain = account(CORP)
-    waiting = plain.peers["p1"]._replace(approved=False)
-    pending = replace(plain, peers={**plain.peers, "p1": waiting})
+    pending = with_peer(account(CORP), "p1", approved=False)
     assert said(judged(pending, "www.corp.test"))[1] == [
         "It would be managed if peer ann were approved"
     ]
-    expired = waiting._replace(login_expired=True)
-    both = replace(plain, peers={**plain.peers, "p1": expired})
+    both = with_peer(pending, "p1", login_expired=True)
     assert said(judged(both, "www.corp.test"))[1] == [
         (
             "It would be managed if peer ann were approved and the login of peer ann were"

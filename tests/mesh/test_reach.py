@@ -24,7 +24,7 @@ from meshmgmt.mesh.snapshot import (
     Snapshot,
     User,
 )
-from tests.explain.pure import machine
+from tests.explain.pure import machine, with_peer
 from tests.explain.pushed import message
 from tests.mesh.meshes import NOW, side, snapshots
 from tests.mesh.packets import Packet, Wire
@@ -180,13 +180,6 @@ def with_policy(snapshot: Snapshot, name: str, **changes: Any) -> Snapshot:
             replace(policy, **changes) if policy.id == name else policy
             for policy in snapshot.policies
         ),
-    )
-
-
-def with_peer(snapshot: Snapshot, id_: str, **changes: Any) -> Snapshot:
-    return replace(
-        snapshot,
-        peers={**snapshot.peers, id_: snapshot.peers[id_]._replace(**changes)},
     )
 
 
