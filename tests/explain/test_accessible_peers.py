@@ -24,6 +24,11 @@ def reach(api: Api, one: Peer) -> list[str]:
     return [row["name"] for row in found]
 
 
+def of_all() -> dict[str, Any]:
+    """Return a rule that lets everybody meet."""
+    return rule_body(sources=[all_group_id()], destinations=[all_group_id()])
+
+
 def test_peers_of_both_sides_of_a_rule_see_each_other(api: Api) -> None:
     a, b, c = (peer(name) for name in "abc")
     rule([group("left", a)], [group("right", b)])
@@ -71,26 +76,10 @@ def test_policies_and_routers_decide_and_names_are_known_by_routes_too(
         rule_body(sources=[left.pk], destinations=[others.pk], enabled=False),
     ]
     ok(api.post("/api/policies", policy(rules=bodies)))
-    ok(
-        api.post(
-            "/api/policies",
-            policy(
-                enabled=False,
-                rules=[
-                    rule_body(sources=[all_group_id()], destinations=[all_group_id()])
-                ],
-            ),
-        )
-    )
+    ok(api.post("/api/policies", policy(enabled=False, rules=[of_all()])))
     ok(api.post("/api/routes", route(peer=c.pk, groups=[others.pk])))
-    expected = {
-        "a": ["b", "c"],
-        "b": ["a"],
-        "c": ["a"],
-        "d": ["gw"],
-        "gw": ["d"],
-        "hid": [],
-    }
+    expected = {"a": ["b", "c"], "b": ["a"], "c": ["a"]}
+    expected |= {"d": ["gw"], "gw": ["d"], "hid": []}
     # Whoever uses a route knows the name of its routing peer, which a policy has to let
     # it reach; routers of networks are reached without a name.
     names = expected | {"d": ["c"], "gw": []}
@@ -103,16 +92,7 @@ def test_policies_and_routers_decide_and_names_are_known_by_routes_too(
 
 def test_group_of_all_peers_needs_no_rows(api: Api) -> None:
     a, b = peer("a"), peer("b")
-    ok(
-        api.post(
-            "/api/policies",
-            policy(
-                rules=[
-                    rule_body(sources=[all_group_id()], destinations=[all_group_id()])
-                ]
-            ),
-        )
-    )
+    ok(api.post("/api/policies", policy(rules=[of_all()])))
     assert (reach(api, a), reach(api, b)) == (["b"], ["a"])
 
 
@@ -120,11 +100,8 @@ def test_regular_users_see_their_own_peers_of_it() -> None:
     Account.objects.get()
     account_settings(regular_users_view_blocked=False)
     someone = person("user")
-    mine, also_mine, theirs = (
-        peer("mine", user=someone),
-        peer("also mine", user=someone),
-        peer("theirs"),
-    )
+    mine, also_mine = (peer(name, user=someone) for name in ("mine", "also mine"))
+    theirs = peer("theirs")
     everybody = group("everybody", mine, also_mine, theirs)
     rule([everybody], [everybody])
     api = api_of(someone)

@@ -30,16 +30,9 @@ def new_peer(number: int, *groups: str) -> str:
 def office(api: Api) -> dict[str, str]:
     """An account with a zone, match-domain servers, primary servers and two peers."""
     staff = group_id("staff")
-    made = ok(
-        api.post(
-            "/api/dns/zones",
-            zone(
-                domain="company.com",
-                enable_search_domain=True,
-                distribution_groups=[staff],
-            ),
-        )
-    )
+    company = zone(domain="company.com", enable_search_domain=True)
+    company["distribution_groups"] = [staff]
+    made = ok(api.post("/api/dns/zones", company))
     records = f"/api/dns/zones/{made['id']}/records"
     for name, type_, content in (
         ("wiki.company.com", "A", "10.0.0.7"),
@@ -47,29 +40,14 @@ def office(api: Api) -> dict[str, str]:
         ("*.apps.company.com", "A", "10.0.0.8"),
     ):
         ok(api.post(records, record(name=name, type=type_, content=content)))
-    servers = [{"ip": "10.0.0.53"}]
-    ok(
-        api.post(
-            "/api/dns/nameservers",
-            nameserver_group(
-                groups=[staff],
-                domains=["company.com", "partner.example"],
-                nameservers=servers,
-            ),
-        )
-    )
-    ok(
-        api.post(
-            "/api/dns/nameservers",
-            nameserver_group(
-                name="public",
-                groups=[staff],
-                primary=True,
-                domains=[],
-                nameservers=[{"ip": "9.9.9.9"}, {"ip": "149.112.112.112"}],
-            ),
-        )
-    )
+    for name, domains, ips in (
+        ("office", ["company.com", "partner.example"], ["10.0.0.53"]),
+        ("public", [], ["9.9.9.9", "149.112.112.112"]),
+    ):
+        servers = [{"ip": ip} for ip in ips]
+        body = nameserver_group(name=name, groups=[staff], nameservers=servers)
+        body |= {"domains": domains, "primary": not domains}
+        ok(api.post("/api/dns/nameservers", body))
     return {"staff": staff, "peer": new_peer(1, staff), "outsider": new_peer(2)}
 
 

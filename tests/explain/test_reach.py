@@ -30,32 +30,27 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def database(api: Api) -> Peer:
     """A server whose PostgreSQL the peer `web` may use, and nobody else."""
-    web, db = (
-        peer("web", ip="100.64.7.1"),
-        peer("db", ip="100.64.7.2", dns_label="db-1"),
-    )
+    web = peer("web", ip="100.64.7.1")
+    db = peer("db", ip="100.64.7.2", dns_label="db-1")
+    sql = {
+        "name": "sql",
+        "enabled": True,
+        "action": "accept",
+        "bidirectional": False,
+        "protocol": "tcp",
+        "ports": ["5432"],
+        "sources": [group("webs", web).pk],
+        "destinations": [group("dbs", db).pk],
+    }
     ok(
         api.post(
-            "/api/policies",
-            {
-                "name": "web to db",
-                "enabled": True,
-                "rules": [
-                    {
-                        "name": "sql",
-                        "enabled": True,
-                        "action": "accept",
-                        "bidirectional": False,
-                        "protocol": "tcp",
-                        "ports": ["5432"],
-                        "sources": [group("webs", web).pk],
-                        "destinations": [group("dbs", db).pk],
-                    }
-                ],
-            },
+            "/api/policies", {"name": "web to db", "enabled": True, "rules": [sql]}
         )
     )
     return db
+
+
+SQL = "&protocol=tcp&port=5432"
 
 
 def explain(api: Api, source: str, destination: str, query: str = "") -> Any:
@@ -72,16 +67,10 @@ def test_plan_answers_before_and_after(api: Api, database: Peer) -> None:
     ends = f"source={web().pk}&destination={database.pk}&protocol=tcp&port=5432"
     path = f"/api/policies/{policy}?dry_run=true&{ends}"
     answer = api.delete(path).json
-    explained = answer["plan"]["explain"]
-    assert (
-        explained["before"]
-        == explain(api, web().pk, database.pk, "&protocol=tcp&port=5432").json
-    )
-    assert explained["before"]["verdict"] == "allowed"
-    assert (explained["after"]["verdict"], explained["after"]["path"]) == (
-        "blocked",
-        None,
-    )
+    before, after = (answer["plan"]["explain"][when] for when in ("before", "after"))
+    assert before == explain(api, web().pk, database.pk, SQL).json
+    assert before["verdict"] == "allowed"
+    assert (after["verdict"], after["path"]) == ("blocked", None)
     gone = api.delete(f"/api/peers/{database.pk}?dry_run=true&{ends}").json
     assert gone["plan"]["explain"]["after"] is None
     unasked = api.delete(f"/api/policies/{policy}?dry_run=true").json
@@ -111,8 +100,7 @@ def test_plan_refuses_what_is_no_question(
 def test_the_answer_names_the_rule_that_lets_it_through(
     api: Api, database: Peer
 ) -> None:
-    query = "&protocol=tcp&port=5432"
-    found = ok(explain(api, web().pk, database.pk, query))
+    found = ok(explain(api, web().pk, database.pk, SQL))
     rule = PolicyRule.objects.get(name="sql")
     policy = {"kind": "policy", "id": rule.policy_id, "name": "web to db"}
     assert found == {
@@ -147,7 +135,7 @@ def test_addresses_and_names_of_peers_are_peers(
     api: Api, database: Peer, text: str
 ) -> None:
     account_settings(dns_domain="mesh.internal")
-    found = ok(explain(api, web().pk, text, "&protocol=tcp&port=5432"))
+    found = ok(explain(api, web().pk, text, SQL))
     assert found["destination"]["id"] == database.pk
     assert found["verdict"] == "allowed"
 
@@ -234,14 +222,12 @@ def test_a_resource_behind_a_routing_peer(api: Api, database: Peer) -> None:
     rule = PolicyRule.objects.get(name="sql")
     policy = ok(api.get(f"/api/policies/{rule.policy_id}"))
     [body] = policy["rules"]
-    aimed = {
-        "destinations": None,
-        "destinationResource": {"id": made.pk, "type": "host"},
-    }
+    target = {"id": made.pk, "type": "host"}
+    aimed = {"destinations": None, "destinationResource": target}
     changed = {**policy, "rules": [{**body, **aimed}], "source_posture_checks": []}
     ok(api.put(f"/api/policies/{rule.policy_id}", changed))
     for text in (made.pk, "10.9.0.4"):
-        found = ok(explain(api, web().pk, text, "&protocol=tcp&port=5432"))
+        found = ok(explain(api, web().pk, text, SQL))
         assert (found["verdict"], found["path"]) == ("allowed", "routed")
         [via] = found["via"]
         assert via["peer"]["id"] == database.pk
@@ -254,14 +240,12 @@ def test_the_past_is_asked_with_at(api: Api, database: Peer) -> None:
     moment = str(clock.rfc3339(clock.now()))
     policy = PolicyRule.objects.get(name="sql").policy_id
     ok(api.delete(f"/api/policies/{policy}"))
-    query = "&protocol=tcp&port=5432"
-    assert ok(explain(api, web().pk, database.pk, query))["verdict"] == "blocked"
-    then = ok(explain(api, web().pk, database.pk, f"{query}&at={moment}"))
+    assert ok(explain(api, web().pk, database.pk, SQL))["verdict"] == "blocked"
+    then = ok(explain(api, web().pk, database.pk, f"{SQL}&at={moment}"))
     assert then["verdict"] == "allowed"
     assert then["obstacles"] == []  # who was connected then is not known
-    assert "allowed" in run(
-        0, "web", "db", "--protocol=tcp", "--port=5432", "--at", moment
-    )
+    options = "--protocol=tcp", "--port=5432", "--at", moment
+    assert "allowed" in run(0, "web", "db", *options)
 
 
 def test_a_login_that_ended_since_was_valid_then(api: Api, database: Peer) -> None:
@@ -274,10 +258,8 @@ def test_a_login_that_ended_since_was_valid_then(api: Api, database: Peer) -> No
     with clock.set_to(begin + timedelta(minutes=90)):
         kinds = [
             {each["kind"] for each in ok(asked)["obstacles"]}
-            for asked in (
-                explain(api, late.pk, database.pk),
-                explain(api, late.pk, database.pk, f"&at={moment}"),
-            )
+            for at in ("", f"&at={moment}")
+            for asked in [explain(api, late.pk, database.pk, at)]
         ]
     assert ["login_expired" in each for each in kinds] == [True, False]
 

@@ -3,7 +3,9 @@
 The resolver knows once what follows from each pair of peers, once what is pushed.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, event, given, settings
@@ -11,8 +13,8 @@ from hypothesis import strategies as st
 
 from meshmgmt.control.checks import Unsendable
 from meshmgmt.explain.resolution.explain import explain
-from meshmgmt.mesh.peerdns import PeerDns
-from meshmgmt.mesh.snapshot import Snapshot
+from meshmgmt.mesh.peerdns import EffectiveZone, PeerDns
+from meshmgmt.mesh.snapshot import Snapshot, Zone
 from tests.explain import accounts
 from tests.explain.naive_resolver import Answer, Host, resolve
 from tests.explain.pure import mesh
@@ -71,6 +73,14 @@ def test_resolution_agrees_over_hundreds_of_accounts(
     check_agreement(snapshot, asked)
 
 
+def held(zones: Iterable[EffectiveZone | Zone]) -> dict[str, list[Any]]:
+    """Records by the domain of their zone, in no order."""
+    return {
+        zone.domain: sorted((r.name, r.type, r.content, r.ttl) for r in zone.records)
+        for zone in zones
+    }
+
+
 @settings(max_examples=100, deadline=None, suppress_health_check=slow_data)
 @given(accounts.snapshots())
 def test_what_is_told_of_a_peer_is_what_it_is_pushed(snapshot: Snapshot) -> None:
@@ -88,19 +98,7 @@ def test_what_is_told_of_a_peer_is_what_it_is_pushed(snapshot: Snapshot) -> None
         assert keys == {snapshot.peers[id_].key for id_ in seen}
         host = Pushed(pushed)
         assert config.managed == host.managed
-        told = {
-            zone.domain: sorted(
-                (r.name, r.type, r.content, r.ttl) for r in zone.records
-            )
-            for zone in config.zones
-        }
-        held = {
-            zone.domain: sorted(
-                (r.name, r.type, r.content, r.ttl) for r in zone.records
-            )
-            for zone in host.all_zones
-        }
-        assert told == held
+        assert held(config.zones) == held(host.all_zones)
         assert [(g.nameservers, g.domains, g.primary) for g in config.servers] == [
             (g.nameservers, g.domains, g.primary) for g in host.groups
         ]

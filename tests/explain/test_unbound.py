@@ -73,6 +73,9 @@ def account(domain_port: int, primary_port: int) -> Snapshot:
             records=tuple(Record(n, t, c, 60) for n, t, c in records),
         )
 
+    def at(port: int) -> tuple[Nameserver]:
+        return (Nameserver("127.0.0.1", port),)
+
     ann = machine("p1", "ann", "100.64.0.1", "fd00::1")
     bob = machine("p2", "bob", "100.64.0.2")
     return replace(
@@ -90,20 +93,8 @@ def account(domain_port: int, primary_port: int) -> Snapshot:
             zone("lab.test", ("box.lab.test", "A", "10.0.1.1")),
         ),
         nameserver_groups=(
-            NameserverGroup(
-                "n1",
-                "Lab",
-                (Nameserver("127.0.0.1", domain_port),),
-                STAFF,
-                ("lab.test",),
-            ),
-            NameserverGroup(
-                "n2",
-                "All",
-                (Nameserver("127.0.0.1", primary_port),),
-                STAFF,
-                primary=True,
-            ),
+            NameserverGroup("n1", "Lab", at(domain_port), STAFF, ("lab.test",)),
+            NameserverGroup("n2", "All", at(primary_port), STAFF, primary=True),
         ),
     )
 
