@@ -70,8 +70,7 @@ WAYS: dict[str, Way] = {
     ),
     "policy deleted": lambda api, world: api.delete(f"/api/policies/{world.policy.pk}"),
     "rule that drops": lambda api, world: api.post(
-        "/api/policies",
-        rule_body([world.staff.pk], [world.servers.pk], action="drop"),
+        "/api/policies", rule_body([world.staff.pk], [world.servers.pk], action="drop")
     ),
     "group deleted": lambda api, world: api.delete(f"/api/groups/{world.staff.pk}"),
     "guest joins staff": lambda api, world: with_members(

@@ -66,10 +66,7 @@ async def test_a_wrong_envelope_is_an_invalid_argument(
 async def test_a_message_sealed_by_another_key_is_an_invalid_argument(
     deployment: Deployment,
 ):
-    async with (
-        enrolled(deployment, "victim") as victim,
-        Agent(deployment.url) as thief,
-    ):
+    async with enrolled(deployment, "victim") as victim, Agent(deployment.url) as thief:
         box = await thief.server_box()
         envelope = thief.sealed(box, pb.LoginRequest(meta=thief.meta))
         envelope.wgPubKey = victim.public_key
@@ -274,10 +271,7 @@ def test_agents_come_back_after_a_kill(upset: Deployment):
 
 
 async def _killed(deployment: Deployment) -> None:
-    async with (
-        enrolled(deployment, "survivor") as agent,
-        followed(agent) as seen,
-    ):
+    async with enrolled(deployment, "survivor") as agent, followed(agent) as seen:
         before = seen.serial
         key = (await agent.server_box()).encode()
         await asyncio.to_thread(deployment.stop, signal.SIGKILL)

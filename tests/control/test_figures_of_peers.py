@@ -23,10 +23,7 @@ ACCOUNT = "management_account_"
 
 @awaited
 async def test_the_metrics_of_the_peers_move(deployment: Deployment):
-    async with (
-        enrolled(deployment, "meter") as agent,
-        followed(agent) as seen,
-    ):
+    async with enrolled(deployment, "meter") as agent, followed(agent) as seen:
         async with enrolled(deployment, "other") as other:
             await until(lambda: "other" in names(seen))
             await other.sync_meta(netbirdVersion="0.77.2")
@@ -49,10 +46,7 @@ async def test_the_metrics_of_the_peers_move(deployment: Deployment):
 
 @awaited
 async def test_status_counts_the_connected_peers(deployment: Deployment):
-    async with (
-        enrolled(deployment, "counted") as agent,
-        followed(agent),
-    ):
+    async with enrolled(deployment, "counted") as agent, followed(agent):
         await agent.connect_signal()
 
         def counts() -> dict[str, float] | None:

@@ -379,10 +379,7 @@ def test_session_of_an_owned_peer_ends_when_the_account_says():
 
 @pytest.mark.parametrize(
     "facts",
-    [
-        {"last_login": dt.datetime(2026, 1, 1, tzinfo=dt.UTC)},
-        {"login_expired": True},
-    ],
+    [{"last_login": dt.datetime(2026, 1, 1, tzinfo=dt.UTC)}, {"login_expired": True}],
     ids=["clock", "flag"],
 )
 def test_expired_peer_is_told_to_sign_in(facts: dict[str, Any]):

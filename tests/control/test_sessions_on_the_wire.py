@@ -135,10 +135,7 @@ async def test_a_second_stream_replaces_the_first(deployment: Deployment):
 
 @awaited
 async def test_signals_reach_the_other_agent_and_oneself(deployment: Deployment):
-    async with (
-        enrolled(deployment, "one") as one,
-        enrolled(deployment, "two") as two,
-    ):
+    async with enrolled(deployment, "one") as one, enrolled(deployment, "two") as two:
         ears_of_one = await one.connect_signal()
         ears_of_two = await two.connect_signal()
         await one.send_signal(two.public_key, b"offer")

@@ -39,9 +39,7 @@ def start(second: Deployment) -> None:
 def elsewhere(agent: Agent, deployment: Deployment) -> Agent:
     """Return the same peer, connected to another process."""
     return Agent(
-        deployment.url,
-        hostname=agent.meta.hostname,
-        private_key=agent.private_key,
+        deployment.url, hostname=agent.meta.hostname, private_key=agent.private_key
     )
 
 
@@ -82,10 +80,7 @@ async def test_a_job_finds_its_peer_at_the_other_process(both):
 @awaited
 async def test_a_signal_finds_its_receiver_at_the_other_process(both, size: int):
     body = bytes(n % 251 for n in range(size))
-    async with (
-        enrolled(both[0], "caller") as one,
-        enrolled(both[1], "called") as two,
-    ):
+    async with enrolled(both[0], "caller") as one, enrolled(both[1], "called") as two:
         ears = await two.connect_signal()
         await one.send_signal(two.public_key, body)
         heard = await ears.read()

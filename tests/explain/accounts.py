@@ -12,13 +12,7 @@ from meshmgmt.mesh.snapshot import Nameserver, NameserverGroup, Record, Snapshot
 from tests.mesh import meshes
 
 DNS_DOMAIN = "mesh.lan"
-DOMAINS = (
-    "lan",
-    "corp",
-    "a.corp",
-    "b.a.corp",
-    "a.mesh.lan",
-)
+DOMAINS = ("lan", "corp", "a.corp", "b.a.corp", "a.mesh.lan")
 LABELS = ("a", "b")
 PEER_IDS = "abc"
 """Peers that all accounts have."""

@@ -42,8 +42,7 @@ SERVERS = NameserverGroup(
 
 
 def account(
-    zones: tuple[Zone, ...] = (ZONE,),
-    groups: tuple[NameserverGroup, ...] = (SERVERS,),
+    zones: tuple[Zone, ...] = (ZONE,), groups: tuple[NameserverGroup, ...] = (SERVERS,)
 ) -> Snapshot:
     work = policy("Dev to ops", (RuleSide(groups=DEV), RuleSide(groups=OPS)))
     return replace(

@@ -78,9 +78,7 @@ def test_the_page_draws_what_its_table_says(sql: PolicyRule) -> None:
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])
-def test_where_either_may_begin_arrows_are_at_both_ends(
-    bidirectional: Any,
-) -> None:
+def test_where_either_may_begin_arrows_are_at_both_ends(bidirectional: Any) -> None:
     rule([group("a", peer("a"))], [group("b", peer("b"))], bidirectional=bidirectional)
     page = client_of(person("owner")).get(PAGE).content.decode()
     assert ("marker-start" in page) is bidirectional

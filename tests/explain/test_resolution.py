@@ -393,7 +393,7 @@ def test_excluded_groups_that_would_lose_anyway_are_not_named() -> None:
             replace(servers("3.3.3.3", "sub.corp.lan"), enabled=False),
             replace(servers("4.4.4.4", "x.sub.corp.lan"), enabled=False),
             replace(servers("5.5.5.5"), enabled=False),
-        ),
+        )
     )
     assert codes(ask(account, "x.sub.corp.lan")) == [
         ("match", "Servers 1.1.1.1"),

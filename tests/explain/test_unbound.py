@@ -188,9 +188,7 @@ def answers(port: int, process: subprocess.Popen[bytes]) -> bool:
 
 
 @pytest.fixture(scope="module")
-def served(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[tuple[PeerDns, int]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[PeerDns, int]]:
     """The configuration of p1 and the port of an unbound that serves it."""
     folder = tmp_path_factory.mktemp("unbound")
     upstreams = [Upstream(marker) for marker in MARKERS.values()]

@@ -26,10 +26,7 @@ def lets_something(found: Verdict) -> bool:
 @settings(max_examples=300, deadline=None)
 @given(snapshots(), ENDS, ENDS, TRAFFIC)
 def test_pairs_that_break_a_promise_are_those_of_the_verdict(
-    snapshot: Snapshot,
-    first: frozenset[str],
-    second: frozenset[str],
-    traffic: Traffic,
+    snapshot: Snapshot, first: frozenset[str], second: frozenset[str], traffic: Traffic
 ) -> None:
     mesh = Mesh(snapshot, NOW)
     sources, targets = first & snapshot.peers.keys(), second & snapshot.peers.keys()

@@ -111,9 +111,7 @@ def test_a_router_is_seen_but_not_named_by_those_who_may_use_its_network() -> No
     resource = Resource("db", "n", "db", "10.0.0.1/32", groups=frozenset({"void"}))
     for target in (side("void"), RuleSide(resource="db")):
         found = account(
-            policy("P", (side("dev"), target)),
-            routers=(router,),
-            resources=(resource,),
+            policy("P", (side("dev"), target)), routers=(router,), resources=(resource,)
         )
         assert seen(found, "ann") == {"gate"}
         assert seen(found, "gate") == {"ann", "bob"}
