@@ -32,9 +32,7 @@ def unmet(
     if reach:
         yield from _absent(mesh, sources, destinations)
     source, target = roster.mask(sources), roster.mask(destinations)
-    rules = [
-        rule for rule in mesh.policies.rules if any(_overlaps(rule, source, target))
-    ]
+    rules = [rule for rule in mesh.policies.rules if overlaps(rule, source, target)]
     for understood, part in _by_receiver(mesh, target).items():
         for matching in _matching(rules, understood, traffic):
             for members, reached in rows(source, part, matching):
@@ -78,11 +76,11 @@ def _absent(
                 yield one, other
 
 
-def _overlaps(rule: RuleInForce, source: int, target: int) -> Iterator[bool]:
-    """Whether sources begin something with targets by the rule, in each direction."""
-    yield bool(rule.sources.mask & source and rule.destinations.mask & target)
-    if rule.rule.bidirectional:
-        yield bool(rule.destinations.mask & source and rule.sources.mask & target)
+def overlaps(rule: RuleInForce, source: int, target: int) -> bool:
+    """Tell whether sources begin something with targets by the rule."""
+    first, second = rule.sources.mask, rule.destinations.mask
+    back = rule.rule.bidirectional and second & source and first & target
+    return bool((first & source and second & target) or back)
 
 
 def _by_receiver(mesh: Mesh, target: int) -> dict[Receiver, int]:

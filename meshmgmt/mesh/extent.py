@@ -1,8 +1,8 @@
 """Whom one peer may meet: what must be known of the account to answer for it alone."""
 
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Self
 
 from meshmgmt.mesh.snapshot import Route, Router, Rule, RuleSide, Snapshot
 
@@ -13,6 +13,15 @@ class Extent(NamedTuple):
     groups: frozenset[str]
     peers: frozenset[str]
 
+    @classmethod
+    def of(cls, sides: Iterable[RuleSide]) -> Self:
+        """What is named by sides of rules."""
+        named = list(sides)
+        return cls(
+            frozenset().union(*(side.groups for side in named)),
+            frozenset(side.peer for side in named if side.peer is not None),
+        )
+
 
 def extent(snapshot: Snapshot, peer_id: str, groups: frozenset[str]) -> Extent:
     """All that a peer in these groups may meet, by rules and routes of any state.
@@ -20,20 +29,18 @@ def extent(snapshot: Snapshot, peer_id: str, groups: frozenset[str]) -> Extent:
     It asks for no members, so `snapshot.peers` and `snapshot.members` may be empty. It
     may name more than the peer meets in the end, never less.
     """
-    sides = [*_Around(snapshot, peer_id, groups).sides()]
-    return Extent(
-        frozenset().union(*(side.groups for side in sides)),
-        frozenset(side.peer for side in sides if side.peer is not None),
-    )
+    return Extent.of(_Around(snapshot, peer_id, groups).sides())
 
 
 def routing(snapshot: Snapshot) -> Extent:
     """The peers that route anything, with routes and routers of any state."""
     every: tuple[Route | Router, ...] = (*snapshot.routes, *snapshot.routers)
-    return Extent(
-        frozenset().union(*(each.peer_groups for each in every)),
-        frozenset(each.peer for each in every if each.peer is not None),
-    )
+    return Extent.of(map(routing_side, every))
+
+
+def routing_side(routing: Route | Router) -> RuleSide:
+    """The routing peers that something names, as a side of a rule."""
+    return RuleSide(groups=routing.peer_groups, peer=routing.peer)
 
 
 class _Around:
@@ -58,7 +65,7 @@ class _Around:
         for route in self._all.routes:
             routes = self._routes(route)
             if routes or not self._groups.isdisjoint(route.groups):
-                yield RuleSide(groups=route.peer_groups, peer=route.peer)
+                yield routing_side(route)
             if routes and route.access_groups:  # it lets in who has the route, too
                 yield RuleSide(groups=route.groups)
 
@@ -68,7 +75,7 @@ class _Around:
             networks = self._networks_behind(rule.destinations)
             for router in self._all.routers if networks else ():
                 if router.network in networks:
-                    yield RuleSide(groups=router.peer_groups, peer=router.peer)
+                    yield routing_side(router)
         # Rules for one direction, too: their sources send to it, so it must know them.
         if self._on(rule.destinations) or self._guards(rule.destinations):
             yield rule.sources
@@ -93,4 +100,4 @@ class _Around:
         return side.names(self._peer_id, self._groups)
 
     def _routes(self, routing: Route | Router) -> bool:
-        return self._on(RuleSide(groups=routing.peer_groups, peer=routing.peer))
+        return self._on(routing_side(routing))

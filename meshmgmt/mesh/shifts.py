@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Final, NamedTuple
 
-from meshmgmt.mesh.between import rows
+from meshmgmt.mesh.between import overlaps, rows
 from meshmgmt.mesh.compute import Mesh
 from meshmgmt.mesh.graph import named, subject_with
 from meshmgmt.mesh.policies import RuleInForce
@@ -130,16 +130,8 @@ class _State:
         return subject_with(self._mesh.snapshot, id_)
 
     def about(self, source: int, target: int) -> list[str]:
-        return [
-            id_
-            for id_, each in self.rules.items()
-            if (each.sources.mask & source and each.destinations.mask & target)
-            or (
-                each.rule.bidirectional
-                and each.destinations.mask & source
-                and each.sources.mask & target
-            )
-        ]
+        rules = self.rules.items()
+        return [id_ for id_, each in rules if overlaps(each, source, target)]
 
     def matching(self, ids: Iterable[str], packets: Slice) -> tuple[str, ...]:
         return tuple(

@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from meshmgmt.mesh.compute import Mesh
+from meshmgmt.mesh.extent import routing_side
 from meshmgmt.mesh.firewall import with_ssh_port
 from meshmgmt.mesh.hints import in_the_way, names
 from meshmgmt.mesh.membership import absence
@@ -236,8 +237,7 @@ class Obstacles:
 
     def _routing(self, routing: Route | Router) -> list[Peer]:
         """The peers that a route or router names, whether they take part or not."""
-        side = RuleSide(groups=routing.peer_groups, peer=routing.peer)
-        peers = self._all.peers
+        side, peers = routing_side(routing), self._all.peers
         return [peers[id_] for id_ in peers if names(self._mesh, id_, side)]
 
     def _end(self, peer: Peer) -> _End:
