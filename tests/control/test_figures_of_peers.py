@@ -137,7 +137,7 @@ def test_a_debug_run_keeps_what_peers_were_sent_without_tokens(upset: Deployment
     async def scenario() -> str:
         async with enrolled(upset, "watched") as agent:
             watching = asyncio.create_task(
-                asyncio.to_thread(upset.server.manage, "debug", "for", "5s")
+                asyncio.to_thread(upset.server.manage, "debug", "for", "3s")
             )
             token = ""
             while not watching.done():

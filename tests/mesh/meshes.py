@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from meshmgmt.mesh import Mesh, NetworkMap
 from meshmgmt.mesh.snapshot import (
     Nameserver,
     NameserverGroup,
@@ -60,6 +61,19 @@ _ADDRESSES: Final[tuple[dict[str, Any], ...]] = (
 def side(*groups: str) -> RuleSide:
     """Groups on a side of a rule."""
     return RuleSide(groups=frozenset(groups))
+
+
+class Remembering(Mesh):
+    """A mesh that makes each map once, for whoever asks thousands of questions."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        super().__init__(snapshot, NOW)
+        self._maps: dict[str, NetworkMap] = {}
+
+    def network_map(self, peer_id: str) -> NetworkMap:
+        if peer_id not in self._maps:
+            self._maps[peer_id] = super().network_map(peer_id)
+        return self._maps[peer_id]
 
 
 def snapshots() -> st.SearchStrategy[Snapshot]:

@@ -3,11 +3,10 @@
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from meshmgmt.mesh import Mesh
 from meshmgmt.mesh.between import alike, unmet
 from meshmgmt.mesh.reach import PROTOCOLS, Destination, Traffic, Verdict, verdict
 from meshmgmt.mesh.snapshot import Snapshot
-from tests.mesh.meshes import NOW, PEERS, snapshots
+from tests.mesh.meshes import PEERS, Remembering, snapshots
 from tests.mesh.test_reach import PLACES, meant
 
 ENDS = st.frozensets(st.sampled_from(PEERS), min_size=1)
@@ -28,7 +27,7 @@ def lets_something(found: Verdict) -> bool:
 def test_pairs_that_break_a_promise_are_those_of_the_verdict(
     snapshot: Snapshot, first: frozenset[str], second: frozenset[str], traffic: Traffic
 ) -> None:
-    mesh = Mesh(snapshot, NOW)
+    mesh = Remembering(snapshot)
     sources, targets = first & snapshot.peers.keys(), second & snapshot.peers.keys()
     all_of, any_of = set(), set()
     for source in sources:
@@ -49,7 +48,7 @@ def test_pairs_that_break_a_promise_are_those_of_the_verdict(
 def test_peers_that_are_alike_have_one_verdict(
     snapshot: Snapshot, traffic: Traffic
 ) -> None:
-    mesh = Mesh(snapshot, NOW)
+    mesh = Remembering(snapshot)
     meant_ = [meant(snapshot, place) for place in PLACES]
     meant_ += [meant(snapshot, p.ipv6) for p in snapshot.peers.values() if p.ipv6]
     meant_ += [Destination("resource", each.id) for each in snapshot.resources]

@@ -26,7 +26,7 @@ from meshmgmt.mesh.snapshot import (
 )
 from tests.explain.pure import machine, with_peer
 from tests.explain.pushed import message
-from tests.mesh.meshes import NOW, side, snapshots
+from tests.mesh.meshes import NOW, Remembering, side, snapshots
 from tests.mesh.packets import Packet, Wire
 
 PLACES = [
@@ -58,7 +58,7 @@ def meant(snapshot: Snapshot, to: str) -> Destination:
 
 
 def check_packets(snapshot: Snapshot) -> None:
-    mesh = Mesh(snapshot, NOW)
+    mesh = Remembering(snapshot)
     with suppress(Unsendable):
         agents = wire(mesh)
         addresses = [a for p in snapshot.peers.values() for a in (p.ip, p.ipv6) if a]
@@ -96,7 +96,7 @@ def test_verdict_is_what_agents_do_with_many_packets(snapshot: Snapshot) -> None
 def test_resource_is_reached_when_all_of_it_is(
     snapshot: Snapshot, protocol: str
 ) -> None:
-    mesh = Mesh(snapshot, NOW)
+    mesh = Remembering(snapshot)
     for resource in snapshot.resources:
         for source in snapshot.peers:
             traffic = Traffic(protocol)
