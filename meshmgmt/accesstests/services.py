@@ -1,21 +1,26 @@
-"""Writes of access tests."""
+"""Writes of access tests, and what becomes of them when what they name is deleted."""
 
 from collections.abc import Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
+from groups import references
 from groups.models import Group
+from groups.references import Usage
 from meshmgmt.accesstests.models import AccessTest
 from meshmgmt.accesstests.rules import access_test_errors
 from meshmgmt.accounts.models import User
+from meshmgmt.accounts.signals import user_deleting
 from meshmgmt.core.errors import Conflict
 from meshmgmt.core.fielderrors import FieldError
 from meshmgmt.core.queries import batches
 from meshmgmt.core.resources import Resource, Values, Write
 from meshmgmt.core.transactions import account_write
 from meshmgmt.inventory.models import NetworkResource, Peer
+from meshmgmt.inventory.signals import peers_deleting, resources_deleting
 
 ENDS: Final = ("source", "destination")
 MODELS: Final = {
@@ -72,3 +77,52 @@ def let_go(kind: str, ids: Sequence[str]) -> None:
                     setattr(test, f"{end}_ref", "")
             test.enabled = False
             test.save()
+
+
+def register_references() -> None:
+    """Have tests let go of what is deleted, of which they name; they are off then."""
+    references.register(EndReference("source_ref"), EndReference("destination_ref"))
+    for signal, receiver in (
+        (peers_deleting, _peers),
+        (resources_deleting, _resources),
+        (user_deleting, _user),
+    ):
+        signal.connect(receiver, dispatch_uid=f"accesstests.{receiver.__name__}")
+
+
+@dataclass(frozen=True, slots=True)
+class EndReference:
+    """A group at one end of a test, or at both."""
+
+    model = AccessTest
+    kind = "access_test"
+    column: str
+
+    def rows(self, group_id: str) -> QuerySet[AccessTest]:
+        """Return the tests with the id at this end."""
+        return AccessTest.objects.filter(**{self.column: group_id})
+
+    def usages(self, group_id: str) -> list[Usage]:
+        """Return the tests with the group at this end."""
+        end = self.column.removesuffix("_ref")
+        return [
+            Usage(self.kind, test.pk, test.name, end, disabled_by_deletion=test.enabled)
+            for test in naming("group", [group_id])
+            if getattr(test, self.column) == group_id
+        ]
+
+    def unlink(self, group_id: str) -> None:
+        """Take the group out of all tests."""
+        let_go("group", [group_id])
+
+
+def _peers(ids: Sequence[str], **kwargs: Any) -> None:
+    let_go("peer", ids)
+
+
+def _resources(ids: Sequence[str], **kwargs: Any) -> None:
+    let_go("resource", ids)
+
+
+def _user(user: User, **kwargs: Any) -> None:
+    let_go("user", [user.pk])
