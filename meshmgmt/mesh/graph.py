@@ -14,9 +14,9 @@ from meshmgmt.mesh.reasons import Subject, Thing, group_of, subject_of
 from meshmgmt.mesh.snapshot import Policy, Resource, Rule, RuleSide, Snapshot
 
 MOST: Final = 500
-IN_FORCE, DISABLED, NOBODY = "in_force", "disabled", "nobody"
-
 NAMED: Final = 5
+"""So many of those at an end of a rule are named to a peer, the others counted."""
+IN_FORCE, DISABLED, NOBODY = "in_force", "disabled", "nobody"
 
 
 class End(NamedTuple):
