@@ -5,8 +5,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from meshmgmt.control.server.guests import (
     SUSPECTS,
     WRONG_KEYS,
     Guests,
+    Health,
     KeyLogins,
     Seats,
     add_standard_services,
@@ -35,7 +36,9 @@ from tests.control.agents import Agent, awaited, enrolled, run
 from tests.control.deployment import Deployment
 from tests.control.machines import SOURCE, public_key, request, setup_key
 from tests.waiting import until
+from tests.wire import half_request
 
+SERVING = HealthCheckResponse.SERVING
 KEYS = 1600
 STREAMS = 10_000
 A_LOGIN = 10.0
@@ -246,17 +249,71 @@ async def test_those_who_watch_the_health_or_read_the_reflection_are_few(
 ) -> None:
     monkeypatch.setattr(guests, "PER_ADDRESS", 2)
     question = ServerReflectionRequest(list_services="")
-    server = grpc.aio.server()
-    add_standard_services(server, ["some.Service"])
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+    async with standard_services() as (_, _, channel):
         watch = HealthStub(channel).Watch
         read = ServerReflectionStub(channel).ServerReflectionInfo
         watching, reading = watch(HealthCheckRequest()), read()
-        assert (await watching.read()).status == HealthCheckResponse.SERVING
+        assert (await watching.read()).status == SERVING
         await reading.write(question)
         assert "some.Service" in str(await reading.read())
         for refused in (watch(HealthCheckRequest()), read()):
             assert await refused.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+@awaited
+async def test_who_watches_the_health_and_reads_nothing_keeps_nobody_waiting() -> None:
+    async with standard_services() as (health, port, channel):
+        stub = HealthStub(channel)
+        with half_request(port, watching_nothing()), pytest.raises(grpc.RpcError) as no:
+            while not health._crowd._here.total():
+                await asyncio.sleep(0.02)
+            watching = stub.Watch(
+                HealthCheckRequest(service="some.Service"), timeout=20
+            )
+            for state in (SERVING, HealthCheckResponse.NOT_SERVING):
+                health.say(state)
+                assert (await watching.read()).status == state
+                assert (await stub.Check(HealthCheckRequest())).status == state
+            await stub.Check(HealthCheckRequest(service="other"))
+        assert no.value.code() == grpc.StatusCode.NOT_FOUND
+
+
+def watching_nothing() -> bytes:
+    """Return a Watch in HTTP/2 (RFC 9113) of a client with no room for an answer."""
+
+    def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+        head = len(payload).to_bytes(3) + bytes([kind, flags]) + stream.to_bytes(4)
+        return head + payload
+
+    headers = {
+        ":method": "POST",
+        ":scheme": "http",
+        ":path": "/grpc.health.v1.Health/Watch",
+        ":authority": "x",
+        "content-type": "application/grpc",
+        "te": "trailers",
+    }
+    fields = b"".join(
+        b"\0%c%b%c%b" % (len(name), name.encode(), len(value), value.encode())
+        for name, value in headers.items()
+    )
+    no_window = (4).to_bytes(2) + (0).to_bytes(4)
+    return (
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+        + frame(4, 0, 0, no_window)
+        + frame(1, 4, 1, fields)
+        + frame(0, 1, 1, bytes(5))
+    )
+
+
+@asynccontextmanager
+async def standard_services() -> AsyncIterator[tuple[Health, int, grpc.aio.Channel]]:
+    """Yield what tells the health of a server, its port, and a channel to it."""
+    server = grpc.aio.server()
+    health = add_standard_services(server, ["some.Service"])
+    health.say(SERVING)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        yield health, port, channel
     await server.stop(None)

@@ -8,12 +8,13 @@ gRPC's own services, which load balancers and tools ask.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 import grpc
 from grpc_health.v1 import health, health_pb2_grpc
+from grpc_health.v1.health_pb2 import HealthCheckResponse
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from meshmgmt.api.limits import Limiter
@@ -170,17 +171,42 @@ def _too_many() -> Refused:
     return Refused(Code.RESOURCE_EXHAUSTED, "too many wrong keys: try later")
 
 
-class Health(health.aio.HealthServicer):
-    """Tells whether the services are there."""
+class Health(health_pb2_grpc.HealthServicer):
+    """Tells whether the services are there.
 
-    def __init__(self, crowd: Crowd) -> None:
-        super().__init__()
+    grpc_health's own writes while it holds the lock that all others who watch wait for,
+    and who stops the server: one client that reads nothing would keep them waiting.
+    """
+
+    def __init__(self, names: Iterable[str], crowd: Crowd) -> None:
+        self._states = dict.fromkeys(("", *names), HealthCheckResponse.NOT_SERVING)
+        self._changed = asyncio.Event()
         self._crowd = crowd
+
+    def say(self, state: int) -> None:
+        """Tell everybody what the services are from now on."""
+        self._states = dict.fromkeys(self._states, state)
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    @rpc
+    async def Check(self, request: Any, context: Context) -> HealthCheckResponse:
+        if request.service not in self._states:
+            raise Refused(Code.NOT_FOUND, "no such service")
+        return HealthCheckResponse(status=self._states[request.service])
 
     @rpc
     async def Watch(self, request: Any, context: Context) -> None:
+        told = None
         with self._crowd.one(source_of(context)):
-            await super().Watch(request, context)
+            while True:
+                changed = self._changed
+                unknown = HealthCheckResponse.SERVICE_UNKNOWN
+                state = self._states.get(request.service, unknown)
+                if state != told:
+                    await context.write(HealthCheckResponse(status=state))
+                    told = state
+                await changed.wait()
 
 
 class Reflection(reflection.aio.ReflectionServicer):
@@ -197,13 +223,13 @@ class Reflection(reflection.aio.ReflectionServicer):
                 await context.write(answer)
 
 
-def add_standard_services(server: grpc.aio.Server, names: Iterable[str]) -> Health:
+def add_standard_services(server: grpc.aio.Server, names: Sequence[str]) -> Health:
     """Have a server tell of its services; return what their state is to be told to.
 
     Anybody may open a stream of gRPC's own services, for as long as it likes: few may be.
     """
     crowd = Crowd()
-    kept = Health(crowd)
+    kept = Health(names, crowd)
     health_pb2_grpc.add_HealthServicer_to_server(kept, server)
     listed = (*names, health.SERVICE_NAME, reflection.SERVICE_NAME)
     told = Reflection(listed, crowd)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import grpc
 from django.conf import settings
-from grpc_health.v1 import health_pb2
+from grpc_health.v1.health_pb2 import HealthCheckResponse
 
 from meshmgmt.control.protocol import (
     flow_pb2,
@@ -163,7 +163,7 @@ class PeerServer:
 
     async def _serve(self, stopping: asyncio.Event, work: Tasks) -> None:
         await self.server.start()
-        await self._say(health_pb2.HealthCheckResponse.SERVING)
+        self.health.say(HealthCheckResponse.SERVING)
         _LOG.info("peers are served at %s", self.config.grpc_bind)
         # From here on others are told of this process, so that none is told too early.
         work += begun(
@@ -188,7 +188,7 @@ class PeerServer:
             ) from error
 
     async def _drain(self, leave_now: asyncio.Event) -> None:
-        await self._say(health_pb2.HealthCheckResponse.NOT_SERVING)
+        self.health.say(HealthCheckResponse.NOT_SERVING)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.config.drain_seconds):
                 await leave_now.wait()
@@ -209,10 +209,6 @@ class PeerServer:
         except Exception as error:
             tell_failure(_LOG, "the peers' connections cannot be written", error)
         _LOG.info("peers are served no more")
-
-    async def _say(self, status: Any) -> None:
-        for name in ("", *SERVICES):
-            await self.health.set(name, status)
 
     # ---- what is done again and again
 
