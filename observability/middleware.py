@@ -21,7 +21,6 @@ from meshmgmt.api.middleware import NOT_ALLOWED
 from meshmgmt.api.permissions import OPERATIONS
 from meshmgmt.core import context
 from observability.logs.loglevels import LEVELS, TRACE
-from observability.logs.sqltrace import trace_sql
 from observability.metrics import instruments
 
 UNMATCHED: Final = "unmatched"
@@ -172,8 +171,20 @@ class ObservabilityMiddleware:
 
 def _sql_lines() -> AbstractContextManager[Any]:
     if SQL_LOG.isEnabledFor(TRACE):
-        return connection.execute_wrapper(trace_sql)
+        return connection.execute_wrapper(_trace_sql)
     return nullcontext()
+
+
+def _trace_sql(
+    execute: Callable[..., Any], sql: str, params: Any, many: bool, facts: Any
+) -> Any:
+    """Run a statement, and tell of it without its values: those may be secrets."""
+    begun = perf_counter()
+    try:
+        return execute(sql, params, many, facts)
+    finally:
+        milliseconds = round((perf_counter() - begun) * 1000, 2)
+        SQL_LOG.log(TRACE, "SQL %s", sql, extra={"duration_ms": milliseconds})
 
 
 class AfterMiddleware(PrometheusAfterMiddleware):  # type: ignore[misc]

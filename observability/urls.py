@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import path
 
 from observability import views
-from observability.admin.metrics import log_level_page, metrics_page
+from observability.admin import log_level_page, metrics_page
 
 urlpatterns = [
     path("metrics", views.MetricsView.as_view(), name="metrics"),

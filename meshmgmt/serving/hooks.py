@@ -17,7 +17,7 @@ import meshmgmt
 from meshmgmt import env
 from meshmgmt.core import runtime
 from meshmgmt.serving.process import bound_requests, follow_levels
-from observability.debug import settingstext
+from observability.debug import capture
 from observability.logs import handlers, loglevels
 from observability.metrics import metricfiles
 
@@ -34,7 +34,7 @@ def on_starting(server: Any) -> None:
         _claim.append(runtime.claim(config.runtime_dir))
         metricfiles.forget_dead(config.runtime_dir / runtime.METRICS)
         loglevels.reset(config.runtime_dir)
-        settingstext.keep(config)
+        capture.keep_settings(config)
         info = runtime.ServerInfo(
             bind=",".join(str(bind) for bind in server.cfg.bind),
             workers=server.cfg.workers,

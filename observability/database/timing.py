@@ -1,4 +1,4 @@
-"""Database wrapper parts that measure statements and transactions.
+"""Database wrapper parts that measure statements and transactions; the account's lock.
 
 They stand in the wrapper itself, so every way of writing is measured: models, bulk
 writes and raw SQL. The series of django-prometheus are fed too, from a cursor class made
@@ -16,6 +16,12 @@ from observability.metrics import instruments
 
 _TRANSACTIONS: Final = instruments.histogram("management.store.transaction.duration.ms")
 _SAVES: Final = instruments.histogram("management.store.persistence.duration.micro")
+_WAITED: Final = instruments.histogram(
+    "management.store.global.lock.acquisition.duration.micro"
+)
+_HELD: Final = instruments.histogram(
+    "management.store.global.lock.acquisition.duration.ms"
+)
 # Six letters of each, for as many are compared.
 _SAVING: Final = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE ", "TRUNCA"})
 _WORD: Final = 6
@@ -102,3 +108,13 @@ class Timed:
         """Roll back; what was not committed is not observed."""
         self._begun = None
         super().rollback()  # type: ignore[misc]
+
+
+def lock_waited(seconds: float, **_: object) -> None:
+    """Observe a wait for the account write lock, as its signal tells."""
+    _WAITED.observe(seconds * 1_000_000)
+
+
+def lock_held(seconds: float, **_: object) -> None:
+    """Observe how long a write held it."""
+    _HELD.observe(seconds * 1000)

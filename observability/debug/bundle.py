@@ -1,34 +1,47 @@
-"""The debug bundle: one zip that says what a server is and does, without secrets."""
+"""The debug bundle: one zip that says what a server is and does, without secrets.
+
+Made of what is there now, or at the end of a timed debug run: trace level and kept answers
+for a while.
+"""
 
 import os
 import platform
+import signal
 import sys
+import threading
+import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import distributions
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 import orjson
+from django.core.management.base import CommandError
 from django.db import DatabaseError, InterfaceError
 from tqdm import tqdm
 
-from meshmgmt.core import runtime
+from meshmgmt.core import durations, filelock, runtime
 from meshmgmt.env import Config
 from observability import registries, schema
 from observability.database import statistics
 from observability.debug import capture
 from observability.debug.anonymise import Anonymiser
-from observability.debug.settingstext import settings_text
 from observability.health import status
-from observability.logs import handlers, redaction
+from observability.logs import handlers, loglevels, redaction
+from observability.logs.levelcontrol import require_server
+from observability.logs.loglevels import Rule
 from observability.metrics.scrape import Scraper
 
 LOG_BYTES: Final = 8 * 2**20
 """How much of the end of each log file is taken."""
+LOCK: Final = "debug.lock"
+MARGIN_SECONDS: Final = 30
+"""How long the level outlives a debug run that was killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +63,9 @@ def registered(folder: str = "", *, at_start: bool = False) -> Iterator[Section]
 
 def sections(config: Config) -> Iterator[Section]:
     yield Section("status.txt", "what `status --detail` says", _status)
-    yield Section("config.txt", "settings in force", lambda: settings_text(config))
+    yield Section(
+        "config.txt", "settings in force", lambda: capture.settings_text(config)
+    )
     yield Section("versions.txt", "software and packages", versions)
     yield Section("migrations.txt", "database changes, applied and not", _migrations)
     yield Section("database.txt", "statistics of the database", _database)
@@ -130,10 +145,10 @@ class Builder:
             )
             return set()
 
-    def collect(self, wanted: list[Section], *, progress: bool) -> None:
+    def collect(self, wanted: list[Section], *, quiet: bool) -> None:
         """Write the sections; one that fails says so in its place."""
         for section in tqdm(
-            wanted, desc="bundle", unit="file", disable=not progress, file=sys.stderr
+            wanted, desc="bundle", unit="file", disable=quiet, file=sys.stderr
         ):
             try:
                 content = section.write()
@@ -189,10 +204,81 @@ class Builder:
         return "\n".join(lines) + "\n"
 
 
-def served(config: Config) -> Section:
-    """Return the section of answers kept during a debug run."""
-    return Section(
-        "served.ndjson",
-        "each effective DNS answer served during the run",
-        lambda: capture.take(config.runtime_dir),
-    )
+def bundle_now(
+    config: Config, directory: Path, *, anonymised: bool, quiet: bool
+) -> Path:
+    """Make a bundle of what is there, also without a running server."""
+    builder = Builder(config, anonymised=anonymised)
+    builder.collect([*sections(config), *registered()], quiet=quiet)
+    return builder.write(directory, [])
+
+
+def run(
+    config: Config, seconds: int, directory: Path, *, anonymised: bool, quiet: bool
+) -> Path:
+    """Watch the server for `seconds` and return the path of the bundle.
+
+    The level is restored whatever happens: interrupted, at once; killed, by the rule's
+    own expiry. Raises CommandError when there is no server, or another run is on.
+    """
+    require_server(config)
+    with _alone(config), _terminable(), capture.emptied(config.runtime_dir):
+        builder = Builder(config, anonymised=anonymised)
+        until = time.time() + seconds
+        # It ends by itself, whatever becomes of this process.
+        rule = Rule("trace", expires=until + MARGIN_SECONDS)
+        loglevels.add(config.runtime_dir, rule, capture_until=until)
+        try:
+            builder.collect(list(registered("start/", at_start=True)), quiet=True)
+            _wait(until, quiet=quiet)
+        finally:
+            loglevels.remove(config.runtime_dir, rule.id)
+        served = Section(
+            "served.ndjson",
+            "each effective DNS answer served during the run",
+            lambda: capture.take(config.runtime_dir),
+        )
+        wanted = [*sections(config), *registered("end/"), served]
+        builder.collect(wanted, quiet=quiet)
+        notes = [f"Level trace was in force for {durations.write(seconds)}."]
+        return builder.write(directory, notes)
+
+
+def _wait(until: float, *, quiet: bool) -> None:
+    pause = threading.Event()
+    total = max(0, round(until - time.time()))
+    with tqdm(
+        total=total, desc="level trace", unit="s", disable=quiet, file=sys.stderr
+    ) as bar:
+        while (left := until - time.time()) > 0:
+            pause.wait(min(1.0, left))
+            bar.update(total - max(0, round(until - time.time())) - bar.n)
+
+
+@contextmanager
+def _alone(config: Config) -> Iterator[None]:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(filelock.locked(config.runtime_dir / LOCK, wait=0))
+        except filelock.Locked:
+            raise CommandError("another debug run is on: wait for it to end") from None
+        yield
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let TERM end the run as Ctrl-C does."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    # Signals are for the main thread, in which tests need not be.
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):
+            signal.signal(signal.SIGTERM, before)

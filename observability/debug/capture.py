@@ -1,7 +1,7 @@
-"""Answers kept during a debug run, for its bundle.
+"""What a server leaves for bundles: its settings, and answers kept during a debug run.
 
 Whatever computes an answer worth keeping calls `keep()`; outside of a debug run that
-costs one comparison.
+costs one comparison. No Django is needed here: gunicorn's master has none.
 """
 
 import json
@@ -10,15 +10,21 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
-from meshmgmt.core import context
+from meshmgmt.core import context, runtime
+from meshmgmt.env import PREFIX, SECRETS, Config
 from observability.logs import redaction
 from observability.logs.loglevels import LEVELS
 
 FILE: Final = "served.ndjson"
 LIMIT: Final = 64 * 2**20
+SETTINGS_FILE: Final = "settings.txt"
+# An address keeps its host and name: only the password in it is secret.
+_ADDRESSES: Final = {"database_url", "database_pooler_url", "database_replica_url"}
+_HIDDEN: Final = {name.lower() for name in SECRETS} - _ADDRESSES
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -74,3 +80,28 @@ def emptied(runtime_dir: Path) -> Iterator[None]:
         yield
     finally:
         path.unlink(missing_ok=True)
+
+
+def described(config: Config) -> str:
+    """Return the settings as text; secrets hidden."""
+    lines = []
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if field.name in _HIDDEN and value:
+            value = redaction.HIDDEN
+        shown = redaction.text(str(value))
+        lines.append(f"{PREFIX}{field.name.upper()}={shown}\n")
+    return "".join(lines)
+
+
+def keep_settings(config: Config) -> None:
+    """Leave the server's settings where other processes find them."""
+    (config.runtime_dir / SETTINGS_FILE).write_text(described(config), encoding="utf-8")
+
+
+def settings_text(config: Config) -> str:
+    """Return the running server's settings, without one those of this process."""
+    path = config.runtime_dir / SETTINGS_FILE
+    if runtime.running(config.runtime_dir) is None or not path.exists():
+        return described(config)
+    return path.read_text(encoding="utf-8") or described(config)

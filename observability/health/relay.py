@@ -5,29 +5,37 @@ checks at a time: the others wait for its result.
 """
 
 import logging
+import socket
 import ssl
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from websockets.client import ClientProtocol
 from websockets.exceptions import WebSocketException
+from websockets.frames import CloseCode
+from websockets.http11 import USER_AGENT
+from websockets.protocol import State
+from websockets.uri import WebSocketURI, parse_uri
 
 from meshmgmt.core import runtime
+from meshmgmt.core.clock import seconds_left
 from meshmgmt.core.filelock import locked
-from observability.health.handshake import shake_hands
 from observability.metrics import instruments
 
 _LOG: Final = logging.getLogger(__name__)
 CACHE_SECONDS: Final = 3.0
 PROBE_SECONDS: Final = 4.0
+CLOSE_SECONDS: Final = 0.2
 PATH: Final = "/relay"
 FILE: Final = "relay-health.json"
+_CHUNK: Final = 65_536
 _PROBES: Final = instruments.counter("mesh.relay.probes.total")
 
 
@@ -166,3 +174,58 @@ def _handshake(url: str, context: ssl.SSLContext | None) -> str:
     except (OSError, WebSocketException, ValueError) as error:
         return f"{type(error).__name__}: {error}"
     return ""
+
+
+def shake_hands(url: str, context: ssl.SSLContext | None, seconds: float) -> None:
+    """Connect to `url`, finish the opening handshake and part, within `seconds`.
+
+    By one thread (RFC 6455, Section 4). The threaded client of `websockets` does not do: it
+    reads in one thread while another one writes, which OpenSSL does not allow on one
+    connection (openssl-threads(7)). When a session ticket of TLS 1.3 came in while the
+    request went out, the request was lost in silence, and a reader that has begun with a
+    ticket cannot be woken before the other side sends more.
+
+    The context is that of a `wss` URL. Redirects are not followed. Raises OSError (which
+    includes TimeoutError and errors of TLS), WebSocketException, or ValueError for a URL
+    that cannot be used.
+    """
+    uri = parse_uri(url)
+    deadline = time.monotonic() + seconds
+    with socket.create_connection((uri.host, uri.port), timeout=seconds) as plain:
+        if context is None:
+            _upgrade(plain, uri, deadline)
+            return
+        plain.settimeout(seconds_left(deadline))
+        with context.wrap_socket(plain, server_hostname=uri.host) as secure:
+            _upgrade(secure, uri, deadline)
+
+
+def _upgrade(connection: socket.socket, uri: WebSocketURI, deadline: float) -> None:
+    protocol = ClientProtocol(uri)
+    request = protocol.connect()
+    request.headers["User-Agent"] = USER_AGENT
+    protocol.send_request(request)
+    connection.settimeout(seconds_left(deadline))
+    connection.sendall(b"".join(protocol.data_to_send()))
+    while protocol.state is State.CONNECTING and protocol.handshake_exc is None:
+        connection.settimeout(seconds_left(deadline))
+        if data := connection.recv(_CHUNK):
+            protocol.receive_data(data)
+        else:
+            protocol.receive_eof()
+    if protocol.handshake_exc is not None:
+        raise protocol.handshake_exc
+    _part(connection, protocol)
+
+
+def _part(connection: socket.socket, protocol: ClientProtocol) -> None:
+    """Close in order (RFC 6455, Section 7), but wait only little for the other side."""
+    if protocol.state is State.OPEN:
+        protocol.send_close(CloseCode.NORMAL_CLOSURE)
+    deadline = time.monotonic() + CLOSE_SECONDS
+    # The listener has answered: how it parts says nothing about its health.
+    with suppress(OSError):
+        connection.settimeout(seconds_left(deadline))
+        connection.sendall(b"".join(protocol.data_to_send()))
+        while connection.recv(_CHUNK):
+            connection.settimeout(seconds_left(deadline))

@@ -10,10 +10,9 @@ from typing import Any, Final
 
 from meshmgmt.env import Config
 from observability.logs import loglevels
-from observability.logs.background import Background
 from observability.logs.formats import FORMATTERS
 from observability.logs.loglevels import LEVELS
-from observability.logs.outputs import OutputError, Spool, open_output
+from observability.logs.outputs import Background, OutputError, Spool, open_output
 
 __all__ = ["OutputError", "configure", "configure_django", "log_paths", "spool_path"]
 

@@ -37,6 +37,13 @@ class Family:
     samples: list[Sample] = field(default_factory=list)
 
 
+def single(
+    name: str, kind: str, text: str, value: float, labels: Labels = ()
+) -> Family:
+    """Return a family of one sample."""
+    return Family(name, kind, text, [Sample(name, labels, value)])
+
+
 _BY_LIBRARY_NAME: Final = {i.library_name: i for i in CATALOGUE.values()}
 _BY_EXPOSED_NAME: Final = {i.exposed: i for i in CATALOGUE.values()}
 

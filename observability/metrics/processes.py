@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from observability.metrics.exposition import Family, Sample
+from observability.metrics.exposition import Family, single
 
 _PROC: Final = Path("/proc")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -58,33 +58,29 @@ def families(master: int, started: float, others: Iterable[int]) -> list[Family]
     found = live({master, *others})
     cpu = sum(p.cpu + (p.children_cpu if p.pid == master else 0) for p in found)
     return [
-        _single(
+        single(
             "process_cpu_seconds_total",
             "counter",
             "CPU time of all processes of the server, ended ones included, in seconds.",
             cpu,
         ),
-        _single(
+        single(
             "process_resident_memory_bytes",
             "gauge",
             "Resident memory of all processes of the server; shared pages count in each.",
             sum(p.resident_bytes for p in found),
         ),
-        _single(
+        single(
             "process_open_fds",
             "gauge",
             "Open file descriptors of all processes of the server.",
             sum(p.open_files for p in found),
         ),
-        _single(
+        single(
             "process_start_time_seconds",
             "gauge",
             "When the server was started, in seconds since the epoch.",
             started,
         ),
-        _single("mesh_processes", "gauge", "Live processes of the server.", len(found)),
+        single("mesh_processes", "gauge", "Live processes of the server.", len(found)),
     ]
-
-
-def _single(name: str, kind: str, text: str, value: float) -> Family:
-    return Family(name, kind, text, [Sample(name, (), value)])

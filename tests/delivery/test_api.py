@@ -11,7 +11,7 @@ from events.models import AuditEvent
 from meshmgmt.core import clock
 from meshmgmt.delivery import rules, services
 from meshmgmt.delivery.models import DeadLetter, Subscription
-from observability.metrics import gauges
+from observability.metrics import scrape
 from tests.admin.signed_in import client_of, errors_of, form_data, texts_of
 from tests.api_client import Api
 from tests.factories import group
@@ -207,9 +207,9 @@ def test_dead_letters_are_listed_and_forgotten(api: Api) -> None:
 
 def test_the_lag_is_a_metric(api: Api) -> None:
     made = api.post(PATH, BODY).json
-    names = {family.name for family in gauges.measure()}
+    names = {family.name for family in scrape.measure()}
     assert "mesh_delivery_lag_seconds" in names
-    assert made["id"] in str(gauges.measure())
+    assert made["id"] in str(scrape.measure())
 
 
 def test_the_admin_makes_changes_tries_out_and_sends_again(inside: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from observability.admin import metrics
+from observability import admin
 from observability.health import status
 from observability.metrics import history
 from observability.metrics.exposition import Family, Sample
@@ -93,16 +93,16 @@ def test_quantiles_are_those_of_prometheus(
 
 def test_a_chart_leaves_gaps_where_there_is_no_value() -> None:
     values = [(0.0, 1.0), (60.0, None), (120.0, 2.0)]
-    path = metrics.line(values, 2.0)
+    path = admin.line(values, 2.0)
     assert path == "M0.0 30.0 M300.0 2.0"
-    assert metrics.line([], 0) == ""
+    assert admin.line([], 0) == ""
 
 
 def test_the_table_has_a_row_for_five_minutes_the_newest_first(tmp_path: Path) -> None:
     recorder = history.Recorder(tmp_path)
     for number in range(35):
         recorder.add(scrape(100 * number, 0, 0, 0), FUTURE + 10 * number)
-    rows = metrics.table(history.read(tmp_path))
+    rows = admin.table(history.read(tmp_path))
     assert [moment.timestamp() - FUTURE for moment, _ in rows] == [340, 40]
     assert rows[0][1] == ["10", "0", "-", "-", "0", "-"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from meshmgmt.env import BASE_DIR
-from observability.debug import capture, debugrun
+from observability.debug import bundle, capture
 from observability.logs import loglevels
 from tests.servers import Server
 from tests.waiting import PATIENCE, until
@@ -164,7 +164,7 @@ def test_a_timed_run_keeps_answers_and_restores_the_level(
 
 
 def test_a_second_run_is_refused(server: Server) -> None:
-    with (server.runtime_dir / debugrun.LOCK).open("w") as lock:
+    with (server.runtime_dir / bundle.LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         other = server.tried("debug", "for", "1s")
     assert other.returncode == 1

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connections
 
 from meshmgmt.core import clock
 from observability import registries
-from observability.metrics import gauges
+from observability.metrics import scrape
 from tests.people import api_as, api_of, person, token_of
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +23,7 @@ def counts() -> dict[str, dict[tuple[str, ...], float]]:
             tuple(value for _, value in sample.labels): sample.value
             for sample in family.samples
         }
-        for family in gauges.measure()
+        for family in scrape.measure()
     }
 
 
@@ -94,8 +94,8 @@ def test_without_the_database_no_number_is_given(
 
     entry = registries.Inventory("mesh_broken", "x", (), away)
     monkeypatch.setitem(registries.INVENTORY, "mesh_broken", entry)
-    up, migrations = gauges.measure()
-    assert up == gauges._up(0)
+    up, migrations = scrape.measure()
+    assert up == scrape._up(0)
     assert migrations.name == "django_migrations_unapplied_total"
 
 
@@ -107,7 +107,7 @@ def test_a_mistake_in_one_gauge_does_not_end_the_scrape(
 
     entry = registries.Inventory("mesh_broken", "x", (), broken)
     monkeypatch.setitem(registries.INVENTORY, "mesh_broken", entry)
-    assert gauges.measure()[0].samples[0].value == 0
+    assert scrape.measure()[0].samples[0].value == 0
     assert "inventory gauges are missing" in caplog.text
 
 
@@ -123,25 +123,25 @@ def test_a_measurement_that_ended_long_ago_is_no_new_one(
 
     entry = registries.Inventory("mesh_slow", "x", (), slow)
     monkeypatch.setitem(registries.INVENTORY, "mesh_slow", entry)
-    sampler, elapsed = gauges.Sampler(), 0.0
+    sampler, elapsed = scrape.Sampler(), 0.0
     monotonic = time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: monotonic() + elapsed)
-    assert sampler.families() == [gauges._up(0)]
+    assert sampler.families() == [scrape._up(0)]
     ready.set()
     assert sampler._pending is not None
     sampler._pending.result(60)
     assert shown(sampler) == 1  # just now
-    elapsed += gauges.FRESH_SECONDS
+    elapsed += scrape.FRESH_SECONDS
     ready.clear()
     assert shown(sampler) == 1  # the next one takes its time
     ready.set()
     sampler._pending.result(60)
-    elapsed += gauges.LATE_SECONDS
+    elapsed += scrape.LATE_SECONDS
     assert shown(sampler) == 3  # the one that took its time is old by now
     sampler._pool.submit(connections.close_all).result(60)
 
 
-def shown(sampler: gauges.Sampler) -> float:
+def shown(sampler: scrape.Sampler) -> float:
     [slow] = [each for each in sampler.families() if each.name == "mesh_slow"]
     return slow.samples[0].value
 

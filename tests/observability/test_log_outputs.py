@@ -20,8 +20,8 @@ import pytest
 from meshmgmt.core import context
 from meshmgmt.env import BASE_DIR
 from observability.logs import outputs
-from observability.logs.background import Background
 from observability.logs.formats import JsonFormatter
+from observability.logs.outputs import Background
 from observability.metrics import instruments
 
 WRITER = """

@@ -14,8 +14,7 @@ from django.db import OperationalError, connection
 
 from meshmgmt.api.exceptions import describe
 from meshmgmt.env import BASE_DIR
-from observability.database.postgresql.answering import Silence
-from observability.database.postgresql.base import _silences
+from observability.database.postgresql.base import Silence, _silences
 from observability.metrics.readers import AT_ONCE, Readers
 from observability.metrics.readers import PATIENCE_SECONDS as READERS_SECONDS
 from tests.runfolder import clean_environ

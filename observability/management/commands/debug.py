@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from meshmgmt.core import durations
-from observability.debug import debugrun
+from observability.debug import bundle
 from observability.logs import levelcontrol
 
 _INTERRUPTED = 130
@@ -52,9 +52,9 @@ class Command(BaseCommand):
         }
         try:
             if options["what"] == "bundle":
-                path = debugrun.bundle_now(config, directory, **how)
+                path = bundle.bundle_now(config, directory, **how)
             else:
-                path = debugrun.run(config, _seconds(options["time"]), directory, **how)
+                path = bundle.run(config, _seconds(options["time"]), directory, **how)
         except KeyboardInterrupt as error:
             raise CommandError(
                 "interrupted: the log level is restored and no bundle was made",

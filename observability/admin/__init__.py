@@ -1,1 +1,0 @@
-"""Pages of metrics, checks and log levels in the admin site."""
