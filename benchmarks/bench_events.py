@@ -36,7 +36,7 @@ from events.audit.rows import LIST_COLUMNS
 from events.models import AuditEvent, TrafficEvent
 from events.streams import batches
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
-from events.streams.exports import columns
+from events.streams.pages import columns
 from tests.processes import descendants
 
 Maker = Callable[..., Iterator[dict[str, Any]]]

@@ -1,10 +1,22 @@
-"""What events have for the other rooms; the trail follows their models by signals."""
+"""What events have for the other rooms; the trail follows their models by signals.
+
+System checks keep the trail without gaps.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django.apps import AppConfig, apps
+from django.core import checks
+from django.db import models
 
 from events.admin import homecards
 from events.admin.foresight import Foresight
-from events.audit import checks, retention, signals
+from events.audit import audited, retention
+from events.audit.audited import AuditedModel
 from events.audit.histories import history_key
 from events.audit.reading import newest
+from events.audit.specs import spec_of
 from events.models.audit import HistoryKeyField
 from events.proof import heads, published
 from events.streams import citus, partitions, rollups
@@ -15,11 +27,14 @@ from meshmgmt.core import modelmodules
 from meshmgmt.core.jobs import HOUR, register_job
 from observability.registries import register_readiness_check
 
+_SILENT: Final = (models.SET_NULL, models.SET_DEFAULT, models.DO_NOTHING)
+
 
 def register() -> None:
     HistoryKeyField.key_of = staticmethod(history_key)
-    checks.register()
-    signals.register()
+    for check in (no_silent_changes, every_audited_model_has_a_spec):
+        checks.register(check, checks.Tags.models)
+    audited.register()
     homecards.register()
     trail.register(Foresight())
     register_job("events.partitions", HOUR, partitions.make_ahead)
@@ -32,3 +47,37 @@ def register() -> None:
     register_readiness_check("streams", citus.absence, required=False)
     modelmodules.assign("events", "events")
     versions.register_state(newest)
+
+
+def no_silent_changes(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[checks.CheckMessage]:
+    """Refuse foreign keys of audited models that Django would change without a signal."""
+    return [
+        checks.Error(
+            f"{model.__name__}.{column.name} would change without an audit event",
+            hint="Unlink the objects in a service and use PROTECT or CASCADE.",
+            obj=model,
+            id="events.E001",
+        )
+        for model in apps.get_models()
+        if issubclass(model, AuditedModel)
+        for column in model._meta.concrete_fields
+        if isinstance(column, models.ForeignKey)
+        and column.remote_field.on_delete in _SILENT
+    ]
+
+
+def every_audited_model_has_a_spec(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[checks.CheckMessage]:
+    """Refuse audited models that nobody registered."""
+    return [
+        checks.Error(
+            f"{model.__name__} is audited but has no AuditSpec",
+            obj=model,
+            id="events.E002",
+        )
+        for model in apps.get_models()
+        if issubclass(model, AuditedModel) and spec_of(model) is None
+    ]

@@ -28,8 +28,16 @@ from events.admin.inputs import (
 )
 from events.admin.names import Kinds, Names, Unclear, meant, suggestions
 from events.admin.objectpages import ObjectPages
-from events.admin.pageparts import ORDER, Column, Controls, Row, View, heading
-from events.admin.rowpages import RowPage, read_rows
+from events.admin.pageparts import (
+    ORDER,
+    Column,
+    Controls,
+    Row,
+    RowPage,
+    View,
+    heading,
+    read_rows,
+)
 from events.api.filters import StreamFilterSet
 from events.api.queries import TextField, require_valid
 from events.streams.subjects import Subject

@@ -1,28 +1,34 @@
-"""What the streams and the trail say on the admin site's first page."""
+"""What the streams and the trail say on the admin site's first page.
+
+How much of something there was in each of the last hours, pages of peers show, too.
+"""
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from django.http import HttpRequest
 
 from events.api.filters import ProxyFilterSet, TrafficFilterSet
 from events.audit.reading import newest_first
 from events.models import AuditEvent, ProxyEntry, TrafficEvent
-from events.streams.courses import course
+from events.streams.hours import HOUR
 from events.streams.subjects import (
     AUDIT_SUBJECT,
     PROXY_SUBJECT,
     TRAFFIC_SUBJECT,
     Subject,
 )
+from events.streams.summaries import Question, Rows, summarise
 from meshmgmt.adminsite import home
 from meshmgmt.adminsite.home import WEEK_HOURS, Figure, Line, Place, Tone, Trend
 from meshmgmt.adminsite.look import second
 from meshmgmt.core import clock
 
 NEWEST: Final = 10
-HOUR: Final = dt.timedelta(hours=1)
+_HOUR: Final = dt.timedelta(hours=1)
+_EVERY_GROUP: Final = 100
+"""More than any field has values that a course is added up from."""
 
 
 def register() -> None:
@@ -86,7 +92,7 @@ def _total(values: Sequence[float | None]) -> str:
 
 def _last_hour(request: HttpRequest) -> Iterator[Figure]:
     now = clock.now()
-    hour = {"start_date": (now - HOUR).isoformat(), "end_date": now.isoformat()}
+    hour = {"start_date": (now - _HOUR).isoformat(), "end_date": now.isoformat()}
     # Bounded at both ends: what comes later is not what was counted.
     query = {"type": "TYPE_DROP", **hour}
     drops = TrafficFilterSet(query, home.visible(request, TrafficEvent)).qs
@@ -104,3 +110,32 @@ def _changes(request: HttpRequest) -> Iterator[Line]:
             f"{event.target_name}, by {event.initiator}, {second(event.timestamp)} UTC"
         )
         yield Line(event.activity, done, home.object_url(event))
+
+
+def first_hour(hours: int) -> dt.datetime:
+    """Return when the first of the last `hours` hours began, the running one included."""
+    begun = clock.now().astimezone(dt.UTC).replace(minute=0, second=0, microsecond=0)
+    return begun - dt.timedelta(hours=hours - 1)
+
+
+def course(
+    subject: Subject,
+    metric: str,
+    by: str,
+    hours: int,
+    matching: tuple[Rows, Mapping[str, Any]] | None = None,
+) -> list[int]:
+    """Return a metric of whole hours (UTC), oldest first; the last one has just begun.
+
+    It is added up from groups `by` a field of few values. `matching` are rows with the
+    filters that made them; default: all.
+    """
+    rows, asked = matching or (subject.model._default_manager.all(), {})
+    start = first_hour(hours)
+    question = Question((by,), metric, HOUR, start, clock.now(), _EVERY_GROUP)
+    values = [0] * hours
+    for group in summarise(subject, rows, asked, question)["groups"]:
+        for point in group["series"]:
+            since = dt.datetime.fromisoformat(point["time"]) - start
+            values[since // _HOUR] += point["value"]
+    return values

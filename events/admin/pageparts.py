@@ -1,13 +1,22 @@
-"""What an explorer's page is made of."""
+"""What an explorer's page is made of, and the pages of its list.
 
-from collections.abc import Mapping
+They are newest first, found by time and id, never counted: what comes in meanwhile moves no
+page, and a deep one costs what the first does.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from datetime import datetime
+from typing import Any, Final
 
+from django.core.exceptions import ValidationError
+from django.db.models import Model, QuerySet
 from django.utils.safestring import SafeString
 
 from events.admin.here import Here
 from events.admin.inputs import Chip, Input, Span
+from events.keyset import beyond, parsed, written
+from meshmgmt.core.errors import BadRequest
 
 ORDER: Final = ("sort_by", "sort_order")
 BY_TIME: Final = "timestamp"
@@ -95,3 +104,58 @@ class Controls:
     exports: list[tuple[str, str]]
     headings: list[Heading]
     sorted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """Rows, newest first, and the cursors of their neighbours, "" where there are none."""
+
+    rows: Sequence[Any]
+    newer: str = ""
+    older: str = ""
+
+
+def read_rows(
+    matching: QuerySet[Any], time: str, size: int, cursor: str = ""
+) -> RowPage:
+    """Return a page of `matching`. Raises BadRequest for a cursor that is none."""
+    upwards = False
+    if cursor:
+        upwards, moment, key = _parsed(cursor, matching.model)
+        matching = matching.filter(beyond(time, moment, key, newer=upwards))
+    order = (time, "pk") if upwards else (f"-{time}", "-pk")
+    # One more than shown tells whether there are others, without counting.
+    found = list(matching.order_by(*order)[: size + 1])
+    more, rows = len(found) > size, found[:size]
+    if upwards:
+        rows.reverse()
+    # What one came from is there; whoever came by no cursor is at the newest.
+    newer = more if upwards else bool(cursor)
+    return RowPage(
+        rows,
+        newer=_place(rows[:1], time, newer=True) if newer else "",
+        older=_place(rows[-1:], time) if more or upwards else "",
+    )
+
+
+def sorted_rows(matching: QuerySet[Any], order: Sequence[str], size: int) -> RowPage:
+    """Return the first rows in any order, found on narrow rows before they are read."""
+    keys = list(matching.order_by(*order).values_list("pk", flat=True)[:size])
+    rows = matching.model._default_manager.defer("search").in_bulk(keys)
+    return RowPage([rows[key] for key in keys if key in rows])
+
+
+def _place(end: Sequence[Any], time: str, *, newer: bool = False) -> str:
+    """Return the cursor of the row at an end of a page, "" of an empty one."""
+    places = (written(getattr(row, time), row.pk, newer=newer) for row in end)
+    return next(places, "")
+
+
+def _parsed(cursor: str, model: type[Model]) -> tuple[bool, datetime, Any]:
+    """Return whether a cursor leads to newer rows, and from which time and key."""
+    pk: Any = model._meta.pk
+    try:
+        newer, moment, key = parsed(cursor)
+        return newer, moment, pk.to_python(key)
+    except (ValueError, OverflowError, ValidationError) as error:
+        raise BadRequest.about("cursor", "cursor: is no place in this list") from error

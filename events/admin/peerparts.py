@@ -7,9 +7,9 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from events.admin.cells import shown_size
+from events.admin.homecards import course, first_hour
 from events.audit.reading import newest_first
 from events.models import AuditEvent, TrafficEvent
-from events.streams.courses import course, first_hour
 from events.streams.hours import HOUR
 from events.streams.subjects import TRAFFIC_SUBJECT
 from events.streams.summaries import Question, summarise

@@ -15,8 +15,7 @@ from events.admin.facts import Fact, joined, named
 from events.admin.here import Here
 from events.admin.names import Kinds
 from events.admin.objectpages import ObjectPages
-from events.admin.pageparts import BY_TIME, TIME, Column, View
-from events.admin.rowpages import RowPage, sorted_rows
+from events.admin.pageparts import BY_TIME, TIME, Column, RowPage, View, sorted_rows
 from events.api.filters import ProxyFilterSet, StreamFilterSet
 from events.api.pagination import ProxyPageForm
 from events.api.queries import require_valid

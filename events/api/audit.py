@@ -16,13 +16,14 @@ from rest_framework.response import Response
 from events.api.auditfilters import AuditFilterSet
 from events.api.pagination import PRECISION_HEADER, PageForm
 from events.api.queries import parameters_of, require_valid
-from events.api.shapes import Shape
-from events.audit.cursors import Cursor, parse_cursor
+from events.api.serializers import Shape
 from events.audit.reading import (
     NEWEST,
+    Cursor,
     TrailPage,
     event_by_id,
     every_row,
+    parse_cursor,
     read_page,
 )
 from events.audit.rows import (

@@ -16,8 +16,7 @@ from events.api.queries import EnumField, WholeNumberField
 from events.instants import parse_instant
 from events.streams import pages
 from events.streams.catalogue import Stream
-from events.streams.exports import Place, every_text
-from events.streams.pages import Page
+from events.streams.pages import Page, Place, every_text
 from meshmgmt.api.renderers import CONTENT_TYPE
 from meshmgmt.core.errors import BadRequest
 

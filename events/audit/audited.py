@@ -1,17 +1,26 @@
-"""Bases of audited models: every way of writing them leaves an event or is refused."""
+"""Audited models: every way of writing them leaves an event or is refused.
+
+Their bases refuse what sends no signals; receivers note every other change, and report at
+the end of the write.
+"""
 
 from collections.abc import Collection, Iterable, Sequence
 from copy import deepcopy
 from typing import Any, Final, NoReturn, Self, TypeVar
 
+from django.apps import apps
 from django.db import models
 from django.db.models.deletion import Collector
+from django.db.models.signals import post_delete, post_save, pre_delete, pre_save
 from django.dispatch import Signal
 
+from events.audit.changes import Step, Values, record
+from events.audit.emission import write_pending
 from events.audit.lookup import remembering
-from events.audit.specs import spec_of
+from events.audit.specs import AuditSpec, spec_of
 from meshmgmt.core.ids import ID_LENGTH, new_id
-from meshmgmt.core.transactions import account_write, write_number
+from meshmgmt.core.orderedlinks import OrderedLink, members_changed
+from meshmgmt.core.transactions import account_write, write_ending, write_number
 
 ModelT = TypeVar("ModelT", bound=models.Model)
 
@@ -129,3 +138,173 @@ def audited_bulk_delete(instances: Sequence[AuditedModel]) -> None:
         collector = Collector(using=instances[0]._state.db or "default")
         collector.collect(list(instances))
         collector.delete()
+
+
+def register() -> None:
+    """Follow every write of an audited model.
+
+    Of no other: rows that somebody hears of are loaded one by one before they are deleted.
+    """
+    write_ending.connect(write_pending, dispatch_uid="audit.before_commit")
+    rows_created.connect(after_bulk_create, dispatch_uid="audit.after_bulk_create")
+    members_changed.connect(
+        after_members_change, dispatch_uid="audit.after_members_change"
+    )
+    for model in apps.get_models():
+        if issubclass(model, AuditedModel):
+            pre_save.connect(before_save, model, dispatch_uid="audit")
+            post_save.connect(after_save, model, dispatch_uid="audit")
+            pre_delete.connect(before_delete, model, dispatch_uid="audit")
+        elif issubclass(model, OrderedLink):
+            post_delete.connect(after_link_delete, model, dispatch_uid="audit")
+
+
+def current_values(spec: AuditSpec, instance: models.Model) -> Values:
+    """Return the audited columns of `instance` as the database would hold them."""
+    field: Any = spec.model._meta.get_field
+    return copied(
+        {name: field(name).to_python(getattr(instance, name)) for name in spec.columns}
+    )
+
+
+def before_save(
+    sender: type[AuditedModel], instance: AuditedModel, raw: bool, **kwargs: Any
+) -> None:
+    """Make sure that the values before the save are known."""
+    spec = spec_of(sender)
+    if spec is None or raw:  # raw: a fixture
+        return
+    number, loaded = instance._audit_loaded
+    if instance._state.adding:
+        instance._audit_loaded = (write_number(), {})
+    elif number != write_number() or not loaded.keys() >= set(spec.columns):
+        # What was read before the lock may be another writer's past, and what only() left
+        # out would be read one column at a time.
+        stored = sender._base_manager.filter(pk=instance.pk).values(*spec.columns)
+        instance._audit_loaded = (write_number(), dict(stored.first() or {}))
+
+
+def after_save(
+    sender: type[AuditedModel],
+    instance: AuditedModel,
+    created: bool,
+    raw: bool,
+    update_fields: frozenset[str] | None,
+    **kwargs: Any,
+) -> None:
+    """Note a creation, or the fields whose value is another now."""
+    spec = spec_of(sender)
+    if spec is None or raw:
+        return
+    if created:
+        _note_created(instance)
+        return
+    before = instance._audit_loaded[1]
+    after = current_values(spec, instance)
+    # The instance may hold changes that this save does not write.
+    if update_fields is not None:
+        written = {
+            column.attname
+            for column in sender._meta.concrete_fields
+            if column.name in update_fields or column.attname in update_fields
+        }
+        after = {name: after[name] for name in after if name in written}
+    changed = [name for name in after if before.get(name) != after[name]]
+    if changed:
+        record(
+            Step(
+                "updated",
+                instance,
+                instance.pk,
+                before={name: before.get(name) for name in changed},
+                after={name: after[name] for name in changed},
+            )
+        )
+    instance._audit_loaded = (write_number(), {**before, **after})
+
+
+def after_bulk_create(
+    sender: object, instances: Sequence[AuditedModel], **kwargs: Any
+) -> None:
+    for instance in instances:
+        _note_created(instance)
+
+
+def _note_created(instance: AuditedModel) -> None:
+    spec = spec_of(type(instance))
+    if spec is None:
+        return
+    values = current_values(spec, instance)
+    record(Step("created", instance, instance.pk, after=values))
+    instance._audit_loaded = (write_number(), values)
+
+
+def before_delete(
+    sender: type[AuditedModel], instance: AuditedModel, **kwargs: Any
+) -> None:
+    """Note a deletion while relations of the object can still be described."""
+    spec = spec_of(sender)
+    if spec is None:
+        return
+    # After the deletion, lists and foreign keys lead nowhere.
+    held = _under_the_lock(instance)
+    if held is None:
+        return  # somebody else deleted it
+    record(
+        Step(
+            "deleted",
+            held,
+            instance.pk,
+            before=current_values(spec, held),
+            meta=spec.meta(held),
+        )
+    )
+
+
+def _under_the_lock(instance: AuditedModel) -> AuditedModel | None:
+    """Return the object as the running write finds it; None when its row is gone."""
+    if instance._audit_loaded[0] != write_number():
+        return type(instance)._base_manager.filter(pk=instance.pk).first()
+    return instance
+
+
+def after_link_delete(
+    sender: type[OrderedLink], instance: OrderedLink, **kwargs: Any
+) -> None:
+    """Note that a membership row went, by whatever way."""
+    # Deletions that cascade pass by set_members(), which else tells of members.
+    after_members_change(
+        sender,
+        link=sender,
+        owner=getattr(instance, instance.owner_field),
+        added=[],
+        removed=[instance.member_key],
+        order=None,
+    )
+
+
+def after_members_change(
+    sender: object,
+    *,
+    link: type[OrderedLink],
+    owner: models.Model,
+    added: Sequence[Any],
+    removed: Sequence[Any],
+    order: list[Any] | None,
+    before: list[Any] | None = None,
+    **kwargs: Any,
+) -> None:
+    if spec_of(type(owner)) is None:
+        return
+    record(
+        Step(
+            "members",
+            owner,
+            owner.pk,
+            link=link,
+            added=list(added),
+            removed=list(removed),
+            order=order,
+            listed=before,
+        )
+    )

@@ -11,8 +11,8 @@ from django.dispatch import Signal
 from events.activities import Activity
 from events.audit import lookup
 from events.audit.changes import Change, Members, take_pending
-from events.audit.clocksteps import stepped_back_from
 from events.audit.lookup import related_object
+from events.audit.reading import stepped_back_from
 from events.audit.specs import ActivityOf, AuditSpec, MemberRule, Meta, spec_of
 from events.models.audit import AuditEvent
 from meshmgmt.core import clock, context

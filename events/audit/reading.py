@@ -1,16 +1,26 @@
-"""Pages of the audit trail."""
+"""Reading the audit trail: its pages and their cursors, single events, and the newest.
+
+`before.<microseconds>.<id>` goes on towards older events, `newer.<microseconds>.<id>` the
+other way. `after.<id>` gives what was committed since: ids grow in commit order, so a
+reader that follows it misses nothing.
+
+Times grow with the ids, too, unless a clock was set back or those of two hosts differ. A
+write whose time is well before that of the event before it says so in an event of its own,
+so an event that is older than the one before it and of which nothing is said was not
+written by this service.
+"""
 
 import datetime as dt
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from django.db.models import F, Max, Min, QuerySet, Subquery
+from django.db.models import F, Max, Min, Q, QuerySet, Subquery
 
 from events.activities import Activity
-from events.audit.cursors import After, Before, Cursor, Newer
-from events.models import AuditEvent
+from events.keyset import beyond, parsed, written
+from events.models import AuditEvent, AuditKey
 from meshmgmt.core import clock
 from meshmgmt.core.errors import NotFound
 from meshmgmt.core.queries import Prepared
@@ -24,8 +34,63 @@ _CLOCKS: Final = dt.timedelta(days=1)
 _LEAVING: Final = (Activity.PEER_IP_UPDATE, Activity.USER_PEER_DELETE)
 """By which a peer gives up its address."""
 _EVENT_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
+_ID: Final = re.compile(r"\d{1,18}", re.ASCII)
+_AFTER: Final = "after."
+TOLERANCE: Final = dt.timedelta(minutes=5)
+"""How far clocks may be apart without a word."""
 
 Trail = QuerySet[AuditEvent, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """Everything older than the event with this time and id."""
+
+    timestamp: dt.datetime
+    id: int
+    newer: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        return written(self.timestamp, self.id, newer=self.newer)
+
+    @property
+    def condition(self) -> Q:
+        """The rows this cursor leads to."""
+        return beyond("timestamp", self.timestamp, self.id, newer=self.newer)
+
+
+class Newer(Before):
+    """Everything newer than the event with this time and id."""
+
+    newer = True
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """Everything committed later than the event with this id."""
+
+    id: int
+
+    def __str__(self) -> str:
+        return f"{_AFTER}{self.id}"
+
+    @property
+    def condition(self) -> Q:
+        return Q(id__gt=self.id)
+
+
+Cursor = Before | Newer | After
+
+
+def parse_cursor(text: str) -> Cursor:
+    """Return the cursor that `text` stands for. Raises ValueError, OverflowError."""
+    committed = text.removeprefix(_AFTER)
+    if committed != text and _ID.fullmatch(committed):
+        return After(int(committed))
+    newer, moment, key = parsed(text)
+    if not _ID.fullmatch(key):
+        raise ValueError("is not a cursor of this service")
+    return (Newer if newer else Before)(moment, int(key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +242,22 @@ def newest() -> tuple[Any, ...] | None:
     Its time tells it from one of another history, of a backup that was restored.
     """
     return next(_READ.rows(), None)
+
+
+def goes_back(before: dt.datetime, moment: dt.datetime) -> bool:
+    """Tell whether an event of `moment` must not stand behind one of `before`."""
+    return before - moment > TOLERANCE
+
+
+def stepped_back_from(moment: dt.datetime) -> dt.datetime | None:
+    """Return the time of the newest event if `moment` goes back behind it.
+
+    None before the first key too: of what was written until then the order of times
+    proves nothing, demo data for one. To be called in a write, which alone adds events.
+    """
+    _, before = newest() or (0, moment)
+    back = goes_back(before, moment) and AuditKey.objects.exists()
+    return before if back else None
 
 
 def every_row(

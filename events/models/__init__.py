@@ -1,16 +1,17 @@
 """Models of the event streams."""
 
-from events.models.audit import AuditEvent
-from events.models.proof import AuditHead, AuditKey, AuditTile
-from events.models.proxy import ProxyEntry, ProxyTally
-from events.models.rollups import (
+from events.models.audit import AuditEvent, AuditHead, AuditKey, AuditTile
+from events.models.streams import (
+    ProxyEntry,
     ProxyRollUp,
+    ProxyTally,
     RollUp,
     RollUpGap,
     RollUpMark,
+    TrafficEvent,
     TrafficRollUp,
+    TrafficTally,
 )
-from events.models.traffic import TrafficEvent, TrafficTally
 
 __all__ = [
     "AuditEvent",

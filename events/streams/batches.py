@@ -1,9 +1,11 @@
 """Takes batches of events in: reads, checks, completes, renders and stores them."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
+from hashlib import blake2b
 from io import BytesIO
 from itertools import islice
 from typing import Any, Final
@@ -13,7 +15,6 @@ import orjson
 from events.streams.catalogue import Stream
 from events.streams.decoding import good_events, one_event
 from events.streams.faults import BAD_TYPE, BatchRefused, EventFault, IdTaken
-from events.streams.identity import DerivedIds
 from events.streams.store import Stored, store
 from events.vocabulary import FUTURE, LONGEST_PAST
 from meshmgmt.api.bodies import MAX_DEPTH, deeper_than
@@ -26,11 +27,35 @@ MAX_BODY_BYTES: Final = 32 * 2**20
 MAX_PARTS: Final = 32 * MAX_EVENTS
 """Objects and lists in a batch: in memory each takes a hundred times its two bytes."""
 
+WINDOW: Final = 10_000
+"""How many distinct events back an equal one is counted as a repetition.
+
+Equal events carry equal times, so they stand near each other.
+"""
 _UNRECOGNISABLE: Final = (
     "is required for an event without a time:"
     " it could not be recognised when it is sent again"
 )
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
+
+
+class DerivedIds:
+    """Ids of events that bring none: the same events sent again get the same ids.
+
+    Hashes of them, as lines or as JSON, with their ordinal among equal ones.
+    """
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[str, int] = OrderedDict()
+
+    def id_of(self, text: bytes) -> str:
+        digest = blake2b(text, digest_size=12).hexdigest()
+        # Taken out and put back: the window is of those seen last.
+        ordinal = self._seen.pop(digest, 0) + 1
+        self._seen[digest] = ordinal
+        if len(self._seen) > WINDOW:
+            self._seen.popitem(last=False)
+        return f"{digest}-{ordinal}"
 
 
 def ingest(stream: Stream, body: bytes) -> Stored:

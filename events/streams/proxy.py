@@ -9,8 +9,7 @@ from msgspec import Meta, Struct
 from events.addresses import canonical_address
 from events.instants import render_instant
 from events.search import search_text
-from events.streams.faults import BAD_TYPE, EventFault
-from events.streams.rules import instant
+from events.streams.faults import BAD_TYPE, EventFault, instant
 from events.vocabulary import (
     ID_LIMIT,
     MAX_COUNTER,

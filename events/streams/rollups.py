@@ -24,8 +24,8 @@ from events.pruning import BREATH_SECONDS
 from events.streams import citus
 from events.streams.catalogue import Stream
 from events.streams.hours import EPOCH, HOUR, WIDTHS, Bucket, Span, day_span
+from events.streams.statements import HIGHEST, total_sql
 from events.streams.subjects import NARROWED, ROLL_UPS, RollUps
-from events.streams.totals import HIGHEST, total_sql
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import queued_write
 

@@ -28,7 +28,7 @@ from events.models import (
     TrafficRollUp,
 )
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
-from events.streams.totals import Total
+from events.streams.statements import Total
 from events.vocabulary import CONNECTIONS, DIRECTIONS, KIND_BITS, PROTOCOL_NAMES
 
 Newest = Callable[[], Any]

@@ -40,9 +40,8 @@ from events.streams.hours import (
     day_span,
     whole_hours,
 )
-from events.streams.statements import fetched
+from events.streams.statements import HIGHEST, fetched, total_sql
 from events.streams.subjects import RollUps, Subject
-from events.streams.totals import HIGHEST, total_sql
 from events.vocabulary import FUTURE
 from meshmgmt.core import clock
 from meshmgmt.core.transactions import read_snapshot

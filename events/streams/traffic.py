@@ -9,8 +9,7 @@ from msgspec import Meta, Struct, field
 from events.addresses import host_of
 from events.instants import render_instant
 from events.search import search_text
-from events.streams.faults import EventFault
-from events.streams.rules import choice, instant, require_plausible
+from events.streams.faults import EventFault, choice, instant, require_plausible
 from events.vocabulary import (
     CONNECTIONS,
     DIRECTIONS,

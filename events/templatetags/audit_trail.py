@@ -1,10 +1,13 @@
-"""Template tag that tells by which id the audit trail knows an object."""
+"""Template tags of the audit trail: how it knows an object, and its newest signed head."""
+
+from typing import Any
 
 from django import template
 from django.db.models import Model
 
 from events.audit.changes import Change
 from events.audit.specs import spec_of
+from events.proof import heads
 
 register = template.Library()
 
@@ -21,3 +24,12 @@ def trail_target(instance: Model) -> str:
         return str(instance.pk)
     activity = next(iter(spec.activities()))
     return spec.target(Change(instance, instance.pk), activity)
+
+
+@register.inclusion_tag("admin/events/includes/tree_head.html")
+def newest_head() -> dict[str, Any]:
+    """Return size, time and root of the newest head, if there is one."""
+    head = heads.newest()
+    if head is None:
+        return {}
+    return {"head": head, "root": bytes(head.root_hash).hex()[: heads.SHORT_DIGITS]}

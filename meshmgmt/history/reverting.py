@@ -14,11 +14,10 @@ from typing import Any, Final
 from django.db import models
 from django.db.models import ProtectedError
 
-from events.audit.audited import audited_bulk_create
+from events.audit.audited import audited_bulk_create, current_values
 from events.audit.changes import changes_since, mark
 from events.audit.emission import shown_value
 from events.audit.reading import Trail
-from events.audit.signals import current_values
 from events.models import AuditEvent
 from groups.audit import resource_names
 from groups.models import GroupResource

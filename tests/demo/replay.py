@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dns.models import DnsSettings
+from events.audit.audited import current_values
 from events.audit.emission import _masked, shown_value
 from events.audit.histories import owner_of
-from events.audit.signals import current_values
 from events.audit.specs import AuditSpec, all_specs
 from events.models import AuditEvent
 from meshmgmt.core.orderedlinks import OrderedLink, all_links

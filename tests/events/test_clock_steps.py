@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from events.activities import Activity
-from events.audit.clocksteps import TOLERANCE
 from events.audit.emission import audit_record
+from events.audit.reading import TOLERANCE
 from events.models import AuditEvent
 from events.proof import heads
 from groups.services import group_create

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from events.admin.homecards import course, first_hour
 from events.models import TrafficEvent
-from events.streams.courses import course, first_hour
 from events.streams.subjects import TRAFFIC_SUBJECT
 from meshmgmt.accounts.models import User
 from meshmgmt.adminsite import charts

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from events.streams.catalogue import PROXY, TRAFFIC, Stream
-from events.streams.exports import csv_pieces
+from events.streams.pages import csv_pieces
 from meshmgmt.api.csvlines import csv_lines
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")

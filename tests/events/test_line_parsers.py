@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events.logfiles import PARSERS
-from events.logfiles.ndjson import LineFault
+from events.logfiles.fields import LineFault
+from events.logfiles.parsers import PARSERS
 from events.streams import proxy
 from events.streams.decoding import one_event
 from events.vocabulary import PATH_LIMIT

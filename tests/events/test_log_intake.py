@@ -16,7 +16,7 @@ from django.db import OperationalError, connection
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from events.logfiles import reading
+from events.logfiles import intake
 from events.models import ProxyEntry, TrafficEvent
 from events.streams import store
 from tests.events.commands import combined, run, write
@@ -180,10 +180,10 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
 
 
 def test_of_an_endless_line_only_the_beginning_is_kept(tmp_path: Path) -> None:
-    log = write(tmp_path / "log", b"a" * 3 * reading.MAX_LINE, proxy())
+    log = write(tmp_path / "log", b"a" * 3 * intake.MAX_LINE, proxy())
     aside = tmp_path / "aside"
     assert told(str(log), bad_lines=aside) == (2, 1, 0, 1)
-    assert aside.stat().st_size < 2 * reading.MAX_LINE
+    assert aside.stat().st_size < 2 * intake.MAX_LINE
 
 
 @given(st.binary(), st.sampled_from([gzip.compress, zstandard.compress, bytes]))
@@ -195,7 +195,7 @@ def test_lines_are_those_of_the_text(
     with os.fdopen(writing_end, "wb") as file:
         file.write(pack(text))
     with os.fdopen(reading_end, "rb") as file:
-        found = [line for line in reading.lines(file) if line is not None]
+        found = [line for line in intake.lines(file) if line is not None]
     assert b"\n".join(found) == text.removesuffix(b"\n")
 
 

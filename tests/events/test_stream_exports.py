@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from events.models import ProxyEntry, TrafficEvent
-from events.streams import batches, exports
+from events.streams import batches, pages
 from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.env import BASE_DIR
 from tests.api_client import Answer, Api
@@ -29,7 +29,7 @@ CSV, LINES = "text/csv", "application/x-ndjson"
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Api:
     """A reader of 50 events in each stream, some at the same time, read in small steps."""
-    monkeypatch.setattr(exports, "_CHUNK", 7)
+    monkeypatch.setattr(pages, "_PIECE_ROWS", 7)
     times = [moment(number // 4) for number in range(50)]
     batches.ingest_events(
         TRAFFIC, [traffic(id=f"flow-{n}", window_end=t) for n, t in enumerate(times)]
@@ -220,11 +220,11 @@ def test_an_export_takes_memory_for_a_piece_of_it_only(kind: str) -> None:
     whole = sum(map(len, bodies))
     connection.queries_log.clear()
     tracemalloc.start()
-    texts = exports.every_text(TRAFFIC, TrafficEvent.objects.all())
+    texts = pages.every_text(TRAFFIC, TrafficEvent.objects.all())
     pieces = (
-        exports.ndjson_pieces(texts)
+        pages.ndjson_pieces(texts)
         if kind == "ndjson"
-        else exports.csv_pieces(TRAFFIC, texts)
+        else pages.csv_pieces(TRAFFIC, texts)
     )
     sent = sum(map(len, pieces))
     _, peak = tracemalloc.get_traced_memory()
@@ -235,7 +235,7 @@ def test_an_export_takes_memory_for_a_piece_of_it_only(kind: str) -> None:
 
 def test_an_entry_that_arrives_meanwhile_is_given_once_at_most(api: Api) -> None:
     del api
-    texts = exports.every_text(PROXY, ProxyEntry.objects.all())
+    texts = pages.every_text(PROXY, ProxyEntry.objects.all())
     seen = [orjson.loads(text)["id"] for text in next(texts)]
     batches.ingest_events(
         PROXY,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.proof.canonical import canonical
+from events.proof.hashing import canonical
 
 # Appendix B of the RFC: the bits of a number, and how it is written.
 NUMBERS = {

@@ -15,9 +15,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from tqdm import tqdm
 
-from events.logfiles import PARSERS
-from events.logfiles.intake import Intake
-from events.logfiles.reading import LogFault, lines, open_log
+from events.logfiles.intake import Intake, LogFault, lines, open_log
+from events.logfiles.parsers import PARSERS
 from events.streams.catalogue import STREAMS, Stream
 from meshmgmt.core.errors import Unavailable
 from meshmgmt.core.queries import tables_exist
