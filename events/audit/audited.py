@@ -20,6 +20,7 @@ from events.audit.lookup import remembering
 from events.audit.specs import AuditSpec, spec_of
 from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.orderedlinks import OrderedLink, members_changed
+from meshmgmt.core.queries import BATCH
 from meshmgmt.core.transactions import account_write, write_ending, write_number
 
 ModelT = TypeVar("ModelT", bound=models.Model)
@@ -115,9 +116,7 @@ def copied(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def audited_bulk_create(
-    instances: Sequence[AuditedModel], *, batch_size: int = 500
-) -> None:
+def audited_bulk_create(instances: Sequence[AuditedModel]) -> None:
     """Insert objects of one audited model together, each with its event."""
     if not instances:
         return
@@ -125,7 +124,7 @@ def audited_bulk_create(
     with account_write(savepoint=False):
         # Past the manager, whose bulk_create() refuses; the signal below tells the trail.
         rows: models.QuerySet[Any] = models.QuerySet(model)
-        rows.bulk_create(instances, batch_size=batch_size)
+        rows.bulk_create(instances, batch_size=BATCH)
         rows_created.send(sender=model, instances=instances)
 
 

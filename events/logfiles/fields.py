@@ -8,6 +8,7 @@ client could keep its requests out of the log otherwise.
 
 import math
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -78,20 +79,13 @@ def json_object(line: bytes | str) -> dict[str, Any]:
 
 def text_of(record: dict[str, Any], *names: str) -> str:
     """Return the first text that is there under one of `names`; `-` counts as none."""
-    for name in names:
-        value = record.get(name)
-        if isinstance(value, str) and value not in {"", "-"}:
-            return value
-    return ""
+    texts = (each for _, each in _given(record, names) if isinstance(each, str))
+    return next(texts, "")
 
 
 def number_of(record: dict[str, Any], *names: str) -> float:
     """Return the first number, or text holding one, under `names`; 0 when none is."""
-    for name in names:
-        value = record.get(name)
-        # To Python True is 1.
-        if isinstance(value, bool) or value is None or value in ("", "-"):
-            continue
+    for name, value in _given(record, names):
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError) as error:
@@ -107,16 +101,22 @@ def instant_of(record: dict[str, Any], *names: str) -> str:
 
     Raises LineFault where there is none, or one that leaves its zone open.
     """
-    for name in names:
-        value = record.get(name)
-        if value in (None, "", "-") or isinstance(value, bool):
-            continue
+    for name, value in _given(record, names):
         try:
             moment = any_time(value) if isinstance(value, str) else unix_time(value)
         except (TypeError, ValueError, OverflowError, OSError) as error:
             raise LineFault(f"{name} {value!r} is not a time with its zone") from error
         return render_instant(moment)
     raise LineFault(f"holds no {' or '.join(names)}")
+
+
+def _given(record: dict[str, Any], names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """Yield what is there under names, each with its name; `-` counts as nothing."""
+    for name in names:
+        value = record.get(name)
+        # To Python True is 1.
+        if value not in (None, "", "-") and not isinstance(value, bool):
+            yield name, value
 
 
 def common_time(text: str) -> datetime:

@@ -1,6 +1,7 @@
 """A reverse proxy access log entry: checked at arrival, rendered once, stored."""
 
 from datetime import datetime
+from operator import attrgetter
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
@@ -94,6 +95,10 @@ class ProxyRow(NamedTuple):
     body: str
 
 
+_as_sent: Final = attrgetter(*ProxyRow._fields[1:-2])
+"""What of an entry is stored as it stands there: all but time, search and body."""
+
+
 class CheckedEntry(NamedTuple):
     """An entry that passed the checks; `timed` is False when the reporter gave no time."""
 
@@ -143,27 +148,9 @@ def rendered(content: Entry) -> dict[str, Any]:
 def row(event: CheckedEntry) -> ProxyRow:
     """Return the row to store for an entry that is checked and enriched."""
     content = event.content
-    return ProxyRow(
-        timestamp=event.time,
-        id=content.id,
-        service_id=content.service_id,
-        host=content.host,
-        path=content.path,
-        method=content.method,
-        status_code=content.status_code,
-        duration_ms=content.duration_ms,
-        source_ip=content.source_ip,
-        user_id=content.user_id,
-        auth_method_used=content.auth_method_used,
-        reason=content.reason,
-        bytes_upload=content.bytes_upload,
-        bytes_download=content.bytes_download,
-        country_code=content.country_code,
-        search=search_text(
-            (content.id, content.source_ip, content.host + content.path)
-        ),
-        body=msgspec.json.encode(rendered(content)).decode(),
-    )
+    search = search_text((content.id, content.source_ip, content.host + content.path))
+    body = msgspec.json.encode(rendered(content)).decode()
+    return ProxyRow(event.time, *_as_sent(content), search, body)
 
 
 def tally_key(stored: ProxyRow) -> tuple[str, int]:

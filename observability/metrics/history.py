@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from meshmgmt.core import runtime
-from observability.metrics.exposition import Family
+from observability.metrics.exposition import Family, Sample
 
 FILE: Final = "history.json"
 EVERY_SECONDS: Final = 10.0
@@ -121,7 +121,7 @@ def _point(families: dict[str, Family], last: _Totals, totals: _Totals) -> Point
 
 
 def _totals(families: dict[str, Family], now: float) -> _Totals:
-    codes = families[_CODES].samples if _CODES in families else []
+    codes = _samples(families, _CODES)
     return _Totals(
         time=now,
         answers=sum(sample.value for sample in codes),
@@ -132,8 +132,7 @@ def _totals(families: dict[str, Family], now: float) -> _Totals:
 
 
 def _value(families: dict[str, Family], name: str, **labels: str) -> float | None:
-    family = families.get(name)
-    for sample in family.samples if family else ():
+    for sample in _samples(families, name):
         if dict(sample.labels) == labels:
             return sample.value
     return None
@@ -141,12 +140,15 @@ def _value(families: dict[str, Family], name: str, **labels: str) -> float | Non
 
 def _buckets(families: dict[str, Family], name: str) -> Buckets:
     found: Buckets = {}
-    family = families.get(name)
-    for sample in family.samples if family else ():
+    for sample in _samples(families, name):
         if sample.name.endswith("_bucket"):
             bound = float(dict(sample.labels)["le"])
             found[bound] = found.get(bound, 0.0) + sample.value
     return found
+
+
+def _samples(families: dict[str, Family], name: str) -> list[Sample]:
+    return families[name].samples if name in families else []
 
 
 def _increase(before: Buckets, after: Buckets) -> Buckets:

@@ -13,6 +13,7 @@ from events.streams import citus, spreading
 from events.streams.catalogue import STREAMS, Stream
 from events.streams.spreading import Refused
 from meshmgmt.core.counting import counted
+from meshmgmt.core.errors import first_line
 
 _GIB: Final = 2**30
 _UNCLEARED: Final = (
@@ -64,8 +65,7 @@ class Command(BaseCommand):
         except Refused as error:
             raise CommandError(str(error)) from error
         except (DatabaseError, InterfaceError) as error:
-            first = str(error).strip().partition("\n")[0]
-            raise CommandError(f"the database refused: {first}") from error
+            raise CommandError(f"the database refused: {first_line(error)}") from error
         if options["json"]:
             self.stdout.write(json.dumps(report))
         else:
