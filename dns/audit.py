@@ -7,8 +7,7 @@ from dns.models import DnsSettings, NameserverGroup, Record, Zone
 from dns.models.settings import SINGLE_ROW
 from events.activities import Activity
 from events.audit import specs
-from events.audit.changes import MemberKey
-from events.audit.lookup import objects_by_id
+from events.audit.changes import MemberKey, objects_by_id
 from events.audit.specs import (
     AuditSpec,
     MemberEvent,

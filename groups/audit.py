@@ -5,8 +5,7 @@ from typing import Any
 
 from events.activities import Activity
 from events.audit import specs
-from events.audit.changes import Change
-from events.audit.lookup import facts_by_id, objects_by_id
+from events.audit.changes import Change, facts_by_id, objects_by_id
 from events.audit.specs import MemberEvent, MemberRule, Meta, written
 from groups.models import Group
 from groups.rules import ResourceKey

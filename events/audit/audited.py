@@ -14,9 +14,8 @@ from django.db.models.deletion import Collector
 from django.db.models.signals import post_delete, post_save, pre_delete, pre_save
 from django.dispatch import Signal
 
-from events.audit.changes import Step, Values, record
+from events.audit.changes import Step, Values, record, remembering
 from events.audit.emission import write_pending
-from events.audit.lookup import remembering
 from events.audit.specs import AuditSpec, spec_of
 from meshmgmt.core.ids import ID_LENGTH, new_id
 from meshmgmt.core.orderedlinks import OrderedLink, members_changed

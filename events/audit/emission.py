@@ -9,9 +9,13 @@ from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.dispatch import Signal
 
 from events.activities import Activity
-from events.audit import lookup
-from events.audit.changes import Change, Members, take_pending
-from events.audit.lookup import related_object
+from events.audit.changes import (
+    Change,
+    Members,
+    emission,
+    related_object,
+    take_pending,
+)
 from events.audit.reading import stepped_back_from
 from events.audit.specs import ActivityOf, AuditSpec, MemberRule, Meta, spec_of
 from events.models.audit import AuditEvent
@@ -28,7 +32,7 @@ SECRET = "changed"  # noqa: S105 - stands where a secret would
 def write_pending(sender: object, **kwargs: Any) -> None:
     """Write the events of what the running write noted, just before it ends."""
     changes = take_pending()
-    with lookup.emission(changes):
+    with emission(changes):
         rows = [event for change in with_owners(changes) for event in events_of(change)]
     moment = clock.now()  # one of all: no moment has half a write
     for row in rows:

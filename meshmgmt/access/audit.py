@@ -5,8 +5,7 @@ from typing import Any
 
 from events.activities import Activity
 from events.audit import specs
-from events.audit.changes import Change
-from events.audit.lookup import objects_by_id, related_object
+from events.audit.changes import Change, objects_by_id, related_object
 from events.audit.specs import (
     AuditSpec,
     MemberEvent,
