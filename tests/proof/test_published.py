@@ -27,19 +27,14 @@ from events.proof.check import check
 from groups.services import group_create
 from meshmgmt.core import clock
 from meshmgmt.core.jobs import registered_jobs
-from tests.proof.trails import bare, forge, tamper, write
+from tests.proof.trails import bare, command, faults, forge, tamper, write
 
 pytestmark = pytest.mark.django_db
 
 COLUMNS = (
-    *(
-        "activity_code",
-        "initiator_id",
-        "initiator_name",
-        "initiator_email",
-        "target_id",
-    ),
-    *("target_type", "request_id", "source_address", "token_id", "timestamp", "meta"),
+    *("activity_code", "initiator_id", "initiator_name", "initiator_email"),
+    *("target_id", "target_type", "request_id", "source_address", "token_id"),
+    *("timestamp", "meta"),
 )
 WIPES = {
     "nothing": (),
@@ -74,10 +69,6 @@ def seal() -> None:
 
 def lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_bytes().splitlines()]
-
-
-def faults(*files: Path) -> list[tuple[str, str]]:
-    return [(f["kind"], f["about"]) for f in check(bare, files).faults]
 
 
 def kinds(*files: Path) -> set[str]:
@@ -219,7 +210,7 @@ def test_a_wiped_tree_beside_keys_is_a_fault_before_and_after_it_grows_anew(
     heads.keep_up()
     assert kinds() == {"begin"}
     with pytest.raises(CommandError, match="faults: 1"):
-        call_command("audit", "verify", stdout=StringIO())
+        command("verify")
 
 
 def test_a_wiped_tree_whose_heads_stay_is_a_fault(ids: list[int]) -> None:
@@ -411,12 +402,6 @@ def test_lines_that_are_no_heads_are_faults(ids: list[int], file: Path) -> None:
 
 
 # The command
-
-
-def command(*words: str | Path) -> str:
-    output = StringIO()
-    call_command("audit", *map(str, words), stdout=output)
-    return output.getvalue()
 
 
 def test_the_command_publishes_at_once_and_elsewhere(

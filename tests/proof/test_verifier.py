@@ -54,22 +54,15 @@ def id_of(line: bytes) -> str:
 
 
 @pytest.mark.parametrize("leaves", [True, False])
-def test_an_export_as_it_was_is_ok(
-    vault: Vault, capsys: pytest.CaptureFixture[str], leaves: bool
-) -> None:
-    status, _ = vault.check(leaves=leaves)
-    assert capsys.readouterr().out.startswith("ok: ")
-    assert status == 0
+def test_an_export_as_it_was_is_ok(vault: Vault, leaves: bool) -> None:
+    assert vault.ok(leaves=leaves).startswith("ok: ")
 
 
-def test_what_is_written_later_is_said_to_be_newer(
-    vault: Vault, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_written_later_is_said_to_be_newer(vault: Vault) -> None:
     write(3)
     vault.export()
     for leaves in (True, False):
-        assert vault.check(leaves=leaves)[0] == 0
-        assert "; 3 are newer and not proven by it" in capsys.readouterr().out
+        assert "; 3 are newer and not proven by it" in vault.ok(leaves=leaves)
 
 
 @pytest.mark.parametrize(
@@ -83,41 +76,31 @@ def test_what_is_written_later_is_said_to_be_newer(
         {"token_id": "t"},
     ],
 )
-def test_a_changed_event_is_named(
-    vault: Vault, capsys: pytest.CaptureFixture[str], facts: dict[str, Any]
-) -> None:
+def test_a_changed_event_is_named(vault: Vault, facts: dict[str, Any]) -> None:
     lines = vault.lines()
     name = id_of(lines[41])
     lines[41] = changed(lines[41], **facts)
     vault.keep(lines)
-    assert vault.check()[0] == 1
-    assert f"changed: event {name} (line 42)\n" in capsys.readouterr().out
-    assert vault.check(leaves=False)[0] == 1
+    assert f"changed: event {name} (line 42)\n" in vault.faulty()
+    vault.faulty(leaves=False)
 
 
-def test_a_removed_event_is_named(
-    vault: Vault, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_removed_event_is_named(vault: Vault) -> None:
     lines = vault.lines()
     names = [id_of(lines.pop(place)) for place in (200, 100, 0)]
     vault.keep(lines)
-    assert vault.check()[0] == 1
-    told = capsys.readouterr().out.splitlines()
+    told = vault.faulty().splitlines()
     assert told[:3] == [f"removed: event {name}" for name in sorted(names, key=int)]
-    assert vault.check(leaves=False)[0] == 1
-    assert "removed: 3 of" in capsys.readouterr().out
-    assert vault.check("--part")[0] == 0
+    assert "removed: 3 of" in vault.faulty(leaves=False)
+    vault.ok("--part")
 
 
-def test_an_added_event_is_named(
-    vault: Vault, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_added_event_is_named(vault: Vault) -> None:
     lines = vault.lines()
     lines.insert(5, changed(lines[5], meta={}))
     lines.insert(9, changed(lines[9], id="0"))
     vault.keep(lines)
-    assert vault.check()[0] == 1
-    told = capsys.readouterr().out
+    told = vault.faulty()
     assert f"added: event {id_of(lines[5])} again (line 7)" in told
     assert "added: event 0 (line 10)" in told
 
@@ -127,14 +110,12 @@ def test_an_export_is_ok_in_any_order(vault: Vault, leaves: bool) -> None:
     lines = vault.lines()
     for order in (lines[::-1], sorted(lines), Random(7).sample(lines, len(lines))):
         vault.keep(order)
-        assert vault.check(leaves=leaves)[0] == 0
+        vault.ok(leaves=leaves)
     vault.keep([*order[:-1], changed(order[-1], target_id="another")])
-    assert vault.check(leaves=leaves)[0] == 1
+    vault.faulty(leaves=leaves)
 
 
-def test_the_file_of_published_heads_is_a_head(
-    vault: Vault, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_file_of_published_heads_is_a_head(vault: Vault) -> None:
     published.publish(vault.folder / "heads.ndjson")
     later = write(5)
     heads.keep_up()
@@ -143,25 +124,26 @@ def test_the_file_of_published_heads_is_a_head(
     vault.keep(vault.lines()[::-1])
     count = len((vault.folder / "heads.ndjson").read_bytes().splitlines())
     for leaves in (True, False):
-        assert vault.check(leaves=leaves, head="heads.ndjson")[0] == 0
-        assert f"and of {count - 1} before it" in capsys.readouterr().out
+        assert f"and of {count - 1} before it" in vault.ok(
+            leaves=leaves, head="heads.ndjson"
+        )
     with (vault.folder / "heads.ndjson").open("ab") as file:
         file.write(b'{"key_id": "')
-    assert vault.check(head="heads.ndjson")[0] == 0
-    assert "the last line was cut off" in capsys.readouterr().err
+    status, _, err = vault.check(head="heads.ndjson")
+    assert status == 0
+    assert "the last line was cut off" in err
     lines = vault.lines()
     lines[-1] = changed(lines[-1], meta={})
     vault.keep(lines)
-    assert vault.check(leaves=False, head="heads.ndjson")[0] == 1
     told = f"changed: something among events {later[0]} to {later[-1]}, of the head of"
-    assert told in capsys.readouterr().out
+    assert told in vault.faulty(leaves=False, head="heads.ndjson")
 
 
 def test_the_words_for_a_code_are_not_proven(vault: Vault) -> None:
     lines = vault.lines()
     lines[3] = changed(lines[3], activity="Something else")
     vault.keep(lines)
-    assert vault.check()[0] == 0
+    vault.ok()
 
 
 @pytest.mark.parametrize(
@@ -177,30 +159,22 @@ def test_the_words_for_a_code_are_not_proven(vault: Vault) -> None:
         b"[" * 100_000,
     ],
 )
-def test_a_line_that_is_no_event_is_named(
-    vault: Vault, capsys: pytest.CaptureFixture[str], line: bytes
-) -> None:
+def test_a_line_that_is_no_event_is_named(vault: Vault, line: bytes) -> None:
     vault.keep([*vault.lines(), line + b"\n"])
-    assert vault.check()[0] == 1
-    assert f"unreadable: line {len(vault.lines())} " in capsys.readouterr().out
+    assert f"unreadable: line {len(vault.lines())} " in vault.faulty()
 
 
-def test_what_was_changed_in_the_database_is_named(
-    vault: Vault, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_changed_in_the_database_is_named(vault: Vault) -> None:
     one, two = (id_of(vault.lines()[place]) for place in (50, 60))
     tamper("UPDATE events_auditevent SET initiator_name = 'X' WHERE id = %s", int(one))
     tamper("DELETE FROM events_auditevent WHERE id = %s", int(two))
     vault.export()
-    assert vault.check()[0] == 1
-    told = capsys.readouterr().out
+    told = vault.faulty()
     assert f"changed: event {one} (line 51)" in told
     assert f"removed: event {two}" in told
 
 
-def test_a_tree_that_was_built_anew_is_another(
-    vault: Vault, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_tree_that_was_built_anew_is_another(vault: Vault) -> None:
     tamper(
         "UPDATE events_auditevent SET initiator_name = 'X' WHERE target_id = 'object-5'"
     )
@@ -208,9 +182,8 @@ def test_a_tree_that_was_built_anew_is_another(
     old = vault.json("head.json")
     vault.fetch()
     (vault.folder / "head.json").write_text(json.dumps(old))
-    assert vault.check()[0] == 1
-    assert "leaves: they are of another tree than the head" in capsys.readouterr().out
-    assert vault.check(leaves=False)[0] == 1
+    assert "leaves: they are of another tree than the head" in vault.faulty()
+    vault.faulty(leaves=False)
 
 
 @pytest.mark.parametrize(
@@ -222,45 +195,36 @@ def test_a_tree_that_was_built_anew_is_another(
         ({"key_id": "0" * 16}, "which is none of the keys"),
     ],
 )
-def test_a_forged_head_is_told(
-    vault: Vault, capsys: pytest.CaptureFixture[str], facts: dict[str, Any], told: str
-) -> None:
+def test_a_forged_head_is_told(vault: Vault, facts: dict[str, Any], told: str) -> None:
     head = vault.json("head.json") | facts
     (vault.folder / "head.json").write_text(json.dumps(head))
-    assert vault.check()[0] == 1
-    assert told in capsys.readouterr().out
+    assert told in vault.faulty()
 
 
-def test_a_key_signs_only_while_it_is_valid(
-    vault: Vault, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_key_signs_only_while_it_is_valid(vault: Vault) -> None:
     [key] = vault.json("keys.json")
     for times in (
         {"valid_until": "2026-01-01T00:00:00Z"},
         {"valid_from": "2999-01-01T00:00:00Z"},
     ):
         (vault.folder / "keys.json").write_text(json.dumps([key | times]))
-        assert vault.check()[0] == 1
-        assert "at which its key was not valid" in capsys.readouterr().out
+        assert "at which its key was not valid" in vault.faulty()
 
 
-def test_files_that_are_something_else_end_it_with_status_2(
-    vault: Vault, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_that_are_something_else_end_it_with_status_2(vault: Vault) -> None:
     for name in ("leaves.ndjson", "keys.json", "head.json"):
         before = (vault.folder / name).read_bytes()
         for text in (b"{", b'{"a": 1}\n'):
             (vault.folder / name).write_bytes(text)
-            assert vault.check()[0] == 2
-            assert capsys.readouterr().err
+            status, _, err = vault.check()
+            assert status == 2
+            assert err
         (vault.folder / name).write_bytes(before)
     (vault.folder / "audit.ndjson").unlink()
     assert vault.check()[0] == 2
 
 
-def test_paths_of_the_api_convince_it(
-    vault: Vault, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_paths_of_the_api_convince_it(vault: Vault) -> None:
     old, name = vault.json("head.json"), id_of(vault.lines()[7])
     (vault.folder / "old.json").write_text(json.dumps(old))
     write(600)
@@ -287,28 +251,24 @@ def test_paths_of_the_api_convince_it(
 
 def test_an_export_after_retention_is_ok_against_the_older_head(
     vault: Vault,
-    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     keep_days(monkeypatch, 30)
     retention.prune()  # the 300 of last spring
     vault.export()
-    assert vault.check()[0] == 0
-    assert "; 300 were removed by retention: " in capsys.readouterr().out
+    assert "; 300 were removed by retention: " in vault.ok()
     lines = vault.lines()
     stays = id_of(lines.pop())
     vault.keep(lines)
-    assert vault.check()[0] == 1
-    assert f"removed: event {stays}\n" in capsys.readouterr().out
+    assert f"removed: event {stays}\n" in vault.faulty()
 
 
 def test_the_printed_file_runs_alone(vault: Vault) -> None:
     script = vault.folder / "verify_audit.py"
     with script.open("w") as file:
         call_command("audit", "verifier", stdout=file)
-    words = vault.check()[1]
     run = subprocess.run(
-        [sys.executable, "-I", str(script), *words],
+        [sys.executable, "-I", str(script), *vault.words()],
         cwd=vault.folder,
         capture_output=True,
         text=True,

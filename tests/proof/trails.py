@@ -3,16 +3,20 @@
 import dataclasses
 import json
 from collections.abc import Iterable
+from contextlib import redirect_stderr, redirect_stdout
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 from django.db import connection
 
 from events.models import AuditEvent
 from events.proof import heads, verifier
+from events.proof.check import check
 from meshmgmt.core import clock
 from tests.api_client import Api
 
@@ -67,6 +71,18 @@ def keep_days(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
     monkeypatch.setattr(settings, "SVC", svc)
 
 
+def faults(*files: Path) -> list[tuple[str, str]]:
+    """Return kind and text of what a check of the stored trail finds."""
+    return [(fault["kind"], fault["about"]) for fault in check(bare, files).faults]
+
+
+def command(*words: str | Path) -> str:
+    """Return what a subcommand of `manage.py audit` prints."""
+    output = StringIO()
+    call_command("audit", *map(str, words), stdout=output)
+    return output.getvalue()
+
+
 class Vault:
     """What an operator fetched and keeps: files in a folder."""
 
@@ -100,14 +116,32 @@ class Vault:
     def json(self, name: str) -> Any:
         return json.loads((self.folder / name).read_bytes())
 
-    def check(
+    def words(
         self, *more: str, leaves: bool = True, head: str = "head.json"
-    ) -> tuple[int, list[str]]:
-        """Run the verifier on the export; return its status."""
+    ) -> list[str]:
+        """Return the arguments by which the verifier checks the export."""
         words = ["trail", self.at("audit.ndjson"), "--head", self.at(head)]
         words += ["--keys", self.at("keys.json"), *more]
-        words += ["--leaves", self.at("leaves.ndjson")] if leaves else []
-        return verifier.main(words), words
+        return words + (["--leaves", self.at("leaves.ndjson")] if leaves else [])
+
+    def ok(self, *more: str, **how: Any) -> str:
+        """Return what the verifier says of an export that is as it was."""
+        status, out, _ = self.check(*more, **how)
+        assert status == 0, out
+        return out
+
+    def faulty(self, *more: str, **how: Any) -> str:
+        """Return what it says of one that is not."""
+        status, out, _ = self.check(*more, **how)
+        assert status == 1, out
+        return out
+
+    def check(self, *more: str, **how: Any) -> tuple[int, str, str]:
+        """Run the verifier on the export; return its status and what it printed."""
+        out, err = StringIO(), StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            status = verifier.main(self.words(*more, **how))
+        return status, out.getvalue(), err.getvalue()
 
     def at(self, name: str) -> str:
         return str(self.folder / name)
