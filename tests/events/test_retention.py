@@ -1,15 +1,12 @@
 """Old events go by whole days, and inserts never wait long for it."""
 
-import dataclasses
 import time
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import pytest
-from django.conf import settings
-from django.db import DatabaseError, OperationalError, connection
+from django.db import DatabaseError, connection
 
 from events.activities import Activity
 from events.audit import retention as trail_retention
@@ -18,26 +15,11 @@ from events.pruning import CHUNK
 from events.streams import batches, pages, partitions, retention
 from events.streams.catalogue import PROXY, TRAFFIC
 from meshmgmt.core import clock
-from tests.events.backends import second_session
+from tests.events.days import DAY, day, detach, detach_half, keep, store_day, totals
 from tests.events.samples import moment, proxy, traffic
 from tests.races import going_on
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-DAY = 24 * 60
-
-
-def keep(monkeypatch: pytest.MonkeyPatch, **days: int | None) -> None:
-    """Set the retention of the streams, in days."""
-    names: dict[str, Any] = {
-        f"{stream}_retention_days": n for stream, n in days.items()
-    }
-    monkeypatch.setattr(settings, "SVC", dataclasses.replace(settings.SVC, **names))
-
-
-def day(ago: int) -> date:
-    """Return the date `ago` days before today."""
-    return (clock.now() - timedelta(days=ago)).date()
 
 
 def test_what_is_too_old_goes_and_the_rest_stays(
@@ -47,7 +29,7 @@ def test_what_is_too_old_goes_and_the_rest_stays(
         TRAFFIC, [traffic(id=str(n), window_end=moment(n * DAY)) for n in range(9)]
     )
     batches.ingest_events(PROXY, [proxy(timestamp=moment(n * DAY)) for n in range(6)])
-    keep(monkeypatch, traffic=4, proxy=None, audit=None)
+    keep(monkeypatch, traffic=4)
     planned = retention.prune(dry_run=True)
     assert TrafficEvent.objects.count() == 9
     assert retention.prune() == planned
@@ -63,7 +45,7 @@ def test_what_is_too_old_goes_and_the_rest_stays(
 
 def test_pruning_again_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     batches.ingest_events(TRAFFIC, [traffic(window_end=moment(9 * DAY))])
-    keep(monkeypatch, traffic=4, proxy=7, audit=None)
+    keep(monkeypatch, traffic=4, proxy=7)
     assert [found.rows for found in retention.prune()] == [1, 0]
     assert [found.rows for found in retention.prune()] == [0, 0]
 
@@ -72,9 +54,9 @@ def test_audit_events_go_only_when_configured(monkeypatch: pytest.MonkeyPatch) -
     with clock.set_to(clock.now() - timedelta(days=40)):
         AuditEvent(activity_code=Activity.ROUTE_ADD, timestamp=clock.now()).save()
     AuditEvent(activity_code=Activity.ROUTE_ADD).save()
-    keep(monkeypatch, traffic=None, proxy=None, audit=None)
+    keep(monkeypatch)
     assert trail_retention.prune() == []
-    keep(monkeypatch, traffic=None, proxy=None, audit=30)
+    keep(monkeypatch, audit=30)
     assert [found.rows for found in trail_retention.prune(dry_run=True)] == [1]
     assert [found.rows for found in trail_retention.prune()] == [1]
     assert AuditEvent.objects.filter(activity_code="route.add").count() == 1
@@ -118,43 +100,9 @@ def test_a_drop_that_was_interrupted_is_finished(
     partitions.ensure(TRAFFIC, [day(20)])
     detach(20)
     assert partitions.detached(TRAFFIC) == [day(20)]
-    keep(monkeypatch, traffic=4, proxy=None, audit=None)
+    keep(monkeypatch, traffic=4)
     retention.prune()
     assert partitions.detached(TRAFFIC) == []
-
-
-def store_day(ago: int, count: int = 3) -> None:
-    """Store events of the day `ago` days before today."""
-    batches.ingest_events(
-        TRAFFIC,
-        [traffic(id=f"{ago}-{n}", window_end=moment(ago * DAY)) for n in range(count)],
-    )
-
-
-def detach(ago: int) -> None:
-    """Leave a day as a run does that is killed between detaching and dropping."""
-    name = partitions.partition_name(TRAFFIC, day(ago))
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {TRAFFIC.table} DETACH PARTITION {name}")
-
-
-def detach_half(ago: int) -> None:
-    """Leave a day as a run does that is killed while it waits for a reader."""
-    name = partitions.partition_name(TRAFFIC, day(ago))
-    with second_session() as reader, connection.cursor() as cursor:
-        reader.execute("SELECT 1 FROM events_trafficevent LIMIT 1")
-        cursor.execute("SET lock_timeout = '20ms'")
-        with pytest.raises(OperationalError):
-            cursor.execute(
-                f"ALTER TABLE {TRAFFIC.table} DETACH PARTITION {name} CONCURRENTLY"
-            )
-        cursor.execute("RESET lock_timeout")
-    assert partitions.attached(TRAFFIC)[day(ago)], "is not half detached"
-
-
-def totals() -> tuple[int, int]:
-    """Return how many events there are, as counted and as the tallies say."""
-    return TrafficEvent.objects.count(), pages.everything(TRAFFIC)
 
 
 @postgresql
@@ -164,7 +112,7 @@ def test_the_next_run_puts_right_what_an_interrupted_one_left(
 ) -> None:
     for ago in (0, 8, 9):
         store_day(ago)
-    keep(monkeypatch, traffic=4, proxy=None, audit=None)
+    keep(monkeypatch, traffic=4)
     interrupted(8)
     assert totals() == (6, 9)
     retention.prune()
@@ -183,7 +131,7 @@ def test_a_day_and_its_tallies_go_together_or_not_at_all(
     )
     for ago in (0, 9):
         store_day(ago)
-    keep(monkeypatch, traffic=4, proxy=None, audit=None)
+    keep(monkeypatch, traffic=4)
     table = TrafficTally._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute(
@@ -211,7 +159,7 @@ def test_tallies_without_their_day_go(monkeypatch: pytest.MonkeyPatch) -> None:
         store_day(ago)
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TABLE {partitions.partition_name(TRAFFIC, day(9))}")
-    keep(monkeypatch, traffic=4, proxy=None, audit=None)
+    keep(monkeypatch, traffic=4)
     assert totals() == (3, 6)
     retention.prune()
     assert totals() == (3, 3)
@@ -242,7 +190,7 @@ def test_a_half_dropped_day_comes_back_when_it_is_kept_after_all(
     for ago in (9, 20):
         store_day(ago)
     interrupted(9)
-    keep(monkeypatch, traffic=15, proxy=None, audit=None)
+    keep(monkeypatch, traffic=15)
     retention.prune()
     assert totals() == (3, 3)
     assert partitions.attached(TRAFFIC)[day(9)] is False
@@ -295,12 +243,9 @@ def test_totals_are_right_when_deleting_stops_half_way() -> None:
 @postgresql
 def test_dropping_a_day_holds_up_no_ingest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Insert batch after batch while old days are dropped under them."""
-    keep(monkeypatch, traffic=30, proxy=None, audit=None)
+    keep(monkeypatch, traffic=30)
     for ago in range(10, 16):
-        batches.ingest_events(
-            TRAFFIC,
-            [traffic(id=f"{ago}-{n}", window_end=moment(ago * DAY)) for n in range(50)],
-        )
+        store_day(ago, 50)
     slowest: list[float] = []
 
     def ingest(number: int) -> None:

@@ -26,9 +26,9 @@ from events.streams.subjects import (
 )
 from events.streams.summaries import events_by, summarise
 from meshmgmt.core import clock
+from tests.events.days import detach, keep
 from tests.events.samples import moment, proxy, traffic
 from tests.events.test_filters import ADDRESSES, IDS
-from tests.events.test_retention import detach, keep
 from tests.races import race
 
 pytestmark = pytest.mark.django_db
@@ -357,7 +357,7 @@ def test_sums_go_with_their_days(monkeypatch: pytest.MonkeyPatch) -> None:
         events = [traffic(window_end=ago(n * 60)) for n in range(8 * 24)]
         batches.ingest_events(TRAFFIC, numbered(events))
         rollups.roll_up(least=1)
-        keep(monkeypatch, traffic=4, proxy=None, audit=None)
+        keep(monkeypatch, traffic=4)
         retention.prune()
         assert not RollUpGap.objects.exists()
         found = sums()

@@ -21,14 +21,14 @@ from meshmgmt.api.exceptions import describe
 from observability.health import readiness
 from tests.events.backends import second_session
 from tests.events.commands import run
-from tests.events.samples import moment, traffic
-from tests.events.test_retention import (
+from tests.events.days import (
     day,
     detach,
     detach_half,
     store_day,
     totals,
 )
+from tests.events.samples import moment, traffic
 
 pytestmark = pytest.mark.django_db(transaction=True)
 postgresql = pytest.mark.postgresql

@@ -18,7 +18,8 @@ from events.proof.check import check
 from events.proof.hashing import head_fault, proves_consistency, root_of
 from groups.services import group_create
 from meshmgmt.core import clock
-from tests.proof.trails import START, bare, command, faults, keep_days, tamper, write
+from tests.events.days import keep
+from tests.proof.trails import START, bare, command, faults, tamper, write
 from tests.races import going_on, race
 
 pytestmark = pytest.mark.django_db
@@ -199,7 +200,7 @@ def test_what_retention_removes_stays_proven_and_nothing_else_may_go(
     removed = write(400, START)
     before = signed()
     stays = AuditEvent.objects.get(target_id=group_create(name="stays").pk)
-    keep_days(monkeypatch, 30)
+    keep(monkeypatch, audit=30)
     retention.prune()
     after = signed()
     report = check(bare)
@@ -219,7 +220,7 @@ def test_what_went_from_behind_an_event_of_the_future_stays_told(
         group_create(name="stays")
     write(3, START)
     signed()
-    keep_days(monkeypatch, 30)
+    keep(monkeypatch, audit=30)
     retention.prune()
     with clock.set_to(clock.now() + timedelta(days=60)):
         retention.prune()  # of what the first time told, too

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from events.audit import retention
 from events.proof import heads, published, verifier
+from tests.events.days import keep
 from tests.people import api_as
-from tests.proof.trails import PATH, START, Vault, keep_days, tamper, write
+from tests.proof.trails import PATH, START, Vault, tamper, write
 
 pytestmark = pytest.mark.django_db
 
@@ -253,7 +254,7 @@ def test_an_export_after_retention_is_ok_against_the_older_head(
     vault: Vault,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    keep_days(monkeypatch, 30)
+    keep(monkeypatch, audit=30)
     retention.prune()  # the 300 of last spring
     vault.export()
     assert "; 300 were removed by retention: " in vault.ok()

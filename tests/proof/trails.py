@@ -1,6 +1,5 @@
 """Trails that tests prove, and files as an operator keeps them."""
 
-import dataclasses
 import json
 from collections.abc import Iterable
 from contextlib import redirect_stderr, redirect_stdout
@@ -9,8 +8,6 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import pytest
-from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
@@ -63,12 +60,6 @@ def forge(number: int | None = None, moment: datetime = START, **facts: Any) -> 
 def bare(name: str, items: Iterable[Any], count: int) -> Iterable[Any]:
     """Show no progress."""
     return items
-
-
-def keep_days(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
-    """Set the retention of the trail."""
-    svc = dataclasses.replace(settings.SVC, audit_retention_days=days)
-    monkeypatch.setattr(settings, "SVC", svc)
 
 
 def faults(*files: Path) -> list[tuple[str, str]]:

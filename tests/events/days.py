@@ -1,0 +1,75 @@
+"""Days of the streams: how many are kept, and what interrupted runs leave of one."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Final
+
+import pytest
+from django.conf import settings
+from django.db import OperationalError, connection
+
+from events.models import TrafficEvent
+from events.streams import batches, pages, partitions
+from events.streams.catalogue import TRAFFIC
+from meshmgmt.core import clock
+from tests.events.backends import second_session
+from tests.events.samples import moment, traffic
+
+DAY: Final = 24 * 60
+"""Minutes of one."""
+
+
+def keep(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    traffic: int | None = None,
+    proxy: int | None = None,
+    audit: int | None = None,
+) -> None:
+    """Set how many days each stream is kept, by default for ever."""
+    config = replace(
+        settings.SVC,
+        traffic_retention_days=traffic,
+        proxy_retention_days=proxy,
+        audit_retention_days=audit,
+    )
+    monkeypatch.setattr(settings, "SVC", config)
+
+
+def day(ago: int) -> date:
+    """Return the date `ago` days before today."""
+    return (clock.now() - timedelta(days=ago)).date()
+
+
+def store_day(ago: int, count: int = 3) -> None:
+    """Store events of the day `ago` days before today."""
+    batches.ingest_events(
+        TRAFFIC,
+        [traffic(id=f"{ago}-{n}", window_end=moment(ago * DAY)) for n in range(count)],
+    )
+
+
+def detach(ago: int) -> None:
+    """Leave a day as a run does that is killed between detaching and dropping."""
+    name = partitions.partition_name(TRAFFIC, day(ago))
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {TRAFFIC.table} DETACH PARTITION {name}")
+
+
+def detach_half(ago: int) -> None:
+    """Leave a day as a run does that is killed while it waits for a reader."""
+    name = partitions.partition_name(TRAFFIC, day(ago))
+    with second_session() as reader, connection.cursor() as cursor:
+        reader.execute("SELECT 1 FROM events_trafficevent LIMIT 1")
+        cursor.execute("SET lock_timeout = '20ms'")
+        with pytest.raises(OperationalError):
+            cursor.execute(
+                f"ALTER TABLE {TRAFFIC.table} DETACH PARTITION {name} CONCURRENTLY"
+            )
+        cursor.execute("RESET lock_timeout")
+    assert partitions.attached(TRAFFIC)[day(ago)], "is not half detached"
+
+
+def totals() -> tuple[int, int]:
+    """Return how many events there are, as counted and as the tallies say."""
+    return TrafficEvent.objects.count(), pages.everything(TRAFFIC)
