@@ -5,10 +5,8 @@ right to make databases on all of them; skipped elsewhere.
 """
 
 import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +27,14 @@ from meshmgmt.delivery.models import Subscription
 from observability.health import readiness
 from tests.databases import elsewhere
 from tests.events.commands import run
+from tests.events.days import DAY, day
 from tests.events.samples import moment, proxy, traffic
 from tests.people import api_as
 from tests.proof.trails import bare
+from tests.races import going_on
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
-DAY = 24 * 60
 PATHS = ("/api/events/network-traffic", "/api/events/proxy")
 SHARDS = 4
 
@@ -243,48 +242,23 @@ def test_deliveries_follow_the_order_of_arrival() -> None:
     assert [event.id for event in following(follower).events] == ["next"]
 
 
-def kept(days: int) -> Callable[[], None]:
-    before = (clock.now() - timedelta(days=days)).date()
-    return lambda: retention.drop_days(TRAFFIC, before)
-
-
 @pytest.mark.usefixtures("spread")
 def test_days_go_while_batches_come_in() -> None:
-    done = threading.Event()
-    failures: list[Exception] = []
+    def ingest(number: int) -> None:
+        batches.ingest_events(TRAFFIC, [traffic(id=f"new-{number}")])
 
-    def ingest() -> None:
-        number = 0
-        try:
-            while not done.is_set():
-                number += 1
-                batches.ingest_events(TRAFFIC, [traffic(id=f"new-{number}")])
-        except Exception as error:
-            failures.append(error)
-        finally:
-            connection.close()
-
-    writer = threading.Thread(target=ingest)
-    writer.start()
-    try:
-        kept(1)()
-    finally:
-        done.set()
-        writer.join()
-    assert not failures, failures
-    today = clock.now().date()
-    assert min(partitions.attached(TRAFFIC)) >= today - timedelta(days=1)
-    assert min(TrafficTally.objects.values_list("day", flat=True)) >= (
-        today - timedelta(days=1)
-    )
+    yesterday = day(1)
+    with going_on(ingest):
+        retention.drop_days(TRAFFIC, yesterday)
+    assert min(partitions.attached(TRAFFIC)) >= yesterday
+    assert min(TrafficTally.objects.values_list("day", flat=True)) >= yesterday
     assert pages.everything(TRAFFIC) == TrafficEvent.objects.count()
 
 
 @pytest.mark.usefixtures("spread")
 def test_a_day_that_was_only_detached_comes_back_with_its_events() -> None:
-    day = (clock.now() - timedelta(days=2)).date()
-    partitions._detach_plainly(TRAFFIC, day)
-    assert partitions.detached(TRAFFIC) == [day]
+    partitions._detach_plainly(TRAFFIC, day(2))
+    assert partitions.detached(TRAFFIC) == [day(2)]
     batches.ingest_events(TRAFFIC, [traffic(id="late", window_end=moment(2 * DAY))])
     assert partitions.detached(TRAFFIC) == []
     assert pages.everything(TRAFFIC) == TrafficEvent.objects.count() == 121

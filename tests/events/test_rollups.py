@@ -1,8 +1,8 @@
 """Sums by hour and day answer what the events themselves would."""
 
 import dataclasses
-import threading
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -322,29 +322,16 @@ def summed_anew() -> list[Any]:
 
 @pytest.mark.django_db(transaction=True)
 def test_sums_made_by_two_at_once_while_events_come_in_count_each_once() -> None:
-    faults: list[BaseException] = []
+    def send(name: str) -> None:
+        for number in range(5):
+            events = [traffic(id=f"{name}-{number}-{n}", rx_bytes=1) for n in range(20)]
+            batches.ingest_events(TRAFFIC, events)
 
-    def run(action: Any) -> None:
-        try:
-            for number in range(5):
-                action(number)
-        except BaseException as error:
-            faults.append(error)
-        finally:
-            connection.close()
+    def sum_up() -> None:
+        for _ in range(5):
+            rollups.roll_up(least=1)
 
-    def send(number: int) -> None:
-        name = threading.current_thread().name
-        events = [traffic(id=f"{name}-{number}-{n}", rx_bytes=1) for n in range(20)]
-        batches.ingest_events(TRAFFIC, events)
-
-    actions = [send, send, *[lambda _: rollups.roll_up(least=1)] * 2]
-    threads = [threading.Thread(target=run, args=[action]) for action in actions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not faults
+    race([partial(send, "a"), partial(send, "b"), sum_up, sum_up])
     rollups.roll_up(least=1)
     found = sums()
     assert found == summed_anew()

@@ -1,9 +1,9 @@
 """Streams that workers of Citus hold: what is decided without the extension."""
 
 import json
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import pytest
@@ -28,7 +28,9 @@ from tests.events.days import (
     store_day,
     totals,
 )
-from tests.events.samples import moment, traffic
+from tests.events.samples import traffic
+from tests.races import going_on, race
+from tests.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 postgresql = pytest.mark.postgresql
@@ -238,44 +240,24 @@ def test_a_plain_detach_waits_in_short_moments_and_ingest_goes_on() -> None:
     """A reader keeps the stream for a while, batches come in, and then the day goes."""
     for ago in (0, 9):
         store_day(ago)
-    done = threading.Event()
     took: list[float] = []
-    failures: list[Exception] = []
 
-    def ingest() -> None:
-        try:
-            while not done.is_set():
-                began = time.perf_counter()
-                batch = [traffic(id=f"new-{len(took)}", window_end=moment(0))]
-                batches.ingest_events(TRAFFIC, batch)
-                took.append(time.perf_counter() - began)
-        except Exception as error:
-            failures.append(error)
-        finally:
-            connection.close()
+    def ingest(number: int) -> None:
+        began = time.perf_counter()
+        batches.ingest_events(TRAFFIC, [traffic(id=f"new-{number}")])
+        took.append(time.perf_counter() - began)
 
     def drop() -> None:
-        try:
-            partitions.drop(TRAFFIC, [day(9)], concurrently=False)
-        except Exception as error:
-            failures.append(error)
-        finally:
-            connection.close()
+        partitions.drop(TRAFFIC, [day(9)], concurrently=False)
 
-    threads = [threading.Thread(target=each) for each in (ingest, drop)]
-    with second_session() as reader:
+    held = float(partitions.PLAIN_LOCK_TIMEOUT[:-2]) / 2000
+    with ThreadPoolExecutor(1) as pool, second_session() as reader, going_on(ingest):
         reader.execute("SELECT 1 FROM events_trafficevent LIMIT 1")
-        for thread in threads:
-            thread.start()
-        while not took or max(took) < float(partitions.PLAIN_LOCK_TIMEOUT[:-2]) / 2000:
-            assert not failures, failures
-            time.sleep(0.01)  # until an attempt has held a batch up
+        dropped = pool.submit(race, [drop])
+        until(lambda: took and max(took) > held, "a batch that an attempt held up")
         assert day(9) in partitions.attached(TRAFFIC)
         reader.rollback()
-        threads[1].join()
-    done.set()
-    threads[0].join()
-    assert not failures, failures
+        dropped.result()
     assert day(9) not in partitions.attached(TRAFFIC)
     assert max(took) < HELD_SECONDS
 
