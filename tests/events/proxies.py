@@ -59,6 +59,22 @@ http {{
 }}
 """
 
+CADDY: Final = """
+{{
+  admin off
+  auto_https off
+}}
+http://:{port} {{
+  log {{
+    output file {folder}/caddy.log
+    format json
+  }}
+  respond / "hello" 200
+  respond /secret "denied" 401
+  respond "no" 404
+}}
+"""
+
 
 def make_requests(port: int) -> None:
     """Make the requests and check what came back."""
@@ -106,4 +122,14 @@ def running_nginx(folder: Path, port: int) -> Iterator[None]:
     config.write_text(NGINX.format(folder=folder, port=port))
     command = [program("nginx"), "-p", str(folder), "-c", str(config)]
     with running(command, port, folder):
+        yield
+
+
+@contextmanager
+def running_caddy(folder: Path, port: int) -> Iterator[None]:
+    """Run a Caddy that writes `caddy.log` into `folder`."""
+    config = folder / "Caddyfile"
+    config.write_text(CADDY.format(folder=folder, port=port))
+    command = [program("caddy"), "run", "--config", str(config)]
+    with running([*command, "--adapter", "caddyfile"], port, folder):
         yield

@@ -354,11 +354,11 @@ questions = st.fixed_dictionaries(
 )
 
 
-def check_questions(reader: Api, examples: int) -> None:
-    """Compare the filters with naive ones."""
+@pytest.mark.parametrize("examples", [100, pytest.param(600, marks=pytest.mark.slow)])
+def test_filters_answer_like_naive_ones(api: Api, examples: int) -> None:
     details = [
         orjson.loads(line)
-        for line in reader.get(PATH, Accept="application/x-ndjson").body.splitlines()
+        for line in api.get(PATH, Accept="application/x-ndjson").body.splitlines()
     ]
 
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
@@ -369,17 +369,8 @@ def check_questions(reader: Api, examples: int) -> None:
             for event in details
             if all(matches(event, name, value) for name, value in params.items())
         ]
-        answer = reader.get(f"{PATH}?{urlencode({**params, 'page_size': size})}")
+        answer = api.get(f"{PATH}?{urlencode({**params, 'page_size': size})}")
         assert ids(answer) == wanted[:size]
         assert answer.headers["X-Total-Count"] == str(len(wanted))
 
     ask()
-
-
-def test_filters_answer_like_naive_ones(api: Api) -> None:
-    check_questions(api, 100)
-
-
-@pytest.mark.slow
-def test_filters_answer_like_naive_ones_at_length(api: Api) -> None:
-    check_questions(api, 600)

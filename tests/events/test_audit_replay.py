@@ -86,7 +86,8 @@ def do(deed: str, one: List, places: list[int]) -> None:
             raise Undone
 
 
-def check_replay(examples: int) -> None:
+@pytest.mark.parametrize("examples", [25, pytest.param(150, marks=pytest.mark.slow)])
+def test_replay_gives_values_members_and_their_order(examples: int) -> None:
     lists = make_lists()
 
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
@@ -106,15 +107,6 @@ def check_replay(examples: int) -> None:
             transaction.set_rollback(True)
 
     replayed()
-
-
-def test_replay_gives_values_members_and_their_order() -> None:
-    check_replay(25)
-
-
-@pytest.mark.slow
-def test_replay_gives_values_members_and_their_order_at_length() -> None:
-    check_replay(150)
 
 
 def test_a_new_member_before_one_that_stays_leaves_the_new_order() -> None:

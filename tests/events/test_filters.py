@@ -25,9 +25,10 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def deep_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let already small offsets take the way of deep ones."""
+def bounds_of_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small offsets take the way of deep ones, and searches find many, at times."""
     monkeypatch.setattr(pages, "_SHALLOW", 3)
+    monkeypatch.setattr(pages, "FEW", 20)
 
 
 Event = dict[str, Any]
@@ -287,6 +288,7 @@ SORT_KEYS: dict[str, Callable[[Event], Any]] = {
 }
 
 
+@pytest.fixture
 def known_users(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the directory know the two users."""
 
@@ -307,12 +309,6 @@ def stored(stream: Stream, events: list[Event]) -> list[Event]:
     return [row.content for row in rows]
 
 
-@pytest.fixture(autouse=True)
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let searches find more than is read at once, now and then."""
-    monkeypatch.setattr(pages, "FEW", 20)
-
-
 def expect(
     api: Api, path: str, params: Params, matching: list[Event], *, page: int, size: int
 ) -> None:
@@ -328,25 +324,6 @@ def expect(
         "total_records": len(matching),
         "total_pages": ceil(len(matching) / size),
     }
-
-
-def check_traffic(examples: int) -> None:
-    """Ask random questions of the traffic stream."""
-    events = stored(TRAFFIC, traffic_pool())
-    questions = st.tuples(traffic_params, st.just(""), st.just("desc"))
-    sizes = st.sampled_from([1, 7, 50, 1000])
-    ask = asker("/api/events/network-traffic", events, TRAFFIC_FILTERS)
-    settled(examples)(given(questions, st.integers(1, 4), sizes)(ask))()
-
-
-def check_proxy(examples: int) -> None:
-    """Ask random questions of the proxy stream, in every order."""
-    events = stored(PROXY, proxy_pool())
-    orders = st.sampled_from(["", "asc", "desc", "DESC"])
-    questions = st.tuples(proxy_params, st.sampled_from(["", *SORT_KEYS]), orders)
-    sizes = st.sampled_from([1, 7, 100])
-    ask = asker("/api/events/proxy", events, PROXY_FILTERS)
-    settled(examples)(given(questions, st.integers(1, 3), sizes)(ask))()
 
 
 def settled(examples: int) -> settings:
@@ -374,33 +351,29 @@ def asker(path: str, events: list[Event], keep: dict[str, Keep]) -> Callable[...
     return ask
 
 
-def test_traffic_filters_answer_like_naive_ones() -> None:
-    check_traffic(120)
+@pytest.mark.parametrize("examples", [120, pytest.param(800, marks=pytest.mark.slow)])
+def test_traffic_filters_answer_like_naive_ones(examples: int) -> None:
+    events = stored(TRAFFIC, traffic_pool())
+    questions = st.tuples(traffic_params, st.just(""), st.just("desc"))
+    sizes = st.sampled_from([1, 7, 50, 1000])
+    ask = asker("/api/events/network-traffic", events, TRAFFIC_FILTERS)
+    settled(examples)(given(questions, st.integers(1, 4), sizes)(ask))()
 
 
-def test_proxy_filters_answer_like_naive_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    known_users(monkeypatch)
-    check_proxy(120)
+@pytest.mark.usefixtures("known_users")
+@pytest.mark.parametrize("examples", [120, pytest.param(800, marks=pytest.mark.slow)])
+def test_proxy_filters_answer_like_naive_ones(examples: int) -> None:
+    events = stored(PROXY, proxy_pool())
+    orders = st.sampled_from(["", "asc", "desc", "DESC"])
+    questions = st.tuples(proxy_params, st.sampled_from(["", *SORT_KEYS]), orders)
+    sizes = st.sampled_from([1, 7, 100])
+    ask = asker("/api/events/proxy", events, PROXY_FILTERS)
+    settled(examples)(given(questions, st.integers(1, 3), sizes)(ask))()
 
 
-@pytest.mark.slow
-def test_traffic_filters_answer_like_naive_ones_at_length() -> None:
-    check_traffic(800)
-
-
-@pytest.mark.slow
-def test_proxy_filters_answer_like_naive_ones_at_length(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    known_users(monkeypatch)
-    check_proxy(800)
-
-
+@pytest.mark.usefixtures("known_users")
 @pytest.mark.parametrize("part", [*WORDS, "%", "_", "\\", "/al", "0.0.1", "ss"])
-def test_searches_take_every_character_literally(
-    part: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known_users(monkeypatch)
+def test_searches_take_every_character_literally(part: str) -> None:
     api = api_as("auditor")
     flows = stored(TRAFFIC, traffic_pool())
     entries = stored(PROXY, proxy_pool())

@@ -348,29 +348,23 @@ raw_lines = (
 )
 
 
-def check_any_line(form: str, line: bytes) -> None:
-    """Any bytes are an entry or a fault; an entry of a proxy passes the checks."""
-    try:
-        entry = PARSERS[form](line)
-    except LineFault:
-        return
-    if form == "ndjson" or not any(entry.get(name) for name in proxy.TELLING):
-        assert isinstance(entry, dict)
-        return
-    content = checked(entry)
-    assert len(content.path) <= PATH_LIMIT
+@pytest.mark.parametrize("examples", [60, pytest.param(2_000, marks=pytest.mark.slow)])
+def test_any_line_is_an_entry_or_a_fault(examples: int) -> None:
+    """Any bytes are one of both; an entry of a proxy passes the checks."""
 
+    @settings(max_examples=examples, deadline=None)
+    @given(st.sampled_from(sorted(PARSERS)), raw_lines)
+    def parse(form: str, line: bytes) -> None:
+        try:
+            entry = PARSERS[form](line)
+        except LineFault:
+            return
+        if form == "ndjson" or not any(entry.get(name) for name in proxy.TELLING):
+            assert isinstance(entry, dict)
+            return
+        assert len(checked(entry).path) <= PATH_LIMIT
 
-@given(st.sampled_from(sorted(PARSERS)), raw_lines)
-def test_any_line_is_an_entry_or_a_fault(form: str, line: bytes) -> None:
-    check_any_line(form, line)
-
-
-@pytest.mark.slow
-@settings(max_examples=2_000, deadline=None)
-@given(st.sampled_from(sorted(PARSERS)), raw_lines)
-def test_any_of_many_lines_is_an_entry_or_a_fault(form: str, line: bytes) -> None:
-    check_any_line(form, line)
+    parse()
 
 
 @given(st.binary(max_size=60), st.sampled_from(["path", "user"]))

@@ -1,50 +1,29 @@
 """Requests made to a real nginx and a real Caddy come out of their logs as made."""
 
-from io import StringIO
 from pathlib import Path
-from typing import Final
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 
 from events.models import ProxyEntry
+from tests.events.commands import run
 from tests.events.proxies import (
     REQUESTS,
     answer,
     make_odd_requests,
     make_requests,
+    running_caddy,
     running_nginx,
 )
-from tests.programs import program, running
 from tests.servers import free_port
 
 pytestmark = pytest.mark.django_db
 
-CADDY: Final = """
-{{
-  admin off
-  auto_https off
-}}
-http://:{port} {{
-  log {{
-    output file {folder}/caddy.log
-    format json
-  }}
-  respond / "hello" 200
-  respond /secret "denied" 401
-  respond "no" 404
-}}
-"""
-
 
 def odd_entries(log: Path, form: str, count: int) -> list[ProxyEntry]:
     """Store a log of odd requests, none of which may be refused."""
-    out = StringIO()
-    call_command("ingest", "proxy", str(log), format=form, stdout=out)
-    assert (
-        out.getvalue() == f"{count} lines: {count} stored, 0 known already, 0 wrong\n"
-    )
+    told, _ = run("ingest", "proxy", str(log), format=form)
+    assert told == f"{count} lines: {count} stored, 0 known already, 0 wrong\n"
     return list(ProxyEntry.objects.all())
 
 
@@ -52,9 +31,8 @@ def ingested(log: Path, form: str) -> list[tuple[str, str, int, int]]:
     """Store a log, twice, and return method, path, status and length in its order."""
     count = len(REQUESTS)
     for told in (f"{count} stored, 0 known", f"0 stored, {count} known"):
-        out = StringIO()
-        call_command("ingest", "proxy", str(log), format=form, stdout=out)
-        assert out.getvalue() == f"{count} lines: {told} already, 0 wrong\n"
+        out, _ = run("ingest", "proxy", str(log), format=form)
+        assert out == f"{count} lines: {told} already, 0 wrong\n"
     # Times are as fine as the log's; the sequence of equal ones is not kept.
     return sorted(
         (entry.method, entry.path, entry.status_code, entry.bytes_download)
@@ -96,12 +74,8 @@ def test_nginx_combined_log(nginx_logs: Path) -> None:
 
 
 def test_caddy_log(tmp_path: Path) -> None:
-    caddy = program("caddy")
     port = free_port()
-    config = tmp_path / "Caddyfile"
-    config.write_text(CADDY.format(folder=tmp_path, port=port))
-    command = [caddy, "run", "--config", str(config), "--adapter", "caddyfile"]
-    with running(command, port, tmp_path):
+    with running_caddy(tmp_path, port):
         make_requests(port)
     # Caddy logs what the handler wrote, though HEAD sends none of it.
     assert ingested(tmp_path / "caddy.log", "caddy") == expected(of_head=5)
@@ -133,12 +107,8 @@ def test_nginx_stores_whatever_clients_send(tmp_path: Path) -> None:
 
 
 def test_caddy_stores_whatever_clients_send(tmp_path: Path) -> None:
-    caddy = program("caddy")
     port = free_port()
-    config = tmp_path / "Caddyfile"
-    config.write_text(CADDY.format(folder=tmp_path, port=port))
-    command = [caddy, "run", "--config", str(config), "--adapter", "caddyfile"]
-    with running(command, port, tmp_path):
+    with running_caddy(tmp_path, port):
         told = make_odd_requests(port)
     entries = odd_entries(tmp_path / "caddy.log", "caddy", len(told))
     assert sorted((e.method, e.host, e.path) for e in entries) == told

@@ -296,10 +296,10 @@ entries = st.fixed_dictionaries(
 )
 
 
-def check_schema(examples: int) -> None:
-    """Compare what the fast path sends with what the serializers say."""
-    api = api_as("auditor")
-
+@pytest.mark.parametrize("examples", [25, pytest.param(500, marks=pytest.mark.slow)])
+def test_the_serializers_are_the_schema_of_the_fast_path(
+    api: Api, examples: int
+) -> None:
     @settings(max_examples=examples)
     @given(
         st.lists(flows, min_size=1, max_size=4),
@@ -325,15 +325,6 @@ def check_schema(examples: int) -> None:
             assert set(rendered) - set(entry) <= set(proxy_rows.OPTIONAL)
 
     compare()
-
-
-def test_the_serializers_are_the_schema_of_the_fast_path() -> None:
-    check_schema(25)
-
-
-@pytest.mark.slow
-def test_the_serializers_are_the_schema_of_the_fast_path_at_length() -> None:
-    check_schema(500)
 
 
 def test_receive_timestamps_are_ours(api: Api) -> None:
