@@ -87,6 +87,8 @@ def test_the_configuration_table_lists_exactly_the_settings():
         "ws://relay:",
         "ws://relay:0",
         "wss://:443",
+        "wss://",
+        "ws:/relay",
         "ws://[::1",
         "ws://user@relay",
         "relay:443",
@@ -96,6 +98,7 @@ def test_a_broken_relay_listener_is_named(listener: str):
     with pytest.raises(env.ConfigError) as caught:
         env.load({"SVC_RELAY_LISTENERS": f"wss://good:443,{listener}"})
     [sentence] = caught.value.problems
+    assert sentence.startswith("SVC_RELAY_LISTENERS")
     assert repr(listener) in sentence
     assert "ws://HOST[:PORT]" in sentence
 

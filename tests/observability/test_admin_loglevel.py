@@ -1,19 +1,13 @@
 """The log level on the admin's metrics page."""
 
-import os
-from collections.abc import Iterator
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import time_machine
-from django.conf import settings
 from django.test import Client
 
 from events.models import AuditEvent
-from meshmgmt.core import runtime
-from meshmgmt.core.runtime import ServerInfo
 from observability.logs import loglevels
 from tests.admin.signed_in import client_of
 from tests.people import person
@@ -24,23 +18,6 @@ PAGE = "/admin/metrics/"
 CHANGE = "/admin/metrics/log-level/"
 NOON = 1_800_000_000
 TEN_MINUTES = {"level": "debug", "duration": "10m"}
-
-
-@pytest.fixture
-def idle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The runtime directory of a host on which no server runs."""
-    monkeypatch.setattr(settings, "SVC", replace(settings.SVC, runtime_dir=tmp_path))
-    return tmp_path
-
-
-@pytest.fixture
-def serving(idle: Path) -> Iterator[Path]:
-    """The runtime directory of a running server."""
-    held = runtime.claim(idle)
-    info = ServerInfo(os.getpid(), NOON, "127.0.0.1:1", 1, 1, "0")
-    runtime.write_json(idle / runtime.INFO, asdict(info))
-    yield idle
-    os.close(held)
 
 
 def browser(role: str = "owner") -> Client:

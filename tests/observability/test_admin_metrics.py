@@ -10,7 +10,7 @@ from django.conf import settings
 from observability import admin
 from observability.health import status
 from observability.metrics import history
-from observability.metrics.exposition import Family, Sample
+from observability.metrics.exposition import Family, Sample, single
 from tests.admin.signed_in import client_of
 from tests.people import person
 from tests.servers import Server
@@ -19,31 +19,19 @@ from tests.waiting import until
 FUTURE = 4_000_000_000
 CODES = "management_http_response_code_total"
 DURATION = "management_http_request_duration_ms"
+CONNECTED = (("state", "connected"),)
+BUCKET = f"{DURATION}_bucket"
 
 
 def scrape(good: float, bad: float, fast: float, slow: float) -> list[Family]:
     """Return families with these totals; fast is up to 10 ms, slow up to 100."""
+    codes = {"200": good, "503": bad}
+    bounds = {"10": fast, "100": fast + slow, "+Inf": fast + slow}
+    counts = [Sample(CODES, (("code", code),), n) for code, n in codes.items()]
+    buckets = [Sample(BUCKET, (("le", bound),), n) for bound, n in bounds.items()]
     return [
-        Family(
-            CODES,
-            "counter",
-            "",
-            [
-                Sample(CODES, (("code", "200"),), good),
-                Sample(CODES, (("code", "503"),), bad),
-            ],
-        ),
-        Family(
-            DURATION,
-            "histogram",
-            "",
-            [
-                Sample(f"{DURATION}_bucket", (("le", "10"),), fast),
-                Sample(f"{DURATION}_bucket", (("le", "100"),), fast + slow),
-                Sample(f"{DURATION}_bucket", (("le", "+Inf"),), fast + slow),
-                Sample(f"{DURATION}_count", (), fast + slow),
-            ],
-        ),
+        Family(CODES, "counter", "", counts),
+        Family(DURATION, "histogram", "", buckets),
     ]
 
 
@@ -138,15 +126,12 @@ def test_a_running_server_writes_its_history(folder: Path) -> None:
 
 
 def test_connected_peers_are_kept_by_the_hour_over_a_restart(tmp_path: Path) -> None:
-    def families(connected: int) -> list[Family]:
-        sample = Sample("mesh_peers", (("state", "connected"),), connected)
-        return [Family("mesh_peers", "gauge", "", [sample])]
-
     now = time.time()
     for before, connected in ((history.HOUR, 4), (0, 6)):
         recorder = history.Recorder(tmp_path)  # what it kept is there again
         for second in range(3):
-            recorder.add(families(connected + second), now - before + second / 100)
+            peers = single("mesh_peers", "gauge", "", connected + second, CONNECTED)
+            recorder.add([peers], now - before + second / 100)
     *older, last_but_one, last = history.connected_by_hour(tmp_path)
     assert (last_but_one, last) == (5.5, 7.5)
     assert set(older) == {None}

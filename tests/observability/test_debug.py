@@ -9,9 +9,12 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
 
 from meshmgmt.env import BASE_DIR
 from observability.debug import bundle, capture
@@ -53,7 +56,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-def read(path: str) -> dict[str, str]:
+def read(path: str | Path) -> dict[str, str]:
     """Return the files of a bundle."""
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
@@ -109,16 +112,14 @@ def test_an_anonymised_bundle_names_no_network(server: Server) -> None:
     assert json.loads(status)["server"]["running"] is True
 
 
-def test_log_files_of_one_name_are_both_in_a_bundle(
-    server: Server, tmp_path: Path
-) -> None:
+@pytest.mark.django_db
+def test_log_files_of_one_name_are_both_in_a_bundle(idle: Path, tmp_path: Path) -> None:
     files = [tmp_path / folder / "mesh.json" for folder in ("one", "two")]
     for file in files:
         file.parent.mkdir()
         file.write_text(f"of {file.parent.name}\n")
-    outputs = ",".join(map(str, files))
-    answer = server.manage("debug", "bundle", SVC_LOG_FILE=outputs)
-    held = read(answer.splitlines()[-1])
+    config = replace(settings.SVC, log_files=tuple(map(str, files)))
+    held = read(bundle.bundle_now(config, tmp_path, anonymised=False, quiet=True))
     for file in files:
         assert f"of {file.parent.name}\n" in held[f"logs{file}"]
 
@@ -163,13 +164,13 @@ def test_a_timed_run_keeps_answers_and_restores_the_level(
     assert not (server.runtime_dir / "served.ndjson").exists()
 
 
-def test_a_second_run_is_refused(server: Server) -> None:
-    with (server.runtime_dir / bundle.LOCK).open("w") as lock:
+def test_a_second_run_is_refused(serving: Path) -> None:
+    with (serving / bundle.LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        other = server.tried("debug", "for", "1s")
-    assert other.returncode == 1
-    assert "another debug run is on" in other.stderr
-    assert level(server) == "info (configured)\n"
+        with pytest.raises(CommandError, match="another debug run is on") as refused:
+            call_command("debug", "for", "1s")
+    assert refused.value.returncode == 1
+    assert not loglevels.read(serving).rules
 
 
 @pytest.mark.parametrize(
@@ -214,13 +215,13 @@ def test_an_interrupted_run_restores_the_level_and_leaves_no_bundle(
         assert "the log level is restored and no bundle was made" in err
 
 
-def test_a_bundle_that_cannot_be_written_leaves_nothing(
-    server: Server,
-) -> None:
-    answer = server.tried("debug", "bundle", "--output", "/proc/nowhere")
-    assert answer.returncode == 2
-    [line] = answer.stderr.splitlines()
-    assert "/proc/nowhere" in line
+@pytest.mark.django_db
+@pytest.mark.usefixtures("idle")
+def test_a_bundle_that_cannot_be_written_leaves_nothing() -> None:
+    with pytest.raises(CommandError, match="/proc/nowhere") as refused:
+        call_command("debug", "bundle", "--output", "/proc/nowhere")
+    assert refused.value.returncode == 2
+    assert len(str(refused.value).splitlines()) == 1
 
 
 def test_a_bundle_is_made_without_a_server_and_without_a_database(

@@ -6,7 +6,7 @@ import pytest
 
 from observability.metrics import exposition, instruments
 from observability.metrics.catalogue import CATALOGUE, SEED, Kind
-from observability.metrics.exposition import Family, Sample
+from observability.metrics.exposition import Family, Sample, single
 
 # The seed's table, written down by hand: name and type.
 SEED_TABLE = """
@@ -114,20 +114,11 @@ def test_the_other_dialect_has_the_names_of_the_reference(
 
 
 def test_the_other_dialect_joins_what_gets_one_name() -> None:
+    name = "management_http_request_counter"
     families = [
-        Family(
-            "management_http_request_counter",
-            "counter",
-            "a",
-            [Sample("management_http_request_counter", (("endpoint", "/x"),), 1)],
-        ),
-        Family(
-            "management_http_request_counter_total",
-            "counter",
-            "b",
-            [Sample("management_http_request_counter_total", (), 1)],
-        ),
-        Family("mesh_peers", "gauge", "c", [Sample("mesh_peers", (), 2)]),
+        single(name, "counter", "a", 1, (("endpoint", "/x"),)),
+        single(f"{name}_total", "counter", "b", 1),
+        single("mesh_peers", "gauge", "c", 2),
     ]
     text = exposition.render(exposition.to_otel(families)).decode()
     assert text.count("# TYPE management_http_request_counter_total counter") == 1
@@ -144,9 +135,7 @@ def test_histograms_of_the_other_dialect_keep_their_suffixes() -> None:
 
 
 def test_label_values_and_numbers_are_escaped() -> None:
-    family = Family(
-        "x", "gauge", "a\nb\\", [Sample("x", (("l", 'q"\\\n'),), float("inf"))]
-    )
+    family = single("x", "gauge", "a\nb\\", float("inf"), (("l", 'q"\\\n'),))
     assert exposition.render([family]).decode() == (
         '# HELP x a\\nb\\\\\n# TYPE x gauge\nx{l="q\\"\\\\\\n"} +Inf\n'
     )

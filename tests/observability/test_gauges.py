@@ -4,6 +4,7 @@ import datetime as dt
 import itertools
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 from django.db import DatabaseError, connections
@@ -11,6 +12,7 @@ from django.db import DatabaseError, connections
 from meshmgmt.core import clock
 from observability import registries
 from observability.metrics import scrape
+from observability.registries import InventoryRows
 from tests.people import api_as, api_of, person, token_of
 
 pytestmark = pytest.mark.django_db
@@ -25,6 +27,14 @@ def counts() -> dict[str, dict[tuple[str, ...], float]]:
         }
         for family in scrape.measure()
     }
+
+
+def measured(
+    monkeypatch: pytest.MonkeyPatch, name: str, measure: Callable[[], InventoryRows]
+) -> None:
+    """Let a gauge be measured beside those of the rooms."""
+    entry = registries.Inventory(name, "x", (), measure)
+    monkeypatch.setitem(registries.INVENTORY, name, entry)
 
 
 def test_all_migrations_are_applied_here() -> None:
@@ -89,11 +99,10 @@ def test_the_number_of_series_does_not_follow_the_number_of_objects() -> None:
 def test_without_the_database_no_number_is_given(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def away() -> registries.InventoryRows:
+    def away() -> InventoryRows:
         raise DatabaseError("the connection is closed")
 
-    entry = registries.Inventory("mesh_broken", "x", (), away)
-    monkeypatch.setitem(registries.INVENTORY, "mesh_broken", entry)
+    measured(monkeypatch, "mesh_broken", away)
     up, migrations = scrape.measure()
     assert up == scrape._up(0)
     assert migrations.name == "django_migrations_unapplied_total"
@@ -102,11 +111,10 @@ def test_without_the_database_no_number_is_given(
 def test_a_mistake_in_one_gauge_does_not_end_the_scrape(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken() -> registries.InventoryRows:
+    def broken() -> InventoryRows:
         raise ZeroDivisionError
 
-    entry = registries.Inventory("mesh_broken", "x", (), broken)
-    monkeypatch.setitem(registries.INVENTORY, "mesh_broken", entry)
+    measured(monkeypatch, "mesh_broken", broken)
     assert scrape.measure()[0].samples[0].value == 0
     assert "inventory gauges are missing" in caplog.text
 
@@ -117,12 +125,11 @@ def test_a_measurement_that_ended_long_ago_is_no_new_one(
 ) -> None:
     ready, numbers = threading.Event(), itertools.count(1)
 
-    def slow() -> registries.InventoryRows:
+    def slow() -> InventoryRows:
         ready.wait(60)
         return {(): next(numbers)}
 
-    entry = registries.Inventory("mesh_slow", "x", (), slow)
-    monkeypatch.setitem(registries.INVENTORY, "mesh_slow", entry)
+    measured(monkeypatch, "mesh_slow", slow)
     sampler, elapsed = scrape.Sampler(), 0.0
     monotonic = time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: monotonic() + elapsed)

@@ -8,7 +8,6 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 import time_machine
 from django.core.management import CommandError, call_command
 
-from meshmgmt.core import context, runtime
+from meshmgmt.core import context
 from observability.logs import loglevels
 from observability.logs.loglevels import Control, Levels, Rule
 from tests.servers import Server
@@ -235,19 +234,10 @@ def test_scoped_and_timed_changes_in_a_running_server(folder: Path) -> None:
         assert not traced(server, "/readyz")
 
 
-@pytest.fixture
-def running(settings: Any, tmp_path: Path) -> Iterator[Path]:
-    """The runtime directory of a server that is said to run: this process."""
-    settings.SVC = replace(settings.SVC, runtime_dir=tmp_path)
-    holder = runtime.claim(tmp_path)
-    runtime.write_json(tmp_path / runtime.INFO, {"pid": os.getpid()})
-    yield tmp_path
-    os.close(holder)
-
-
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (("loud",), "'loud' is not a log level: use trace, debug, info, warn, error"),
         (("debug", "--for", "soon"), "'soon' is not a duration: use for example 30s"),
         (("debug", "--for", "25h"), "'25h' is not a duration"),
         (("debug", "--for", ""), "'' is not a duration"),
@@ -261,31 +251,25 @@ def running(settings: Any, tmp_path: Path) -> Iterator[Path]:
     ],
 )
 def test_an_unusable_value_changes_nothing(
-    running: Path, words: tuple[str, ...], sentence: str
+    serving: Path, words: tuple[str, ...], sentence: str
 ) -> None:
     with pytest.raises(CommandError, match=re.escape(sentence)) as refused:
         call_command("log_level", *words)
     assert refused.value.returncode == 2
     assert len(str(refused.value).splitlines()) == 1
-    assert not loglevels.read(running).rules
+    assert not loglevels.read(serving).rules
 
 
-@pytest.mark.sqlite
-def test_an_unusable_level_is_told_in_one_sentence(server: Server) -> None:
-    answer = server.tried("log_level", "loud")
-    assert answer.returncode == 2
-    [line] = answer.stderr.splitlines()
-    assert "'loud' is not a log level: use trace, debug, info, warn, error" in line
-    assert server.manage("log_level") == "info (configured)\n"
-
-
-def test_without_a_server_one_sentence_says_so(folder: Path) -> None:
-    server = Server(folder, content="")
-    for words in (("log_level", "debug"), ("log_level",), ("debug", "for", "1s")):
-        answer = server.tried(*words)
-        assert answer.returncode == 1
-        [line] = answer.stderr.splitlines()
-        assert "no server is running with the runtime directory" in line
+@pytest.mark.parametrize(
+    "words", [("log_level", "debug"), ("log_level",), ("debug", "for", "1s")]
+)
+def test_without_a_server_one_sentence_says_so(
+    idle: Path, words: tuple[str, ...]
+) -> None:
+    sentence = f"no server is running with the runtime directory {idle}"
+    with pytest.raises(CommandError, match=f"^{re.escape(sentence)}$") as refused:
+        call_command(*words)
+    assert refused.value.returncode == 1
 
 
 @pytest.mark.parametrize("value", ["LOUD", ""])

@@ -2,9 +2,7 @@
 
 import http.client
 import json
-import os
 import re
-import shutil
 import subprocess
 import urllib.parse
 from collections.abc import Iterator
@@ -15,6 +13,7 @@ import pytest
 import yaml
 
 from meshmgmt.env import BASE_DIR
+from tests.programs import program
 from tests.servers import Server, free_port
 from tests.waiting import until
 from tests.wire import request
@@ -112,16 +111,6 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {'mesh_relay_probes_total{listener="ws",result="failed"}': "4x60"},
     ),
 }
-
-
-def program(name: str) -> str:
-    """Return the path of a program; where it must be there, its absence fails."""
-    found = shutil.which(name)
-    if found is None and os.environ.get("CI"):
-        pytest.fail(f"{name} is not installed")
-    if found is None:
-        pytest.skip(f"{name} is not installed")
-    return found
 
 
 def rules() -> list[dict[str, Any]]:
